@@ -141,7 +141,7 @@ STARTS = {
     "a match without words": ("{otherwise: true, match: close}", '2:33: E105 flow "f0": start: "match" is for words (add words, or remove it)'),
     "an unknown contact": ("{otherwise: true, contact: fist}", '2:35: E109 flow "f0": start: contact: "fist" is not known (did you mean "first"?)'),
     "a part that is no variable": ("{pattern: '(?P<n>x)'}", "2:18: E301 flow \"f0\": start: no variable \"n\" (declare it under vars: n: {type: text})"),
-    "a pattern that cannot be read": ("{pattern: '('}", "2:18: E305 flow \"f0\": start: this pattern cannot be read: missing ) (write a regular expression, in single quotes)"),
+    "a pattern that cannot be read": ("{pattern: '('}", "2:18: E305 flow \"f0\": start: pattern: it cannot be read: missing ) (write a regular expression, in single quotes)"),
 }  # fmt: skip
 
 

@@ -123,7 +123,7 @@ def _read_ai(fields: Fields, extensions: Extensions) -> tuple[AiSettings, dict[s
     inner = fields.fields("ai")
     if inner is None:
         return AiSettings(), {}
-    settings = read_ai_settings(inner, extensions.handlers, step=False)
+    settings = read_ai_settings(inner, extensions.handlers)
     sorry = inner.wording("sorry")
     inner.close()
     return settings, {} if sorry is None else {"sorry": sorry}
@@ -270,7 +270,7 @@ _OPT_OUT: Schemas = {
 _BOT: Schemas = {
     "name": takes(ANY_TEXT, "The bot's name, for operators."),
     "timezone": takes(ANY_TEXT, "The time zone of dates and times, like Asia/Jakarta; UTC without it."),
-    "words": takes(WORDS, "Words that are understood in every flow and outside of all."),
+    "words": takes(WORDS.schema, "Words that are understood in every flow and outside of all."),
     "opt_out": takes(
         record(_OPT_OUT, "words"), "Words with which a contact opts out of everything that it does not ask for."
     ),

@@ -27,7 +27,7 @@ from bot.steps import KINDS
 from bot.steps.custom_steps import all_kinds
 from bot.steps.step_facts import Falls, Outcome
 from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_options import DEFAULTS, SOME_HAVE, STEP_OPTIONS, Defaults, read_defaults, read_step_options
+from bot.steps.step_options import DEFAULTS, SAVE, SOME_HAVE, STEP_OPTIONS, Defaults, read_defaults, read_step_options
 from bot.steps.transition import AGAIN, END, NEXT, RESERVED, WORDS, Transition, read_words
 from bot.types.text_types import TextVariable
 from bot.types.type_registry import VARIABLE, read_variable
@@ -111,7 +111,8 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     if verb is None:
         return None
     kind_class = reading.kinds[verb]
-    fields.declare(kind_class.keys.names)
+    general = (key.name for key in STEP_OPTIONS if key is not SAVE or kind_class.saves)
+    fields.expect((*kind_class.keys.names, *general), ())
     options = read_step_options(fields, saves=kind_class.saves)
     defaults = options.defaults.over(inherited)
     kind = kind_class.read(fields, replace(reading, step=name, save=options.save, errors=defaults.errors or {}))
@@ -336,7 +337,7 @@ def flow_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
         "about": takes(ANY_TEXT, "What it is for, for whoever reads it."),
         "start": takes(record(TRIGGER_KEYS), "What starts it."),
         "interrupted": takes(choice(*INTERRUPTED), "What becomes of it when another flow cuts in; else none can."),
-        "words": takes(WORDS, "Words that are understood in all of it."),
+        "words": takes(WORDS.schema, "Words that are understood in all of it."),
         "vars": takes(map_of(VARIABLE), "Its variables."),
         "defaults": takes(DEFAULTS.schema(), "What its steps do where they say nothing; over the bot's defaults."),
         "steps": takes(map_of(step_schema(kinds)), "Its steps, in order: it begins with the first."),

@@ -19,12 +19,12 @@ from bot.lang.word_matching import normalise
 from bot.steps.custom_steps import all_kinds
 from bot.steps.step_kind import StepKind
 from bot.steps.step_options import DEFAULTS, STEP_OPTIONS
-from bot.steps.transition import TRANSITION_TEXTS
+from bot.steps.transition import WORDS as WORD_FORM
 
 BOT = "bot"
 WORDINGS_KEY = "wordings"
 TITLE, WORDS = "title", "words"  # what is said of something that has a title, or words, for its key
-_WORD_KEYS = Keys(TRANSITION_TEXTS, Part.WORD)
+_WORD_KEYS = WORD_FORM.texts or {}
 _FLOW: Shape = {
     "start": {"words": Part.WORDS},
     "words": _WORD_KEYS,

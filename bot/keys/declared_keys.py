@@ -1,55 +1,74 @@
 """One declaration for each key of a map: its name, what it takes and says, how it is read, which texts contacts read.
 
-    HEADER = KeySpec("header", TEMPLATE, "A line above the text.", texts=TEXT)
-    KEYS = KeySet(HEADER, FOOTER)
+    MOST = KeySpec("max", integer(1), "How often the step may be entered.", required=True)
+    ELSE = KeySpec("else", TRANSITION, "Where the next entry leads.", required=True)
+    VISITS = KeySpec("visits", nested(KeySet(MOST, ELSE), read_visits), "A bound on how often the step is entered.")
 
-    HEADER.read(fields)  -> the template, or None
+    VISITS.read(fields)  -> what `read_visits` returns; None where the key is not written
 
-From a `KeySet` follow the schema for editors, the texts that a locale translates, and which keys are known.
+From a `KeySet` follow the schema for editors, the texts that a locale translates, which keys are known, and which are missing.
+Forms are made of forms: `nested` is a map of known keys, `map_of` one of free names, `one_or_more` a list, and `either` a
+short form or a map. What a reader cannot know without its step or its bot, it makes itself of the node (`node_of`).
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 from bot.expressions.templates import Expression, Template
+from bot.keys import fields as values
 from bot.keys import key_schemas as keys
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import Schema, Schemas
-from bot.keys.text_shapes import Shape
+from bot.keys.text_shapes import Keys, Part, Shape, one_or_more_of
 from bot.lang.problems import Problems
-from bot.lang.source import Node
+from bot.lang.source import Map, Node
 
 T = TypeVar("T")
+Short = TypeVar("Short")
+Written = TypeVar("Written", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Form(Generic[T]):
-    """What may stand under a key: its schema, its reader, and the shape of its texts; None: contacts read none of it."""
+class Form(Generic[Written]):
+    """What a value is: its schema, its reader, and the shape of its texts; None: contacts read none of it.
+
+    A reader gets the node, where problems go, and what the value is called in them. ``absent`` is the value of a key
+    that is not written.
+    """
 
     schema: Schema
-    read: Callable[[Fields, str], T]
+    read: Callable[[Node, Problems, str], Written]
     texts: Shape | None = None
+    absent: Any = None
 
 
 @dataclass(frozen=True, slots=True)
-class KeySpec(Generic[T]):
+class KeySpec(Generic[Written]):
     """A key: what it takes, and in one sentence what it says. ``texts`` stands in place of the form's.
 
-    ``required``: it must be written. A reader reports where it is missing: by `require`, or in words of its own.
+    ``required``: it is a problem where it is not written.
     """
 
     name: str
-    form: Form[T]
+    form: Form[Written]
     about: str
     required: bool = False
     texts: Shape | None = None
 
-    def read(self, fields: Fields) -> T:
+    def read(self, fields: Fields) -> Written:
         """Read its value; mostly None where it is not written."""
-        return self.form.read(fields, self.name)
+        node = fields.raw(self.name)
+        if node is None:
+            absent: Written = self.form.absent
+            return absent
+        return self.form.read(node, fields.problems, f"{fields.what}: {self.name}")
+
+    def written(self, fields: Fields) -> bool:
+        """Whether it is written."""
+        return fields.has(self.name)
 
     def require(self, fields: Fields) -> bool:
         """Whether it is written; a problem where it is not."""
@@ -57,10 +76,11 @@ class KeySpec(Generic[T]):
 
 
 class KeySet:
-    """The keys that a map may have."""
+    """The keys that a map may have; ``most`` of them at once, where that is said."""
 
-    def __init__(self, *declared: KeySpec[Any]) -> None:
+    def __init__(self, *declared: KeySpec[Any], most: int | None = None) -> None:
         self.keys = declared
+        self._most = most
 
     def __iter__(self) -> Iterator[KeySpec[Any]]:
         return iter(self.keys)
@@ -86,13 +106,15 @@ class KeySet:
         shapes = ((key.name, key.form.texts if key.texts is None else key.texts) for key in self.keys)
         return {name: shape for name, shape in shapes if shape is not None}
 
-    def schema(self, *, most: int | None = None) -> Schema:
-        """The schema of the map: ``most`` keys at the most."""
-        return keys.record(self.schemas, *self.required, most=most)
+    def schema(self) -> Schema:
+        """The schema of the map."""
+        return keys.record(self.schemas, *self.required, most=self._most)
 
-    def open(self, node: Node, problems: Problems, what: str, form: str = "key: value") -> Fields:
-        """The map's fields, to be read key by key. ``form`` is what to write where it is no map."""
-        return self.declared_in(Fields(node, problems, what, form))
+    def open(self, node: Node, problems: Problems, what: str) -> Fields:
+        """The map, to be read key by key. Unknown and missing keys are reported."""
+        fields = Fields(node, problems, what)
+        fields.expect(self.names, self.required)
+        return fields
 
     def declared_in(self, fields: Fields) -> Fields:
         """The same fields, in which these keys are known."""
@@ -100,38 +122,102 @@ class KeySet:
         return fields
 
 
+def nested(known: KeySet, read: Callable[[Fields], T], form: str = "key: value") -> Form[T | None]:
+    """A map of known keys; None where it is no map, with ``form`` as what to write: ``{max: 6}`` behind the key."""
+
+    def of(node: Node, problems: Problems, what: str) -> T | None:
+        if isinstance(node, Map):
+            return read(known.open(node, problems, what))
+        values.refuse_no_map(node, problems, what, form)
+        return None
+
+    return Form(known.schema(), of, known.texts or None)
+
+
+def opened(known: KeySet, form: str = "key: value") -> Form[Fields | None]:
+    """A map of known keys, for a reader that needs to know more than its keys."""
+    return nested(known, lambda fields: fields, form)
+
+
+def map_of(
+    value: Form[Any],
+    read: Callable[[Node, Problems, str], T],
+    are: Part | None = None,
+    known: KeySet | None = None,
+    absent: Any = None,
+) -> Form[T]:
+    """A map of free names, each with such a value; it is read as a whole. Editors explain the ``known`` ones.
+
+    What its names ``are`` to contacts; None: nothing.
+    """
+    texts = None if value.texts is None and are is None else Keys(value.texts or {}, are)
+    return Form(keys.map_of(value.schema, None if known is None else known.schemas), read, texts, absent)
+
+
+def one_or_more(item: Form[T | None]) -> Form[tuple[T, ...]]:
+    """A list, or one item alone. What cannot be read is left out."""
+    texts = None if item.texts is None else one_or_more_of(item.texts)
+    return Form(keys.one_or_several(item.schema), partial(values.each_of, read=item.read), texts, ())
+
+
+def either(short: Form[Short], in_full: Form[T]) -> Form[Short | T]:
+    """A map, or a short form of it: what is no map is read as that."""
+
+    def form_of(node: Node) -> Form[Short | T]:
+        return in_full if isinstance(node, Map) else short
+
+    texts = None if short.texts is None and in_full.texts is None else lambda node: form_of(node).texts or {}
+    schema = keys.either(short.schema, in_full.schema)
+    return Form(schema, lambda node, *rest: form_of(node).read(node, *rest), texts, short.absent)
+
+
+def shared(name: str, form: Form[T]) -> Form[T]:
+    """The same form, whose schema stands once in the whole."""
+    return replace(form, schema=keys.shared(name, form.schema))
+
+
+def as_node(node: Node, problems: Problems, what: str) -> Node:
+    """What a reader of its own makes something of: the node as it is."""
+    return node
+
+
+def node_of(form: Form[Any]) -> Form[Node | None]:
+    """The same form, for a reader that needs to know more: the node as it is."""
+    return Form(form.schema, as_node, form.texts)
+
+
+def raw_node(schema: Schema, texts: Shape | None = None) -> Form[Node | None]:
+    """The node as it is."""
+    return Form(schema, as_node, texts)
+
+
 def integer(least: int | None = None, most: int | None = None) -> Form[int | None]:
     """A whole number within bounds."""
-    return Form(keys.integer(least, most), lambda fields, key: fields.integer(key, least, most))
+    return Form(keys.integer(least, most), partial(values.integer_of, least=least, most=most))
 
 
 def number(least: float | None = None, most: float | None = None) -> Form[float | None]:
     """A number within bounds."""
-    return Form(keys.number(least, most), lambda fields, key: fields.number(key, least, most))
+    return Form(keys.number(least, most), partial(values.number_of, least=least, most=most))
 
 
 def seconds(default: float) -> Form[float]:
     """A duration, in seconds."""
-    return Form(keys.DURATION, lambda fields, key: fields.seconds(key, default))
+    return Form(keys.DURATION, lambda *at: values.duration_of(*at).total_seconds(), absent=default)
 
 
-def one_of(*words: str) -> Form[str | None]:
+def one_of(*words: str, default: str | None = None) -> Form[str | None]:
     """One of a few words."""
-    return Form(keys.choice(*words), lambda fields, key: fields.choice(key, words))
+    return Form(keys.choice(*words), partial(values.choice_of, words=words, default=default), absent=default)
 
 
-def raw_node(schema: Schema, texts: Shape | None = None) -> Form[Node | None]:
-    """What a reader of its own makes something of: the node as it is."""
-    return Form(schema, Fields.raw, texts)
-
-
-STRING: Form[str | None] = Form(keys.ANY_TEXT, Fields.string)
+STRING: Form[str | None] = Form(keys.ANY_TEXT, values.text_of)
 """A text that stands for itself."""
-STRINGS: Form[tuple[str, ...]] = Form(keys.one_or_several(keys.ANY_TEXT), Fields.strings)
-TEMPLATE: Form[Template | None] = Form(keys.ANY_TEXT, Fields.template)
-WORDING: Form[Template | None] = Form(keys.WORDING, Fields.wording)
+STRINGS: Form[tuple[str, ...]] = Form(keys.one_or_several(keys.ANY_TEXT), values.texts_of, absent=())
+TEMPLATE: Form[Template | None] = Form(keys.ANY_TEXT, values.template_of)
+WORDING: Form[Template | None] = Form(keys.WORDING, values.wording_of)
 """A text that is said: one, or one of several by chance."""
-EXPRESSION: Form[Expression | None] = Form(keys.EXPRESSION, Fields.expression)
-NAME: Form[str | None] = Form(keys.NAME, Fields.name)
-BOOLEAN: Form[bool] = Form(keys.BOOLEAN, Fields.boolean)
-DURATION: Form[timedelta | None] = Form(keys.DURATION, Fields.duration)
+EXPRESSION: Form[Expression | None] = Form(keys.EXPRESSION, values.expression_of)
+NAME: Form[str | None] = Form(keys.NAME, values.name_of)
+BOOLEAN: Form[bool] = Form(keys.BOOLEAN, values.boolean_of, absent=False)
+DURATION: Form[timedelta | None] = Form(keys.DURATION, values.duration_of)

@@ -1,15 +1,18 @@
 """Typed reads from a map of the source, which collect every problem instead of stopping at the first."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from bot.expressions.templates import AnyOf, Expression, Template, compile_expression, compile_template
 from bot.lang import wall_clock
 from bot.lang.problems import Mark, Problem, Problems, did_you_mean, nearest
 from bot.lang.source import List, Map, Node, Scalar, one_or_more, plain
+
+T = TypeVar("T")
 
 
 class Fields:
@@ -27,7 +30,7 @@ class Fields:
         if isinstance(node, Map):
             self.node = node
         else:
-            problems.add("E106", node.mark, f"{what}: a map of keys is expected", f"write {form}")
+            refuse_no_map(node, problems, what, form)
             self.node = Map(node.mark, ())
         # a locale may give two keys one title: the first counts
         self._nodes = {key.text: value for key, value in reversed(self.node.entries)}
@@ -66,7 +69,23 @@ class Fields:
 
     def is_text(self, key: str) -> bool:
         """Whether a key's value is a text, and no number or the like."""
-        return isinstance(self._plain(key), str)
+        node = self.raw(key)
+        return isinstance(node, Scalar) and isinstance(node.value, str)
+
+    def expect(self, known: Collection[str], required: Iterable[str]) -> None:
+        """Report the keys that are none of the ``known`` ones, and those of the ``required`` ones that are not written.
+
+        What is misspelt is not missing as well; a map under a misspelt key is read, so that what refers to it is no
+        problem too.
+        """
+        self.declare(known)
+        for key in required:
+            self.require(key)
+        for left, node in self.node.entries:
+            meant = nearest(left.text, known) if left.text not in known and isinstance(node, Map) else None
+            if meant is not None:
+                self._nodes.setdefault(meant, node)
+        self.close()
 
     def require(self, key: str) -> bool:
         """Whether a key is written; a problem where it is not, unless `close` finds a key that it may be misspelt."""
@@ -78,110 +97,51 @@ class Fields:
 
     def string(self, key: str, default: str | None = None) -> str | None:
         """A text that stands for itself."""
-        node = self.raw(key)
-        return default if node is None else text_of(node, self.problems, self._at(key))
+        return self._read(key, text_of, default)
 
     def name(self, key: str) -> str | None:
         """A name."""
-        node = self.raw(key)
-        return None if node is None else name_of(node, self.problems, self._at(key))
+        return self._read(key, name_of, None)
 
     def integer(self, key: str, minimum: int | None = None, maximum: int | None = None) -> int | None:
         """A whole number within bounds."""
-        value = self._plain(key)
-        if isinstance(value, int) and not isinstance(value, bool) and _within(value, minimum, maximum):
-            return value
-        if self.has(key):
-            self._wrong(key, "a whole number" + _bounds(minimum, maximum))
-        return None
+        return self._read(key, partial(integer_of, least=minimum, most=maximum), None)
 
     def number(self, key: str, minimum: float | None = None, maximum: float | None = None) -> float | None:
         """A number within bounds."""
-        value = self._plain(key)
-        if isinstance(value, int | float) and not isinstance(value, bool) and _within(value, minimum, maximum):
-            return value
-        if self.has(key):
-            self._wrong(key, "a number" + _bounds(minimum, maximum))
-        return None
+        return self._read(key, partial(number_of, least=minimum, most=maximum), None)
 
     def boolean(self, key: str, default: bool = False) -> bool:
         """``true`` or ``false``."""
-        value = self._plain(key)
-        if isinstance(value, bool):
-            return value
-        if self.has(key):
-            self._wrong(key, "true or false")
-        return default
+        return self._read(key, partial(boolean_of, default=default), default)
 
     def duration(self, key: str) -> timedelta | None:
-        """A duration, longer than nothing and at most a year. What is none is read as a day, so that none is missing."""
-        node = self.raw(key)
-        if node is None:
-            return None
-        found = wall_clock.parse_duration(node.text) if isinstance(node, Scalar) else None
-        if found is None:
-            self._wrong(key, "a duration", "write one like 90s, 10m, 2h30m or 5d, 366d at most")
-        return found or timedelta(days=1)
-
-    def seconds(self, key: str, default: float) -> float:
-        """A duration, in seconds."""
-        found = self.duration(key)
-        return default if found is None else found.total_seconds()
+        """A duration."""
+        return self._read(key, duration_of, None)
 
     def choice(self, key: str, options: Iterable[str], default: str | None = None) -> str | None:
         """One of a few words."""
-        node = self.raw(key)
-        if node is None:
-            return default
-        text, known = text_of(node, self.problems, self._at(key)), list(options)
-        if text is None or text in known:
-            return text
-        fix = did_you_mean(text, known, f"write one of {', '.join(known)}")
-        self.problems.add("E109", node.mark, f'{self._at(key)}: "{text}" is not known', fix)
-        return default
+        return self._read(key, partial(choice_of, words=options, default=default), default)
 
     def strings(self, key: str) -> tuple[str, ...]:
-        """A list of texts, or one text. One without quotes that has a comma in it is a problem: several may be meant."""
-        for node in self.one_or_more(key):  # beside one text there may be those of other languages
-            alone = isinstance(node, Scalar) and node.mark == self.mark_of(key) and not node.quoted
-            if alone and isinstance(node, Scalar) and ", " in node.text:
-                fix = f"write [{node.text}] where several are meant, else put it in quotes"
-                self.problems.add("E106", node.mark, f'{self._at(key)}: "{node.text}" is one text', fix)
-        texts = (text_of(node, self.problems, self._at(key)) for node in self.one_or_more(key))
-        return tuple(text for text in texts if text is not None)
+        """A list of texts, or one text."""
+        return self._read(key, texts_of, ())
 
     def template(self, key: str) -> Template | None:
         """A text that is a template."""
-        node = self.raw(key)
-        return None if node is None else template_of(node, self.problems, self._at(key))
+        return self._read(key, template_of, None)
 
     def wording(self, key: str) -> Template | None:
         """A text that is sent: one, or `{any: [...]}`, of which chance takes one each time."""
-        node = self.raw(key)
-        if isinstance(node, List):
-            fix = "write one text in quotes, or {any: [...]}, of which one is sent each time"
-            self.problems.add("E106", node.mark, f"{self._at(key)}: a text is expected, YAML reads a list here", fix)
-            return None
-        if not isinstance(node, Map):
-            return self.template(key)
-        inner = Fields(node, self.problems, self._at(key))
-        inner.require("any")
-        wordings = inner.templates("any")
-        inner.close()
-        if inner.has("any") and not wordings:
-            self.problems.add("E105", node.mark, f"{self._at(key)}: any: there is no text to take", "write two or more")
-        return AnyOf(wordings, node.mark) if wordings else None
+        return self._read(key, wording_of, None)
 
     def templates(self, key: str) -> tuple[Template, ...]:
         """A list of templates, or one."""
-        found = (template_of(node, self.problems, self._at(key)) for node in self.one_or_more(key))
-        return tuple(template for template in found if template is not None)
+        return self._read(key, templates_of, ())
 
     def expression(self, key: str) -> Expression | None:
         """A bare expression."""
-        node = self.raw(key)
-        text = None if node is None else text_of(node, self.problems, self._at(key))
-        return None if text is None or node is None else compile_expression(text, node.mark, self.problems)
+        return self._read(key, expression_of, None)
 
     def fields(self, key: str, form: str = "key: value") -> "Fields | None":
         """The map under a key. ``form`` is what to write where it is no map."""
@@ -203,11 +163,7 @@ class Fields:
 
     def items(self, key: str, fix: str = "") -> tuple[Node, ...]:
         """The list under a key. ``fix`` is what to do where it is none."""
-        node = self.raw(key)
-        if node is None or isinstance(node, List):
-            return () if node is None else node.items
-        self._wrong(key, "a list", fix)
-        return ()
+        return self._read(key, partial(items_of, fix=fix), ())
 
     def entries(self) -> tuple[tuple[Scalar, Node], ...]:
         """All entries; every key counts as asked for."""
@@ -233,14 +189,135 @@ class Fields:
     def _at(self, key: str) -> str:
         return f"{self.what}: {key}"
 
-    def _wrong(self, key: str, expected: str, fix: str = "") -> None:
-        node = self._nodes.get(key)
-        what = "a map" if isinstance(node, Map) else "a list"
-        if isinstance(node, Scalar):
-            what = f'"{node.text}"' if node.text or node.quoted else "nothing"
-        self.problems.add(
-            "E106", self.mark_of(key), f"{self._at(key)}: {what} is not {expected}", fix or f"write {expected}"
-        )
+    def _read(self, key: str, read: Callable[[Node, Problems, str], T], absent: T) -> T:
+        node = self.raw(key)
+        return absent if node is None else read(node, self.problems, self._at(key))
+
+
+def integer_of(
+    node: Node, problems: Problems, what: str, least: int | None = None, most: int | None = None
+) -> int | None:
+    """A whole number within bounds."""
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, int) and not isinstance(value, bool) and _within(value, least, most):
+        return value
+    refuse(node, problems, what, "a whole number" + _bounds(least, most))
+    return None
+
+
+def number_of(
+    node: Node, problems: Problems, what: str, least: float | None = None, most: float | None = None
+) -> float | None:
+    """A number within bounds."""
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and _within(value, least, most):
+        return value
+    refuse(node, problems, what, "a number" + _bounds(least, most))
+    return None
+
+
+def boolean_of(node: Node, problems: Problems, what: str, default: bool = False) -> bool:
+    """``true`` or ``false``."""
+    if isinstance(node, Scalar) and isinstance(node.value, bool):
+        return node.value
+    refuse(node, problems, what, "true or false")
+    return default
+
+
+def duration_of(node: Node, problems: Problems, what: str) -> timedelta:
+    """A duration, longer than nothing and at most a year. What is none is read as a day, so that none is missing."""
+    found = wall_clock.parse_duration(node.text) if isinstance(node, Scalar) else None
+    if found is None:
+        refuse(node, problems, what, "a duration", "write one like 90s, 10m, 2h30m or 5d, 366d at most")
+    return found or timedelta(days=1)
+
+
+def choice_of(
+    node: Node, problems: Problems, what: str, words: Iterable[str], default: str | None = None
+) -> str | None:
+    """One of a few words."""
+    text, known = text_of(node, problems, what), list(words)
+    if text is None or text in known:
+        return text
+    fix = did_you_mean(text, known, f"write one of {', '.join(known)}")
+    problems.add("E109", node.mark, f'{what}: "{text}" is not known', fix)
+    return default
+
+
+def texts_of(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
+    """A list of texts, or one text. One without quotes that has a comma in it is a problem: several may be meant."""
+    for item in one_or_more(node):  # beside one text there may be those of other languages
+        alone = isinstance(item, Scalar) and item.mark == node.mark and not item.quoted
+        if alone and isinstance(item, Scalar) and ", " in item.text:
+            fix = f"write [{item.text}] where several are meant, else put it in quotes"
+            problems.add("E106", item.mark, f'{what}: "{item.text}" is one text', fix)
+    return each_of(node, problems, what, text_of)
+
+
+def wording_of(node: Node, problems: Problems, what: str) -> Template | None:
+    """A text that is sent: one, or `{any: [...]}`, of which chance takes one each time."""
+    if isinstance(node, List):
+        fix = "write one text in quotes, or {any: [...]}, of which one is sent each time"
+        problems.add("E106", node.mark, f"{what}: a text is expected, YAML reads a list here", fix)
+        return None
+    if not isinstance(node, Map):
+        return template_of(node, problems, what)
+    inner = Fields(node, problems, what)
+    inner.expect(("any",), ("any",))
+    wordings = inner.templates("any")
+    if inner.has("any") and not wordings:
+        problems.add("E105", node.mark, f"{what}: any: there is no text to take", "write two or more")
+    return AnyOf(wordings, node.mark) if wordings else None
+
+
+def templates_of(node: Node, problems: Problems, what: str) -> tuple[Template, ...]:
+    """A list of templates, or one."""
+    return each_of(node, problems, what, template_of)
+
+
+def each_of(
+    node: Node, problems: Problems, what: str, read: Callable[[Node, Problems, str], T | None]
+) -> tuple[T, ...]:
+    """What is read of each item of a list, or of one item alone."""
+    found = (read(item, problems, what) for item in one_or_more(node))
+    return tuple(item for item in found if item is not None)
+
+
+def expression_of(node: Node, problems: Problems, what: str) -> Expression | None:
+    """A bare expression."""
+    text = text_of(node, problems, what)
+    return None if text is None else compile_expression(text, node.mark, problems)
+
+
+def items_of(node: Node, problems: Problems, what: str, fix: str = "") -> tuple[Node, ...]:
+    """The items of a list. ``fix`` is what to do where it is none."""
+    if isinstance(node, List):
+        return node.items
+    refuse(node, problems, what, "a list", fix)
+    return ()
+
+
+def entries_of(node: Node, problems: Problems, what: str, form: str = "key: value") -> tuple[tuple[Scalar, Node], ...]:
+    """The entries of a map whose keys are the author's own names. ``form`` is what to write where it is no map."""
+    if isinstance(node, Map):
+        return node.entries
+    refuse_no_map(node, problems, what, form)
+    return ()
+
+
+def refuse(node: Node, problems: Problems, what: str, expected: str, fix: str = "") -> None:
+    """Report a value that is not what is expected. ``fix`` is what to write instead where that does not say it."""
+    found = "a map" if isinstance(node, Map) else "a list"
+    if isinstance(node, Scalar):
+        found = f'"{node.text}"' if node.text or node.quoted else "nothing"
+    problems.add("E106", node.mark, f"{what}: {found} is not {expected}", fix or f"write {expected}")
+
+
+def refuse_no_map(node: Node, problems: Problems, what: str, form: str) -> None:
+    """Report a value that is no map. ``form`` is what to write; what is in braces stands behind the key."""
+    _, colon, key = what.rpartition(": ")
+    fix = f"{key}: {form}" if colon and form.startswith("{") else form
+    problems.add("E106", node.mark, f"{what}: a map of keys is expected", f"write {fix}")
 
 
 def _within(value: float, minimum: float | None, maximum: float | None) -> bool:

@@ -6,8 +6,11 @@ from typing import Any
 
 import regex
 
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, Schemas, choice, takes
+from bot.keys.declared_keys import Form, KeySet, KeySpec
+from bot.keys.fields import choice_of, text_of
+from bot.keys.key_schemas import ANY_TEXT, choice
+from bot.lang.problems import Problems
+from bot.lang.source import Node
 from bot.lang.word_matching import CLOSE, WAYS, WHOLE
 
 MAX_PATTERN = 500  # characters
@@ -15,21 +18,18 @@ MAX_REPEATS = 100_000  # a pattern's counts multiplied: what it may cost to comp
 PATTERN_SECONDS = 0.05  # a pattern that takes longer on one text does not match it
 _COUNT = regex.compile(r"([0-9]{1,9})\}")
 _WAYS = "whole, anywhere in a longer text, or close to it in spelling too"
-MATCH_KEYS: Schemas = {"match": takes(choice(*WAYS), f"How words are matched: {_WAYS}; whole if left out.")}
-PATTERN_KEYS: Schemas = {"pattern": takes(ANY_TEXT, "A regular expression that the text matches in full.")}
 
 
-def read_match(fields: Fields) -> str:
-    """Read `match`: one of `bot.lang.word_matching.WAYS`."""
-    how = fields.choice("match", WAYS, WHOLE) or WHOLE
+def _match_of(node: Node, problems: Problems, what: str) -> str:
+    how = choice_of(node, problems, what, WAYS, WHOLE) or WHOLE
     if how == CLOSE:
         import rapidfuzz.fuzz  # noqa: F401 - its 20 ms are spent here, by bots that need it, and by no turn
     return how
 
 
-def read_pattern(fields: Fields) -> Any:
-    """Read `pattern`, a regular expression; None where there is none that can be used."""
-    written = fields.string("pattern")
+def _pattern_of(node: Node, problems: Problems, what: str) -> Any:
+    """A regular expression; None where it cannot be used."""
+    written = text_of(node, problems, what)
     if written is None:
         return None
     try:
@@ -43,9 +43,17 @@ def read_pattern(fields: Fields) -> Any:
         reason, fix = error.msg, "write a regular expression, in single quotes"
     except (RecursionError, OverflowError):
         reason, fix = "it is too deep", "use fewer brackets inside each other"
-    what = f"{fields.what}: this pattern cannot be read: {reason}"
-    fields.problems.add("E305", fields.mark_of("pattern"), what, fix)
+    problems.add("E305", node.mark, f"{what}: it cannot be read: {reason}", fix)
     return None
+
+
+MATCH = KeySpec(
+    "match", Form(choice(*WAYS), _match_of, absent=WHOLE), f"How words are matched: {_WAYS}; whole if left out."
+)
+"""One of `bot.lang.word_matching.WAYS`."""
+PATTERN = KeySpec("pattern", Form(ANY_TEXT, _pattern_of), "A regular expression that the text matches in full.")
+MATCH_KEYS, PATTERN_KEYS = KeySet(MATCH).schemas, KeySet(PATTERN).schemas
+read_match, read_pattern = MATCH.read, PATTERN.read
 
 
 def matches(pattern: Any, text: str) -> bool:

@@ -9,12 +9,25 @@ from typing import Any, Self
 from bot.core.effects import TokenBudget
 from bot.extensions.decorators import HandlerSpec
 from bot.keys import key_schemas
-from bot.keys.declared_keys import BOOLEAN, STRING, STRINGS, Form, KeySet, KeySpec, integer, number, one_of, raw_node
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, Schema, either
-from bot.lang.problems import did_you_mean
+from bot.keys.declared_keys import (
+    BOOLEAN,
+    STRING,
+    STRINGS,
+    Form,
+    KeySet,
+    KeySpec,
+    either,
+    integer,
+    number,
+    one_of,
+    opened,
+)
+from bot.keys.fields import Fields, choice_of, integer_of
+from bot.lang.problems import Problems, did_you_mean
+from bot.lang.source import Node, Scalar
 from bot.steps.message_parts import check_error_names
 from bot.steps.output_guard import has_letters
+from bot.steps.transition import TRANSITION
 
 _HOST = re.compile(r"([\w-]{1,63}\.)+[\w-]{2,63}")
 HISTORY = 2000  # tokens
@@ -31,9 +44,16 @@ HEARS = 4000  # characters of what a contact writes in one turn
 CALLS = 16  # of tools, notes and exits in one turn
 MODEL_ERRORS = ("timeout", "down", "quota", "refused", "unsafe", "empty", "over_budget", "mismatch", "failed")
 MODEL = KeySpec("model", STRINGS, "Models by name, tried in this order; BOT_AI_MODEL where nothing is said.")
-_TOKENS = Form(
-    either(key_schemas.integer(0), key_schemas.choice(UNLIMITED)), lambda fields, key: _read_tokens(fields, key)
-)
+
+
+def _tokens_of(node: Node, problems: Problems, what: str) -> int | None:
+    if not isinstance(node, Scalar) or not isinstance(node.value, str):
+        return integer_of(node, problems, what, 0)
+    choice_of(node, problems, what, (UNLIMITED,))
+    return None
+
+
+_TOKENS = Form(key_schemas.either(key_schemas.integer(0), key_schemas.choice(UNLIMITED)), _tokens_of)
 _TURN_TOKENS = KeySpec(
     "turn", _TOKENS, f"How many tokens one turn may use up; {BUDGET['turn']:,} where nothing is said."
 )
@@ -46,10 +66,19 @@ DAY_BUDGET = KeySet(
     KeySpec("all", _TOKENS, f"How many tokens a day all contacts may use up; {BUDGET['all']:,} where nothing is said."),
 )
 TURN_BUDGET = KeySet(_TURN_TOKENS, *DAY_BUDGET)
-BUDGET_ABOUT = "How many tokens may be used up, in one turn and in a day (UTC); a number, or unlimited."
+BUDGET_ELSE = KeySpec("else", TRANSITION, "Where it leads that it is used up.", required=True)
+
+
+def budget_key(*keys: KeySpec[Any]) -> KeySpec[Fields | None]:
+    """The key `budget`, under which these stand."""
+    about = "How many tokens may be used up, in one turn and in a day (UTC); a number, or unlimited."
+    return KeySpec("budget", opened(KeySet(*keys)), about)
+
+
+_BOT_BUDGET = budget_key(*TURN_BUDGET)
+STEP_BUDGET = budget_key(*TURN_BUDGET, BUDGET_ELSE)
 _HEARD = KeySpec("heard", STRING, "A handler that judges what contacts write and tools give before a model reads it.")
 _SAID = KeySpec("said", STRING, "A handler that judges each text of the model's, and what it gives to tools.")
-_MODERATORS = KeySet(_HEARD, _SAID)
 _HEARS_KEY = KeySpec(
     "hears",
     integer(1, 100_000),
@@ -84,16 +113,16 @@ _REASONING_SPLIT = KeySpec(
 )
 _MODERATE = KeySpec(
     "moderate",
-    raw_node(either(ANY_TEXT, _MODERATORS.schema())),
+    either(STRING, opened(KeySet(_HEARD, _SAID), "{heard: shop.polite, said: shop.polite}")),
     "A handler that judges what the model hears and says, or one for each.",
 )
 
 
-def settings_keys(budget: Schema) -> KeySet:
-    """The keys of these settings. ``budget`` is what stands under `budget`: on a step there is an `else` as well."""
+def settings_keys(budget: KeySpec[Fields | None]) -> KeySet:
+    """The keys of these settings. Under the ``budget`` of a step there is an `else` as well."""
     return KeySet(
         MODEL,
-        KeySpec("budget", raw_node(budget), BUDGET_ABOUT),
+        budget,
         _HEARS_KEY,
         _CALLS_KEY,
         _WHILE_BUSY,
@@ -108,7 +137,7 @@ def settings_keys(budget: Schema) -> KeySet:
     )
 
 
-SETTINGS = settings_keys(TURN_BUDGET.schema())
+SETTINGS = settings_keys(_BOT_BUDGET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +198,10 @@ class AiSettings:
         )
 
 
-def read_ai_settings(fields: Fields, handlers: Mapping[str, HandlerSpec], *, step: bool) -> AiSettings:
-    """Read the keys that stand on a step or under ``ai`` in ``bot.yml``."""
+def read_ai_settings(
+    fields: Fields, handlers: Mapping[str, HandlerSpec], budget: KeySpec[Fields | None] = _BOT_BUDGET
+) -> AiSettings:
+    """Read the keys that stand on a step, whose ``budget`` is another one, or under ``ai`` in ``bot.yml``."""
     SETTINGS.declared_in(fields)
     busy = _WHILE_BUSY.read(fields)
     links = _LINKS.read(fields)
@@ -184,13 +215,13 @@ def read_ai_settings(fields: Fields, handlers: Mapping[str, HandlerSpec], *, ste
         _MESSAGES_KEY.read(fields),
         links,
         *_read_moderators(fields, handlers),
-        read_budget(fields, TURN_BUDGET, "else" if step else None),
+        read_budget(budget.read(fields)),
         _HEARS_KEY.read(fields),
         _CALLS_KEY.read(fields),
         None if busy is None else busy == "merge",
         _MAX_TOKENS.read(fields),
         _TEMPERATURE.read(fields),
-        _REASONING_SPLIT.read(fields) if fields.has("reasoning_split") else None,
+        _REASONING_SPLIT.read(fields) if _REASONING_SPLIT.written(fields) else None,
         _read_never(fields),
     )
 
@@ -205,64 +236,42 @@ def _read_never(fields: Fields) -> tuple[str, ...]:
     return secrets
 
 
-def read_budget(fields: Fields, keys: KeySet, needs: str | None = None) -> dict[str, int | None]:
-    """Read `budget`: tokens by each of the ``keys``, None where there is no bound, what is not said left out.
-
-    ``needs`` is a key that must stand there too and is read by the step.
-    """
-    inner = fields.fields("budget")
-    if inner is None:
-        return {}
-    keys.declared_in(inner)
-    budget = {key.name: key.read(inner) for key in keys if inner.has(key.name)}
-    if needs is not None:
-        inner.require(needs)
-    inner.close()
-    return budget
-
-
-def _read_tokens(fields: Fields, key: str) -> int | None:
-    if not fields.is_text(key):
-        return fields.integer(key, 0)
-    fields.choice(key, (UNLIMITED,))
-    return None
+def read_budget(fields: Fields | None) -> dict[str, int | None]:
+    """Read what stands under `budget`: tokens, None where there is no bound; what is not said is left out."""
+    return {} if fields is None else {key.name: key.read(fields) for key in TURN_BUDGET if key.written(fields)}
 
 
 def _read_moderators(fields: Fields, handlers: Mapping[str, HandlerSpec]) -> tuple[str | None, str | None]:
     """Read `moderate`: who judges what is heard, and what is said. One name is both."""
-    if not fields.has("moderate") or fields.is_text("moderate"):
-        both = _read_moderator(fields, "moderate", handlers)
-        return both, both
-    inner = fields.fields("moderate", "moderate: {heard: shop.polite, said: shop.polite}")
-    if inner is None:
-        return None, None
-    _MODERATORS.declared_in(inner)
-    found = _read_moderator(inner, "heard", handlers), _read_moderator(inner, "said", handlers)
-    if not (inner.has("heard") or inner.has("said")):
+    written = _MODERATE.read(fields)
+    if not isinstance(written, Fields):
+        _check_moderator(fields, _MODERATE, written, handlers)
+        return written, written
+    heard, said = _HEARD.read(written), _SAID.read(written)
+    _check_moderator(written, _HEARD, heard, handlers)
+    _check_moderator(written, _SAID, said, handlers)
+    if heard is None and said is None:
         fix = "name a handler: heard: shop.polite, or said: shop.polite"
-        fields.problems.add("E105", inner.mark, f"{inner.what}: nothing is judged", fix)
-    inner.close()
-    return found
+        fields.problems.add("E105", written.mark, f"{written.what}: nothing is judged", fix)
+    return heard, said
 
 
-def _read_moderator(fields: Fields, key: str, handlers: Mapping[str, HandlerSpec]) -> str | None:
+def _check_moderator(fields: Fields, key: KeySpec[Any], name: str | None, handlers: Mapping[str, HandlerSpec]) -> None:
     """The handler that judges takes a text, nothing else that it needs, and says yes or no."""
-    name = fields.string(key)
     if name is None:
-        return None
+        return
     spec = handlers.get(name)
     if spec is None:
         fix = did_you_mean(name, handlers, "declare it in handlers.py")
-        fields.problems.add("E501", fields.mark_of(key), f'{fields.what}: no handler "{name}"', fix)
-        return name
+        fields.problems.add("E501", fields.mark_of(key.name), f'{fields.what}: no handler "{name}"', fix)
+        return
     needed = {parameter.name for parameter in spec.parameters.values() if parameter.required}
     if "text" not in spec.parameters or needed - {"text"}:
         what = f'{fields.what}: handler "{name}" judges texts, so it takes one argument, `text`'
-        fields.problems.add("E502", fields.mark_of(key), what, "declare it as def f(text: str) -> bool")
+        fields.problems.add("E502", fields.mark_of(key.name), what, "declare it as def f(text: str) -> bool")
     if spec.returns not in (bool, Any):
         what = f'{fields.what}: handler "{name}" judges texts, so its result is true or false'
-        fields.problems.add("E507", fields.mark_of(key), what, "declare it as def f(text: str) -> bool")
-    return name
+        fields.problems.add("E507", fields.mark_of(key.name), what, "declare it as def f(text: str) -> bool")
 
 
 def check_model_errors(fields: Fields, more: tuple[str, ...] = ()) -> None:

@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Self
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
 from bot.core.messages import Message
 from bot.core.text import is_blank
-from bot.keys.declared_keys import KeySet, KeySpec, integer, raw_node
+from bot.keys.declared_keys import KeySet, KeySpec, integer, opened
 from bot.keys.fields import Fields
 from bot.lang.problems import Mark
 from bot.steps.ai_exchange import Exchange
-from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ABOUT, TURN_BUDGET, check_model_errors, settings_keys
+from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ELSE, STEP_BUDGET, check_model_errors, settings_keys
 from bot.steps.brief import FACTS, FILL, INSTRUCTIONS, Brief
 from bot.steps.brief import WITHIN_KEY as AI_WITHIN
-from bot.steps.exits import EXITS_FORM, exit_outcomes
+from bot.steps.exits import EXITS, exit_outcomes
 from bot.steps.output_guard import messages_of
 from bot.steps.step_facts import Falls, Need, Outcome, Spends, StepFailed, Used
 from bot.steps.step_kind import (
@@ -32,7 +32,7 @@ from bot.steps.step_kind import (
 )
 from bot.steps.tool_calls import ToolCalls
 from bot.steps.tools import TOOLS
-from bot.steps.transition import TRANSITION_FORM, Transition
+from bot.steps.transition import TRANSITION, Transition
 from bot.types.type_registry import Variable
 
 MOST_TURNS = 20  # where the step says nothing
@@ -41,10 +41,12 @@ MOST_MERGED = 5
 ERRORS = ("confused", "turns")  # beside those of every question to a model
 CUT = "…"
 _MOST_TURNS = KeySpec("max", integer(1, 1000), "How many messages of the contact are answered.", required=True)
-_TURNS_ELSE = KeySpec("else", TRANSITION_FORM, "Where the next one leads.", required=True)
-_TURNS = KeySet(_MOST_TURNS, _TURNS_ELSE)
-_BUDGET_ELSE = KeySpec("else", TRANSITION_FORM, "Where it leads that it is used up.", required=True)
-_BUDGET = KeySet(*TURN_BUDGET, _BUDGET_ELSE)
+_TURNS_ELSE = KeySpec("else", TRANSITION, "Where the next one leads.", required=True)
+_TURNS = KeySpec(
+    "turns",
+    opened(KeySet(_MOST_TURNS, _TURNS_ELSE), "{max: 6, else: end}"),
+    f"A bound on the contact's messages; {MOST_TURNS} where nothing is said.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +63,10 @@ class AiStep(StepKind):
         FACTS,
         TOOLS,
         FILL,
-        KeySpec(
-            "exits", EXITS_FORM, "The transitions by which alone the model may leave, one at least.", required=True
-        ),
-        KeySpec(
-            "turns",
-            raw_node(_TURNS.schema(), _TURNS.texts),
-            f"A bound on the contact's messages; {MOST_TURNS} where nothing is said.",
-        ),
+        EXITS,
+        _TURNS,
         AI_WITHIN,
-        *(key for key in settings_keys(_BUDGET.schema()) if key.name != "budget"),
-        KeySpec("budget", raw_node(_BUDGET.schema(), _BUDGET.texts), BUDGET_ABOUT),
+        *settings_keys(STEP_BUDGET),
     )
     options: ClassVar[frozenset[str]] = frozenset({"remind", "timeout", "words"})
     asks_models: ClassVar[bool] = True
@@ -81,13 +76,16 @@ class AiStep(StepKind):
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``ai`` with all its keys."""
         brief = Brief.read(fields, reading)
-        most, turns_over = _read_turns(fields)
+        turns = _TURNS.read(fields)
+        most = None if turns is None else _MOST_TURNS.read(turns)
+        turns_over = None if turns is None else _TURNS_ELSE.read(turns)
         check_model_errors(fields, ERRORS)
-        budget_over = _read_budget_transition(fields)
+        budget = STEP_BUDGET.read(fields)
+        budget_over = None if budget is None else BUDGET_ELSE.read(budget)
         if budget_over is not None and not brief.settings.bounded:
             fix = "write how many tokens there are for a turn, or a day: turn: 20000, contact: 100000, or all: 1000000"
             fields.problems.add("E105", budget_over.mark, f"{fields.what}: budget: nothing is bounded", fix)
-        return cls(brief, most, turns_over, budget_over)
+        return cls(brief, most or MOST_TURNS, turns_over, budget_over)
 
     @property
     def waits(self) -> bool:
@@ -274,19 +272,3 @@ class AiStep(StepKind):
             exchange.end(self.brief.history)
             result = WaitHere(step_state=exchange.step_state())
         return replace(result, messages=(*said, *result.messages), sets=calls.sets, notes=tuple(calls.notes))
-
-
-def _read_turns(fields: Fields) -> tuple[int, Transition | None]:
-    inner = fields.fields("turns", "turns: {max: 6, else: end}")
-    if inner is None:
-        return MOST_TURNS, None
-    _TURNS.declared_in(inner)
-    most = _MOST_TURNS.read(inner) if _MOST_TURNS.require(inner) else None
-    transition = _TURNS_ELSE.read(inner) if _TURNS_ELSE.require(inner) else None
-    inner.close()
-    return most or MOST_TURNS, transition
-
-
-def _read_budget_transition(fields: Fields) -> Transition | None:
-    inner = fields.fields("budget")
-    return None if inner is None else _BUDGET_ELSE.read(inner)

@@ -11,13 +11,12 @@ from bot.core.events import CallEnded
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
 from bot.core.values import Media
 from bot.expressions.templates import Template
-from bot.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, raw_node
+from bot.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, either, opened
 from bot.keys.fields import Fields
 from bot.keys.text_shapes import TEXT, WORDS
-from bot.lang.source import Map
 from bot.lang.word_matching import normalise
 from bot.steps.answer_matching import Offer, meaning
-from bot.steps.choice_reader import CHOICES, SKIP, read_choices
+from bot.steps.choice_reader import CHOICES, read_choices
 from bot.steps.choices import Choices, FixedChoice
 from bot.steps.message_parts import SENDING, check_error_names, check_length, check_text
 from bot.steps.step_facts import AnswerText, Falls, Outcome, Saved, SavedResult, SentText, StepFailed, Used, only_if
@@ -34,7 +33,7 @@ from bot.steps.step_kind import (
     WaitHere,
 )
 from bot.steps.step_options import SOME_HAVE
-from bot.steps.transition import TRANSITION_FORM, TRANSITION_TEXTS, Transition, transition_from
+from bot.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
 from bot.types.structured_types import MediaVariable
 from bot.types.type_registry import Answer, Unfit, Variable
 
@@ -45,12 +44,13 @@ _KEEPING = (*KEEPING_ERRORS, *SENDING)
 _ASK = KeySpec("ask", WORDING, "The question.", required=True, texts=TEXT)
 _HEADER = KeySpec("header", TEMPLATE, "A line above the question; goes with buttons.", texts=TEXT)
 _FOOTER = KeySpec("footer", TEMPLATE, "A line below the question; goes with a list.", texts=TEXT)
+_SKIP_WORDS = KeySpec("words", TEXTS, "The words.", required=True, texts=WORDS)
 _SKIP = KeySpec(
     "skip",
-    raw_node(SKIP, lambda node: {**TRANSITION_TEXTS, "words": WORDS} if isinstance(node, Map) else WORDS),
+    either(replace(TEXTS, texts=WORDS), opened(KeySet(_SKIP_WORDS, *TRANSITION_KEYS))),
     "Words by which the question is left without an answer.",
 )
-_OTHER = KeySpec("other", TRANSITION_FORM, "Where any reply leads that is no answer; in place of retry.")
+_OTHER = KeySpec("other", TRANSITION, "Where any reply leads that is no answer; in place of retry.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,16 @@ class AskStep(StepKind):
         """Read ``ask`` with its choices, `skip` and `other`."""
         body, header, footer = _ASK.read(fields), _HEADER.read(fields), _FOOTER.read(fields)
         choices = read_choices(fields)
-        skip_words, skip = _read_skip(fields)
+        skip = _SKIP.read(fields)
+        if isinstance(skip, Fields):
+            skip_words, skipped = _SKIP_WORDS.read(skip), transition_from(skip)
+        else:
+            skip_words, skipped = skip or (), None
         other = _OTHER.read(fields)
         variable = None if reading.save is None else reading.variables.get(reading.save)
         if body is None:
             body = Template.plain("", fields.mark)
-        ask = cls(body, header, footer, choices, skip_words, skip, other, variable)
+        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable)
         ask._check(fields)
         return ask
 
@@ -260,19 +264,6 @@ def _offered(choices: Choices, context: StepContext, step_state: Mapping[str, An
 def _accepted(variable: Variable, context: StepContext, reply: Reply) -> Any:
     """The value that a reply stands for. Raises `Unfit`."""
     return variable.accept(Answer(reply.text, reply.media, reply.location), context.now, context.scope)
-
-
-def _read_skip(fields: Fields) -> tuple[tuple[str, ...], Transition | None]:
-    """``skip: [words]``, or a transition with its `words`."""
-    if not isinstance(_SKIP.read(fields), Map):
-        return fields.strings("skip"), None
-    inner = fields.fields("skip")
-    if inner is None:
-        return (), None
-    inner.require("words")
-    words, transition = inner.strings("words"), transition_from(inner)
-    inner.close()
-    return words, transition
 
 
 def _question_texts(

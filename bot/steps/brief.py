@@ -13,12 +13,21 @@ from bot.core.messages import clip
 from bot.core.text import estimate, without_controls, without_invisible
 from bot.core.values import Record
 from bot.expressions.templates import Template
-from bot.keys.declared_keys import STRINGS, TEMPLATE, KeySpec, raw_node, seconds
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, map_of
+from bot.keys.declared_keys import STRING, STRINGS, TEMPLATE, KeySpec, as_node, map_of, seconds
+from bot.keys.fields import Fields, entries_of, text_of
 from bot.lang.problems import did_you_mean
+from bot.lang.source import Node
 from bot.steps.ai_exchange import Exchange, most_of_turn
-from bot.steps.ai_settings import ANSWER_TOKENS, CALLS, HEARS, HISTORY, MESSAGES, AiSettings, read_ai_settings
+from bot.steps.ai_settings import (
+    ANSWER_TOKENS,
+    CALLS,
+    HEARS,
+    HISTORY,
+    MESSAGES,
+    STEP_BUDGET,
+    AiSettings,
+    read_ai_settings,
+)
 from bot.steps.exits import Exit, exit_uses, open_exits, read_exits
 from bot.steps.output_guard import canary, foreign_link, leaks, links_in, secret_in
 from bot.steps.step_facts import StepFailed, Used
@@ -40,7 +49,9 @@ _COMMAND = re.compile(
 WITHIN = 60.0  # seconds for one answer of the model's
 INSTRUCTIONS = KeySpec("ai", TEMPLATE, "The instructions to the model.", required=True)
 FACTS = KeySpec("facts", STRINGS, "Text files beside the flow's file, of which the model knows.")
-FILL = KeySpec("fill", raw_node(map_of(ANY_TEXT)), "Variables that the model may note, each with what it is.")
+FILL: KeySpec[Node | None] = KeySpec(
+    "fill", map_of(STRING, as_node), "Variables that the model may note, each with what it is."
+)
 WITHIN_KEY = KeySpec("within", seconds(WITHIN), f"How long one answer may take; {WITHIN:.0f}s where nothing is said.")
 
 
@@ -62,7 +73,7 @@ class Brief:
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``ai`` and the keys that say what the model knows, uses and leaves by."""
         instructions = INSTRUCTIONS.read(fields)
-        own = read_ai_settings(fields, reading.handlers, step=True)
+        own = read_ai_settings(fields, reading.handlers, STEP_BUDGET)
         facts, text = read_facts(fields, reading.documents)
         within, tools = WITHIN_KEY.read(fields), read_tools(fields, reading)
         return cls(
@@ -329,12 +340,10 @@ STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable)
 
 def read_fill(fields: Fields, variables: Mapping[str, Variable]) -> dict[str, str]:
     """Read `fill`: for each variable that the model may note, what it is."""
-    inner = fields.fields("fill")
-    if inner is None:
-        return {}
+    node, what = FILL.read(fields), f"{fields.what}: {FILL.name}"
     fill: dict[str, str] = {}
-    for name, _ in inner.entries():
-        about = inner.string(name.text)
+    for name, item in () if node is None else entries_of(node, fields.problems, what):
+        about = text_of(item, fields.problems, f"{what}: {name.text}")
         variable = variables.get(name.text)
         if variable is None:
             fix = did_you_mean(name.text, variables, f"declare it under vars: {name.text}: {{type: text}}")

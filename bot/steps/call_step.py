@@ -17,7 +17,7 @@ from bot.lang.source import Map
 from bot.steps.message_parts import check_error_names
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, SavedResult, StepFailed, Used
 from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, StepContext, StepKind, StepResult, WaitForEffect
-from bot.steps.transition import ASSIGNMENTS_FORM, Assignment
+from bot.steps.transition import ASSIGNMENTS, Assignment
 
 WITHIN = 10.0  # seconds, where the step says nothing
 MOST_TRIES = 10
@@ -27,7 +27,7 @@ UNDECLARED = (*OWN_ERRORS, "error")
 WITHIN_KEY = KeySpec("within", seconds(WITHIN), f"How long one try may take; {WITHIN:.0f}s where nothing is said.")
 TRIES_KEY = KeySpec("tries", integer(1, MOST_TRIES), "How often it is tried; once where nothing is said.")
 _CALL = KeySpec("call", STRING, "The handler's name.", required=True)
-_WITH = KeySpec("with", ASSIGNMENTS_FORM, "The handler's arguments.")
+_WITH = KeySpec("with", ASSIGNMENTS, "The handler's arguments.")
 
 
 @dataclass(frozen=True, slots=True)

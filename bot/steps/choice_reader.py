@@ -1,151 +1,126 @@
 """Reading what a question offers: `options`, `buttons` and `list`, and how they are shown and heard."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from bot.core import messages as limits
 from bot.expressions.templates import compile_template
-from bot.keys.declared_keys import KeySet, KeySpec, one_of, raw_node
-from bot.keys.fields import Fields, refuse_altered, text_of
-from bot.keys.key_schemas import (
-    ANY_TEXT,
+from bot.keys import key_schemas
+from bot.keys.declared_keys import (
     BOOLEAN,
-    EMPTY,
     EXPRESSION,
-    Schema,
-    Schemas,
+    TEMPLATE,
+    Form,
+    KeySet,
+    KeySpec,
+    as_node,
     either,
     integer,
-    list_of,
     map_of,
-    record,
+    nested,
+    one_of,
+    opened,
+    raw_node,
     shared,
-    takes,
-    with_key,
 )
-from bot.keys.patterns import MATCH_KEYS, read_match
-from bot.keys.text_shapes import TEXT, Keys, Part, Shape
+from bot.keys.fields import Fields, entries_of, refuse_altered, text_of
+from bot.keys.key_schemas import ANY_TEXT, EMPTY
+from bot.keys.patterns import MATCH
+from bot.keys.text_shapes import TEXT, Part
 from bot.lang.problems import Problems
 from bot.lang.source import List, Map, Node, Scalar
 from bot.steps.choices import Choices, FixedChoice, MadeChoices, Many
 from bot.steps.transition import (
     CONDITION,
-    TARGET,
+    TEMPLATES,
     TEXTS,
+    TO_TARGET,
     TRANSITION_KEYS,
-    TRANSITION_TEXTS,
     altered_in,
     transition_from,
-    transition_of,
+    transition_to,
     value_of,
 )
 
-_TITLES = Keys({**TRANSITION_TEXTS, "about": TEXT}, Part.TITLE)
-_MADE: Mapping[str, Shape] = {"title": TEXT, "about": TEXT, "extra": _TITLES}
 MOST_EXTRA = 6  # of ten rows: there must be room for a choice, two ways to other pages and the end of many answers
-
-
-def _choices_texts(node: Node) -> Shape:
-    """Titles, or what is made of a list."""
-    return _MADE if isinstance(node, Map) and node.get("from") is not None else _TITLES
-
-
-_LIST_TEXTS: Mapping[str, Shape] = {
-    "button": TEXT,
-    "rows": _choices_texts,
-    "sections": Keys(_TITLES, Part.HEADING),
-    "extra": _TITLES,
-}
 
 
 def read_choices(fields: Fields) -> Choices | None:
     """Read whichever of `options`, `buttons` and `list` the step has, with `match`, `many` and `show`."""
-    found = [key for key in ("options", "buttons", "list") if fields.has(key)]
+    found = [key for key in (_OPTIONS, _BUTTONS, _LIST) if key.written(fields)]
     for extra in found[1:]:
-        fields.raw(extra)
-        fields.problems.add(
-            "E121", fields.mark_of(extra), f'{fields.what}: "{extra}" beside "{found[0]}"', "keep one of them"
-        )
-    how, many, shown = read_match(fields), _read_many(fields), _SHOW.read(fields)
+        what = f'{fields.what}: "{extra.name}" beside "{found[0].name}"'
+        fields.problems.add("E121", fields.mark_of(extra.name), what, "keep one of them")
+    how, many, shown = MATCH.read(fields), _MANY.read(fields), _SHOW.read(fields)
     if not found:
-        _refuse(fields, "E123", ("match", "many", "show"), "where there is nothing to choose from", "add `options`")
+        _refuse(fields, "E123", (MATCH, _MANY, _SHOW), "where there is nothing to choose from", "add `options`")
         return None
     form = found[0]
-    if form != "options":
-        _refuse(fields, "E121", ("show",), f'beside "{form}"', "write the choices under `options`")
-    node = fields.raw(form)
-    assert node is not None
-    what = f"{fields.what}: {form}"
-    read = _read_list(node, fields.problems, what) if form == "list" else _read_flat(form, node, fields.problems, what)
+    if form is not _OPTIONS:
+        _refuse(fields, "E121", (_SHOW,), f'beside "{form.name}"', "write the choices under `options`")
+    read = form.read(fields)
+    if read is None:
+        return None
     for choice in read.fixed if many is not None else ():
         if choice.altered is not None:  # they are saved as a list, of no declared type
             refuse_altered(choice.altered, fields.problems)
-    return replace(read, how=how, many=many, numbered=shown is not None)
+    return replace(read, form=form.name, how=how, many=many, numbered=shown is not None)
 
 
-def _refuse(fields: Fields, code: str, keys: tuple[str, ...], why: str, fix: str) -> None:
+def _refuse(fields: Fields, code: str, keys: Iterable[KeySpec[Any]], why: str, fix: str) -> None:
     for key in keys:
-        if fields.has(key):
-            fields.problems.add(code, fields.mark_of(key), f'{fields.what}: "{key}" {why}', fix)
+        if key.written(fields):
+            fields.problems.add(code, fields.mark_of(key.name), f'{fields.what}: "{key.name}" {why}', fix)
 
 
-def _read_many(fields: Fields) -> Many | None:
-    """``many: true``, or with `min`, `max` and `done`."""
-    if not isinstance(fields.raw("many"), Map):
-        return Many() if fields.boolean("many") else None
-    inner = fields.fields("many")
-    assert inner is not None
-    least, most = inner.integer("min", 0, 100), inner.integer("max", 1, 100)
-    many = Many(1 if least is None else least, most, inner.template("done"))
+def _read_flag(node: Node, problems: Problems, what: str) -> Many | None:
+    return Many() if BOOLEAN.read(node, problems, what) else None
+
+
+def _read_many(fields: Fields) -> Many:
+    least, most = _LEAST.read(fields), _MOST.read(fields)
+    many = Many(1 if least is None else least, most, _DONE.read(fields))
     if most is not None and most < many.least:
-        what = f"{inner.what}: {most} at most, and {many.least} at least"
-        inner.problems.add("E307", inner.mark_of("max"), what, f"write a `max` of {many.least} or more")
-    inner.close()
+        what = f"{fields.what}: {most} at most, and {many.least} at least"
+        fields.problems.add("E307", fields.mark_of(_MOST.name), what, f"write a `max` of {many.least} or more")
     return many
 
 
-def _read_flat(form: str, node: Node, problems: Problems, what: str) -> Choices:
-    if _is_made(node):
-        fields = Fields(node, problems, what)
-        made = _read_made(fields)
-        fixed = _read_extra(fields)
-        fields.close()
-        return Choices(form, node.mark, fixed, made)
-    return Choices(form, node.mark, _read_fixed(node, problems, what))
+def _read_choices(node: Node, problems: Problems, what: str, made: KeySet) -> Choices:
+    """Titles, or what is made of a list."""
+    if not _is_made(node):
+        return Choices("options", node.mark, _read_fixed(node, problems, what))
+    fields = made.open(node, problems, what)
+    return Choices("options", node.mark, _EXTRA.read(fields) if _EXTRA in made.keys else (), _read_made(fields))
 
 
-def _read_list(node: Node, problems: Problems, what: str) -> Choices:
-    fields = Fields(node, problems, what)
-    opener = fields.template("button")
-    made: MadeChoices | None = None
-    fixed: tuple[FixedChoice, ...] = ()
-    rows, sections = fields.raw("rows"), fields.fields("sections")
-    if rows is not None and _is_made(rows):
-        inner = Fields(rows, problems, f"{what}: rows")
-        made = _read_made(inner)
-        inner.close()
-    elif rows is not None:
-        fixed += _read_fixed(rows, problems, f"{what}: rows")
-    if sections is not None:
-        for title, members in sections.entries():
-            _check_section(title, members, problems, what)
-            fixed += _read_fixed(members, problems, what, title.text)
-    if sections is None:
-        fields.require("rows")
-    fixed += _read_extra(fields)
-    fields.close()
-    return Choices("list", node.mark, fixed, made, opener)
+def _read_list(fields: Fields) -> Choices:
+    if not _SECTIONS.written(fields):
+        _ROWS.require(fields)
+    rows = _ROWS.read(fields)
+    made, fixed = (None, ()) if rows is None else (rows.made, rows.fixed)
+    return Choices(
+        "list", fields.mark, fixed + _SECTIONS.read(fields) + _EXTRA.read(fields), made, _OPENER.read(fields)
+    )
 
 
-def _read_extra(fields: Fields) -> tuple[FixedChoice, ...]:
+def _read_sections(node: Node, problems: Problems, what: str) -> tuple[FixedChoice, ...]:
+    found: tuple[FixedChoice, ...] = ()
+    for title, members in entries_of(node, problems, what):
+        _check_section(title, members, problems, what)
+        found += _read_fixed(members, problems, what, title.text)
+    return found
+
+
+def _read_extra(node: Node, problems: Problems, what: str) -> tuple[FixedChoice, ...]:
     """Choices below the others, on every page."""
-    node = fields.raw("extra")
-    if node is None:
-        return ()
-    found = _read_fixed(node, fields.problems, f"{fields.what}: extra")
+    found = _read_fixed(node, problems, what)
     if len(found) > MOST_EXTRA:
-        what = f"{fields.what}: extra: {len(found)} choices, {MOST_EXTRA} are allowed, since each page shows them"
-        fields.problems.add("E401", found[MOST_EXTRA].mark, what, "write them among the rows")
+        fix = "write them among the rows"
+        why = f"{what}: {len(found)} choices, {MOST_EXTRA} are allowed, since each page shows them"
+        problems.add("E401", found[MOST_EXTRA].mark, why, fix)
     return tuple(replace(choice, pinned=True) for choice in found)
 
 
@@ -174,14 +149,11 @@ def _is_made(node: Node) -> bool:
 
 
 def _read_made(fields: Fields) -> MadeChoices | None:
-    fields.require("from")
-    source = fields.expression("from")
-    title = fields.template("title")
+    source, title = _FROM.read(fields), _TITLE.read(fields)
     if title is None:
         title = compile_template("{{ it }}", fields.mark, fields.problems)
-    value, about, words = fields.template("value"), fields.template("about"), fields.templates("words")
-    condition = fields.expression("if")
-    return None if source is None else MadeChoices(source, title, value, about, condition, words)
+    value, about, words = _MADE_VALUE.read(fields), _ABOUT.read(fields), _MADE_WORDS.read(fields)
+    return None if source is None else MadeChoices(source, title, value, about, CONDITION.read(fields), words)
 
 
 def _read_fixed(node: Node, problems: Problems, what: str, section: str = "") -> tuple[FixedChoice, ...]:
@@ -218,86 +190,79 @@ def _named_choice(key: Scalar, node: Node, problems: Problems, what: str) -> Fix
     what = f'{what}: "{key.text}"'
     choice = _titled(key, problems)
     if not isinstance(node, Map):
-        return replace(choice, transition=transition_of(node, problems, what))
-    fields = Fields(node, problems, what)
-    value = fields.raw("value")
-    choice = replace(
+        return replace(choice, transition=transition_to(node, problems, what))
+    fields = _CHOICE.open(node, problems, what)
+    value = _VALUE.read(fields)
+    if value is not None and not isinstance(value, Scalar):
+        fix = "write one of these, no list or map"
+        problems.add("E106", value.mark, f"{what}: value is one text, number or true/false", fix)
+    return replace(
         choice,
         transition=transition_from(fields),
         value=value_of(value, problems) if isinstance(value, Scalar) else None,
         altered=None if value is None else altered_in(value),
         saves=value is not None,
-        about=fields.template("about"),
-        words=(*fields.strings("words"), *choice.words),
-        condition=fields.expression("if"),
+        about=_ABOUT.read(fields),
+        words=(*_WORDS.read(fields), *choice.words),
+        condition=CONDITION.read(fields),
     )
-    if value is not None and not isinstance(value, Scalar):
-        problems.add(
-            "E106", value.mark, f"{what}: value is one text, number or true/false", "write one of these, no list or map"
-        )
-    fields.close()
-    return choice
 
 
-_CHOICE: Schemas = {
-    "value": takes(either(ANY_TEXT, EMPTY), "What is saved; without it a choice with a transition saves nothing."),
-    "about": takes(ANY_TEXT, "A line below the title, in a list."),
-    "words": takes(TEXTS, "What means the same as the title."),
-    **CONDITION,
-    **TRANSITION_KEYS,
-}
-_FIXED = map_of(shared("choice", either(TARGET, record(_CHOICE))))
-_TITLE_LIST = list_of(ANY_TEXT)
-_EXTRA: Schemas = {"extra": takes(either(_TITLE_LIST, _FIXED), "Choices below the others, on every page.")}
-_MADE_KEYS: Schemas = {
-    "from": takes(EXPRESSION, "A list, of which each element becomes a choice; it is called it below."),
-    "title": takes(ANY_TEXT, "The choice's title; the element itself where nothing is said."),
-    "value": takes(ANY_TEXT, "What is saved; the element where nothing is said."),
-    "about": takes(ANY_TEXT, "A line below the title, in a list."),
-    "words": takes(TEXTS, "What means the same as the title."),
-    **CONDITION,
-}
-
-
-def _choices_schema(made: Schemas) -> Schema:
-    """Titles in a list, titles with their transitions, or what is made of a list."""
-    return either(_TITLE_LIST, with_key("from", record(made, "from"), _FIXED))
-
-
-_CHOICES = shared("choices", _choices_schema({**_MADE_KEYS, **_EXTRA}))
-_LIST_KEYS: Schemas = {
-    "button": takes(ANY_TEXT, "What opens the list; a word for choose where nothing is said."),
-    "rows": takes(_choices_schema(_MADE_KEYS), "The rows to choose from."),
-    "sections": takes(map_of(either(_TITLE_LIST, _FIXED)), "The rows below their headings."),
-    **_EXTRA,
-}
-_MANY_KEYS: Schemas = {
-    "min": takes(integer(0, 100), "How many answers there must be; one where nothing is said."),
-    "max": takes(integer(1, 100), "How many answers there may be."),
-    "done": takes(ANY_TEXT, "The title of what ends the answers; a word for done where nothing is said."),
-}
-SKIP = either(TEXTS, record({"words": takes(TEXTS, "The words."), **TRANSITION_KEYS}, "words"))
-_MATCH = KeySpec("match", raw_node(MATCH_KEYS["match"]), str(MATCH_KEYS["match"]["description"]))
-_SHOW = KeySpec("show", one_of("numbers"), "Shows the choices as numbered lines of the text.")
-CHOICES = KeySet(
-    KeySpec(
-        "options",
-        raw_node(_CHOICES, _choices_texts),
-        "What there is to choose from, shown as buttons or as a list, as fits.",
-    ),
-    KeySpec(
-        "buttons", raw_node(_CHOICES, _choices_texts), "What there is to choose from, as buttons: three at the most."
-    ),
-    KeySpec(
-        "list",
-        raw_node(record(_LIST_KEYS), _LIST_TEXTS),
-        "What there is to choose from, as a list that a button opens.",
-    ),
-    _MATCH,
-    KeySpec(
-        "many",
-        raw_node(either(BOOLEAN, record(_MANY_KEYS)), {"done": TEXT}),
-        "Whether several may be chosen; false where nothing is said.",
-    ),
-    _SHOW,
+_VALUE = KeySpec(
+    "value",
+    raw_node(key_schemas.either(ANY_TEXT, EMPTY)),
+    "What is saved; without it a choice with a transition saves nothing.",
 )
+_ABOUT = KeySpec("about", TEMPLATE, "A line below the title, in a list.", texts=TEXT)
+_WORDS = KeySpec("words", TEXTS, "What means the same as the title.")
+_CHOICE = KeySet(_VALUE, _ABOUT, _WORDS, CONDITION, *TRANSITION_KEYS)
+_FIXED = map_of(shared("choice", either(TO_TARGET, opened(_CHOICE))), as_node, Part.TITLE)
+_TITLES = key_schemas.list_of(ANY_TEXT)
+_GIVEN: Form[tuple[FixedChoice, ...]] = Form(key_schemas.either(_TITLES, _FIXED.schema), _read_fixed, _FIXED.texts, ())
+"""Titles in a list, or titles with their transitions."""
+_EXTRA = KeySpec("extra", replace(_GIVEN, read=_read_extra), "Choices below the others, on every page.")
+_FROM = KeySpec(
+    "from", EXPRESSION, "A list, of which each element becomes a choice; it is called it below.", required=True
+)
+_TITLE = KeySpec("title", TEMPLATE, "The choice's title; the element itself where nothing is said.", texts=TEXT)
+_MADE_VALUE = KeySpec("value", TEMPLATE, "What is saved; the element where nothing is said.")
+_MADE_WORDS = KeySpec("words", TEMPLATES, "What means the same as the title.")
+_MADE = KeySet(_FROM, _TITLE, _MADE_VALUE, _ABOUT, _MADE_WORDS, CONDITION)
+
+
+def _choices_of(made: KeySet) -> Form[Choices | None]:
+    """What is given, or made of a list."""
+    schema = key_schemas.either(_TITLES, key_schemas.with_key(_FROM.name, made.schema(), _FIXED.schema))
+    texts = _FIXED.texts or {}
+    return Form(
+        schema,
+        partial(_read_choices, made=made),
+        lambda node: made.texts if isinstance(node, Map) and node.get(_FROM.name) is not None else texts,
+    )
+
+
+_CHOICES = shared("choices", _choices_of(KeySet(*_MADE, _EXTRA)))
+_OPENER = KeySpec("button", TEMPLATE, "What opens the list; a word for choose where nothing is said.", texts=TEXT)
+_ROWS = KeySpec("rows", _choices_of(_MADE), "The rows to choose from.")
+_SECTIONS = KeySpec(
+    "sections", map_of(_GIVEN, _read_sections, Part.HEADING, absent=()), "The rows below their headings."
+)
+_LEAST = KeySpec("min", integer(0, 100), "How many answers there must be; one where nothing is said.")
+_MOST = KeySpec("max", integer(1, 100), "How many answers there may be.")
+_DONE = KeySpec(
+    "done", TEMPLATE, "The title of what ends the answers; a word for done where nothing is said.", texts=TEXT
+)
+_OPTIONS = KeySpec("options", _CHOICES, "What there is to choose from, shown as buttons or as a list, as fits.")
+_BUTTONS = KeySpec("buttons", _CHOICES, "What there is to choose from, as buttons: three at the most.")
+_LIST = KeySpec(
+    "list",
+    nested(KeySet(_OPENER, _ROWS, _SECTIONS, _EXTRA), _read_list),
+    "What there is to choose from, as a list that a button opens.",
+)
+_MANY = KeySpec(
+    "many",
+    either(Form(BOOLEAN.schema, _read_flag), nested(KeySet(_LEAST, _MOST, _DONE), _read_many)),
+    "Whether several may be chosen; false where nothing is said.",
+)
+_SHOW = KeySpec("show", one_of("numbers"), "Shows the choices as numbered lines of the text.")
+CHOICES = KeySet(_OPTIONS, _BUTTONS, _LIST, MATCH, _MANY, _SHOW)

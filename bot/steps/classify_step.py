@@ -1,7 +1,7 @@
 """``classify``: a model reads what the contact wrote and picks one of the declared transitions. It says nothing."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import ClassVar, Self
 
@@ -9,23 +9,23 @@ from bot.core.effects import Complete
 from bot.core.events import CallEnded
 from bot.core.text import estimate, without_invisible
 from bot.expressions.templates import Template
-from bot.keys.declared_keys import TEMPLATE, KeySet, KeySpec, raw_node, seconds
+from bot.keys.declared_keys import TEMPLATE, KeySet, KeySpec, seconds
 from bot.keys.fields import Fields
 from bot.steps.ai_settings import (
     ANSWER_TOKENS,
-    BUDGET_ABOUT,
     DAY_BUDGET,
     HEARS,
     MODEL,
     AiSettings,
+    budget_key,
     check_model_errors,
     read_budget,
 )
 from bot.steps.brief import instructions_of, most_instructions
-from bot.steps.exits import EXITS_FORM, Exit, exit_outcomes, exit_uses, open_exits, read_exits
+from bot.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
 from bot.steps.step_facts import Falls, Outcome, Rest, RestFor, Spends, StepFailed, Used
 from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, Reply, StepContext, StepKind, StepResult, WaitForEffect
-from bot.steps.transition import TRANSITION_FORM, Transition
+from bot.steps.transition import TRANSITION, Transition
 from bot.types.type_registry import Variable
 
 WITHIN = 20.0  # seconds
@@ -38,10 +38,10 @@ _AROUND = " \n\t\r\"'`*_.,:()[]“”‘’«»„"  # spaces, quotes, marks of 
 
 _CLASSIFY = KeySpec("classify", TEMPLATE, "What the exits are about.", required=True)
 _TEXT = KeySpec("text", TEMPLATE, "The text that is sorted; what no step has taken yet where nothing is said.")
-_EXITS = KeySpec("exits", EXITS_FORM, "The transitions to pick from, one at least.", required=True)
-_OTHER = KeySpec("other", TRANSITION_FORM, "Where it leads that none of them fits.", required=True)
+_EXITS = replace(EXITS, about="The transitions to pick from, one at least.")
+_OTHER = KeySpec("other", TRANSITION, "Where it leads that none of them fits.", required=True)
 _WITHIN = KeySpec("within", seconds(WITHIN), f"How long the answer may take; {WITHIN:.0f}s where nothing is said.")
-_BUDGET = KeySpec("budget", raw_node(DAY_BUDGET.schema()), BUDGET_ABOUT)
+_BUDGET = budget_key(*DAY_BUDGET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class ClassifyStep(StepKind):
         question, text, within = _CLASSIFY.read(fields), _TEXT.read(fields), _WITHIN.read(fields)
         exits, settings = (
             read_exits(fields, reading.variables),
-            AiSettings(MODEL.read(fields), budget=read_budget(fields, DAY_BUDGET)).over(reading.ai),
+            AiSettings(MODEL.read(fields), budget=read_budget(_BUDGET.read(fields))).over(reading.ai),
         )
         _check_exits(fields, exits)
         check_model_errors(fields)

@@ -9,24 +9,25 @@ from bot.core.values import Record
 from bot.expressions.opening_hours import Hours, no_hours
 from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import Expression, Template
-from bot.keys.declared_keys import EXPRESSION, STRING, Form, KeySet, KeySpec, raw_node
-from bot.keys.fields import Fields, text_of
-from bot.keys.key_schemas import (
-    ANY_TEXT,
+from bot.keys.declared_keys import (
+    DURATION,
+    EXPRESSION,
     NAME,
-    NAME_PATTERN,
-    NEVER,
+    STRING,
+    STRINGS,
+    Form,
+    KeySet,
+    KeySpec,
     either,
-    list_of,
     map_of,
-    one_or_several,
-    pattern,
-    record,
-    takes,
-    with_key,
+    one_or_more,
+    opened,
+    raw_node,
 )
-from bot.lang.problems import Mark
-from bot.lang.source import List, Map, Scalar
+from bot.keys.fields import Fields, entries_of, template_of, text_of
+from bot.keys.key_schemas import ANY_TEXT, NAME_PATTERN, NEVER, list_of, pattern, record, with_key
+from bot.lang.problems import Mark, Problems
+from bot.lang.source import Node
 from bot.lang.wall_clock import read_iso
 from bot.steps.schedule import CLOCK, duration_of, in_time, start_of
 from bot.steps.step_facts import Falls, FlowRun, Given, Null, Outcome, Rest, RestFor, StepFailed, Used
@@ -42,24 +43,20 @@ from bot.steps.step_kind import (
     WaitHere,
 )
 from bot.steps.step_options import SET
-from bot.steps.transition import (
-    ASSIGNMENTS_FORM,
-    TARGET,
-    TRANSITION_FORM,
-    Assignment,
-    Target,
-    Transition,
-    target_or_end,
-)
+from bot.steps.transition import ASSIGNMENTS, TARGET_FORM, TRANSITION, Assignment, Target, Transition
 
 _ITEMS = "- {if: condition, then: step}, and - {else: step} at its end"
-_CONDITION_KEYS = {
-    "if": takes(ANY_TEXT, "The condition."),
-    "then": takes(TARGET, "Where it leads that this is true."),
-    "else": takes(TARGET, "Where it leads that none is true; the last of the list, alone."),
-}
-_ELSE = record({**_CONDITION_KEYS, "if": NEVER, "then": NEVER})
-_CONDITION = with_key("else", _ELSE, record(_CONDITION_KEYS, "if", "then"))
+_IF = KeySpec("if", EXPRESSION, "The condition.", required=True)
+_THEN = KeySpec("then", TARGET_FORM, "Where it leads that this is true.", required=True)
+_ELSE = KeySpec("else", TARGET_FORM, "Where it leads that none is true; the last of the list, alone.")
+_CONDITION = KeySet(_IF, _THEN, _ELSE)
+_OTHERWISE = record({**_CONDITION.schemas, _IF.name: NEVER, _THEN.name: NEVER})
+_BRANCH = KeySpec(
+    "branch",
+    raw_node(list_of(with_key(_ELSE.name, _OTHERWISE, _CONDITION.schema()))),
+    "Conditions in order: the first that is true leads on.",
+    required=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +66,7 @@ class BranchStep(StepKind):
     conditions: tuple[tuple[Expression, Target], ...]
     otherwise: Target | None
     verb: ClassVar[str] = "branch"
-    keys: ClassVar[KeySet] = KeySet(
-        KeySpec(
-            "branch",
-            raw_node(list_of(_CONDITION)),
-            "Conditions in order: the first that is true leads on.",
-            required=True,
-        )
-    )
+    keys: ClassVar[KeySet] = KeySet(_BRANCH)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -84,21 +74,20 @@ class BranchStep(StepKind):
         conditions: list[tuple[Expression, Target]] = []
         otherwise: Target | None = None
         for index, node in enumerate(fields.items("branch", f"write a list: {_ITEMS}")):
-            inner = Fields(node, reading.problems, f"{fields.what}: branch {index + 1}", _ITEMS)
+            what = f"{fields.what}: branch {index + 1}"
             if otherwise is not None:
-                reading.problems.add("E122", inner.mark, f"{inner.what} comes after `else`", "put `else` last")
-            inner.declare(_CONDITION_KEYS)
-            condition_too = inner.has("if"), inner.has("then")
-            if inner.has("else"):
-                otherwise = _branch_target(inner, "else")
-                if any(condition_too):
-                    fix = "write {if: ..., then: step} or {else: step}"
-                    reading.problems.add("E121", inner.mark, f"{inner.what}: a condition beside `else`", fix)
-            elif inner.require("if") and inner.require("then"):
-                condition, target = inner.expression("if"), _branch_target(inner, "then")
-                if condition is not None:
-                    conditions.append((condition, target))
-            inner.close()
+                reading.problems.add("E122", node.mark, f"{what} comes after `else`", "put `else` last")
+            inner = Fields(node, reading.problems, what, _ITEMS)
+            alone = _ELSE.written(inner)
+            inner.expect(_CONDITION.names, () if alone else _CONDITION.required)
+            condition, target = _IF.read(inner), _THEN.read(inner)
+            if alone and (_IF.written(inner) or _THEN.written(inner)):
+                fix = "write {if: ..., then: step} or {else: step}"
+                reading.problems.add("E121", inner.mark, f"{inner.what}: a condition beside `else`", fix)
+            if alone:
+                otherwise = _ELSE.read(inner)
+            elif condition is not None and target is not None:
+                conditions.append((condition, target))
         return cls(tuple(conditions), otherwise)
 
     def outcomes(self) -> dict[str, Outcome]:
@@ -137,12 +126,6 @@ class BranchStep(StepKind):
         return LeaveStep("then" if self.otherwise is None else "else", conditions=tuple(seen))
 
 
-def _branch_target(fields: Fields, key: str) -> Target:
-    node = fields.raw(key)
-    assert node is not None
-    return target_or_end(node, fields.problems, f"{fields.what}: {key}")
-
-
 @dataclass(frozen=True, slots=True)
 class SetStep(StepKind):
     """A step that only sets variables: `set` is a step option of every step."""
@@ -162,8 +145,23 @@ class SetStep(StepKind):
 
 SHORTEST = timedelta(seconds=1)
 _WEEK = [datetime(2030, 5, day, 12, tzinfo=UTC) for day in range(6, 13)]
-_UNTIL_KEY = KeySpec("until", STRING, "The name of opening hours: it waits until they begin.", required=True)
-_UNTIL = KeySet(_UNTIL_KEY)
+_UNTIL = KeySpec("until", STRING, "The name of opening hours: it waits until they begin.", required=True)
+
+
+def _read_wait(node: Node, problems: Problems, what: str) -> timedelta | Template | None:
+    """A duration, or a point in time."""
+    text = template_of(node, problems, what)
+    if text is None or (text.constant and read_iso(text.source) is None):
+        return DURATION.read(node, problems, what)
+    return text
+
+
+_WAIT = KeySpec(
+    "wait",
+    either(Form(ANY_TEXT, _read_wait), opened(KeySet(_UNTIL))),
+    "A duration, a point in time, or until which hours.",
+    required=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,25 +171,18 @@ class WaitStep(StepKind):
     until: timedelta | Template | Hours
     past: bool = False  # a day that comes once, or what has passed whenever it is worked out, such as {{ today }}
     verb: ClassVar[str] = "wait"
-    keys: ClassVar[KeySet] = KeySet(
-        KeySpec(
-            "wait",
-            raw_node(either(ANY_TEXT, _UNTIL.schema())),
-            "A duration, a point in time, or until which hours.",
-            required=True,
-        )
-    )
+    keys: ClassVar[KeySet] = KeySet(_WAIT)
     options: ClassVar[frozenset[str]] = frozenset({"then", "words"})
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``wait: 2h``, ``wait: "{{ slot.starts }}"`` or ``wait: {until: office}``."""
-        if isinstance(fields.raw("wait"), Map):
-            return cls(_read_hours(fields.fields("wait"), reading) or SHORTEST)
-        text = fields.template("wait")
-        if text is None or (text.constant and read_iso(text.source) is None):
-            return cls(fields.duration("wait") or SHORTEST)
-        return cls(text, past=text.constant or _always_past(text))
+        written = _WAIT.read(fields)
+        if isinstance(written, Fields):
+            return cls(_read_hours(written, reading) or SHORTEST)
+        if isinstance(written, Template):
+            return cls(written, past=written.constant or _always_past(written))
+        return cls(written or SHORTEST)
 
     @property
     def rest(self) -> Rest:
@@ -258,15 +249,12 @@ def _always_past(text: Template) -> bool:
         return False
 
 
-def _read_hours(fields: Fields | None, reading: ReadContext) -> Hours | None:
+def _read_hours(fields: Fields, reading: ReadContext) -> Hours | None:
     """The opening hours that are named under `until`."""
-    if fields is None or not _UNTIL_KEY.require(_UNTIL.declared_in(fields)):
-        return None
-    name = _UNTIL_KEY.read(fields) or ""
-    if name not in reading.hours:
-        reading.problems.add("E115", fields.mark_of("until"), *no_hours(name, reading.hours))
-    fields.close()
-    return reading.hours.get(name)
+    name = _UNTIL.read(fields)
+    if name is not None and name not in reading.hours:
+        reading.problems.add("E115", fields.mark_of(_UNTIL.name), *no_hours(name, reading.hours))
+    return None if name is None else reading.hours.get(name)
 
 
 MOST_ELEMENTS = 100
@@ -274,22 +262,33 @@ _ELEMENT = frozenset({"it", "loop"})
 _LIST, _RESULTS = "each", "results"  # what is remembered while the elements are gone through
 
 
+def _read_names(node: Node, problems: Problems, what: str) -> dict[str, str]:
+    """``save: name`` or ``save: [a, b]``."""
+    return {name: name for name in STRINGS.read(node, problems, what)}
+
+
+def _read_pairs(node: Node, problems: Problems, what: str) -> dict[str, str]:
+    """``save: {ours: theirs}``."""
+    names = ((ours.text, text_of(theirs, problems, what)) for ours, theirs in entries_of(node, problems, what))
+    return {ours: theirs for ours, theirs in names if theirs is not None}
+
+
 _RUN = KeySpec(
     "run",
-    Form(pattern(f"/?{NAME_PATTERN}", "write a flow: /flow"), Fields.string),
+    Form(pattern(f"/?{NAME_PATTERN}", "write a flow: /flow"), text_of),
     "The flow that runs, and returns here.",
     required=True,
 )
 _EACH = KeySpec("each", EXPRESSION, "A list: the flow runs once for each of its elements, which is called it.")
-_WITH = KeySpec("with", ASSIGNMENTS_FORM, "Values for that flow's variables.")
-_SAVE = KeySpec(
+_WITH = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
+_SAVE: KeySpec[dict[str, str]] = KeySpec(
     "save",
-    raw_node(either(one_or_several(NAME), map_of(NAME))),
+    either(Form(one_or_more(NAME).schema, _read_names, absent={}), map_of(NAME, _read_pairs)),
     "Variables that come back: names, or ours with theirs.",
 )
 _EXPIRED = KeySpec(
     "expired",
-    TRANSITION_FORM,
+    TRANSITION,
     "Where it leads that silence ended that flow; where then leads where nothing is said.",
 )
 
@@ -315,7 +314,7 @@ class RunStep(StepKind):
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``run: /flow`` with `each`, `with` and `save`."""
         flow = (_RUN.read(fields) or "").removeprefix("/")
-        inputs, outputs = _WITH.read(fields), _read_run_outputs(fields)
+        inputs, outputs = _WITH.read(fields), _SAVE.read(fields)
         return cls(flow, fields.mark_of("run"), inputs, outputs, _EXPIRED.read(fields), _EACH.read(fields))
 
     @property
@@ -402,15 +401,3 @@ def _elements(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
 
 def _loop(done: int, length: int) -> Record:
     return Record("loop", {"index": done + 1, "first": done == 0, "last": done + 1 == length, "length": length})
-
-
-def _read_run_outputs(fields: Fields) -> dict[str, str]:
-    """``save: name``, ``save: [a, b]`` or ``save: {ours: theirs}``."""
-    node = _SAVE.read(fields)
-    match node:
-        case Map(entries=entries):
-            names = ((ours, text_of(theirs, fields.problems, f"{fields.what}: save")) for ours, theirs in entries)
-            return {ours.text: theirs for ours, theirs in names if theirs is not None}
-        case List() | Scalar():
-            return {name: name for name in fields.strings("save")}
-    return {}

@@ -1,7 +1,7 @@
 """Verbs of a bot's own: steps whose keys, outcomes and work a Python class declares (`bot.extensions.verbs`)."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin
@@ -17,24 +17,23 @@ from bot.extensions.decorators import FUNCTION, NOW_PARAMETER, BadDeclaration, n
 from bot.extensions.gathered import Extensions
 from bot.extensions.verbs import Expression as Bare
 from bot.extensions.verbs import Leave, VerbKey, VerbSpec, left_by, messages_of
-from bot.keys.declared_keys import KeySet, KeySpec, raw_node
-from bot.keys.fields import Fields, refuse_altered
-from bot.keys.key_schemas import (
-    ANY,
-    ANY_TEXT,
+from bot.keys.declared_keys import (
     BOOLEAN,
     DURATION,
-    EMPTY,
     EXPRESSION,
-    Schema,
-    choice,
-    either,
+    TEMPLATE,
+    Form,
+    KeySet,
+    KeySpec,
     integer,
     number,
+    one_of,
 )
+from bot.keys.fields import Fields, refuse_altered
+from bot.keys.key_schemas import ANY, EMPTY, either
 from bot.keys.text_shapes import MAY
 from bot.lang.problems import Mark, Problems
-from bot.lang.source import Map
+from bot.lang.source import Map, Node
 from bot.steps import KINDS
 from bot.steps.call_step import TRIES_KEY, WITHIN_KEY, check_errors
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, StepFailed, Used
@@ -52,11 +51,10 @@ from bot.steps.step_kind import (
 from bot.steps.step_options import SOME_HAVE, STEP_OPTIONS, read_step_options
 from bot.steps.transition import (
     RESERVED,
-    TRANSITION_FORM,
+    TRANSITION,
     Transition,
     evaluate,
     templates_in,
-    transition_at,
     value_of,
 )
 
@@ -77,8 +75,9 @@ class CustomStep(StepKind):
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read the keys that the class annotates, and a transition for each outcome."""
         keys = [key for key in cls.spec.keys.values() if key.required or not fields.null(key.name)]
-        written = {key.name: _read(fields, key) for key in keys if fields.require(key.name)}
-        transitions = {name: transition_at(fields, name) for name in cls.spec.outcomes}
+        declared = {key.name: key for key in cls.keys}
+        written = {key.name: declared[key.name].read(fields) for key in keys if fields.require(key.name)}
+        transitions = {name: declared[name].read(fields) for name in cls.spec.outcomes}
         if cls.spec.outside is None:
             return cls(written, transitions, 0.0, 1)
         check_errors(fields, cls.spec.outside)
@@ -180,8 +179,14 @@ class CustomStep(StepKind):
         return tuple(found)
 
 
-_TAKEN: Mapping[Any, Schema] = {
-    str: ANY_TEXT, bool: BOOLEAN, int: integer(), float: number(), timedelta: DURATION, Bare: EXPRESSION, Any: ANY,
+def _value_of(node: Node, problems: Problems, what: str) -> Any:
+    refuse_altered(node, problems)
+    return value_of(node, problems)
+
+
+_TAKEN: Mapping[Any, Form[Any]] = {
+    str: replace(TEMPLATE, texts=MAY), bool: BOOLEAN, int: integer(), float: number(), timedelta: DURATION,
+    Bare: EXPRESSION, Any: Form(ANY, _value_of),
 }  # fmt: skip
 _OWN = "What the bot's own Python makes of it."  # where the class says nothing
 
@@ -208,39 +213,24 @@ def _keys(spec: VerbSpec) -> KeySet:
         *(
             KeySpec(
                 key.name,
-                raw_node(_taken(key), MAY if key.annotation is str else None),
+                _taken(key),
                 about.get(key.name, _OWN),
                 required=key.required or key.name == spec.verb,
             )
             for key in spec.keys.values()
         ),
-        *(KeySpec(name, TRANSITION_FORM, f"Where the outcome {name} leads.", required=True) for name in spec.outcomes),
+        *(KeySpec(name, TRANSITION, f"Where the outcome {name} leads.", required=True) for name in spec.outcomes),
         *(() if spec.outside is None else (WITHIN_KEY, TRIES_KEY)),
     )
 
 
-def _taken(key: VerbKey) -> Schema:
+def _taken(key: VerbKey) -> Form[Any]:
+    """What stands under a key, as its annotation says: a template, an expression or a plain value."""
     literal = get_origin(key.annotation) is Literal
-    found = choice(*get_args(key.annotation)) if literal else _TAKEN[key.annotation]
-    return found if key.required or found is ANY else either(found, EMPTY)
-
-
-def _read(fields: Fields, key: VerbKey) -> Any:
-    """What is written under a key, as its annotation says: a template, an expression or a plain value."""
-    readers: dict[Any, Callable[[str], Any]] = {
-        str: fields.template, bool: fields.boolean, int: fields.integer, float: fields.number,
-        timedelta: fields.duration, Bare: fields.expression,
-    }  # fmt: skip
-    if get_origin(key.annotation) is Literal:
-        return fields.choice(key.name, get_args(key.annotation))
-    read = readers.get(key.annotation)
-    if read is not None:
-        return read(key.name)
-    node = fields.raw(key.name)
-    if node is None:
-        return None
-    refuse_altered(node, fields.problems)
-    return value_of(node, fields.problems)
+    found = one_of(*get_args(key.annotation)) if literal else _TAKEN[key.annotation]
+    if key.required or found.schema is ANY:
+        return found
+    return replace(found, schema=either(found.schema, EMPTY))
 
 
 def _value(written: Any, key: VerbKey, scope: Mapping[str, Any]) -> Any:

@@ -6,37 +6,37 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.expressions.templates import Expression
-from bot.keys.declared_keys import raw_node
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, Schemas, either, map_of, one_or_several, record, takes
-from bot.keys.text_shapes import Keys
+from bot.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, as_node, either, map_of, opened
+from bot.keys.fields import Fields, entries_of
 from bot.lang.problems import Mark, did_you_mean
 from bot.lang.source import Map, Node, Scalar
 from bot.steps.step_facts import Falls, Outcome, Used, only_if
 from bot.steps.transition import (
     CONDITION,
-    TARGET,
+    TO_TARGET,
     TRANSITION_KEYS,
-    TRANSITION_TEXTS,
     Transition,
     transition_from,
-    transition_of,
+    transition_to,
 )
 from bot.types.type_registry import Variable
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
 
-_KEYS: Schemas = {
-    "when": takes(ANY_TEXT, "When it is the one to take, in words for the model."),
-    "needs": takes(
-        one_or_several(ANY_TEXT),
-        "The variables that must be known by then (the model may note them, too), and the step's tools that must have "
-        "succeeded.",
-    ),
-    **CONDITION,
-    **TRANSITION_KEYS,
-}
-EXITS_FORM = raw_node(map_of(either(TARGET, record(_KEYS))), Keys(TRANSITION_TEXTS))
+_WHEN = KeySpec("when", STRING, "When it is the one to take, in words for the model.")
+_NEEDS = KeySpec(
+    "needs",
+    STRINGS,
+    "The variables that must be known by then (the model may note them, too), and the step's tools that must have "
+    "succeeded.",
+)
+_KEYS = KeySet(_WHEN, _NEEDS, CONDITION, *TRANSITION_KEYS)
+EXITS: KeySpec[Node | None] = KeySpec(
+    "exits",
+    map_of(either(TO_TARGET, opened(_KEYS)), as_node),
+    "The transitions by which alone the model may leave, one at least.",
+    required=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +67,16 @@ def read_exits(
 
     There is one at least. ``tools`` are the handlers that the step has as tools, of all ``handlers``.
     """
-    fields.require("exits")
-    inner = fields.fields("exits")
-    if inner is None:
+    EXITS.require(fields)
+    node = EXITS.read(fields)
+    if node is None:
         return ()
-    if not inner.entries():
+    what, needed = f"{fields.what}: {EXITS.name}", _Needed(variables, tools, handlers)
+    if isinstance(node, Map) and not node.entries:
         fix = "add one, like done: {when: they have what they need, then: end}"
-        fields.problems.add("E105", inner.mark, f"{inner.what}: there is no exit", fix)
-    needed = _Needed(variables, tools, handlers)
-    return tuple(_read_exit(fields, name, node, needed) for name, node in inner.entries())
+        fields.problems.add("E105", node.mark, f"{what}: there is no exit", fix)
+    entries = entries_of(node, fields.problems, what)
+    return tuple(_read_exit(fields, name, item, needed) for name, item in entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +108,12 @@ def _read_exit(fields: Fields, name: Scalar, node: Node, needed: _Needed) -> Exi
         fix = "use small letters, digits and _, a letter first, 50 at most"
         problems.add("E108", name.mark, f'{fields.what}: exits: "{name.text}" is no name', fix)
     if not isinstance(node, Map):
-        return Exit(name.text, name.mark, when, (), transition_of(node, problems, f"{fields.what}: exits"))
-    each = Fields(node, problems, f'{fields.what}: exit "{name.text}"')
-    when, needs, condition = each.string("when") or when, each.strings("needs"), each.expression("if")
+        return Exit(name.text, name.mark, when, (), transition_to(node, problems, f"{fields.what}: exits"))
+    each = _KEYS.open(node, problems, f'{fields.what}: exit "{name.text}"')
+    when, needs, condition = _WHEN.read(each) or when, _NEEDS.read(each), CONDITION.read(each)
     for need in needs:
         needed.check(each, need)
     transition = transition_from(each)
-    each.close()
     known = tuple(need for need in needs if need in needed.variables)
     needed_tools = tuple(need for need in needs if need in needed.tools)
     return Exit(name.text, name.mark, when, known, transition, condition, needed_tools)

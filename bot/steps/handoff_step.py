@@ -8,20 +8,23 @@ from bot.core.events import HandoffClosed
 from bot.core.messages import TEXT_BODY, TextMessage
 from bot.expressions.templates import Template
 from bot.extensions.decorators import HANDOFF
-from bot.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, raw_node
+from bot.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, either, opened
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, either
 from bot.keys.text_shapes import TEXT
-from bot.lang.source import Map
 from bot.steps.step_facts import Falls, Outcome, Rest, RestFor, SentText, Used
 from bot.steps.step_kind import Awaited, HandOver, LeaveStep, ReadContext, Sent, StepContext, StepKind, StepResult
-from bot.steps.transition import TRANSITION_FORM, Transition
+from bot.steps.transition import TRANSITION, Transition
 
 _TEAM = KeySpec("team", STRING, "The team; the contact gets the tag handoff:team meanwhile.", required=True)
 _NOTE = KeySpec("note", TEMPLATE, "What is told to whoever is told of the hand-over.")
 _SAY = KeySpec("say", TEMPLATE, "What is said to the contact.", texts=TEXT)
-_DETAILS = KeySet(_TEAM, _NOTE, _SAY)
-_CLOSED = KeySpec("closed", TRANSITION_FORM, "Where it leads that they have closed it.", required=True)
+_HANDOFF = KeySpec(
+    "handoff",
+    either(STRING, opened(KeySet(_TEAM, _NOTE, _SAY))),
+    "The team that takes the conversation over.",
+    required=True,
+)
+_CLOSED = KeySpec("closed", TRANSITION, "Where it leads that they have closed it.", required=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,32 +36,17 @@ class HandoffStep(StepKind):
     text: Template | None
     closed: Transition | None
     verb: ClassVar[str] = "handoff"
-    keys: ClassVar[KeySet] = KeySet(
-        KeySpec(
-            "handoff",
-            raw_node(either(ANY_TEXT, _DETAILS.schema()), _DETAILS.texts),
-            "The team that takes the conversation over.",
-            required=True,
-        ),
-        _CLOSED,
-    )
+    keys: ClassVar[KeySet] = KeySet(_HANDOFF, _CLOSED)
     options: ClassVar[frozenset[str]] = frozenset({"timeout"})
     ignores_messages: ClassVar[bool] = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``handoff: team`` or ``handoff: {team, note, say}``, and `closed`."""
-        closed = _CLOSED.read(fields)
-        if not isinstance(fields.raw("handoff"), Map):
-            return cls(fields.string("handoff") or "", None, None, closed)
-        inner = fields.fields("handoff")
-        if inner is None:
-            return cls("", None, None, closed)
-        _DETAILS.declared_in(inner)
-        _TEAM.require(inner)
-        handoff = cls(_TEAM.read(inner) or "", _NOTE.read(inner), _SAY.read(inner), closed)
-        inner.close()
-        return handoff
+        written, closed = _HANDOFF.read(fields), _CLOSED.read(fields)
+        if isinstance(written, Fields):
+            return cls(_TEAM.read(written) or "", _NOTE.read(written), _SAY.read(written), closed)
+        return cls(written or "", None, None, closed)
 
     @property
     def rest(self) -> Rest:

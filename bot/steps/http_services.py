@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode, urlsplit
 
 from bot.core.values import Record
 from bot.expressions.grammar import check_calls
 from bot.expressions.templates import FUNCTIONS, Template
-from bot.keys.fields import Fields, name_of, template_of
-from bot.keys.key_schemas import ANY_TEXT, BOOLEAN, Schemas, map_of, one_or_several, pattern, record, takes
-from bot.lang.problems import did_you_mean
+from bot.keys import key_schemas
+from bot.keys.declared_keys import BOOLEAN, TEMPLATE, Form, KeySet, KeySpec, map_of
+from bot.keys.fields import Fields, entries_of, name_of, template_of
+from bot.keys.key_schemas import one_or_several, pattern
+from bot.lang.problems import Problems, did_you_mean
+from bot.lang.source import Node
 
 SECRET = "secret"
 OURS = "BOT_"  # the settings, which are nobody else's
@@ -18,15 +21,6 @@ _SECRET_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 OUR_HEADERS = ("host", "content-length", "transfer-encoding", "connection", "accept-encoding")
 Named = tuple[tuple[str, Template], ...]
-NAMED = map_of(ANY_TEXT)
-_KEYS: Schemas = {
-    "base": takes(ANY_TEXT, "The address that all requests to it begin with."),
-    "headers": takes(NAMED, "Headers that go with every request."),
-    "query": takes(NAMED, "What is added to the query of every request."),
-    "allow_private": takes(BOOLEAN, "Whether it may lie in a private network; false where nothing is said."),
-}
-SERVICES = map_of(record(_KEYS, "base"))
-SECRETS = one_or_several(pattern("(?!BOT_)[A-Z][A-Z0-9_]{0,63}", "write one like CRM_KEY"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +76,24 @@ def read_secrets(fields: Fields) -> tuple[str, ...]:
 
 def read_services(fields: Fields, secrets: tuple[str, ...]) -> dict[str, HttpService]:
     """Read `http` of ``bot.yml``: the services by name."""
-    inner = fields.fields("http")
+    node = fields.raw("http")
     services = {}
-    for key, node in () if inner is None else inner.entries():
+    for key, item in () if node is None else entries_of(node, fields.problems, f"{fields.what}: http"):
         if name_of(key, fields.problems, "service") is not None:
-            entry = Fields(node, fields.problems, f'service "{key.text}"')
+            entry = _SERVICE.open(item, fields.problems, f'service "{key.text}"')
             services[key.text] = _read_service(key.text, entry, secrets)
     return services
 
 
 def _read_service(name: str, fields: Fields, secrets: tuple[str, ...]) -> HttpService:
-    base = fields.template("base") if fields.require("base") else None
+    base = _BASE.read(fields)
     service = HttpService(
         name,
         base or Template.plain("", fields.mark),
-        read_headers(fields),
-        _named(fields, "query"),
-        fields.boolean("allow_private"),
+        HEADERS.read(fields),
+        _QUERY.read(fields),
+        _ALLOW_PRIVATE.read(fields),
     )
-    fields.close()
     if base is not None and base.constant and not _is_base(base.source):
         what = f"{fields.what}: base: this is no address"
         fields.problems.add(
@@ -111,32 +104,28 @@ def _read_service(name: str, fields: Fields, secrets: tuple[str, ...]) -> HttpSe
     return service
 
 
-def read_headers(fields: Fields) -> Named:
-    """Read `headers`: texts by the names of headers."""
-    named = _named(fields, "headers")
+def _read_named(node: Node, problems: Problems, what: str) -> Named:
+    texts = ((name.text, template_of(item, problems, what)) for name, item in entries_of(node, problems, what))
+    return tuple((name, text) for name, text in texts if text is not None)
+
+
+def _read_headers(node: Node, problems: Problems, what: str) -> Named:
+    """Texts by the names of headers."""
+    named = _read_named(node, problems, what)
     for name, text in named:
         if not _HEADER.fullmatch(name) or name.lower() in OUR_HEADERS:
-            what = f'{fields.what}: headers: "{name}" cannot be given'
             fix = (
                 "the bot sets it itself: leave it out"
                 if _HEADER.fullmatch(name)
                 else "write a header's name, like X-Key"
             )
-            fields.problems.add("E108", text.mark, what, fix)
+            problems.add("E108", text.mark, f'{what}: "{name}" cannot be given', fix)
     return named
 
 
 def is_header(value: str) -> bool:
     """Whether a text can be the value of a header: no line breaks, nothing but ASCII."""
     return value.isascii() and value.isprintable()
-
-
-def _named(fields: Fields, key: str) -> Named:
-    inner = fields.fields(key)
-    if inner is None:
-        return ()
-    texts = ((name.text, template_of(node, fields.problems, inner.what)) for name, node in inner.entries())
-    return tuple((name, text) for name, text in texts if text is not None)
 
 
 def _is_base(text: str) -> bool:
@@ -159,3 +148,15 @@ def _check_text(fields: Fields, text: Template, secrets: tuple[str, ...]) -> Non
             named = ".".join(path[1:])
             fix = did_you_mean(named, secrets, f"name it in bot.yml: secrets: [{named}]")
             fields.problems.add("E509", text.mark, f'{fields.what}: no secret "{named}"', fix)
+
+
+_NAMED: Form[Named] = map_of(TEMPLATE, _read_named, absent=())
+HEADERS: KeySpec[Named] = KeySpec("headers", replace(_NAMED, read=_read_headers), "Headers that go with every request.")
+_BASE = KeySpec("base", TEMPLATE, "The address that all requests to it begin with.", required=True)
+_QUERY = KeySpec("query", _NAMED, "What is added to the query of every request.")
+_ALLOW_PRIVATE = KeySpec(
+    "allow_private", BOOLEAN, "Whether it may lie in a private network; false where nothing is said."
+)
+_SERVICE = KeySet(_BASE, HEADERS, _QUERY, _ALLOW_PRIVATE)
+SERVICES = key_schemas.map_of(_SERVICE.schema())
+SECRETS = one_or_several(pattern("(?!BOT_)[A-Z][A-Z0-9_]{0,63}", "write one like CRM_KEY"))

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any, ClassVar, Self
 from urllib.parse import quote, urlencode
@@ -13,13 +13,13 @@ from bot.core.events import CallEnded
 from bot.core.values import json_default
 from bot.expressions.formats import shown
 from bot.expressions.templates import Expression, Pieces, Template, TemplateFailed, pieces_of
-from bot.keys.declared_keys import STRING, Form, KeySet, KeySpec, raw_node, seconds
-from bot.keys.fields import Fields, refuse_altered
-from bot.keys.key_schemas import ANY, EXPRESSION, NAME, either, map_of
-from bot.lang.problems import did_you_mean
-from bot.lang.source import Map
+from bot.keys.declared_keys import EXPRESSION, STRING, Form, KeySet, KeySpec, either, map_of, raw_node, seconds
+from bot.keys.fields import Fields, entries_of, expression_of, name_of, refuse_altered
+from bot.keys.key_schemas import ANY, NAME
+from bot.lang.problems import Problems, did_you_mean
+from bot.lang.source import Node, Scalar
 from bot.steps.call_step import TRIES_KEY, WITHIN_KEY
-from bot.steps.http_services import NAMED, HttpService, Named, is_header, read_headers
+from bot.steps.http_services import HEADERS, HttpService, Named, is_header
 from bot.steps.message_parts import check_error_names
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, StepFailed, Used
 from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, StepContext, StepKind, StepResult, WaitForEffect
@@ -128,15 +128,29 @@ class Body:
 
 _HTTP = KeySpec("http", STRING, "The method and the address, like GET crm:/orders/{{ number }}.", required=True)
 _QUERY = KeySpec("query", TEXT_ASSIGNMENTS, "What is added to the address as its query.")
-_HEADERS = KeySpec("headers", Form(NAMED, lambda fields, _: read_headers(fields)), "The request's headers.")
+_HEADERS = replace(HEADERS, about="The request's headers.")
 _JSON = KeySpec("json", raw_node(ANY), "The request's body, as JSON.")
 _FORM = KeySpec("form", TEXT_ASSIGNMENTS, "The request's body, as a form.")
 _CACHE = KeySpec(
     "cache", seconds(0.0), "How long an answer to GET is kept and used again; not at all where nothing is said."
 )
-_SAVE = KeySpec(
+Taken = tuple[tuple[Scalar, Expression | None], ...]
+
+
+def _read_whole(node: Node, problems: Problems, what: str) -> Taken:
+    """``save: name``: the whole answer."""
+    return ((node, None),) if name_of(node, problems, what) is not None and isinstance(node, Scalar) else ()
+
+
+def _read_taken(node: Node, problems: Problems, what: str) -> Taken:
+    """``save: {name: expression}``: parts of it."""
+    entries = entries_of(node, problems, what)
+    return tuple((name, expression_of(item, problems, f"{what}: {name.text}")) for name, item in entries)
+
+
+_SAVE: KeySpec[Taken] = KeySpec(
     "save",
-    raw_node(either(NAME, map_of(EXPRESSION))),
+    either(Form(NAME, _read_whole, absent=()), map_of(EXPRESSION, _read_taken)),
     "The variable that takes the answer, or several with their parts.",
 )
 
@@ -258,8 +272,10 @@ class HttpStep(StepKind):
 
 
 def _read_body(fields: Fields) -> Body | None:
-    if fields.has("json") and fields.has("form"):
-        fields.problems.add("E121", fields.mark_of("form"), f'{fields.what}: "form" beside "json"', "keep one of them")
+    if _JSON.written(fields) and _FORM.written(fields):
+        fields.problems.add(
+            "E121", fields.mark_of(_FORM.name), f'{fields.what}: "form" beside "json"', "keep one of them"
+        )
     node = _JSON.read(fields)
     if node is not None:
         refuse_altered(node, fields.problems)
@@ -269,18 +285,13 @@ def _read_body(fields: Fields) -> Body | None:
 
 
 def _read_outputs(fields: Fields, reading: ReadContext) -> dict[str, Expression | None]:
-    """``save: name`` for the whole answer, or ``save: {name: expression}``."""
-    inner = fields.fields("save") if isinstance(fields.raw("save"), Map) else None
-    if inner is not None:
-        taken = [(name.text, name.mark, inner.expression(name.text)) for name, _ in inner.entries()]
-    else:
-        whole = fields.name("save")
-        taken = [] if whole is None else [(whole, fields.mark_of("save"), None)]
-    for name, mark, _ in taken:
-        if name not in reading.variables:
-            fix = did_you_mean(name, reading.variables, f"declare it under vars: {name}: {{type: text}}")
-            fields.problems.add("E301", mark, f'{fields.what}: save: no variable "{name}"', fix)
-    return {name: part for name, _, part in taken}
+    """Which variables take the answer, or a part of it."""
+    taken = _SAVE.read(fields)
+    for name, _ in taken:
+        if name.text not in reading.variables:
+            fix = did_you_mean(name.text, reading.variables, f"declare it under vars: {name.text}: {{type: text}}")
+            fields.problems.add("E301", name.mark, f'{fields.what}: save: no variable "{name.text}"', fix)
+    return {name.text: part for name, part in taken}
 
 
 def _check_method(fields: Fields, step: HttpStep) -> None:

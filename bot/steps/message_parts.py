@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.core.messages import MEDIA_SUFFIXES, URL, LocationMessage, wrong_suffix
 from bot.expressions.templates import Template
-from bot.keys.declared_keys import TEMPLATE, KeySet, KeySpec, raw_node
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import STRING, either, number
+from bot.keys.declared_keys import TEMPLATE, Form, KeySet, KeySpec
+from bot.keys.fields import Fields, number_of, template_of
+from bot.keys.key_schemas import ANY_TEXT, STRING, either, number
 from bot.keys.text_shapes import MAY
-from bot.lang.problems import did_you_mean
-from bot.lang.source import Map
+from bot.lang.problems import Problems, did_you_mean
+from bot.lang.source import Map, Node, Scalar
 from bot.steps.step_facts import StepFailed
 
 
@@ -31,39 +31,53 @@ def check_text(fields: Fields, name: str, text: Template | None, most: int, fix:
         fields.problems.add("E402", text.mark, what, fix)
 
 
-def check_address(fields: Fields, key: str, url: Template | None) -> None:
+def _address_of(node: Node, problems: Problems, what: str) -> Template | None:
     """An address that is written out in the flow is one that the gateway can fetch or open."""
+    url = template_of(node, problems, what)
     if url is None or not url.constant:
-        return
+        return url
     address = url.source
     if not address.startswith(("https://", "http://")) or len(address) > URL or any(c.isspace() for c in address):
         fix = "write it out, with https://"
         if address.startswith(("https://", "http://")):
             fix = f"shorten it: {URL} characters are allowed" if len(address) > URL else "write %20 in place of a space"
-        fields.problems.add("E405", fields.mark_of(key), f'{fields.what}: "{address}" is no address', fix)
+        problems.add("E405", node.mark, f'{what}: "{address}" is no address', fix)
+    return url
 
 
-def check_media(fields: Fields, key: str, kind: str, link: Template | None) -> None:
-    """An address of media that is written out in the flow ends in no type that the gateway refuses for this kind."""
-    check_address(fields, key, link)
-    suffix = wrong_suffix(kind, link.source) if link is not None and link.constant else None
-    if suffix is not None:
-        fields.problems.add(
-            "E404",
-            fields.mark_of(key),
-            f"{fields.what}: the gateway takes no .{suffix} as {kind}",
-            f"use {', '.join(MEDIA_SUFFIXES[kind])}",
-        )
+def media_address(kind: str) -> Form[Template | None]:
+    """An address of media, which ends in no type that the gateway refuses for this kind."""
+
+    def of(node: Node, problems: Problems, what: str) -> Template | None:
+        link = _address_of(node, problems, what)
+        suffix = wrong_suffix(kind, link.source) if link is not None and link.constant else None
+        if suffix is not None:
+            fix = f"use {', '.join(MEDIA_SUFFIXES[kind])}"
+            problems.add("E404", node.mark, f"{what}: the gateway takes no .{suffix} as {kind}", fix)
+        return link
+
+    return replace(ADDRESS, read=of)
 
 
+ADDRESS: Form[Template | None] = Form(ANY_TEXT, _address_of, MAY)
+
+
+def _degrees(most: float) -> Form[Template | float | None]:
+    """A number, or a text that is a template of one."""
+
+    def of(node: Node, problems: Problems, what: str) -> Template | float | None:
+        is_text = isinstance(node, Scalar) and isinstance(node.value, str)
+        return template_of(node, problems, what) if is_text else number_of(node, problems, what, -most, most)
+
+    return Form(either(number(-most, most), STRING), of)
+
+
+_LATITUDE = KeySpec("latitude", _degrees(90), "Its latitude, in degrees.", required=True)
+_LONGITUDE = KeySpec("longitude", _degrees(180), "Its longitude, in degrees.", required=True)
 _NAME = KeySpec("name", TEMPLATE, "What it is called.", texts=MAY)
 _ADDRESS = KeySpec("address", TEMPLATE, "Its address.", texts=MAY)
-LOCATION = KeySet(
-    KeySpec("latitude", raw_node(either(number(-90, 90), STRING)), "Its latitude, in degrees.", required=True),
-    KeySpec("longitude", raw_node(either(number(-180, 180), STRING)), "Its longitude, in degrees.", required=True),
-    _NAME,
-    _ADDRESS,
-)
+LOCATION = KeySet(_LATITUDE, _LONGITUDE, _NAME, _ADDRESS)
+NAMED_LOCATION = KeySet(_LATITUDE, _LONGITUDE, replace(_NAME, required=True), replace(_ADDRESS, required=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +113,10 @@ class LocationPart:
 
 def read_location(fields: Fields) -> LocationPart | None:
     """Read a place: its coordinates, in degrees, and perhaps its name and address."""
-    coordinates: dict[str, Template | float] = {}
-    for key, limit in (("latitude", 90), ("longitude", 180)):
-        if not fields.require(key):
-            continue
-        number = fields.template(key) if fields.is_text(key) else fields.number(key, -limit, limit)
-        if number is not None:
-            coordinates[key] = number
-    LOCATION.declared_in(fields)
-    name, address = _NAME.read(fields), _ADDRESS.read(fields)
-    fields.close()
-    return LocationPart(coordinates, name, address) if len(coordinates) == 2 else None
+    found = {key.name: key.read(fields) for key in (_LATITUDE, _LONGITUDE)}
+    coordinates = {name: written for name, written in found.items() if written is not None}
+    place = LocationPart(coordinates, _NAME.read(fields), _ADDRESS.read(fields))
+    return place if len(coordinates) == len(found) else None
 
 
 ELSE = "else"

@@ -1,32 +1,32 @@
 """``say``: tell the contact something, with a link, a file or a place."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bot.core import messages as limits
 from bot.core.events import UNSENT, SendEnded
 from bot.core.messages import LinkButton, MediaMessage, Message, TextMessage, clip, in_plain_text
 from bot.expressions.templates import Template
-from bot.keys.declared_keys import BOOLEAN, TEMPLATE, WORDING, Form, KeySet, KeySpec, raw_node
+from bot.keys import key_schemas
+from bot.keys.declared_keys import BOOLEAN, TEMPLATE, WORDING, Form, KeySet, KeySpec, either, nested
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, EMPTY, either
+from bot.keys.key_schemas import EMPTY
 from bot.keys.text_shapes import MAY, TEXT
+from bot.lang.problems import Problems
 from bot.lang.source import Map, Node
 from bot.steps.message_parts import (
+    ADDRESS,
     LOCATION,
     SENDING,
     LocationPart,
-    check_address,
     check_error_names,
     check_length,
-    check_media,
+    media_address,
     read_location,
 )
 from bot.steps.step_facts import REFUSED_WITHIN, Rest, RestFor, SentFile, SentText, StepFailed, Used
 from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, Sent, StepContext, StepKind, StepResult, WaitForSend
-
-ATTACHMENTS = ("link", *limits.MEDIA_KINDS, "location")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +46,50 @@ class FilePart:
     filename: Template | None
 
 
-_TITLE = KeySpec("title", TEMPLATE, "What stands on the button.", required=True, texts=TEXT)
-_URL = KeySpec("url", TEMPLATE, "The address that it opens.", required=True, texts=MAY)
-_LINK = KeySet(_TITLE, _URL)
-_FILE_LINK = KeySpec("link", TEMPLATE, "Its public address.", required=True, texts=MAY)
-_FILENAME = KeySpec("filename", TEMPLATE, "The name that it is shown and saved by.", texts=MAY)
-_FILE, _DOCUMENT = KeySet(_FILE_LINK), KeySet(_FILE_LINK, _FILENAME)
+def _read_link(fields: Fields) -> LinkPart | None:
+    title, url = _TITLE.read(fields), _URL.read(fields)
+    check_length(fields, "title", title, limits.BUTTON_TITLE)
+    check_length(fields, "url", url, limits.URL)
+    return LinkPart(title, url) if title is not None and url is not None else None
 
 
-def _file(kind: str) -> KeySpec[Node | None]:
-    keys = _DOCUMENT if kind == "document" else _FILE
-    form = raw_node(either(ANY_TEXT, keys.schema()), lambda node: _DOCUMENT.texts if isinstance(node, Map) else MAY)
+def _file(kind: str) -> KeySpec[FilePart | None]:
+    """A file: its address, or a map with it."""
+    address = KeySpec("link", media_address(kind), "Its public address.", required=True)
+    filename = KeySpec("filename", TEMPLATE, "The name that it is shown and saved by.", texts=MAY)
+    keys = KeySet(address, filename) if kind == "document" else KeySet(address)
+
+    def read(fields: Fields) -> FilePart | None:
+        link = address.read(fields)
+        return None if link is None else FilePart(kind, link, filename.read(fields) if filename in keys else None)
+
+    def read_short(node: Node, problems: Problems, what: str) -> FilePart | None:
+        link = address.form.read(node, problems, what)
+        return None if link is None else FilePart(kind, link, None)
+
+    form = either(Form(address.form.schema, read_short, MAY), nested(keys, read))
     return KeySpec(kind, form, f"A file, {kind}, by its public address.")
 
 
+_TITLE = KeySpec("title", TEMPLATE, "What stands on the button.", required=True, texts=TEXT)
+_URL = KeySpec("url", ADDRESS, "The address that it opens.", required=True)
 _SAY = KeySpec(
-    "say", Form(either(WORDING.schema, EMPTY), Fields.wording), "The text that is said.", required=True, texts=TEXT
+    "say",
+    replace(WORDING, schema=key_schemas.either(WORDING.schema, EMPTY)),
+    "The text that is said.",
+    required=True,
+    texts=TEXT,
 )
 _HEADER = KeySpec("header", TEMPLATE, "A line above the text; goes with a link.", texts=TEXT)
 _FOOTER = KeySpec("footer", TEMPLATE, "A line below the text; goes with a link.", texts=TEXT)
 _PREVIEW = KeySpec(
     "preview_url", BOOLEAN, "Whether an address in the text is shown with a preview; false where nothing is said."
 )
-_PLACE = raw_node(LOCATION.schema(), LOCATION.texts)
+_ATTACHMENTS: tuple[KeySpec[LinkPart | FilePart | LocationPart | None], ...] = (
+    KeySpec("link", nested(KeySet(_TITLE, _URL), _read_link), "A button that opens an address."),
+    *map(_file, limits.MEDIA_KINDS),
+    KeySpec("location", nested(LOCATION, read_location), "A place on the map."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +103,7 @@ class SayStep(StepKind):
     preview_url: bool = False
     watches: bool = False  # its own errors name `refused`: wait for the gateway's word
     verb: ClassVar[str] = "say"
-    keys: ClassVar[KeySet] = KeySet(
-        _SAY,
-        _HEADER,
-        _FOOTER,
-        _PREVIEW,
-        KeySpec("link", raw_node(_LINK.schema(), _LINK.texts), "A button that opens an address."),
-        *map(_file, limits.MEDIA_KINDS),
-        KeySpec("location", _PLACE, "A place on the map."),
-    )
+    keys: ClassVar[KeySet] = KeySet(_SAY, _HEADER, _FOOTER, _PREVIEW, *_ATTACHMENTS)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -226,47 +239,8 @@ def _read_text(fields: Fields, attachment: LinkPart | FilePart | LocationPart | 
 
 def _read_the_one(fields: Fields) -> LinkPart | FilePart | LocationPart | None:
     """What is sent along: one thing at the most."""
-    found = [key for key in ATTACHMENTS if fields.has(key)]
-    attachment = _read_attachment(fields, found[0]) if found else None
+    found = [key for key in _ATTACHMENTS if key.written(fields)]
     for extra in found[1:]:
-        what = f'{fields.what}: "{extra}" beside "{found[0]}"'
-        fields.problems.add("E121", fields.mark_of(extra), what, "send them in two steps")
-    return attachment
-
-
-def _read_attachment(fields: Fields, key: str) -> LinkPart | FilePart | LocationPart | None:
-    if key == "link":
-        inner = fields.fields(key)
-        return None if inner is None else _read_link(_LINK.declared_in(inner))
-    if key == "location":
-        inner = fields.fields(key)
-        return None if inner is None else read_location(inner)
-    return _read_file(fields, key)
-
-
-def _read_link(fields: Fields) -> LinkPart | None:
-    given = _TITLE.require(fields) and _URL.require(fields)
-    title, url = _TITLE.read(fields), _URL.read(fields)
-    fields.close()
-    check_length(fields, "title", title, limits.BUTTON_TITLE)
-    check_length(fields, "url", url, limits.URL)
-    check_address(fields, "url", url)
-    return LinkPart(title, url) if given and title is not None and url is not None else None
-
-
-def _read_file(fields: Fields, kind: str) -> FilePart | None:
-    filename: Template | None = None
-    if isinstance(fields.raw(kind), Map):
-        inner = fields.fields(kind)
-        if inner is None or not _FILE_LINK.require(inner):
-            return None
-        link = _FILE_LINK.read(inner)
-        filename = _FILENAME.read(inner) if kind == "document" else None
-        inner.close()
-        owner, key = inner, "link"
-    else:
-        link, owner, key = fields.template(kind), fields, kind
-    if link is None:
-        return None
-    check_media(owner, key, kind, link)
-    return FilePart(kind, link, filename)
+        what = f'{fields.what}: "{extra.name}" beside "{found[0].name}"'
+        fields.problems.add("E121", fields.mark_of(extra.name), what, "send them in two steps")
+    return found[0].read(fields) if found else None

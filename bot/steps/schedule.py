@@ -3,34 +3,24 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from bot.core.session import BUSY, Plan
 from bot.expressions.template_failures import kind_of
 from bot.expressions.templates import Template
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, choice, one_or_several, record, shared, takes
-from bot.lang.source import Map
+from bot.keys.declared_keys import DURATION, TEMPLATE, Form, KeySet, KeySpec, nested, one_of, one_or_more, shared
+from bot.keys.fields import Fields, template_of, text_of
+from bot.keys.key_schemas import ANY_TEXT
+from bot.lang.problems import Problems
+from bot.lang.source import Node
 from bot.lang.wall_clock import A_DAY, later, next_after, on_the_clock, read_every, read_iso, zone_of
 from bot.steps.step_facts import StepFailed
-from bot.steps.transition import ASSIGNMENTS, TARGET, Assignment, Target, assignments, target_of
+from bot.steps.transition import ASSIGNMENTS, TARGET, Assignment, Target, target_of
 
 NOW, SKIP = "now", "skip"
 SOON = timedelta(seconds=1)  # that is `now`: a flow that schedules itself must not go round at once
-_WHEN = ("at", "after", "every")
 _LONGEST_NAME = 100  # characters
-_SCHEDULE_KEYS: Schemas = {
-    "flow": takes(TARGET, "The flow that starts: /flow or /flow/step."),
-    "at": takes(ANY_TEXT, "When it starts: a date with a time."),
-    "after": takes(DURATION, "In which time it starts."),
-    "every": takes(ANY_TEXT, "When it starts, again and again: day at 9:00, mon-fri at 9:00, or five fields of cron."),
-    "until": takes(ANY_TEXT, "The point in time from which every does not come again."),
-    "with": takes(ASSIGNMENTS, "Values for the flow's variables."),
-    "name": takes(ANY_TEXT, "The name to cancel it by; the flow's where nothing is said."),
-    "busy": takes(choice(*BUSY), "What becomes of it while the contact is in a flow; after where nothing is said."),
-    "past": takes(choice(NOW, SKIP), "What becomes of it where at has passed already; now where nothing is said."),
-}
-SCHEDULE = shared("schedule", one_or_several(record(_SCHEDULE_KEYS, "flow")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,60 +83,50 @@ def name_in(name: Template, scope: Mapping[str, Any]) -> str:
     return text
 
 
-def read_schedules(fields: Fields) -> tuple[Schedule, ...]:
-    """Read `schedule`: one map, or a list of them."""
-    nodes, form = fields.one_or_more("schedule"), "schedule: {flow: its_name, after: 2h}"
-    maps = [(Fields(item, fields.problems, f"{fields.what}: schedule", form), isinstance(item, Map)) for item in nodes]
-    found = (_read_one(inner) for inner, is_map in maps if is_map)
-    return tuple(schedule for schedule in found if schedule is not None)
-
-
 def _read_one(fields: Fields) -> Schedule | None:
-    target = _read_target(fields)
-    when = _the_one(fields)
-    _refuse_beside(fields, when)
-    every = _read_every(fields)
-    at, until = read_point(fields, "at", days=False), read_point(fields, "until")
-    after, inputs, name = fields.duration("after"), assignments(fields, "with"), fields.template("name")
-    busy, past = fields.choice("busy", BUSY, "after"), fields.choice("past", (NOW, SKIP), NOW)
-    fields.close()
-    if target is None or {"at": at, "after": after, "every": every}.get(when) is None:
+    target, when = _FLOW.read(fields), _the_one(fields)
+    if when is not None:
+        _refuse_beside(fields, when)
+    at, after, every = _AT.read(fields), _AFTER.read(fields), _EVERY.read(fields)
+    until, inputs, name = _UNTIL.read(fields), _WITH.read(fields), _NAME.read(fields)
+    busy, past = _BUSY.read(fields), _PAST.read(fields)
+    if target is None or when is None or (at, after, every)[_WHEN.index(when)] is None:
         return None
     name = name or Template.plain(target.text.removeprefix("/"), target.mark)
     return Schedule(target, name, at, after, every, until, inputs, str(busy), str(past))
 
 
-def _read_target(fields: Fields) -> Target | None:
-    node = fields.raw("flow") if fields.require("flow") else None
-    target = None if node is None else target_of(node, fields.problems, f"{fields.what}: flow")
+def _read_target(node: Node, problems: Problems, what: str) -> Target | None:
+    target = target_of(node, problems, what)
     return None if target is None else Target(f"/{target.text.removeprefix('/')}", target.mark)
 
 
-def _the_one(fields: Fields) -> str:
+def _the_one(fields: Fields) -> KeySpec[Any] | None:
     """Which of the three says when; none or two are a problem."""
-    first, *more = [key for key in _WHEN if fields.has(key)] or [""]
-    if not first:
-        fields.problems.add("E105", fields.mark, f"{fields.what}: when is missing", f"add one of {', '.join(_WHEN)}")
-    for key in more:
-        what = f'{fields.what}: "{key}" beside "{first}"'
-        fields.problems.add("E121", fields.mark_of(key), what, "keep one of them")
-    return first
+    found = [key for key in _WHEN if key.written(fields)]
+    if not found:
+        names = ", ".join(key.name for key in _WHEN)
+        fields.problems.add("E105", fields.mark, f"{fields.what}: when is missing", f"add one of {names}")
+        return None
+    for key in found[1:]:
+        what = f'{fields.what}: "{key.name}" beside "{found[0].name}"'
+        fields.problems.add("E121", fields.mark_of(key.name), what, "keep one of them")
+    return found[0]
 
 
-def _refuse_beside(fields: Fields, when: str) -> None:
+def _refuse_beside(fields: Fields, when: KeySpec[Any]) -> None:
     """Keys that mean something beside one of the three only."""
-    for key, belongs in (("past", "at"), ("until", "every")):
-        if when and when != belongs and fields.has(key):
-            what = f'{fields.what}: "{key}" without "{belongs}"'
-            fields.problems.add("E121", fields.mark_of(key), what, "leave it out")
+    for key, belongs in ((_PAST, _AT), (_UNTIL, _EVERY)):
+        if when is not belongs and key.written(fields):
+            what = f'{fields.what}: "{key.name}" without "{belongs.name}"'
+            fields.problems.add("E121", fields.mark_of(key.name), what, "leave it out")
 
 
-def _read_every(fields: Fields) -> str | None:
-    text = fields.string("every")
+def _read_every(node: Node, problems: Problems, what: str) -> str | None:
+    text = text_of(node, problems, what)
     every = None if text is None else read_every(text)
     if text is not None and every is None:
-        what = f'{fields.what}: every: "{text}" is no time that comes again'
-        fields.problems.add("E106", fields.mark_of("every"), what, _every_meant(text))
+        problems.add("E106", node.mark, f'{what}: "{text}" is no time that comes again', _every_meant(text))
     return every
 
 
@@ -166,14 +146,13 @@ CLOCK = frozenset({"now", "today"})
 TO_WRITE = 'write one like "2030-12-24 18:00", or "{{ }}" around what gives one'
 
 
-def read_point(fields: Fields, key: str, *, days: bool = True) -> Template | None:
+def _read_point(node: Node, problems: Problems, what: str, *, days: bool = True) -> Template | None:
     """Read a point in time, which may be a template. ``days`` says whether a day without a time is one."""
-    text = fields.template(key)
+    text = template_of(node, problems, what)
     if text is not None and text.constant:
         found = read_iso(text.source)
         if found is None or not (days or isinstance(found, datetime)):
-            what = f'{fields.what}: {key}: "{text.source}" is not a date with a time'
-            fields.problems.add("E106", fields.mark_of(key), what, TO_WRITE)
+            problems.add("E106", node.mark, f'{what}: "{text.source}" is not a date with a time', TO_WRITE)
             return None
     return text
 
@@ -238,3 +217,28 @@ def _value_of(text: Template, scope: Mapping[str, Any]) -> Any:
     value = text.value(scope)
     parsed = read_iso(value) if isinstance(value, str) else None
     return value if parsed is None else parsed
+
+
+_FLOW = KeySpec("flow", Form(TARGET, _read_target), "The flow that starts: /flow or /flow/step.", required=True)
+_AT = KeySpec("at", Form(ANY_TEXT, partial(_read_point, days=False)), "When it starts: a date with a time.")
+_AFTER = KeySpec("after", DURATION, "In which time it starts.")
+_EVERY = KeySpec(
+    "every",
+    Form(ANY_TEXT, _read_every),
+    "When it starts, again and again: day at 9:00, mon-fri at 9:00, or five fields of cron.",
+)
+_WHEN: tuple[KeySpec[Any], ...] = (_AT, _AFTER, _EVERY)
+_UNTIL = KeySpec("until", Form(ANY_TEXT, _read_point), "The point in time from which every does not come again.")
+_WITH = KeySpec("with", ASSIGNMENTS, "Values for the flow's variables.")
+_NAME = KeySpec("name", TEMPLATE, "The name to cancel it by; the flow's where nothing is said.")
+_BUSY = KeySpec(
+    "busy",
+    one_of(*BUSY, default="after"),
+    "What becomes of it while the contact is in a flow; after where nothing is said.",
+)
+_PAST = KeySpec(
+    "past", one_of(NOW, SKIP, default=NOW), "What becomes of it where at has passed already; now where nothing is said."
+)
+_KEYS = KeySet(_FLOW, _AT, _AFTER, _EVERY, _UNTIL, _WITH, _NAME, _BUSY, _PAST)
+SCHEDULE = shared("schedule", one_or_more(nested(_KEYS, _read_one, "{flow: its_name, after: 2h}")))
+"""One map, or a list of them."""

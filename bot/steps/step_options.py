@@ -4,38 +4,45 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Self
+from typing import Self, TypeVar
 
 from bot.expressions.templates import Template
-from bot.keys.declared_keys import NAME, Form, KeySet, KeySpec, one_of
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import BOOLEAN, DURATION, Schemas, integer, map_of, record, shared, takes
-from bot.keys.text_shapes import Keys, Part
+from bot.keys.declared_keys import (
+    BOOLEAN,
+    DURATION,
+    NAME,
+    Form,
+    KeySet,
+    KeySpec,
+    integer,
+    map_of,
+    nested,
+    one_of,
+    shared,
+)
+from bot.keys.fields import Fields, entries_of
 from bot.lang import wall_clock
-from bot.lang.problems import Mark
+from bot.lang.problems import Mark, Problems
 from bot.lang.source import Map, Node, Scalar
 from bot.lang.writing import flow_style
-from bot.steps.schedule import SCHEDULE, Schedule, read_schedules
+from bot.steps.schedule import SCHEDULE, Schedule
 from bot.steps.step_facts import Outcome, Used
 from bot.steps.step_kind import StepKind
-from bot.steps.template_message import TEMPLATE_MESSAGE, TEMPLATE_TEXTS, TemplateToSend, read_template_message
+from bot.steps.template_message import TEMPLATE_MESSAGE, TemplateToSend
 from bot.steps.transition import (
     EFFECTS,
     END,
     TRANSITION,
-    TRANSITION_FORM,
     TRANSITION_KEYS,
-    TRANSITION_TEXTS,
     WORDS,
     Assignment,
     Target,
     Transition,
     Words,
-    read_words,
-    transition_at,
     transition_from,
-    transition_of,
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +188,8 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
 
 def read_defaults(fields: Fields) -> Defaults:
     """Read the `defaults` of a flow or of the bot."""
-    DEFAULTS.declared_in(fields)
-    defaults = Defaults(
+    fields.expect(DEFAULTS.names, ())
+    return Defaults(
         RETRY.read(fields),
         REMIND.read(fields),
         TIMEOUT.read(fields),
@@ -191,163 +198,12 @@ def read_defaults(fields: Fields) -> Defaults:
         OLD_TAPS.read(fields),
         GONE.read(fields),
     )
-    fields.close()
-    return defaults
-
-
-def read_errors(fields: Fields) -> dict[str, Transition]:
-    """Read `errors`: a transition for each name."""
-    inner = fields_in_full(fields, "errors")
-    if inner is None:
-        return {}
-    if inner.node.get("then") is not None:
-        what = f'{inner.what}: "then" is the name of no failure'
-        fields.problems.add("E104", inner.node.key_mark("then"), what, "write errors: {else: {..., then: ...}}")
-        return {"else": Transition(inner.mark, then=Target(END, inner.mark))}
-    return {name.text: transition_of(node, fields.problems, f"{fields.what}: errors") for name, node in inner.entries()}
 
 
 def _named(*transitions: tuple[str, Transition | None]) -> Iterator[tuple[str, Transition]]:
     for name, transition in transitions:
         if transition is not None:
             yield name, transition
-
-
-def _read_retry(fields: Fields) -> Retry | None:
-    inner = fields_in_full(fields, "retry")
-    if inner is None:
-        return None
-    retry = Retry(inner.mark, inner.integer("max", 0, 100), transition_at(inner, "else"), transition_from(inner))
-    inner.close()
-    return retry
-
-
-def _read_timed(fields: Fields, key: str) -> Timed | None:
-    inner = fields_in_full(fields, key)
-    if inner is None:
-        return None
-    reminds = key == "remind"
-    inner.declare(_REMIND if reminds else _TIMEOUT)
-    timed = Timed(
-        inner.mark,
-        inner.duration("after"),
-        inner.integer("max", 1, 100) if reminds else None,
-        inner.boolean("fixed") if not reminds and inner.has("fixed") else None,
-        transition_from(inner),
-    )
-    inner.close()
-    return timed
-
-
-def _read_visits(fields: Fields) -> Visits | None:
-    inner = fields_in_full(fields, "visits")
-    if inner is None:
-        return None
-    given = inner.require("max") and inner.require("else")
-    most, otherwise = inner.integer("max", 1), transition_at(inner, "else")
-    inner.close()
-    return Visits(most, otherwise) if given and most is not None and otherwise is not None else None
-
-
-def _read_window_closed(fields: Fields) -> TemplateToSend | None:
-    form = "template: {name: its_name, language: en}"
-    inner = fields.fields("window_closed", f"window_closed: {{{form}}}")
-    template = inner.fields("template", form) if inner is not None and inner.require("template") else None
-    notice = None if template is None else read_template_message(template)
-    if inner is not None:
-        inner.close()
-    return notice
-
-
-_RETRY: Schemas = {
-    "max": takes(integer(0, 100), "How often the question is put again before else is taken; for ever without it."),
-    "else": takes(TRANSITION, "Where the wrong reply after that leads."),
-    **TRANSITION_KEYS,
-}
-_AFTER: Schemas = {"after": takes(DURATION, "After how long a silence."), **TRANSITION_KEYS}
-_REMIND: Schemas = {"max": takes(integer(1, 100), "How often; once where nothing is said."), **_AFTER}
-_TIMEOUT: Schemas = {"fixed": takes(BOOLEAN, "Counted from entry, and not from the last sign of life."), **_AFTER}
-_ERRORS: Schemas = {
-    "else": takes(TRANSITION, "Where every failure leads that is not named."),
-    "failed": takes(TRANSITION, "Where it leads that an expression cannot be worked out."),
-    "mismatch": takes(TRANSITION, "Where it leads that a value does not fit its variable."),
-    "timeout": takes(TRANSITION, "Where it leads that something outside takes too long."),
-}
-_VISITS: Schemas = {
-    "max": takes(integer(1), "How often the step may be entered in one conversation."),
-    "else": takes(TRANSITION, "Where the next entry leads instead."),
-}
-THEN = KeySpec(
-    "then", TRANSITION_FORM, "Where the step leads when it says nothing else; the next step where nothing is said."
-)
-SAVE = KeySpec("save", NAME, "The variable that takes the answer or the result.")
-RETRY = KeySpec(
-    "retry",
-    Form(
-        shared("map-of-retry", record(_RETRY)),
-        lambda fields, _: _read_retry(fields),
-        {**TRANSITION_TEXTS, "else": TRANSITION_TEXTS},
-    ),
-    "What follows a reply that is no answer; the question again.",
-)
-REMIND = KeySpec(
-    "remind",
-    Form(shared("map-of-remind", record(_REMIND)), lambda fields, key: _read_timed(fields, key), TRANSITION_TEXTS),
-    "What follows a silence; nothing where nothing is said.",
-)
-TIMEOUT = KeySpec(
-    "timeout",
-    Form(shared("map-of-timeout", record(_TIMEOUT)), lambda fields, key: _read_timed(fields, key), TRANSITION_TEXTS),
-    "What follows a longer silence: where it leads must be written.",
-)
-ERRORS = KeySpec(
-    "errors",
-    Form(
-        shared("map-of-errors", map_of(TRANSITION, _ERRORS)),
-        lambda fields, key: None if fields.raw(key) is None else read_errors(fields),
-        Keys(TRANSITION_TEXTS),
-    ),
-    "Where failures lead, by their names.",
-)
-WINDOW_CLOSED = KeySpec(
-    "window_closed",
-    Form(
-        record({"template": takes(TEMPLATE_MESSAGE, "The template.")}, "template"),
-        lambda fields, _: _read_window_closed(fields),
-        {"template": TEMPLATE_TEXTS},
-    ),
-    "What is sent instead of a message that comes when the 24 hours are over.",
-)
-OLD_TAPS = KeySpec(
-    "old_taps",
-    one_of("explain", "reopen", "ignore", "message"),
-    "What a tap on an earlier question does; explain, or message at a step with other, where nothing is said.",
-)
-GONE = KeySpec(
-    "gone",
-    TRANSITION_FORM,
-    "Where those are led who wait at a step that an edit removed; else their flow ends as expired.",
-)
-SET, UNTAG, TAG, CANCEL = EFFECTS
-SCHEDULES = KeySpec(
-    "schedule", Form(SCHEDULE, lambda fields, _: read_schedules(fields)), "Flows that start for the contact later."
-)
-VISITS = KeySpec(
-    "visits",
-    Form(record(_VISITS, "max", "else"), lambda fields, _: _read_visits(fields), {"else": TRANSITION_TEXTS}),
-    "A bound on how often the step is entered.",
-)
-RENAMED_FROM = KeySpec("renamed_from", NAME, "The step's name before an edit, so that who waits there stays.")
-WORDS_HERE = KeySpec(
-    "words",
-    Form(WORDS, lambda fields, _: read_words(fields), Keys(TRANSITION_TEXTS, Part.WORD)),
-    "Words that are understood at this step, before any answer.",
-)
-_COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, WINDOW_CLOSED)
-DEFAULTS = KeySet(*_COMMON, OLD_TAPS, GONE)
-STEP_OPTIONS = KeySet(THEN, SAVE, *_COMMON, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RENAMED_FROM, WORDS_HERE)
-SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words"})
-"""The options that not every kind of step has."""
 
 
 Value = str | int
@@ -378,19 +234,20 @@ _FULL_FORMS: Mapping[str, Mapping[str, Callable[[Value], Mapping[str, Value]]]] 
 _LIKE_A_TARGET = re.compile(r"/?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
 
 
-def fields_in_full(fields: Fields, key: str) -> Fields | None:
-    """The map under an option's key. Where it is no map, a problem says the full form, and that form is returned."""
-    node = fields.raw(key)
-    if node is None or isinstance(node, Map):
-        return fields.fields(key)
-    full = _in_full(node, _FULL_FORMS[key])
-    what = f"{fields.what}: {key}: a map of keys is expected"
-    fields.problems.add("E106", node.mark, what, f"write {flow_style({key: full})}")
-    entries = tuple((_scalar(node, name), _scalar(node, value)) for name, value in full.items())
-    return Fields(Map(node.mark, entries), fields.problems, f"{fields.what}: {key}")
+def _option(name: str, form: Form[T], about: str) -> KeySpec[T]:
+    """An option that authors write in a short form by mistake: a problem says the full one, and that is read."""
+
+    def read(node: Node, problems: Problems, what: str) -> T:
+        if not isinstance(node, Map):
+            full = _full_form(node, _FULL_FORMS[name])
+            problems.add("E106", node.mark, f"{what}: a map of keys is expected", f"write {flow_style({name: full})}")
+            node = Map(node.mark, tuple((_scalar(node, key), _scalar(node, value)) for key, value in full.items()))
+        return form.read(node, problems, what)
+
+    return KeySpec(name, replace(form, read=read), about)
 
 
-def _in_full(node: Node, forms: Mapping[str, Callable[[Value], Mapping[str, Value]]]) -> Mapping[str, Value]:
+def _full_form(node: Node, forms: Mapping[str, Callable[[Value], Mapping[str, Value]]]) -> Mapping[str, Value]:
     sort = _sort_of(node) if isinstance(node, Scalar) else ""
     if isinstance(node, Scalar) and sort in forms:
         return forms[sort](node.value if isinstance(node.value, int) else node.text)
@@ -410,6 +267,101 @@ def _sort_of(node: Scalar) -> str:
 
 def _scalar(node: Node, value: Value) -> Scalar:
     return Scalar(node.mark, value, str(value))
+
+
+def _read_retry(fields: Fields) -> Retry:
+    return Retry(fields.mark, _AGAIN.read(fields), _RETRY_ELSE.read(fields), transition_from(fields))
+
+
+def _read_remind(fields: Fields) -> Timed:
+    return Timed(fields.mark, _AFTER.read(fields), most=_REMINDERS.read(fields), transition=transition_from(fields))
+
+
+def _read_timeout(fields: Fields) -> Timed:
+    fixed = _FIXED.read(fields) if _FIXED.written(fields) else None
+    return Timed(fields.mark, _AFTER.read(fields), fixed=fixed, transition=transition_from(fields))
+
+
+def _read_visits(fields: Fields) -> Visits | None:
+    most, otherwise = _ENTRIES.read(fields), _VISITS_ELSE.read(fields)
+    return None if most is None or otherwise is None else Visits(most, otherwise)
+
+
+def _read_errors(node: Node, problems: Problems, what: str) -> dict[str, Transition]:
+    if isinstance(node, Map) and node.get("then") is not None:
+        fix = "write errors: {else: {..., then: ...}}"
+        problems.add("E104", node.key_mark("then"), f'{what}: "then" is the name of no failure', fix)
+        return {"else": Transition(node.mark, then=Target(END, node.mark))}
+    found = ((name.text, TRANSITION.read(item, problems, what)) for name, item in entries_of(node, problems, what))
+    return {name: transition for name, transition in found if transition is not None}
+
+
+_AGAIN = KeySpec(
+    "max", integer(0, 100), "How often the question is put again before else is taken; for ever without it."
+)
+_RETRY_ELSE = KeySpec("else", TRANSITION, "Where the wrong reply after that leads.")
+_AFTER = KeySpec("after", DURATION, "After how long a silence.")
+_REMINDERS = KeySpec("max", integer(1, 100), "How often; once where nothing is said.")
+_FIXED = KeySpec("fixed", BOOLEAN, "Counted from entry, and not from the last sign of life.")
+_FAILURES = KeySet(
+    KeySpec("else", TRANSITION, "Where every failure leads that is not named."),
+    KeySpec("failed", TRANSITION, "Where it leads that an expression cannot be worked out."),
+    KeySpec("mismatch", TRANSITION, "Where it leads that a value does not fit its variable."),
+    KeySpec("timeout", TRANSITION, "Where it leads that something outside takes too long."),
+)
+_ENTRIES = KeySpec("max", integer(1), "How often the step may be entered in one conversation.", required=True)
+_VISITS_ELSE = KeySpec("else", TRANSITION, "Where the next entry leads instead.", required=True)
+THEN = KeySpec(
+    "then", TRANSITION, "Where the step leads when it says nothing else; the next step where nothing is said."
+)
+SAVE = KeySpec("save", NAME, "The variable that takes the answer or the result.")
+RETRY = _option(
+    "retry",
+    shared("map-of-retry", nested(KeySet(_AGAIN, _RETRY_ELSE, *TRANSITION_KEYS), _read_retry)),
+    "What follows a reply that is no answer; the question again.",
+)
+REMIND = _option(
+    "remind",
+    shared("map-of-remind", nested(KeySet(_REMINDERS, _AFTER, *TRANSITION_KEYS), _read_remind)),
+    "What follows a silence; nothing where nothing is said.",
+)
+TIMEOUT = _option(
+    "timeout",
+    shared("map-of-timeout", nested(KeySet(_FIXED, _AFTER, *TRANSITION_KEYS), _read_timeout)),
+    "What follows a longer silence: where it leads must be written.",
+)
+_ERRORS: Form[dict[str, Transition] | None] = map_of(TRANSITION, _read_errors, known=_FAILURES)
+ERRORS = _option("errors", shared("map-of-errors", _ERRORS), "Where failures lead, by their names.")
+_TEMPLATE = KeySpec("template", TEMPLATE_MESSAGE, "The template.", required=True)
+WINDOW_CLOSED = KeySpec(
+    "window_closed",
+    nested(KeySet(_TEMPLATE), _TEMPLATE.read, "{template: {name: its_name, language: en}}"),
+    "What is sent instead of a message that comes when the 24 hours are over.",
+)
+OLD_TAPS = KeySpec(
+    "old_taps",
+    one_of("explain", "reopen", "ignore", "message"),
+    "What a tap on an earlier question does; explain, or message at a step with other, where nothing is said.",
+)
+GONE = KeySpec(
+    "gone",
+    TRANSITION,
+    "Where those are led who wait at a step that an edit removed; else their flow ends as expired.",
+)
+SET, UNTAG, TAG, CANCEL = EFFECTS
+SCHEDULES = KeySpec("schedule", SCHEDULE, "Flows that start for the contact later.")
+VISITS = _option(
+    "visits",
+    nested(KeySet(_ENTRIES, _VISITS_ELSE), _read_visits),
+    "A bound on how often the step is entered.",
+)
+RENAMED_FROM = KeySpec("renamed_from", NAME, "The step's name before an edit, so that who waits there stays.")
+WORDS_HERE = KeySpec("words", WORDS, "Words that are understood at this step, before any answer.")
+_COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, WINDOW_CLOSED)
+DEFAULTS = KeySet(*_COMMON, OLD_TAPS, GONE)
+STEP_OPTIONS = KeySet(THEN, SAVE, *_COMMON, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RENAMED_FROM, WORDS_HERE)
+SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words"})
+"""The options that not every kind of step has."""
 
 
 def transitions_of(outcomes: Iterable[Outcome], options: StepOptions) -> Iterator[Transition]:

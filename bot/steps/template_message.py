@@ -7,17 +7,26 @@ from typing import Any
 
 from bot.core import messages
 from bot.expressions.templates import Template
+from bot.keys import key_schemas
+from bot.keys.declared_keys import (
+    STRING,
+    TEMPLATE,
+    Form,
+    KeySet,
+    KeySpec,
+    either,
+    integer,
+    nested,
+    one_or_more,
+    shared,
+)
 from bot.keys.fields import Fields, template_of
-from bot.keys.key_schemas import ANY_TEXT, Schema, Schemas, either, integer, one_or_several, record, shared, takes
-from bot.keys.text_shapes import MAY, TEXT, Shape
-from bot.lang.source import List, Map, Node
-from bot.steps.message_parts import LOCATION, LocationPart, check_media, read_location
+from bot.keys.text_shapes import MAY, TEXT
+from bot.lang.problems import Problems
+from bot.lang.source import List, Node
+from bot.steps.message_parts import NAMED_LOCATION, LocationPart, media_address, read_location
 from bot.steps.step_facts import SentFile, SentText, StepFailed, Used
 
-TEMPLATE_TEXTS: Mapping[str, Shape] = {"name": MAY, "language": MAY, "header": TEXT, "body": TEXT, "buttons": MAY}
-MEDIA = ("image", "video", "document")
-BODY_KINDS = ("text", "currency", "date_time")
-HEADER_KINDS = ("text", *MEDIA, "location")
 FIXED = "fixed"
 """What fills a header without placeholders, of which the gateway may want to be told that it is there: nothing."""
 
@@ -108,109 +117,66 @@ class TemplateToSend:
             yield Used(button.text)
 
 
-def read_template_message(fields: Fields) -> TemplateToSend:
-    """Read a template's name, language and what fills it."""
-    fields.require("name")
-    fields.require("language")
-    name, language = fields.string("name"), fields.string("language")
-    notice = TemplateToSend(
-        name or "",
-        language or "",
-        _read_header(fields),
-        tuple(_read_body(fields)),
-        tuple(_read_buttons(fields)),
-    )
-    fields.close()
-    return notice
+def _read_template(fields: Fields) -> TemplateToSend:
+    name, language = _NAME.read(fields) or "", _LANGUAGE.read(fields) or ""
+    return TemplateToSend(name, language, _HEADER.read(fields), _BODY.read(fields), _BUTTONS.read(fields))
 
 
-def _read_header(fields: Fields) -> TemplateParameter | None:
-    node = fields.raw("header")
+def _read_header(node: Node, problems: Problems, what: str) -> TemplateParameter | None:
     if isinstance(node, List) and not node.items:
         return TemplateParameter(FIXED, {})
-    return _read_parameter(node, fields, "header", HEADER_KINDS)
+    return _HEADER_PARAMETER.read(node, problems, what)
 
 
-def _read_body(fields: Fields) -> Iterator[TemplateParameter]:
-    for node in fields.one_or_more("body"):
-        parameter = _read_parameter(node, fields, "body", BODY_KINDS)
-        if parameter is not None:
-            yield parameter
+def _read_text(kind: str, part: str, read: Form[Template | None]) -> Form[TemplateParameter | None]:
+    """A parameter that is made of one text."""
+
+    def of(node: Node, problems: Problems, what: str) -> TemplateParameter | None:
+        text = read.read(node, problems, what)
+        return None if text is None else TemplateParameter(kind, {part: text})
+
+    return Form(read.schema, of)
 
 
-def _read_buttons(fields: Fields) -> Iterator[UrlButton]:
-    for node in fields.one_or_more("buttons"):
-        if not isinstance(node, Map):
-            text = template_of(node, fields.problems, f"{fields.what}: buttons")
-            if text is not None:
-                yield UrlButton(text)
-            continue
-        inner = Fields(node, fields.problems, f"{fields.what}: buttons")
-        inner.require("url")
-        text, index = inner.template("url"), inner.integer("index", 0, 9)
-        inner.close()
-        if text is not None:
-            yield UrlButton(text, index)
+def _read_parts(kind: str, *keys: KeySpec[Template | None]) -> Form[TemplateParameter | None]:
+    """A parameter that is made of several texts, by their names."""
+
+    def of(fields: Fields) -> TemplateParameter | None:
+        texts = {key.name: text for key in keys if (text := key.read(fields)) is not None}
+        whole = all(key.name in texts for key in keys if key.required)
+        return TemplateParameter(kind, texts) if whole else None
+
+    return nested(KeySet(*keys), of, "{amount: 12.50, code: EUR}")
 
 
-def _read_parameter(node: Node | None, fields: Fields, key: str, kinds: tuple[str, ...]) -> TemplateParameter | None:
-    """Read a text, or a map with one key: the parameter's type."""
-    if node is None:
+def _read_place(fields: Fields) -> TemplateParameter | None:
+    place = read_location(fields)
+    return None if place is None else TemplateParameter("location", {}, place)
+
+
+def _parameter(*kinds: KeySpec[TemplateParameter | None]) -> Form[TemplateParameter | None]:
+    """A text, or a map with one key: the parameter's type."""
+
+    def of(fields: Fields) -> TemplateParameter | None:
+        found = [kind for kind in kinds if kind.written(fields)]
+        if len(found) == 1:
+            return found[0].read(fields)
+        what = f"{fields.what}: one type of parameter is expected"
+        names = ", ".join(kind.name for kind in kinds)
+        fields.problems.add("E107", fields.mark, what, f"write a text, or one of {names}")
         return None
-    if not isinstance(node, Map):
-        text = template_of(node, fields.problems, f"{fields.what}: {key}")
-        return None if text is None else TemplateParameter("text", {"text": text})
-    inner = Fields(node, fields.problems, f"{fields.what}: {key}")
-    inner.declare(kinds)
-    found = [kind for kind in kinds if inner.has(kind)]
-    inner.close()
-    if len(found) != 1:
-        what = f"{inner.what}: one type of parameter is expected"
-        fields.problems.add("E107", node.mark, what, f"write a text, or one of {', '.join(kinds)}")
-        return None
-    return _read_typed(inner, found[0])
+
+    return either(_read_text("text", "text", TEMPLATE), nested(KeySet(*kinds, most=1), of))
 
 
-def _read_typed(fields: Fields, kind: str) -> TemplateParameter | None:
-    if kind == "location":
-        inner = fields.fields(kind)
-        whole = inner is not None and inner.require("name") and inner.require("address")
-        place = read_location(inner) if inner is not None and whole else None
-        return None if place is None else TemplateParameter(kind, {}, place)
-    if not isinstance(fields.raw(kind), Map):
-        return _read_short(fields, kind)
-    inner = fields.fields(kind)
-    assert inner is not None
-    if kind == "image":
-        inner.require("id")
-        parts = {"id": inner.template("id")}
-    elif kind == "currency":
-        given = inner.require("amount") and inner.require("code")
-        names = ("amount", "code", "text")
-        inner.declare(names)
-        parts = {name: inner.template(name) for name in names if inner.has(name)}
-        parts = parts if given else {}
-    else:
-        fields.problems.add("E106", inner.mark, f"{inner.what}: a text is expected", "write the text alone")
-        return None
-    inner.close()
-    texts = {name: text for name, text in parts.items() if text is not None}
-    return TemplateParameter(kind, texts) if texts else None
+def _read_button(fields: Fields) -> UrlButton | None:
+    text = _URL.read(fields)
+    return None if text is None else UrlButton(text, _INDEX.read(fields))
 
 
-def _read_short(fields: Fields, kind: str) -> TemplateParameter | None:
-    """A type whose value is one text: an address for media."""
-    text = fields.template(kind)
-    if text is None:
-        return None
-    if kind in MEDIA:
-        check_media(fields, kind, kind, text)
-        return TemplateParameter(kind, {"link": text})
-    if kind == "currency":
-        what = f"{fields.what}: currency: an amount and a code are expected"
-        fields.problems.add("E106", fields.mark_of(kind), what, "write currency: {amount: 12.50, code: EUR}")
-        return None
-    return TemplateParameter(kind, {"text": text})
+def _read_short_button(node: Node, problems: Problems, what: str) -> UrlButton | None:
+    text = template_of(node, problems, what)
+    return None if text is None else UrlButton(text)
 
 
 def _currency(texts: Mapping[str, str]) -> dict[str, Any]:
@@ -226,55 +192,55 @@ def _location(place: messages.LocationMessage) -> dict[str, Any]:
     return {"latitude": place.latitude, "longitude": place.longitude, "name": place.name, "address": place.address}
 
 
-_PARAMETERS: Schemas = {
-    "text": takes(ANY_TEXT, "A text."),
-    "image": takes(
-        either(ANY_TEXT, record({"id": takes(ANY_TEXT, "Its id at the gateway.")}, "id")), "An image, by its address."
+_TEXT = KeySpec("text", _read_text("text", "text", TEMPLATE), "A text.")
+_IMAGE = KeySpec(
+    "image",
+    either(
+        _read_text("image", "link", media_address("image")),
+        _read_parts("image", KeySpec("id", TEMPLATE, "Its id at the gateway.", required=True)),
     ),
-    "video": takes(ANY_TEXT, "A video, by its address."),
-    "document": takes(ANY_TEXT, "A document, by its address."),
-    "location": takes(record(LOCATION.schemas, *LOCATION.required, "name", "address"), "A place on the map."),
-    "currency": takes(
-        record(
-            {
-                "amount": takes(ANY_TEXT, "How much, like 12.50."),
-                "code": takes(ANY_TEXT, "The currency's code, like EUR."),
-                "text": takes(ANY_TEXT, "How it is written; the amount and the code where nothing is said."),
-            },
-            "amount",
-            "code",
-        ),
-        "An amount of money.",
+    "An image, by its address.",
+)
+_VIDEO = KeySpec("video", _read_text("video", "link", media_address("video")), "A video, by its address.")
+_DOCUMENT = KeySpec(
+    "document", _read_text("document", "link", media_address("document")), "A document, by its address."
+)
+_PLACE = KeySpec("location", nested(NAMED_LOCATION, _read_place), "A place on the map.")
+_CURRENCY = KeySpec(
+    "currency",
+    _read_parts(
+        "currency",
+        KeySpec("amount", TEMPLATE, "How much, like 12.50.", required=True),
+        KeySpec("code", TEMPLATE, "The currency's code, like EUR.", required=True),
+        KeySpec("text", TEMPLATE, "How it is written; the amount and the code where nothing is said."),
     ),
-    "date_time": takes(ANY_TEXT, "A date or a time, as it is written."),
-}
-
-
-def _parameter(kinds: tuple[str, ...]) -> Schema:
-    return either(ANY_TEXT, record({kind: _PARAMETERS[kind] for kind in kinds}, most=1))
-
-
-_BUTTON: Schemas = {
-    "url": takes(ANY_TEXT, "What is added to the address of the button."),
-    "index": takes(integer(0, 9), "Its place among the template's buttons; behind the replies where nothing is said."),
-}
+    "An amount of money.",
+)
+_DATE_TIME = KeySpec("date_time", _read_text("date_time", "text", TEMPLATE), "A date or a time, as it is written.")
+_HEADER_PARAMETER = _parameter(_TEXT, _IMAGE, _VIDEO, _DOCUMENT, _PLACE)
+_URL = KeySpec("url", TEMPLATE, "What is added to the address of the button.", required=True)
+_INDEX = KeySpec(
+    "index", integer(0, 9), "Its place among the template's buttons; behind the replies where nothing is said."
+)
+_BUTTON = either(Form(TEMPLATE.schema, _read_short_button), nested(KeySet(_URL, _INDEX), _read_button))
+_NAME = KeySpec("name", STRING, "The template's name at the gateway.", required=True, texts=MAY)
+_LANGUAGE = KeySpec("language", STRING, "The template's language, like en or pt_BR.", required=True, texts=MAY)
+_HEADER = KeySpec(
+    "header",
+    Form(key_schemas.either(_HEADER_PARAMETER.schema, {"type": "array", "maxItems": 0}), _read_header),
+    "What fills the header.",
+    texts=TEXT,
+)
+_BODY = KeySpec(
+    "body",
+    one_or_more(_parameter(_TEXT, _CURRENCY, _DATE_TIME)),
+    "What fills the placeholders of the body, in order.",
+    texts=TEXT,
+)
+_BUTTONS = KeySpec("buttons", one_or_more(_BUTTON), "What is added to links of its buttons.", texts=MAY)
 TEMPLATE_MESSAGE = shared(
     "map-of-template",
-    record(
-        {
-            "name": takes(ANY_TEXT, "The template's name at the gateway."),
-            "language": takes(ANY_TEXT, "The template's language, like en or pt_BR."),
-            "header": takes(
-                either(_parameter(HEADER_KINDS), {"type": "array", "maxItems": 0}), "What fills the header."
-            ),
-            "body": takes(one_or_several(_parameter(BODY_KINDS)), "What fills the placeholders of the body, in order."),
-            "buttons": takes(
-                one_or_several(either(ANY_TEXT, record(_BUTTON, "url"))), "What is added to links of its buttons."
-            ),
-        },
-        "name",
-        "language",
-    ),
+    nested(KeySet(_NAME, _LANGUAGE, _HEADER, _BODY, _BUTTONS), _read_template, "{name: its_name, language: en}"),
 )
 
 

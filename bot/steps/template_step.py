@@ -6,11 +6,11 @@ from typing import ClassVar, Self
 
 from bot.core.events import UNSENT, SendEnded
 from bot.expressions.templates import Expression
-from bot.keys.declared_keys import KeySet, KeySpec, raw_node
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import Schemas, either, map_of, record, takes
-from bot.keys.text_shapes import Keys, Part
-from bot.lang.source import Map
+from bot.keys.declared_keys import KeySet, KeySpec, either, map_of, opened
+from bot.keys.fields import Fields, entries_of
+from bot.keys.text_shapes import Part
+from bot.lang.problems import Problems
+from bot.lang.source import Map, Node, Scalar
 from bot.lang.word_matching import Option, match
 from bot.steps.message_parts import ELSE, SENDING, check_error_names
 from bot.steps.step_facts import REFUSED_WITHIN, AnswerText, Falls, Outcome, Rest, RestFor, StepFailed, Used, only_if
@@ -29,27 +29,17 @@ from bot.steps.step_kind import (
     value_hash,
 )
 from bot.steps.step_options import SOME_HAVE
-from bot.steps.template_message import (
-    TEMPLATE_MESSAGE,
-    TEMPLATE_TEXTS,
-    SentTemplate,
-    TemplateToSend,
-    read_template_message,
-)
+from bot.steps.template_message import TEMPLATE_MESSAGE, SentTemplate, TemplateToSend
 from bot.steps.transition import (
     CONDITION,
-    TARGET,
     TEXTS,
-    TRANSITION_FORM,
+    TO_TARGET,
+    TRANSITION,
     TRANSITION_KEYS,
-    TRANSITION_TEXTS,
     Transition,
     transition_from,
-    transition_of,
+    transition_to,
 )
-
-_OTHER = KeySpec("other", TRANSITION_FORM, "Where any reply leads that is none of these.")
-_REPLY: Schemas = {"words": takes(TEXTS, "What means the same as the title."), **CONDITION, **TRANSITION_KEYS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +70,31 @@ class ReplyButton:
         return self.condition is None or bool(self.condition.evaluate(context.scope))
 
 
+def _read_replies(node: Node, problems: Problems, what: str) -> tuple[ReplyButton, ...]:
+    entries = entries_of(node, problems, what, "{Title: step}")
+    return tuple(_reply(title, item, problems, f'{what}: "{title.text}"') for title, item in entries)
+
+
+def _reply(title: Scalar, node: Node, problems: Problems, what: str) -> ReplyButton:
+    key = title.origin or title.text
+    if not isinstance(node, Map):
+        return ReplyButton(title.text, key, title.also, transition_to(node, problems, what))
+    fields = _REPLY.open(node, problems, what)
+    words = (*_WORDS.read(fields), *title.also)
+    return ReplyButton(title.text, key, words, transition_from(fields), CONDITION.read(fields))
+
+
+_WORDS = KeySpec("words", TEXTS, "What means the same as the title.")
+_REPLY = KeySet(_WORDS, CONDITION, *TRANSITION_KEYS)
+_TEMPLATE = KeySpec("template", TEMPLATE_MESSAGE, "The template that is sent, and what fills it.", required=True)
+_REPLIES: KeySpec[tuple[ReplyButton, ...]] = KeySpec(
+    "replies",
+    map_of(either(TO_TARGET, opened(_REPLY)), _read_replies, Part.TITLE, absent=()),
+    "The titles of its quick replies, and where they lead.",
+)
+_OTHER = KeySpec("other", TRANSITION, "Where any reply leads that is none of these.")
+
+
 @dataclass(frozen=True, slots=True)
 class TemplateStep(StepKind):
     """Sends a template; with `replies` it waits for one of them."""
@@ -89,29 +104,14 @@ class TemplateStep(StepKind):
     other: Transition | None
     watches: bool  # a refusal leads somewhere: wait for the gateway's word
     verb: ClassVar[str] = "template"
-    keys: ClassVar[KeySet] = KeySet(
-        KeySpec(
-            "template",
-            raw_node(TEMPLATE_MESSAGE, TEMPLATE_TEXTS),
-            "The template that is sent, and what fills it.",
-            required=True,
-        ),
-        KeySpec(
-            "replies",
-            raw_node(map_of(either(TARGET, record(_REPLY))), Keys(TRANSITION_TEXTS, Part.TITLE)),
-            "The titles of its quick replies, and where they lead.",
-        ),
-        _OTHER,
-    )
+    keys: ClassVar[KeySet] = KeySet(_TEMPLATE, _REPLIES, _OTHER)
     options: ClassVar[frozenset[str]] = SOME_HAVE - {"save"}
     needs_window: ClassVar[bool] = False
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``template`` and its `replies`."""
-        inner = fields.fields("template", "template: {name: its_name, language: en}")
-        notice = TemplateToSend("", "", None, (), ()) if inner is None else read_template_message(inner)
-        replies = _read_replies(fields)
+        notice, replies = _TEMPLATE.read(fields) or TemplateToSend("", ""), _REPLIES.read(fields)
         other = _OTHER.read(fields)
         if other is not None and not replies:
             reading.problems.add(
@@ -202,20 +202,3 @@ class TemplateStep(StepKind):
         if event.outcome in UNSENT and self.watches:
             raise StepFailed("refused", event.detail)
         return LeaveStep("then")
-
-
-def _read_replies(fields: Fields) -> tuple[ReplyButton, ...]:
-    inner = fields.fields("replies", "replies: {Title: step}")
-    if inner is None:
-        return ()
-    found = []
-    for title, node in inner.entries():
-        what, key = f'{fields.what}: "{title.text}"', title.origin or title.text
-        if not isinstance(node, Map):
-            found.append(ReplyButton(title.text, key, title.also, transition_of(node, fields.problems, what)))
-            continue
-        inner = Fields(node, fields.problems, what)
-        words = (*inner.strings("words"), *title.also)
-        found.append(ReplyButton(title.text, key, words, transition_from(inner), inner.expression("if")))
-        inner.close()
-    return tuple(found)

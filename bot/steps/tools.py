@@ -12,28 +12,30 @@ from bot.core.values import UnstorableValue, json_default, plain
 from bot.expressions.templates import Template
 from bot.extensions.annotations import Arguments, BadArgument
 from bot.extensions.decorators import HandlerSpec, summary
-from bot.keys.declared_keys import KeySpec, raw_node
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import (
-    ANY_TEXT,
+from bot.keys import key_schemas
+from bot.keys.declared_keys import (
     BOOLEAN,
-    DURATION,
     STRING,
-    Schemas,
+    Form,
+    KeySet,
+    KeySpec,
+    as_node,
     either,
     integer,
-    one_or_several,
-    record,
-    takes,
+    one_or_more,
+    opened,
+    seconds,
 )
-from bot.keys.text_shapes import TEXT, Shape, one_or_more_of
-from bot.lang.problems import Mark, did_you_mean
-from bot.lang.source import Scalar
+from bot.keys.fields import Fields, template_of, text_of
+from bot.keys.key_schemas import ANY_TEXT
+from bot.keys.text_shapes import TEXT
+from bot.lang.problems import Mark, Problems, did_you_mean
+from bot.lang.source import Node, Scalar
 from bot.steps.call_step import UNDECLARED, argument_uses, check_known
 from bot.steps.exits import Exit
 from bot.steps.step_facts import Used
 from bot.steps.step_kind import ReadContext
-from bot.steps.transition import ASSIGNMENTS, Assignment, assignments
+from bot.steps.transition import ASSIGNMENTS, Assignment
 from bot.steps.yes_no_question import QuestionTooLong, asked_about, harmless
 from bot.types.type_registry import Variable
 
@@ -45,24 +47,34 @@ WITHIN = 10.0  # seconds
 _IT = frozenset({"it"})
 _SIGNS = re.compile("[^a-zA-Z0-9_-]")  # that no tool's name may have
 
-_KEYS: Schemas = {
-    "call": takes(ANY_TEXT, "The handler's name."),
-    "with": takes(ASSIGNMENTS, "Arguments that the flow gives, and the model never."),
-    "about": takes(ANY_TEXT, "What it does, in words for the model; the handler's docstring where nothing is said."),
-    "confirm": takes(
-        either(BOOLEAN, STRING), "Ask the contact first, or with which question; false where nothing is said."
-    ),
-    "within": takes(DURATION, "How long it may take; 10s where nothing is said."),
-    "times": takes(integer(1), "How often it may succeed in one visit of the step; no bound where nothing is said."),
-}
-_ASKED: Mapping[str, Shape] = {
-    "confirm": lambda node: TEXT if isinstance(node, Scalar) and isinstance(node.value, str) else {}
-}
-TOOLS = KeySpec(
-    "tools",
-    raw_node(one_or_several(either(ANY_TEXT, record(_KEYS, "call"))), one_or_more_of(_ASKED)),
-    "Handlers that the model may ask for.",
+_CALL = KeySpec("call", STRING, "The handler's name.", required=True)
+_WITH = KeySpec("with", ASSIGNMENTS, "Arguments that the flow gives, and the model never.")
+_ABOUT = KeySpec(
+    "about", STRING, "What it does, in words for the model; the handler's docstring where nothing is said."
 )
+
+
+def _read_confirm(node: Node, problems: Problems, what: str) -> Template | bool | None:
+    is_text = isinstance(node, Scalar) and isinstance(node.value, str)
+    return template_of(node, problems, what) if is_text else BOOLEAN.read(node, problems, what)
+
+
+_CONFIRM: KeySpec[Template | bool | None] = KeySpec(
+    "confirm",
+    Form(
+        key_schemas.either(BOOLEAN.schema, key_schemas.STRING),
+        _read_confirm,
+        lambda node: TEXT if isinstance(node, Scalar) and isinstance(node.value, str) else {},
+        absent=False,
+    ),
+    "Ask the contact first, or with which question; false where nothing is said.",
+)
+_WITHIN = KeySpec("within", seconds(WITHIN), "How long it may take; 10s where nothing is said.")
+_TIMES = KeySpec(
+    "times", integer(1), "How often it may succeed in one visit of the step; no bound where nothing is said."
+)
+_TOOL = either(Form(ANY_TEXT, as_node), opened(KeySet(_CALL, _WITH, _ABOUT, _CONFIRM, _WITHIN, _TIMES)))
+TOOLS: KeySpec[tuple[Node | Fields, ...]] = KeySpec("tools", one_or_more(_TOOL), "Handlers that the model may ask for.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +148,7 @@ class Tool:
 def read_tools(fields: Fields, reading: ReadContext) -> tuple[Tool, ...]:
     """Read `tools`: names of handlers, or ``{call, with, confirm, about, within, times}``."""
     tools: dict[str, Tool] = {}
-    for item in fields.one_or_more("tools"):
+    for item in TOOLS.read(fields):
         tool = _read_tool(fields, item, reading)
         if tool is not None and tool.name in tools:
             what = f'{fields.what}: a second tool "{tool.handler}"'
@@ -166,27 +178,27 @@ def _kept(value: Any, given: Any) -> Any:
         return given
 
 
-def _read_tool(fields: Fields, item: Any, reading: ReadContext) -> Tool | None:
-    if isinstance(item, Scalar):
-        spec = _spec(fields, item.text, item.mark, reading)
+def _read_tool(fields: Fields, item: Node | Fields, reading: ReadContext) -> Tool | None:
+    if not isinstance(item, Fields):
+        name = text_of(item, fields.problems, f"{fields.what}: {TOOLS.name}")
+        spec = None if name is None else _spec(fields, name, item.mark, reading)
         return None if spec is None else _tool(fields, item.mark, spec)
-    inner = Fields(item, fields.problems, f"{fields.what}: tools")
-    inner.require("call")
-    name, given = inner.string("call"), assignments(inner, "with")
-    about, within, times = inner.string("about"), inner.seconds("within", WITHIN), inner.integer("times", 1)
-    asked = inner.is_text("confirm")
-    template = inner.template("confirm") if asked else None
-    confirms = asked or inner.boolean("confirm")
-    inner.close()
-    spec = None if name is None else _spec(fields, name, inner.mark_of("call"), reading)
+    name, given, about, asked = _CALL.read(item), _WITH.read(item), _ABOUT.read(item), _CONFIRM.read(item)
+    spec = None if name is None else _spec(fields, name, item.mark_of(_CALL.name), reading)
     if spec is None:
         return None
     check_known(fields, spec, given)
-    tool = _tool(fields, inner.mark, spec, given)
+    tool = _tool(fields, item.mark, spec, given)
     if tool is None:
         return None
-    about = about or tool.about
-    tool = replace(tool, about=about, confirms=confirms, confirm=template, within=within, times=times)
+    tool = replace(
+        tool,
+        about=about or tool.about,
+        confirms=asked is not False,
+        confirm=asked if isinstance(asked, Template) else None,
+        within=_WITHIN.read(item),
+        times=_TIMES.read(item),
+    )
     _check_question(fields, tool)
     return tool
 

@@ -6,22 +6,26 @@ from functools import partial
 from typing import Any, Self
 
 from bot.expressions.templates import Expression, Template
-from bot.keys.declared_keys import EXPRESSION, WORDING, Form, KeySet, KeySpec, raw_node
-from bot.keys.fields import Fields, refuse_altered, template_of
-from bot.keys.key_schemas import (
-    ANY,
-    ANY_TEXT,
-    NAME_PATTERN,
-    Schema,
+from bot.keys import key_schemas
+from bot.keys.declared_keys import (
+    EXPRESSION,
+    STRINGS,
+    TEMPLATE,
+    WORDING,
+    Form,
+    KeySet,
+    KeySpec,
     either,
     map_of,
-    one_or_several,
-    pattern,
-    record,
+    nested,
+    one_or_more,
+    opened,
+    raw_node,
     shared,
-    takes,
 )
-from bot.keys.text_shapes import TEXT
+from bot.keys.fields import Fields, entries_of, refuse_altered, template_of
+from bot.keys.key_schemas import ANY, NAME_PATTERN, Schema, pattern
+from bot.keys.text_shapes import TEXT, Part
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import List, Map, Node, Scalar
 from bot.lang.word_matching import normalise
@@ -132,35 +136,20 @@ def target_or_end(node: Node, problems: Problems, what: str) -> Target:
     return target_of(node, problems, what) or Target(END, node.mark)
 
 
-def transition_of(node: Node, problems: Problems, what: str) -> Transition:
-    """Read a transition: a target, or a map of its keys."""
-    if not isinstance(node, Map):
-        return Transition(node.mark, then=target_or_end(node, problems, what))
-    fields = Fields(node, problems, what)
-    transition = transition_from(fields)
-    fields.close()
-    return transition
-
-
-def transition_at(fields: Fields, key: str) -> Transition | None:
-    """Read the transition under a key of a step, or None where there is none."""
-    node = fields.raw(key)
-    return None if node is None else transition_of(node, fields.problems, f"{fields.what}: {key}")
+def transition_to(node: Node, problems: Problems, what: str) -> Transition:
+    """Read the short form of a transition: a target."""
+    return Transition(node.mark, then=target_or_end(node, problems, what))
 
 
 def transition_from(fields: Fields) -> Transition:
     """Read the keys of a transition out of a map that may hold others as well."""
-    _KEYS.declared_in(fields)
-    corrects = fields.has("correct")
-    key = "correct" if corrects else "then"
-    if corrects and fields.has("then"):
-        fields.raw("then")
+    corrects = _CORRECT.written(fields)
+    if corrects and _THEN.written(fields):
         what = f'{fields.what}: "then" beside "correct"'
         fields.problems.add("E121", fields.mark_of("then"), what, "keep one: `correct` comes back by itself")
-    then, read = fields.raw(key), target_of if corrects else target_or_end
     return Transition(
         fields.mark,
-        then=None if then is None else read(then, fields.problems, f"{fields.what}: {key}"),
+        then=(_CORRECT if corrects else _THEN).read(fields),
         say=_SAY.read(fields),
         ask=_ASK.read(fields),
         set=_SET.read(fields),
@@ -171,14 +160,13 @@ def transition_from(fields: Fields) -> Transition:
     )
 
 
-def assignments(fields: Fields, key: str, *, texts: bool = False) -> tuple[Assignment, ...]:
+def assignments(node: Node, problems: Problems, what: str, *, texts: bool = False) -> tuple[Assignment, ...]:
     """Read a map of names and values: texts are templates, anything else stands for itself.
 
     ``texts`` says that each value ends as a text; else the name's type tells (see `Assignment`).
     """
-    inner = fields.fields(key, f"{key}: {{name: value}}")
-    entries = () if inner is None else inner.entries()
-    return tuple(_assignment(name, node, fields.problems, texts) for name, node in entries)
+    entries = entries_of(node, problems, what, "{name: value}")
+    return tuple(_assignment(name, item, problems, texts) for name, item in entries)
 
 
 def _assignment(name: Scalar, node: Node, problems: Problems, texts: bool) -> Assignment:
@@ -237,35 +225,33 @@ _RESERVED_ABOUT = {
     ROUTE: "What this message starts, as if the contact were in no flow.",
 }
 _SUGGESTED = [{"label": name, "description": about, "body": name} for name, about in _RESERVED_ABOUT.items()]
-TARGET: Schema = shared(
+TARGET: Schema = key_schemas.shared(
     "target",
     {**pattern(f"/?{NAME_PATTERN}|/{NAME_PATTERN}/{NAME_PATTERN}", TARGETS), "defaultSnippets": _SUGGESTED},
 )
-ASSIGNMENTS = map_of(ANY)
-TEXTS = shared("texts", one_or_several(ANY_TEXT))
-ASSIGNMENTS_FORM: Form[tuple[Assignment, ...]] = Form(ASSIGNMENTS, assignments)
-_TEMPLATES: Form[tuple[Template, ...]] = Form(TEXTS, Fields.templates)
+TARGET_FORM: Form[Target | None] = Form(TARGET, target_or_end)
+ASSIGNMENTS: Form[tuple[Assignment, ...]] = map_of(raw_node(ANY), assignments, absent=())
+TEXT_ASSIGNMENTS: Form[tuple[Assignment, ...]] = map_of(raw_node(ANY), partial(assignments, texts=True), absent=())
+"""Each value ends as a text."""
+TEXTS = shared("texts", STRINGS)
+TEMPLATES = shared("texts", one_or_more(TEMPLATE))
 _SAY = KeySpec("say", WORDING, "This is said, as a plain message.", texts=TEXT)
 _ASK = KeySpec("ask", WORDING, "The question is put in these words, with its choices.", texts=TEXT)
-_SET = KeySpec("set", ASSIGNMENTS_FORM, "Variables get values, each worked out of what was known before.")
-_UNTAG = KeySpec("untag", _TEMPLATES, "The contact loses these tags, here and at the gateway.")
-_TAG = KeySpec("tag", _TEMPLATES, "The contact gets these tags, here and at the gateway.")
-_CANCEL = KeySpec("cancel", _TEMPLATES, "What is scheduled under these names does not start any more.")
+_SET = KeySpec("set", ASSIGNMENTS, "Variables get values, each worked out of what was known before.")
+_UNTAG = KeySpec("untag", TEMPLATES, "The contact loses these tags, here and at the gateway.")
+_TAG = KeySpec("tag", TEMPLATES, "The contact gets these tags, here and at the gateway.")
+_CANCEL = KeySpec("cancel", TEMPLATES, "What is scheduled under these names does not start any more.")
 EFFECTS = (_SET, _UNTAG, _TAG, _CANCEL)
-_THEN = KeySpec("then", raw_node(TARGET), "Where it leads: a step, /flow, /flow/step, next, again, back, end or route.")
+_THEN = KeySpec("then", TARGET_FORM, "Where it leads: a step, /flow, /flow/step, next, again, back, end or route.")
 _CORRECT = KeySpec(
     "correct",
-    raw_node(TARGET),
+    Form(TARGET, target_of),
     "An earlier question to be asked anew, from which one comes back here; in place of then.",
 )
-_KEYS = KeySet(_SAY, _ASK, *EFFECTS, _THEN, _CORRECT)
-TRANSITION_KEYS, TRANSITION_TEXTS = _KEYS.schemas, _KEYS.texts
-TRANSITION = shared("transition", either(TARGET, _KEYS.schema()))
-TRANSITION_FORM: Form[Transition | None] = Form(TRANSITION, transition_at, TRANSITION_TEXTS)
-TEXT_ASSIGNMENTS: Form[tuple[Assignment, ...]] = Form(ASSIGNMENTS, partial(assignments, texts=True))
-"""Each value ends as a text."""
-CONDITION = {"if": takes(EXPRESSION.schema, "It is there only where this is true.")}
-WORDS = map_of(shared("word", either(TARGET, record({**TRANSITION_KEYS, **CONDITION}))))
+TRANSITION_KEYS = KeySet(_SAY, _ASK, *EFFECTS, _THEN, _CORRECT)
+CONDITION = KeySpec("if", EXPRESSION, "It is there only where this is true.")
+TO_TARGET = Form(TARGET, transition_to)
+TRANSITION: Form[Transition | None] = shared("transition", either(TO_TARGET, nested(TRANSITION_KEYS, transition_from)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,12 +274,11 @@ Words = Mapping[str, Word]
 """Words by how they are matched: normalised."""
 
 
-def read_words(fields: Fields) -> Words:
-    """Read `words`: a transition for each, which may have an `if`. What means the same in other languages leads there too."""
-    inner = fields.fields("words")
+def _words_of(node: Node, problems: Problems, what: str) -> Words:
+    """What means the same in other languages leads there too."""
     words: dict[str, Word] = {}
-    for key, node in () if inner is None else inner.entries():
-        _add(_word_of(key, node, fields.problems), (key.text, *key.also), words, fields.problems)
+    for key, item in entries_of(node, problems, what):
+        _add(_word_of(key, item, problems), (key.text, *key.also), words, problems)
     return words
 
 
@@ -308,8 +293,16 @@ def _add(word: Word, texts: Iterable[str], words: dict[str, Word], problems: Pro
 def _word_of(key: Scalar, node: Node, problems: Problems) -> Word:
     what = f'word "{key.text}"'
     if not isinstance(node, Map):
-        return Word(key.text, key.mark, transition_of(node, problems, what))
-    fields = Fields(node, problems, what)
-    word = Word(key.text, key.mark, transition_from(fields), fields.expression("if"))
-    fields.close()
-    return word
+        return Word(key.text, key.mark, transition_to(node, problems, what))
+    fields = _WORD_KEYS.open(node, problems, what)
+    return Word(key.text, key.mark, transition_from(fields), CONDITION.read(fields))
+
+
+_WORD_KEYS = KeySet(*TRANSITION_KEYS, CONDITION)
+WORDS: Form[Words] = map_of(shared("word", either(TO_TARGET, opened(_WORD_KEYS))), _words_of, Part.WORD, absent={})
+"""A transition for each word, which may have an `if`."""
+
+
+def read_words(fields: Fields) -> Words:
+    """Read `words`."""
+    return KeySpec("words", WORDS, "").read(fields)

@@ -123,7 +123,7 @@ CASES = {
     "a key of AI turns that says nothing of a choice": (
         flow("  a: {classify: What?, exits: {b: end}, other: end, errors: {else: end}, messages: 2}\n"),
         '4:74: E104 step "a": unknown key "messages" (known here: classify, text, exits, other, within, model, budget, '
-        "then, tag, set, visits, retry, remind, timeout, errors, window_closed, renamed_from, words, untag, cancel, schedule)",
+        "then, retry, remind, timeout, errors, window_closed, set, untag, tag, cancel, schedule, visits, renamed_from, words)",
     ),
     "no target": (
         flow("  a: {say: x, then: 'some where'}\n"),
@@ -220,7 +220,7 @@ CASES = {
     ),
     "a value that is saved where nothing comes of it": (
         flow("  a: {wait: 2h, save: t}\n", "vars: {t: {type: text}}\n"),
-        '5:17: E104 step "a": unknown key "save" (known here: wait, then, tag, set, visits, retry, remind, timeout, errors, window_closed, renamed_from, words, untag, cancel, schedule)',
+        '5:17: E104 step "a": unknown key "save" (known here: wait, then, retry, remind, timeout, errors, window_closed, set, untag, tag, cancel, schedule, visits, renamed_from, words)',
     ),
     "a time-out that hands on no message": (
         flow("  a: {ask: x, timeout: {after: 1h, then: route}}\n"),
@@ -299,15 +299,15 @@ CASES = {
     ),
     "a file of a wrong type": (
         flow("  a: {say: x, image: 'https://a.example/x.gif'}\n"),
-        '4:22: E404 step "a": the gateway takes no .gif as image (use jpg, jpeg, png)',
+        '4:22: E404 step "a": image: the gateway takes no .gif as image (use jpg, jpeg, png)',
     ),
     "a template's file of a wrong type": (
         flow("  a: {template: {name: t, language: en, header: {video: 'https://a.example/x.gif'}}}\n"),
-        '4:57: E404 step "a": template: header: the gateway takes no .gif as video (use mp4)',
+        '4:57: E404 step "a": template: header: video: the gateway takes no .gif as video (use mp4)',
     ),
     "no address": (
         flow("  a: {say: x, link: {title: Map, url: 'map.example'}}\n"),
-        '4:39: E405 step "a": link: "map.example" is no address (write it out, with https://)',
+        '4:39: E405 step "a": link: url: "map.example" is no address (write it out, with https://)',
     ),
     "a title twice": (
         flow("  a: {ask: x, buttons: [Yes, Yes]}\n"),

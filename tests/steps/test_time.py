@@ -91,7 +91,7 @@ def test_a_wait_is_clean(wait: str) -> None:
         ("2030-13-24", 'E106 step "b": wait: "2030-13-24" is not a duration'),
         ("'{{ dya }}'", 'E301 no variable "dya" (did you mean "day"?)'),
         ("{until: offce}", 'E115 no opening hours "offce" (did you mean "office"?)'),
-        ("{for: 2h}", 'E105 step "b": wait: "until" is missing (add until:)'),
+        ("{for: 2h}", 'E104 step "b": wait: unknown key "for" (known here: until)'),
         ("{until: office, at: 1}", 'E104 step "b": wait: unknown key "at"'),
     ],
 )

@@ -286,9 +286,9 @@ def test_what_a_variable_says_and_asks_is_known_to_the_checks() -> None:
         ("{type: txt}", '1:8: E304 variable "v": no type "txt" (did you mean "text"?)'),
         ("{typ: text}", '1:2: E104 variable "v": unknown key "typ" (did you mean "type"?)'),
         ("{type: text, patern: a}", '1:14: E104 variable "v": unknown key "patern" (did you mean "pattern"?)'),
-        ("{type: text, pattern: '['}", '1:23: E305 variable "v": this pattern cannot be read: unterminated '
+        ("{type: text, pattern: '['}", '1:23: E305 variable "v": pattern: it cannot be read: unterminated '
                                        "character set (write a regular expression, in single quotes)"),
-        ("{type: text, pattern: '((a{99999}){99999})'}", '1:23: E305 variable "v": this pattern cannot be read: '
+        ("{type: text, pattern: '((a{99999}){99999})'}", '1:23: E305 variable "v": pattern: it cannot be read: '
                                        "it repeats too much (use smaller counts in { })"),
         ("{type: text, pattern: '\\d+', example: abc}", '1:39: E303 variable "v": the example "abc" does not fit: '
                                                         "it does not match the pattern (change one of them)"),
