@@ -30,6 +30,7 @@ types: $(READY)         ## types, strict
 bench: $(READY)         ## figures, as ratios against a limit taken in the same run
 	$(BIN)/python -m benchmarks.webhook
 	$(BIN)/python -m benchmarks.answers
+	$(BIN)/python -m benchmarks.cycle
 
 $(READY): pyproject.toml
 	@echo "Setting up $(VENV), which takes a minute ..."

@@ -12,8 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import lru_cache
+from itertools import compress
 from math import isfinite
+from operator import attrgetter, is_not
 from typing import Any, TypeVar
+
+import orjson
 
 from bot.core.errors import BotError
 
@@ -190,6 +195,7 @@ def json_default(value: Any) -> Any:
 T = TypeVar("T", bound=type)
 
 _AS_THEY_ARE = frozenset((str, int, bool, type(None)))
+_ROUNDED = 2.0**63
 _DECODE: dict[str, Callable[[Any], Any]] = {
     "$datetime": datetime.fromisoformat,
     "$date": date.fromisoformat,
@@ -211,13 +217,14 @@ def stored(cls: T) -> T:
 
 def _fields_of(cls: type) -> Callable[[Any], Any]:
     """How such a dataclass is written: those of its fields that do not have their defaults."""
-    tag, fields = f"${cls.__name__}", [(f.name, _default(f)) for f in dataclasses.fields(cls) if f.init]
+    tag, fields = f"${cls.__name__}", [f for f in dataclasses.fields(cls) if f.init]
+    names, defaults = [f.name for f in fields], [_default(f) for f in fields]
+    items_of = attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
 
     def encode(value: Any) -> Any:
-        found = {}
-        for name, default in fields:
-            item = getattr(value, name)
-            if item is not default and item != default:
+        found, items = {}, items_of(value)
+        for name, item, default in compress(zip(names, items, defaults, strict=True), map(is_not, items, defaults)):
+            if item != default:
                 found[name] = item if type(item) in _AS_THEY_ARE else _encode(item)
         return {tag: found}
 
@@ -230,7 +237,11 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 def dumps(value: Any) -> str:
     """Write a value as one line of JSON. Raises `UnstorableValue` for a type that has no form."""
-    return _write(_encode(value))
+    encoded = _encode(value)
+    try:
+        return orjson.dumps(encoded).decode()
+    except TypeError:  # a number of more than 64 bits, half a surrogate pair, more than 250 levels
+        return _write_any(encoded)
 
 
 def keepable(result: Any) -> Any:
@@ -245,12 +256,19 @@ def keepable(result: Any) -> Any:
 
 def loads(text: str | bytes) -> Any:
     """Read back what `dumps` wrote."""
-    return _read(text if isinstance(text, str) else text.decode())
+    try:
+        return _revive(orjson.loads(text))
+    except (orjson.JSONDecodeError, _MayBeRounded):  # half a surrogate pair, more than 1,000 levels; or no JSON at all
+        return _read_any(text if isinstance(text, str) else text.decode())
+
+
+class _MayBeRounded(Exception):
+    """A number that orjson has read as a float, and that may have been a whole number of more than 64 bits."""
 
 
 def storable(value: str) -> str:
     r"""The text with what UTF-8 cannot carry (half a surrogate pair) as ``\udxxx``, which in JSON means the same."""
-    return value.encode("utf-8", "backslashreplace").decode()
+    return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
 
 
 def optional_storable(value: str | None) -> str | None:
@@ -260,9 +278,18 @@ def optional_storable(value: str | None) -> str | None:
 
 def json_text(value: Any) -> str:
     """A value as the store keeps it. Raises `UnstorableValue`."""
-    return storable(dumps(value))
+    return plain_json_text(_encode(value))
 
 
+def plain_json_text(value: Any) -> str:
+    """The same of a value that is JSON as it is: texts, numbers, lists, and dicts without keys that begin with ``$``."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # as in `dumps`
+        return storable(_write_any(value))
+
+
+@lru_cache(maxsize=64)  # a commit writes the same few again and again
 def time_text(moment: datetime) -> str:
     """A time as the store keeps it: in UTC with microseconds, so that it sorts as it reads."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
@@ -311,7 +338,25 @@ def _encode_other(value: Any) -> Any:
     raise UnstorableValue(f"a {type(value).__name__} has no form in the store")
 
 
-def _revive(entry: dict[str, Any]) -> Any:
+def _revive(value: Any) -> Any:
+    """The value for what stands in JSON. Lists and dicts are filled in place."""
+    kind = type(value)
+    if kind is dict:
+        for name, item in value.items():
+            if type(item) not in _AS_THEY_ARE:
+                value[name] = _revive(item)
+        return _revive_entry(value)
+    if kind is list:
+        for place, item in enumerate(value):
+            if type(item) not in _AS_THEY_ARE:
+                value[place] = _revive(item)
+    elif kind is float and abs(value) >= _ROUNDED:
+        raise _MayBeRounded
+    return value
+
+
+def _revive_entry(entry: dict[str, Any]) -> Any:
+    """The value for an object whose items are values already."""
     if len(entry) == 1:
         (tag,) = entry
         if tag[:1] == "$" and (decode := _DECODE.get(tag)) is not None:
@@ -325,7 +370,7 @@ _ENCODE: dict[type, Callable[[Any], Any]] = {
     list: _encode_list,
     dict: _encode_dict,
     tuple: lambda items: {"$tuple": _encode_list(items)},
-    datetime: lambda moment: {"$datetime": moment.isoformat()},
+    datetime: lambda moment: {"$datetime": moment if moment.tzinfo is UTC else moment.isoformat()},
     date: lambda day: {"$date": day.isoformat()},
     time: lambda hour: {"$time": hour.isoformat()},
     timedelta: lambda span: {"$seconds": span.total_seconds()},
@@ -337,5 +382,7 @@ stored(Media)
 stored(Location)
 
 # json.dumps and json.loads would make these anew at each call
-_write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-_read = json.JSONDecoder(object_hook=_revive).decode
+_write_any = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=datetime.isoformat
+).encode
+_read_any = json.JSONDecoder(object_hook=_revive_entry).decode

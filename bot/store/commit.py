@@ -7,11 +7,18 @@ from typing import Any
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.turn import StepTaken, Trace, Turn
-from bot.core.values import Usage, json_text, optional_storable, optional_time_text, storable, time_text
+from bot.core.values import (
+    Usage,
+    json_text,
+    optional_storable,
+    optional_time_text,
+    plain_json_text,
+    storable,
+    time_text,
+)
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.broadcast_rows import RUNNING, Broadcast, RepeatedSend
 from bot.store.rows import CAMPAIGN, CallRow, MessageStatus, OutboxRow, SentRow
-from bot.store.trace_rows import STEP_FIELDS
 
 DEAD_LETTER_OUTCOMES = ("failed", "unknown")
 """The outcomes of a send that make a dead letter."""
@@ -370,8 +377,15 @@ def session_row(session: Session, wake_at: datetime | None) -> tuple[Any, ...]:
 
 
 def _step(step: StepTaken) -> dict[str, Any]:
-    conditions = [[source, _shown(value)] for source, value in step.conditions]
-    return {name: getattr(step, name) for name in STEP_FIELDS} | {"conditions": conditions}
+    """A step of a trace, with `STEP_FIELDS`."""
+    return {
+        "flow": step.flow,
+        "step": step.step,
+        "outcome": step.outcome,
+        "target": step.target,
+        "conditions": [[source, _shown(value)] for source, value in step.conditions],
+        "effects": step.effects,
+    }
 
 
 def _shown(value: Any) -> Any:
@@ -383,6 +397,6 @@ def turn_row(event: Event, trace: Trace, effects: Sequence[str], micros: int) ->
 
     Raises `bot.core.values.UnstorableValue`.
     """
-    steps = json_text([_step(step) for step in trace.steps])
+    steps = plain_json_text([_step(step) for step in trace.steps])
     what = (storable(event.contact), storable(event.id), json_text(event), storable(trace.rule))
-    return (*what, steps, f"[{','.join(effects)}]", json_text(trace.notes), micros)
+    return (*what, steps, f"[{','.join(effects)}]", plain_json_text(trace.notes), micros)

@@ -1,7 +1,7 @@
 """Everything that a conversation can hold comes back from the store as it went in."""
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bot.core.messages import Buttons, Choice, TemplateMessage
 from bot.core.session import Frame, Session
-from bot.core.values import Location, Media, Record, UnstorableValue, dumps, loads, plain
+from bot.core.values import Location, Media, Record, UnstorableValue, dumps, json_text, loads, plain
 
 SINGLE = st.one_of(
     st.none(),
@@ -46,6 +46,34 @@ def test_a_value_comes_back_as_it_was(value: Any) -> None:
     back = loads(dumps(value))
     assert back == value
     assert type(back) is type(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        2**64,
+        -(2**70),
+        [10**30, 1.5],
+        1e300,
+        -(2.0**63),
+        {"n": [2**63, 2.0**64]},
+        "half \ud83d",
+        {"half \udc00": ["\ud83d"]},
+    ],
+)
+def test_what_the_fast_codec_does_not_know_comes_back_as_it_was(value: Any) -> None:
+    for back in (loads(dumps(value)), loads(json_text(value))):
+        assert back == value
+        assert str(back) == str(value)
+
+
+def test_a_time_is_written_as_python_writes_it() -> None:
+    for at in (
+        datetime(2030, 5, 6, tzinfo=UTC),
+        datetime(2030, 5, 6, 7, 8, 9, 10, tzinfo=timezone(timedelta(hours=5))),
+    ):
+        assert dumps(at) == f'{{"$datetime":"{at.isoformat()}"}}'
+        assert loads(dumps(at)).utcoffset() == at.utcoffset()
 
 
 def test_a_session_comes_back_as_it_was() -> None:
