@@ -88,7 +88,7 @@ def main(
             emulator.subscribe(url)
         except ValueError as problem:
             raise click.BadParameter(str(problem), param_hint="--webhook") from None
-    # Blocked before any thread starts, so that only the wait below gets them, however many come.
+    # Blocked before any thread starts, so that only the wait below gets the signals, however many come.
     ends = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     with ExitStack() as running:

@@ -29,7 +29,7 @@ from bot.emulator.webhooks import Webhooks
 
 
 class NotShown(Exception):
-    """A tap on something that the contact has never been sent."""
+    """A tap on something that the contact was never shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class AcceptedMessage:
 
 
 class EmulatedAccount:
-    """Contacts, messages and events of one account.
+    """Contacts, messages and events of one account. ``channels`` maps channel ids to their numbers; those in
+    ``inactive`` exist and are switched off.
 
-    ``channels`` maps channel ids to their numbers; those in ``inactive`` exist and are not found. ``files`` says what
-    is known about media addresses: a size in bytes, or None for one that cannot be reached.
+    ``files`` are the known media addresses: a size in bytes, or None for one that cannot be reached.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class EmulatedAccount:
         self.templates = Templates()
         self.files: dict[str, int | None] = {}
         self.sent: deque[AcceptedMessage] = deque(maxlen=keep)
-        self.untold: set[str] = set()  # messages whose statuses are still to be told
+        self.untold: set[str] = set()  # messages without status events so far
         self.counts: Counter[str] = Counter()
         self.payloads = Payloads(behaviour)
         self._changed = changed
@@ -85,7 +85,7 @@ class EmulatedAccount:
     # What the API does
 
     def channel(self, channel_id: Any) -> str:
-        """The channel that a send goes through. Raises `Refusal`."""
+        """The channel of a send. Raises `Refusal`."""
         if channel_id is None:
             active = [channel for channel in self.channels if channel not in self.inactive]
             if len(self.channels) > 1:
@@ -97,7 +97,7 @@ class EmulatedAccount:
         refuse("WHATSAPP_CHANNEL_NOT_FOUND", "the channel is unknown or inactive", field="channel_id")
 
     def check_window(self, phone: str) -> None:
-        """Refuse what is no template when the contact's window is closed."""
+        """Refuse a message that is no template if the contact's window is closed."""
         if self.behaviour.window == "open":
             return
         contact = self.find(phone)
@@ -108,7 +108,7 @@ class EmulatedAccount:
     def accept(
         self, request: Request, phone: str, kind: str, channel_id: str, shown: list[InteractiveChoice]
     ) -> AcceptedMessage:
-        """Take a message that has passed every check."""
+        """Accept a message that has passed every check."""
         now = self.clock.now()
         with self.lock:
             message_id = self._id("msg")
@@ -127,7 +127,7 @@ class EmulatedAccount:
             return sent
 
     def tell_statuses(self, sent: AcceptedMessage) -> None:
-        """The status events of a message, as far as they are switched on; nothing the second time."""
+        """Emit the status events of a message, as far as they are switched on; none the second time."""
         with self.lock:
             if sent.message_id in self.untold:
                 for status in self.behaviour.statuses:
@@ -136,13 +136,13 @@ class EmulatedAccount:
                 self._changed.notify_all()
 
     def tell_status(self, sent: AcceptedMessage, status: str) -> str:
-        """The event of a message's status; its id."""
+        """Emit the event of a message's status. Returns its id."""
         carried = sent.message_id if self.behaviour.status_id == "messageId" else sent.chat_message_id
         now = self.clock.now()
         return self.emit(f"message.{status}", self.payloads.status(sent.to, carried, status, now), sent.to, now)
 
     def upsert(self, phone: str, name: str | None, email: str | None, tags: tuple[str, ...] | None) -> Contact:
-        """Create or update a contact by its number; what is None stays as it is."""
+        """Create or update a contact by its number. Values that are None do not change."""
         with self.lock:
             now = self.clock.now()
             known = self.find(phone)
@@ -157,7 +157,7 @@ class EmulatedAccount:
             return contact
 
     def tell_contact(self, contact: Contact, *, new: bool) -> str:
-        """The event of a contact that was made or changed; its id."""
+        """Emit the event of a contact that was created or changed. Returns its id."""
         if new:
             return self.emit("contact.created", self.payloads.created(contact), contact.phone)
         return self.emit("contact.updated", self.payloads.updated(contact), contact.phone)
@@ -171,7 +171,7 @@ class EmulatedAccount:
         return self.contacts.get(phone)
 
     def known(self, phone: str) -> Contact:
-        """The contact of a number, created if need be."""
+        """The contact of a number; it is created if necessary."""
         return self.find(phone) or self.contacts.create(phone.removeprefix("+"), self.clock.now())
 
     # What contacts and agents do
@@ -191,7 +191,7 @@ class EmulatedAccount:
             return self.emit("message.inbound", data, contact.phone, at, event_id)
 
     def tap(self, phone: str, reply_id: str | None, title: str | None, kind: str | None, at: datetime | None) -> str:
-        """A contact taps something that it was shown; raises `NotShown` for anything else."""
+        """A contact taps something that it was shown. Raises `NotShown` for anything else."""
         with self.lock:
             known = self.find(phone)
             choice = known.find(reply_id, title, kind) if known is not None else None
@@ -213,7 +213,7 @@ class EmulatedAccount:
         at: datetime | None = None,
         event_id: str | None = None,
     ) -> str:
-        """Deliver an event with any payload; hands back its id."""
+        """Deliver an event with any payload. Returns its id."""
         if name not in EVENTS:
             raise ValueError(f"{name!r} is none of {', '.join(EVENTS)}")
         with self.lock:

@@ -11,7 +11,7 @@ from bot.emulator.interactive import InteractiveChoice
 from bot.emulator.request_rules import refuse
 
 TEXTUAL = ("text", "currency", "date_time")
-"""The types that stand for a placeholder in a text."""
+"""The types of parameters that replace a placeholder in a text."""
 
 
 def _is_text(value: Any) -> bool:
@@ -54,7 +54,7 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "document": _is_media,
     "location": _is_location,
 }
-"""Whether a value is one, for each type of parameter."""
+"""For each type of parameter, whether a value is valid."""
 
 
 MESSAGES = {
@@ -81,10 +81,10 @@ class TemplateButton:
 
 @dataclass(frozen=True, slots=True)
 class MessageTemplate:
-    """A template as it was registered: texts with ``{{1}}``, ``{{2}}``, ... where parameters go.
+    """A template as it was registered: texts with ``{{1}}``, ``{{2}}``, ... in place of parameters.
 
-    ``header`` is a text, or one of ``image``, ``video``, ``document``, ``location`` in ``header_media``.
-    ``fits``: False has every send refused with 132015: nothing in a request names the kind of campaign.
+    ``header`` is a text, or ``header_media`` one of ``image``, ``video``, ``document``, ``location``. ``fits`` False:
+    every send is refused with 132015, because nothing in a request names the kind of campaign.
     """
 
     name: str
@@ -112,7 +112,7 @@ class MessageTemplate:
 
 
 class Templates:
-    """The templates registered for the account's channel, each under its name and language."""
+    """The templates that are registered for the account's channel, each by its name and language."""
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, MessageTemplate]] = {}
@@ -128,7 +128,7 @@ class Templates:
     def check(
         self, value: Mapping[str, Any], behaviour: Behaviour, *, upper_case: bool = False
     ) -> list[InteractiveChoice]:
-        """Check a ``template`` object; hands back what the contact can tap. Raises `Refusal`."""
+        """Check a ``template`` object. Returns what the contact can tap. Raises `Refusal`."""
         template = self._find(value, behaviour)
         components = value.get("components") or []
         if not isinstance(components, list) or not all(isinstance(component, dict) for component in components):
@@ -166,7 +166,7 @@ class _Sending:
         self._upper_case = upper_case
 
     def check(self, components: list[dict[str, Any]]) -> list[InteractiveChoice]:
-        """All components of the send, then those that are missing."""
+        """Check all components of the send, then those that are missing."""
         seen: set[str] = set()
         payloads: dict[int, str] = {}
         for position, component in enumerate(components):

@@ -33,13 +33,13 @@ class Emulator:
     """The messaging gateway, built from its specification, on the loopback interface of this machine.
 
     ``per_minute`` and ``per_day`` are the key's limits. ``channels`` maps channel ids to numbers. ``secret`` signs
-    events for webhooks that bring none of their own. ``latency`` (seconds) is added to every answer; ``threads``
+    events for webhooks that have no secret of their own. ``latency`` (seconds) is added to every answer; ``threads``
     answer, ``delivery_threads`` deliver events. ``schedule_scale`` multiplies the waits between tries of an event;
-    ``answer_within`` (real seconds) is how long a receiver may take. ``keep`` bounds how many messages and
-    acknowledged events are kept; the counts are of all. ``tunnel`` maps the beginnings of public webhook addresses
-    to local ones: an event never leaves this machine. ``seed`` is that of the faults' probabilities.
+    ``answer_within`` (real seconds) is how long a receiver may take. ``keep`` messages and acknowledged events are
+    remembered; the counts are of all. ``tunnel`` maps the beginnings of public webhook addresses to local ones: an
+    event never leaves this machine. ``seed`` decides on faults with a probability.
 
-    `behaviour` has a switch for every point on which the specification is silent; `faults` is what goes wrong;
+    `behaviour` has a switch for every point on which the specification is silent; `faults` are what goes wrong;
     `media` are the files that contacts send, by the last part of their addresses.
     """
 
@@ -111,11 +111,11 @@ class Emulator:
 
     @cached_property
     def _control(self) -> Flask:
-        """The control API, made for the first who asks it: Python needs none, and to make it took half of the start."""
+        """The control API. It is made for the first request: Python does not need it, and making it took half of the start."""
         return control_app(self)
 
     def stop(self) -> None:
-        """Stop: answers that are held are broken off, connections closed, threads ended."""
+        """Stop: answers that are held are interrupted, connections closed, threads ended."""
         if self._server is None or self._stopping.is_set():
             return
         self._stopping.set()
@@ -145,7 +145,7 @@ class Emulator:
 
     @property
     def requests(self) -> int:
-        """How many requests came in, whatever became of them."""
+        """How many requests came in, whatever their answer."""
         return self._api.counts["requests"]
 
     @property
@@ -179,7 +179,7 @@ class Emulator:
 
     @property
     def files(self) -> dict[str, int | None]:
-        """Media addresses that something is known of: a size in bytes, or None for one that cannot be reached."""
+        """The known media addresses: a size in bytes, or None for one that cannot be reached."""
         return self._account.files
 
     @property
@@ -188,7 +188,7 @@ class Emulator:
         return self._account.inactive
 
     def contact(self, contact: str) -> dict[str, Any]:
-        """A contact as the gateway has it. Raises `LookupError` for one that it has never heard of."""
+        """A contact as the gateway has it. Raises `LookupError` for an unknown one."""
         with self._lock:
             known = self._account.find(contact)
             if known is None:
@@ -202,29 +202,29 @@ class Emulator:
             return list(known.shown.values()) if known is not None else []
 
     def on_sent(self, callback: Callable[[AcceptedMessage], None]) -> None:
-        """Call back for every accepted message, before it is answered, on the thread that answers."""
+        """Call a function for every accepted message, before it is answered, on the thread that answers."""
         self._api.listeners.append(callback)
 
     def idle(self) -> bool:
-        """Whether no event is being delivered, or due to be now, or about to follow a message."""
+        """Whether no event is being delivered, is due, or will follow a message."""
         with self._lock:
             return not self._account.untold and self.webhooks.idle()
 
     def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> bool:
-        """Wait until a condition on what this emulator knows holds; False after ``timeout`` real seconds."""
+        """Wait until a condition on the state of this emulator holds; False after ``timeout`` real seconds."""
         with self._changed:
             return self._changed.wait_for(condition, timeout)
 
-    # What it is told to do
+    # What a test sets
 
     def subscribe(self, url: str, *, secret: str | None = None, events: Iterable[str] = EVENTS) -> Subscription:
-        """Register a webhook past the API's HTTPS rule; raises `ValueError` for one that is not on this machine."""
+        """Register a webhook without the API's rule of HTTPS. Raises `ValueError` for one that is not on this machine."""
         if self.webhooks.target(url) is None:
             raise ValueError(f"{url} is no http address on this machine, where alone the emulator delivers to")
         return self.webhooks.register("emulator", url, events, secret or self.secret)
 
     def unsubscribe(self, webhook: Subscription) -> None:
-        """Deliver nothing more to a webhook, and hang up, so that its server can end at once."""
+        """Deliver nothing more to a webhook and close its connections, so that its server can end at once."""
         self.webhooks.retire(webhook)
 
     def receive(
@@ -240,7 +240,7 @@ class Emulator:
         channel_id: str | None = None,
         event_id: str | None = None,
     ) -> str:
-        """A contact writes; hands back the event's id. ``text`` is the caption of media; ``at``: when it was sent.
+        """A contact writes. Returns the event's id. ``text`` is the caption of media; ``at``: when it was sent.
 
         Media are the file at ``media_url``, or one with this ``content``, or a small one of its kind.
         """
@@ -260,9 +260,9 @@ class Emulator:
         *,
         at: datetime | None = None,
     ) -> str:
-        """A contact taps the newest thing it was shown that fits; hands back the event's id.
+        """A contact taps the newest thing it was shown that fits. Returns the event's id.
 
-        Raises `NotShown` when it was never shown any such thing.
+        Raises `NotShown` if it was never shown such a thing.
         """
         return self._account.tap(contact, reply_id, title, kind, at)
 
@@ -282,7 +282,7 @@ class Emulator:
             return self._account.emit("conversation.opened", data, known.phone, now)
 
     def resolve(self, contact: str) -> str:
-        """An agent is done with the conversation: ``conversation.resolved``."""
+        """An agent has finished the conversation: ``conversation.resolved``."""
         with self._lock:
             known, now = self._account.known(contact), self.clock.now()
             known.conversation_open = False
@@ -298,9 +298,8 @@ class Emulator:
         tags: Iterable[str] | None = None,
         new: bool = False,
     ) -> str:
-        """An agent changes what is known of a contact: ``contact.updated``; what is None stays. The event's id.
-
-        ``new``: it is made only now, ``contact.created``.
+        """An agent changes a contact: ``contact.updated``; values that are None do not change. Returns the event's
+        id. ``new``: the contact is created, ``contact.created``.
         """
         with self._lock:
             known = self._account.known(contact)
@@ -310,7 +309,7 @@ class Emulator:
             return self._account.tell_contact(known, new=new)
 
     def status(self, message_id: str, status: Literal["sent", "delivered", "read", "failed"]) -> str:
-        """A message's status changes: its event's id. Raises `LookupError` for a message that was never accepted."""
+        """The status of a message changes. Returns the event's id. Raises `LookupError` for a message that was never accepted."""
         with self._lock:
             for sent in self._account.sent:
                 if message_id in (sent.message_id, sent.chat_message_id):
@@ -326,11 +325,11 @@ class Emulator:
         at: datetime | None = None,
         event_id: str | None = None,
     ) -> str:
-        """Deliver an event of the list with any payload, also one that the gateway would never send."""
+        """Deliver an event of the list with any payload, also one that the real gateway would never send."""
         return self._account.emit(event, data, contact, at, event_id)
 
     def repeat(self) -> None:
-        """Deliver the newest event once more, under another delivery id. Raises `LookupError` where there is none."""
+        """Deliver the newest event once more, under another delivery id. Raises `LookupError` if there is none."""
         self.webhooks.repeat()
 
     def open_window(self, contact: str) -> None:
@@ -353,7 +352,7 @@ MEDIA_LIFETIME = timedelta(hours=24)
 
 
 def control_app(emulator: "Emulator") -> Flask:
-    """The control routes, and the media that contacts send. A request that makes no sense is answered 400."""
+    """The control routes, and the media that contacts send. An invalid request is answered 400."""
     app = Flask("bot.emulator", static_folder=None)
     control = _Control(emulator)
     routes = _routes(emulator, control)
@@ -426,7 +425,7 @@ class _Control:
         return [{**dataclasses.asdict(message), "at": message.at.isoformat()} for message in messages]
 
     def idle(self, body: Body) -> bool:
-        """Whether no event is being delivered or due; waits for it ``within`` so many seconds."""
+        """Whether no event is being delivered or due. Waits ``within`` so many seconds for it."""
         return self._emulator.wait_until(self._emulator.idle, float(body.get("within", 0)))
 
     def windows(self, body: Body) -> None:

@@ -13,7 +13,7 @@ _STATUS = {status.value: f"{status.value} {status.phrase}" for status in HTTPSta
 
 
 class EmulatorServer:
-    """Serves a WSGI application on the loopback; the port is taken at once."""
+    """Serves a WSGI application on the loopback interface. It takes the port at once."""
 
     def __init__(self, app: Callable[..., Iterable[bytes]], port: int, threads: int) -> None:
         self._sockets: dict[int, Any] = {}
@@ -36,7 +36,7 @@ class EmulatorServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what is being answered, end the threads, and close every connection."""
+        """Finish the answers in progress, end the threads, and close every connection."""
         self._server.task_dispatcher.shutdown()
         self._stopping.set()
         self._server.pull_trigger()
@@ -52,12 +52,12 @@ class EmulatorServer:
 
 
 def status_line(status: int) -> str:
-    """An HTTP status as WSGI has it; one that nobody knows has no words."""
+    """An HTTP status for WSGI; an unknown one has no words."""
     return _STATUS.get(status, str(status))
 
 
 def read_object(raw: bytes) -> dict[str, Any]:
-    """A body as a JSON object. Raises `ValueError` or `RecursionError` for anything else, NaN and Infinity included."""
+    """A body as a JSON object. Raises `ValueError` or `RecursionError` for anything else, also for NaN and Infinity."""
     body = json.loads(raw, parse_constant=_no_number)
     if not isinstance(body, dict):
         raise ValueError("the body must be a JSON object")

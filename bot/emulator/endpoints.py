@@ -29,7 +29,7 @@ _MEGABYTE = 1024 * 1024
 SIZES = {"image": 5 * _MEGABYTE, "audio": 16 * _MEGABYTE, "video": 16 * _MEGABYTE, "document": 100 * _MEGABYTE}
 
 Files = Mapping[str, int | None]
-"""What is known about media addresses: their size in bytes, or None for one that cannot be reached."""
+"""The known media addresses: their size in bytes, or None for one that cannot be reached."""
 
 
 def check_text(body: Mapping[str, Any], files: Files) -> None:
@@ -88,7 +88,7 @@ CHECKS: dict[str, Callable[[Mapping[str, Any], Files], None]] = {
 
 
 Shape = None | Mapping[str, Any] | list[Any]
-"""None: a plain value; a mapping: an object's fields; a list of one: an array of such."""
+"""The shape of a value. None: a plain value; a mapping: an object by its fields; a list of one: an array of such values."""
 
 _PARAMETER = {
     "type": None,
@@ -140,7 +140,7 @@ OF_ENDPOINT: dict[str, Mapping[str, Any]] = {
 
 
 def unknown(endpoint: str, body: Mapping[str, Any]) -> Iterator[str]:
-    """The paths of all fields that the specification does not have; a field of another type counts as one."""
+    """The paths of all fields that the specification does not have, or has with another type."""
     kind = body.get("type")
     shape: Mapping[str, Any] | None = OF_ENDPOINT.get(endpoint) or (
         _MESSAGE.get(kind) if isinstance(kind, str) else None
@@ -174,7 +174,7 @@ def send_message(account: EmulatedAccount, request: Request) -> tuple[EndpointRe
 
 
 def chat_messages(account: EmulatedAccount, request: Request) -> tuple[EndpointResult, AcceptedMessage | None]:
-    """POST chat/messages: a result with ``messageId``, of which the specification shows no more."""
+    """POST chat/messages: a result with ``messageId``. The specification shows no more of it."""
     result, sent = _send(account, request, account.behaviour.chat_messages_refuses)
     known = {name: result.data[name] for name in ("messageId", "to", "type", "status") if name in result.data}
     return EndpointResult(known), sent
@@ -232,7 +232,7 @@ def upsert_contact(account: EmulatedAccount, request: Request) -> tuple[Endpoint
 
 
 def create_webhook(account: EmulatedAccount, request: Request) -> tuple[EndpointResult, AcceptedMessage | None]:
-    """POST v1/webhooks: the one answer that shows the secret."""
+    """POST v1/webhooks: the only answer that shows the secret."""
     body = request.body
     name = request_rules.text(body.get("name"), "name")
     parts = request_rules.web_address(request_rules.text(body.get("url"), "url"))
@@ -259,10 +259,10 @@ ENDPOINTS: Mapping[tuple[str, str], tuple[str, Endpoint]] = {
     ("POST", "/contacts"): ("upsert-contact", upsert_contact),
     ("POST", "/v1/webhooks"): ("webhooks", create_webhook),
 }
-"""Method and path under ``/external-api``, and the name by which the emulator speaks of each endpoint."""
+"""Method and path under ``/external-api``, and the emulator's name of each endpoint."""
 
 QUERY = {"chat/templates": {"page", "per_page"}, "contacts": {"page", "per_page"}}
-"""The query parameters that an endpoint has."""
+"""The query parameters of an endpoint."""
 
 KEYED = ("send-message", "chat/messages")
 """The endpoints that take an ``Idempotency-Key``."""

@@ -12,13 +12,13 @@ from bot.emulator.interactive import InteractiveChoice
 from bot.emulator.request_rules import encode
 
 GATEWAY_WINDOW = timedelta(hours=24)
-"""How long after a contact's newest message the gateway takes free messages."""
+"""How long after a contact's newest message the gateway takes messages that are no templates."""
 _SHOWN_KEPT = 100
 
 
 @dataclass(eq=False, slots=True)
 class Contact:
-    """One contact; ``newest_inbound`` is the time of the newest message or tap, which opens the window."""
+    """One contact. ``newest_inbound`` is the time of its newest message or tap, which opens the window."""
 
     id: int
     phone: str
@@ -46,7 +46,7 @@ class Contact:
         self.newest_inbound = at if self.newest_inbound is None else max(at, self.newest_inbound)
 
     def show(self, choices: Iterable[InteractiveChoice]) -> None:
-        """Note what the contact can tap from now on; older things stay tappable, the oldest are forgotten."""
+        """Note what the contact can tap now. Older things stay, but the oldest are forgotten."""
         for choice in choices:
             key = (choice.kind, choice.id)
             self.shown.pop(key, None)
@@ -55,7 +55,7 @@ class Contact:
             self.shown.popitem(last=False)
 
     def find(self, reply_id: str | None, title: str | None, kind: str | None) -> InteractiveChoice | None:
-        """The newest thing shown that fits what is given of id, title and kind."""
+        """The newest thing shown with this id, title and kind, as far as they are given."""
         for choice in reversed(self.shown.values()):
             if all(
                 wanted is None or wanted == given
@@ -119,7 +119,7 @@ SAMPLES = {
     "video": b"\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom",
     "document": b"%PDF-1.4\n%%EOF\n",
 }
-"""What a contact sends where nobody says what: the smallest beginnings of such files."""
+"""The files that a contact sends if no other is given: the beginnings of such files."""
 CHANNEL = "chat"
 _SAMPLE_NAMES = {
     "message.inbound": "message.received",
@@ -133,7 +133,7 @@ _SAMPLE_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event on its way: ``name`` as in the event list, ``sent_name`` as it is delivered."""
+    """An event that is delivered: ``name`` as in the event list, ``sent_name`` as it is sent."""
 
     id: str
     name: str

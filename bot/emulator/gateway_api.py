@@ -29,7 +29,7 @@ _NEVER_STORED = (401, 429)
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is known of a key: its answer, a hash of the body that came with it, and since when."""
+    """A key that was used: its answer, a hash of its body, and the time."""
 
     answer: GatewayAnswer
     content: int
@@ -37,9 +37,9 @@ class Kept:
 
 
 class IdempotencyKeys:
-    """The keys of an account, bounded in number. Not safe for threads by itself: the account's lock is held.
+    """The idempotency keys of an account, at most so many. The account's lock guards them.
 
-    ``reused`` has the keys that came again with another body, which is a mistake of the client.
+    ``reused`` are the keys that came again with another body, which is a mistake of the client.
     """
 
     def __init__(self, behaviour: Behaviour, counts: Counter[str]) -> None:
@@ -49,7 +49,7 @@ class IdempotencyKeys:
         self.reused: deque[str] = deque(maxlen=1000)
 
     def repeated(self, key: str | None, content: int, now: datetime) -> GatewayAnswer | None:
-        """What was answered under this key before; None when the request is to be taken as a new one."""
+        """The first answer under this key; None if the request counts as a new one."""
         if key is None or self._behaviour.repeated_key == "ignored":
             return None
         kept = self._kept.get(key)
@@ -66,7 +66,7 @@ class IdempotencyKeys:
     def keep(
         self, key: str | None, content: int, now: datetime, accepted: GatewayAnswer | None, shown: GatewayAnswer
     ) -> None:
-        """Remember the answer that ``accepted`` a message; or, where errors are stored, whatever was ``shown``."""
+        """Remember the answer that ``accepted`` a message; or, if errors are stored, whatever answer was ``shown``."""
         answer = accepted
         if self._behaviour.repeated_key == "stored_error" and shown.status not in _NEVER_STORED:
             answer = shown
@@ -87,7 +87,7 @@ _REFUSED_BY = {
 
 @dataclass(frozen=True, slots=True)
 class RawRequest:
-    """A request as it came in."""
+    """A request as it came."""
 
     method: str
     path: str
@@ -100,7 +100,7 @@ class RawRequest:
 
 @dataclass(frozen=True, slots=True)
 class GatewayReply:
-    """An answer, and what becomes of it on the wire. ``sent`` is the message that this request had accepted."""
+    """An answer, and what happens to it while it is sent. ``sent`` is the message that the request had accepted."""
 
     answer: GatewayAnswer
     sent: AcceptedMessage | None = None
@@ -110,7 +110,7 @@ class GatewayReply:
 
 
 class GatewayApi:
-    """Answers requests; safe for threads. ``listeners`` are told of every accepted message."""
+    """Answers requests; safe for threads. ``listeners`` are called for every accepted message."""
 
     def __init__(
         self, account: EmulatedAccount, budget: RequestLimits, faults: Faults, api_key: str, latency: float
@@ -126,7 +126,7 @@ class GatewayApi:
         self.listeners: list[Callable[[AcceptedMessage], None]] = []
 
     def respond(self, incoming: RawRequest) -> GatewayReply:
-        """Answer a request; everything that is wrong with it ends in an error envelope."""
+        """Answer a request. Everything that is wrong with it becomes an error envelope."""
         try:
             reply = self._respond(incoming)
         except Refusal as refusal:
@@ -189,7 +189,7 @@ class GatewayApi:
         return success(result, behaviour.success_status if request.method == "POST" else 200), sent
 
     def _early(self, fault: InjectedFault) -> GatewayAnswer | None:
-        """The answer of a fault that comes before anything is accepted; status 0 where there is none."""
+        """The answer of a fault that comes before anything is accepted; status 0 for none."""
         if fault.kind == "reset_before":
             return GatewayAnswer(0, b"")
         if fault.kind == "error_before":
@@ -260,7 +260,7 @@ _POLL = 0.05
 
 
 class GatewayWire:
-    """Puts replies on the wire. ``stopping`` ends every wait; ``before`` and ``after`` frame an accepted message."""
+    """Sends replies over HTTP. ``stopping`` ends every wait; ``before`` and ``after`` are called around an accepted message."""
 
     def __init__(
         self,
@@ -302,7 +302,7 @@ class GatewayWire:
             self._after(reply.sent)
         # waitress has no public way to a connection but this method of it.
         connection: socket.socket | None = environ["waitress.client_disconnected"].__self__.socket
-        if connection is not None:  # else the client has gone by itself
+        if connection is not None:  # else the client has closed it
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         raise ClientDisconnected
 

@@ -9,7 +9,7 @@ from typing import Any
 from bot.emulator.request_rules import CODES
 
 REFUSALS = tuple(code for code in CODES if code not in ("unauthorized", "RATE_LIMIT_EXCEEDED"))
-"""The codes by which a test may have a message refused; the other two are faults by names of their own."""
+"""The codes with which a test can refuse a message. The other two codes are faults with names of their own."""
 
 REQUEST_FAULTS = (
     "slow",
@@ -42,7 +42,7 @@ class Request:
 
     @property
     def to(self) -> Any:
-        """Whom a send goes to, as it was submitted."""
+        """The recipient of a send, as it was submitted."""
         return self.body.get("to")
 
     @property
@@ -53,7 +53,7 @@ class Request:
 
 @dataclass(eq=False)
 class InjectedFault:
-    """One fault that is switched on; ``hits`` counts how often it happened."""
+    """A fault that is switched on; ``hits`` counts how often it happened."""
 
     kind: str
     probability: float = 1.0
@@ -79,7 +79,7 @@ class Faults:
 
     def __init__(self, seed: int, lock: threading.RLock) -> None:
         self._random = random.Random(seed)
-        self._lock = lock  # the account's: a predicate may look at what was sent
+        self._lock = lock  # the account's, because a predicate may look at what was sent
         self._active: list[InjectedFault] = []
         self._hits: dict[str, int] = {}
 
@@ -94,10 +94,10 @@ class Faults:
         status: int = 500,
         headers: Mapping[str, str] | None = None,
     ) -> InjectedFault:
-        """Switch a fault on: with a probability, at most ``count`` times, where ``when`` is true.
+        """Switch a fault on: with a probability, at most ``count`` times, when ``when`` is true.
 
-        ``when`` is given the `Request`, or the `bot.emulator.event_payloads.Event` that is delivered. Raises `ValueError` for
-        a kind that does not exist.
+        ``when`` gets the `Request`, or the `bot.emulator.event_payloads.Event` that is delivered. Raises `ValueError`
+        for an unknown kind.
         """
         if kind not in REQUEST_FAULTS + DELIVERY_FAULTS:
             raise ValueError(f"there is no fault {kind!r}, but these: {', '.join(REQUEST_FAULTS + DELIVERY_FAULTS)}")
@@ -112,7 +112,7 @@ class Faults:
             self._active.remove(fault)
 
     def clear(self) -> None:
-        """Switch all faults off; what was counted stays."""
+        """Switch all faults off. The counts stay."""
         with self._lock:
             self._active.clear()
 
@@ -123,7 +123,7 @@ class Faults:
             return dict(self._hits)
 
     def draw(self, kinds: Iterable[str], subject: Any) -> list[InjectedFault]:
-        """The faults that hit this time: any that are ``slow``, and at most one other; they count as happened."""
+        """The faults that happen this time: all that are ``slow``, and at most one other. They are counted."""
         if not self._active:
             return []
         with self._lock:
@@ -149,7 +149,7 @@ class Faults:
 
 
 def _can_be_about(code: str, request: Request) -> bool:
-    """Whether a code of the specification can be the answer to a request: one of its error tables names each."""
+    """Whether a code can answer a request: one of the specification's error tables for it has the code."""
     if code.startswith("INTERACTIVE_"):
         return bool(request.type == "interactive")
     if code.isdecimal():

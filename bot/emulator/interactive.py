@@ -71,7 +71,7 @@ class _Check:
         return self._distinct(choices, "action.buttons")
 
     def link(self, action: Mapping[str, Any]) -> list[InteractiveChoice]:
-        """One button that opens an address: nothing to tap that the gateway would tell of."""
+        """One button that opens an address. The gateway reports no tap on it."""
         label = action.get("display_text")
         if not isinstance(label, str) or not label.strip() or len(label) > LABEL_MAX:
             refuse(
@@ -143,7 +143,7 @@ class _Check:
 
 
 def check(value: Mapping[str, Any], behaviour: Behaviour) -> list[InteractiveChoice]:
-    """Check an ``interactive`` object; hands back what the contact can tap. Raises `Refusal`."""
+    """Check an ``interactive`` object. Returns what the contact can tap. Raises `Refusal`."""
     kind = value.get("type")
     if not isinstance(kind, str) or kind not in _CODES:
         hint = "button, cta_url or list"

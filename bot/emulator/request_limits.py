@@ -31,7 +31,7 @@ class Allowance:
 
 
 class _CountWindow:
-    """Counts requests in a window that slides, or that begins anew at every multiple of its length."""
+    """Counts requests in a sliding window, or in one that begins at every multiple of its length."""
 
     def __init__(self, limit: int, length: float) -> None:
         self.limit = limit
@@ -40,7 +40,7 @@ class _CountWindow:
 
     def remaining(self, now: float, fixed: bool) -> int:
         start = now // self._length * self._length if fixed else now - self._length
-        # A sliding window leaves out its own beginning; a fixed one holds it.
+        # A sliding window does not contain its own beginning; a fixed one does.
         while self._times and (self._times[0] < start if fixed else self._times[0] <= start):
             self._times.popleft()
         return self.limit - len(self._times)
@@ -55,7 +55,7 @@ class _CountWindow:
 
 
 class RequestLimits:
-    """Not safe for threads by itself: the account's lock is held."""
+    """The limits of a key. The account's lock guards them."""
 
     def __init__(self, per_minute: int, per_day: int, behaviour: Behaviour) -> None:
         self._minute = _CountWindow(per_minute, MINUTE)
@@ -63,10 +63,10 @@ class RequestLimits:
         self._behaviour = behaviour
 
     def state(self, now: datetime) -> Allowance:
-        """What is left, without taking any."""
+        """What is left, without counting a request."""
         seconds = now.timestamp()
         window, remaining, fixed = self._tightest(seconds)
-        # Rounded up: at the second named there is room again.
+        # Rounded up: in that second there is room again.
         return Allowance(self._minute.limit, max(remaining, 0), ceil(window.reset(seconds, fixed)))
 
     def take(self, now: datetime) -> None:

@@ -37,13 +37,13 @@ CODES = {
 """The specification's codes (tables "Send-message errors", "Template-send errors", "Interactive errors")."""
 
 OWN_CODES = {
-    "VALIDATION_INVALID_FIELD": 422,  # a rule of the field tables that no code is named for, such as a length
+    "VALIDATION_INVALID_FIELD": 422,  # a rule of the field tables without a code of its own, such as a length
     "VALIDATION_INVALID_JSON": 400,
     "not_found": 404,
     "method_not_allowed": 405,
     "conflict": 409,
 }
-"""Codes for refusals that the specification implies and gives no code; a client has to go by their HTTP status."""
+"""Codes for refusals that the specification implies without a code. A client has to look at their HTTP status."""
 
 _STATUS = CODES | OWN_CODES
 
@@ -76,7 +76,7 @@ class GatewayAnswer:
 
 @dataclass(frozen=True, slots=True)
 class EndpointResult:
-    """What an endpoint hands back when it has nothing to refuse."""
+    """What an endpoint returns if it refuses nothing."""
 
     data: Any
     message: str | None = None
@@ -95,7 +95,7 @@ def success(result: EndpointResult, status: int) -> GatewayAnswer:
 
 
 def failure(refusal: Refusal, status: int | None = None) -> GatewayAnswer:
-    """The envelope of an error, under its code's HTTP status or a given one."""
+    """The envelope of an error, with its code's HTTP status or a given one."""
     error: dict[str, Any] = {"code": refusal.code, "message": refusal.message}
     if refusal.details:
         error["details"] = refusal.details
@@ -113,12 +113,12 @@ _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-
 
 
 def missing(field: str) -> NoReturn:
-    """Refuse for a field that is required and not there."""
+    """Refuse because a required field is missing."""
     refuse("VALIDATION_MISSING_FIELD", f"{field} is required", field=field)
 
 
 def invalid(field: str, message: str, **details: Any) -> NoReturn:
-    """Refuse for a field whose value breaks a rule that has no code of its own."""
+    """Refuse because a value breaks a rule without a code of its own."""
     refuse("VALIDATION_INVALID_FIELD", message, field=field, **details)
 
 
@@ -134,7 +134,7 @@ def phone(value: Any, field: str) -> str:
 
 
 def required_object(body: Mapping[str, Any], field: str) -> dict[str, Any]:
-    """A nested object that has to be there."""
+    """A nested object that is required."""
     value = body.get(field)
     if value is None:
         missing(field)
@@ -144,7 +144,7 @@ def required_object(body: Mapping[str, Any], field: str) -> dict[str, Any]:
 
 
 def text(value: Any, field: str, maximum: int | None = None) -> str:
-    """A text that has to be there, is not blank, and has a greatest length."""
+    """A text that is required, not blank, and not too long."""
     if value is None or value == "":
         missing(field)
     if not isinstance(value, str):
@@ -186,7 +186,7 @@ def texts(value: Any, field: str) -> tuple[str, ...]:
 
 
 def web_address(value: Any) -> SplitResult | None:
-    """An absolute http or https address, taken apart; None when it is none."""
+    """An absolute http or https address in its parts; None for anything else."""
     if not isinstance(value, str) or any(character.isspace() or ord(character) < 32 for character in value):
         return None
     try:
@@ -198,7 +198,7 @@ def web_address(value: Any) -> SplitResult | None:
 
 
 def is_public(host: str) -> bool:
-    """Whether a host can be one that the service reaches: no loopback, no private address, no bare name."""
+    """Whether the service can reach a host: no loopback, no private address, no bare name."""
     try:
         return ipaddress.ip_address(host).is_global
     except ValueError:

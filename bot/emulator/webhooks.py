@@ -49,14 +49,14 @@ class Poster:
         except (OSError, http.client.HTTPException):
             self.close()
             return None
-        try:  # The receiver had closed the kept connection: that was no try.
+        try:  # The receiver had closed the kept connection: that does not count as a try.
             return self._try(host, port, path, body, headers)
         except (OSError, http.client.HTTPException):
             self.close()
             return None
 
     def abort(self) -> None:
-        """From another thread: break off what is under way, and let nothing else begin."""
+        """Called from another thread: break off the request in progress, and begin no other."""
         with self._lock:
             self._aborted = True
             sock = self._connection.sock if self._connection is not None else None
@@ -103,7 +103,7 @@ DISABLED_AFTER = timedelta(days=7)
 
 @dataclass(eq=False, slots=True)
 class Subscription:
-    """A registration. ``target`` is where its events really go: always on this machine, or nowhere."""
+    """A registration. ``target`` is the address to which its events really go: always on this machine, or none."""
 
     id: int
     name: str
@@ -129,7 +129,7 @@ class Subscription:
 
 @dataclass(eq=False, slots=True)
 class _EventDelivery:
-    """One delivery of one event to one webhook, with the tries that it has had."""
+    """One delivery of one event to one webhook, with its tries so far."""
 
     webhook: Subscription
     event: Event
@@ -183,7 +183,7 @@ class Webhooks:
         self.given_up: deque[str] = deque(maxlen=keep)
 
     def register(self, name: str, url: str, events: Iterable[str], secret: str | None = None) -> Subscription:
-        """Register a webhook; a secret is made when none is given."""
+        """Register a webhook. Without a secret, one is made."""
         with self._ready:
             target = self.target(url)
             secret = secret or secrets.token_urlsafe(24)
@@ -193,7 +193,7 @@ class Webhooks:
             return webhook
 
     def retire(self, webhook: Subscription) -> None:
-        """Deliver nothing more to a webhook; where nothing is on its way, the kept connections are closed."""
+        """Deliver nothing more to a webhook. If no delivery is in progress, the kept connections are closed."""
         with self._ready:
             webhook.is_active = False
             if not self._in_flight:
@@ -222,14 +222,14 @@ class Webhooks:
                     self._enqueue(webhook, event)
 
     def repeat(self) -> None:
-        """Deliver the newest event once more. Raises `LookupError` where there is none."""
+        """Deliver the newest event once more. Raises `LookupError` if there is none."""
         with self._ready:
             if self._newest is None:
                 raise LookupError("no event has been delivered yet")
             self.deliver(self._newest)
 
     def idle(self) -> bool:
-        """Whether nothing is in flight or due now."""
+        """Whether no delivery is in progress or due."""
         with self._ready:
             return not self._in_flight and not (self._due and self._due[0][0] <= self._clock.elapsed())
 
@@ -242,7 +242,7 @@ class Webhooks:
             thread.start()
 
     def stop(self) -> None:
-        """Stop the workers; tries in flight are broken off."""
+        """Stop the workers. Tries in progress are interrupted."""
         with self._ready:
             self._stopping = True
             self._ready.notify_all()
@@ -252,7 +252,7 @@ class Webhooks:
             thread.join()
 
     def target(self, url: str) -> tuple[str, int, str] | None:
-        """Host, port and path that an address leads to, after the tunnels; None when that is not on this machine."""
+        """Host, port and path of an address, after the tunnels; None if that is not on this machine."""
         for public, local in self._tunnel.items():
             if url.startswith(public):
                 url = local + url[len(public) :]

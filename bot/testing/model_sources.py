@@ -291,7 +291,7 @@ class Recordings:
         self._files: dict[Path, dict[str, dict[str, RecordedTries]]] = {}
 
     def of(self, evaluation: Transcript) -> Mapping[str, RecordedTries]:
-        """The recorded tries of an evaluation, by model. Raises `UnreadableTexts`."""
+        """The recorded tries of an evaluation, by model. Raises `UnreadableRecording`."""
         return self._file(self.path(evaluation)).get(evaluation.name, {})
 
     def keep(self, evaluation: Transcript, model: str, tries: RecordedTries, names: Collection[str]) -> Path:

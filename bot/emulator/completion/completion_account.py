@@ -1,4 +1,4 @@
-"""The emulated account of a key: its models, limits, quotas and plugin, guarded by the API's lock."""
+"""The emulated account behind a key: its models, limits, quotas and plugin. The API's lock guards it."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 from bot.emulator.completion.model_answers import CompletionBehaviour, refuse
 
 PER_MINUTE = 30
-"""The stricter end of the specification's 30 to 60."""
+"""Requests a minute: the lower end of the specification's 30 to 60."""
 
 
 class Plugin:
@@ -28,7 +28,7 @@ class Plugin:
         self.minute.take(now)
 
     def check(self, body: Mapping[str, Any]) -> str:
-        """The status of a plugin on a domain, which is known from then on. Raises `CompletionRefusal`."""
+        """The status of a plugin on a domain. From then on the domain is known. Raises `CompletionRefusal`."""
         domain = required_domain(body)
         version = body.get("version")
         if version is not None and not isinstance(version, str):
@@ -60,7 +60,7 @@ WINDOWS = {"5h": timedelta(hours=5), "weekly": timedelta(days=7), "monthly_exhau
 
 
 class Throttle:
-    """So many requests in a window that slides; ``limit`` None is without one."""
+    """A limit of requests in a sliding window; with the ``limit`` None there is none."""
 
     def __init__(self, limit: int | None, length: timedelta) -> None:
         self.limit = limit
@@ -79,7 +79,7 @@ class Throttle:
 
 
 class Quotas:
-    """Tokens by kind of window (``5h``, ``weekly``, ``monthly_exhausted``); one opens with its first use."""
+    """Quotas of tokens by kind of window (``5h``, ``weekly``, ``monthly_exhausted``). A window opens with its first use."""
 
     def __init__(self, tokens: Mapping[str, int]) -> None:
         if strange := tokens.keys() - WINDOWS.keys():
@@ -88,7 +88,7 @@ class Quotas:
         self._used: dict[str, tuple[datetime, int]] = {}
 
     def check(self, now: datetime) -> None:
-        """Raise `CompletionRefusal`, with the time until its window ends, where a quota is used up."""
+        """Raise `CompletionRefusal`, with the time until the window ends, if a quota is used up."""
         for kind, most in self._tokens.items():
             began, used = self._window(kind, now)
             if used >= most:
@@ -107,12 +107,12 @@ class Quotas:
 
 
 EXCLUSIVE = ("plus/", "pro/")
-"""The two reserved prefixes; the specification does not show the real ones."""
+"""The two reserved prefixes. The specification does not show the real ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmulatedModel:
-    """A model of the list. ``id`` is a slug ``<provider>/<model>``; ``tools`` says whether it can call any."""
+    """A model of the list. ``id`` is a slug ``<provider>/<model>``; ``tools``: it can call tools."""
 
     id: str
     tools: bool = True
@@ -124,9 +124,10 @@ class EmulatedModel:
 
 
 class CompletionAccount:
-    """One key and what it opens. ``closed`` says why it no longer does; ``package`` holds the slugs of its package.
+    """One key and the models that it opens. ``closed`` says why it no longer opens any; ``package`` are the slugs of
+    its package.
 
-    Without ``models`` the key opens every slug, and each can call tools.
+    Without ``models`` the key opens every slug, and each model can call tools.
     """
 
     def __init__(
@@ -150,7 +151,7 @@ class CompletionAccount:
         self._behaviour = behaviour
 
     def check_key(self, key: Any) -> None:
-        """Raise `CompletionRefusal` for a key that is missing or wrong, or no longer opens anything."""
+        """Raise `CompletionRefusal` for a key that is missing, wrong or closed."""
         if key is None:
             refuse("invalid_request_error", "the API key is missing", 401)
         if key != self.key:

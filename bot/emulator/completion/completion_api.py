@@ -31,7 +31,7 @@ Ending = Literal["whole", "closed", "stalled"]
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast a model speaks: since some time, one piece in so many seconds of a clock."""
+    """How fast a model speaks: one piece in so many seconds of a clock, since a point in time."""
 
     clock: Clock
     seconds: float
@@ -40,9 +40,10 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class CompletionReply:
-    """An answer on its way; one without a ``status`` has no head. ``length`` is its ``Content-Length``.
+    """An answer while it is sent; one without a ``status`` has no head. ``length`` is its ``Content-Length``.
 
-    After its pieces it is ``whole``, or the connection is ``closed`` or ``stalled``. ``error`` names the error.
+    After its pieces it is ``whole``, or the connection is ``closed`` or ``stalled``. ``error`` is the name of the
+    error.
     """
 
     status: int
@@ -61,7 +62,7 @@ def data(body: Any) -> CompletionReply:
 
 
 def no_answer(item: ErrorAnswer | RawAnswer | NoAnswer, behaviour: CompletionBehaviour) -> CompletionReply:
-    """An error, any bytes, or nothing at all."""
+    """An answer that is none of a chat: an error, any bytes, or nothing at all."""
     if isinstance(item, NoAnswer):
         return CompletionReply(0, ending="stalled")
     if isinstance(item, RawAnswer):
@@ -71,7 +72,7 @@ def no_answer(item: ErrorAnswer | RawAnswer | NoAnswer, behaviour: CompletionBeh
 
 
 def whole(answer: ModelAnswer, completion: EmulatedCompletion, body: Any, pace: Pace | None) -> CompletionReply:
-    """A chat's answer in one body, after the time that the model needs for it."""
+    """A chat's answer in one body, after the time that the model needs."""
     if answer.endless is not None:
         return _ended(answer, CompletionReply(200, JSON, completion.blanks(), pace=pace))
     piece = Piece(encode(body), completion.steps)
@@ -84,7 +85,7 @@ def streamed(answer: ModelAnswer, completion: EmulatedCompletion, pace: Pace | N
 
 
 def _ended(answer: ModelAnswer, reply: CompletionReply) -> CompletionReply:
-    """The reply as far as the answer lets it come."""
+    """The reply, ended where the answer says."""
     if answer.stall_after is not None:
         return replace(reply, pieces=_first(reply.pieces, answer.stall_after), ending="stalled")
     if answer.cut_after is None:
@@ -113,12 +114,12 @@ _QUOTED = 200
 
 
 def echo(request: dict[str, Any]) -> str:
-    """The answer when nothing else is said."""
+    """The answer if no other is set: the question again."""
     return f"You asked: {asked(request)[:_QUOTED]}"
 
 
 class Script:
-    """Safe for threads. ``speaker`` answers a chat for which nothing is queued."""
+    """The queued answers. Safe for threads. ``speaker`` answers a chat for which none is queued."""
 
     def __init__(self) -> None:
         self.speaker: Speaker = echo
@@ -126,7 +127,7 @@ class Script:
         self._queued: defaultdict[str, deque[Item]] = defaultdict(deque)
 
     def queue(self, endpoint: str, item: Item) -> None:
-        """Put something at the end. Raises `ValueError` where an endpoint has no such answer."""
+        """Add an answer at the end. Raises `ValueError` if an endpoint has no such answer."""
         allowed = CHATS if isinstance(item, ModelAnswer) else tuple(FIELDS)
         if endpoint not in allowed:
             raise ValueError(f"{endpoint!r} is none of {', '.join(allowed)}")
@@ -134,7 +135,7 @@ class Script:
             self._queued[endpoint].append(item)
 
     def next(self, endpoint: str, request: dict[str, Any]) -> Item | None:
-        """What was queued first; else what is said to a chat, on the thread that answers it; else None."""
+        """The answer that was queued first, else the speaker's answer to a chat, on the thread that answers it; else None."""
         with self._lock:
             if self._queued[endpoint]:
                 return self._queued[endpoint].popleft()
@@ -145,7 +146,7 @@ class Script:
 
     @property
     def left(self) -> int:
-        """How many items are still queued."""
+        """How many answers are still queued."""
         with self._lock:
             return sum(map(len, self._queued.values()))
 
@@ -170,7 +171,7 @@ class CompletionApi:
         self._serial = 0
 
     def respond(self, incoming: RawCompletionRequest) -> CompletionReply:
-        """Answer a request; everything that is wrong with it ends in an error of the specification's shape."""
+        """Answer a request. Everything that is wrong with it becomes an error in the specification's shape."""
         try:
             body, problem = completion_requests.read_json(incoming.raw), None
         except (ValueError, RecursionError) as error:
@@ -188,7 +189,7 @@ class CompletionApi:
         return reply
 
     def count(self, *names: str) -> None:
-        """Count something, and wake everybody who waits for it."""
+        """Count something, and wake all who wait for it."""
         with self.changed:
             self.counts.update(names)
             self.changed.notify_all()

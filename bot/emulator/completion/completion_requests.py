@@ -21,14 +21,14 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "plugin/chat": frozenset({"messages", "model", "domain"}),
     "plugin/update": frozenset(),
 }
-"""The endpoints and the fields of their bodies; each takes ``apiKey`` as well."""
+"""The endpoints and the fields of their bodies; each also takes ``apiKey``."""
 
 _IN_MESSAGE = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 
 
 @dataclass(frozen=True, slots=True)
 class RawCompletionRequest:
-    """A request as it came in. ``endpoint`` is its path below the base address; header names are in lower case."""
+    """A request as it came. ``endpoint`` is its path below the base address; header names are in small letters."""
 
     method: str
     endpoint: str
@@ -39,11 +39,12 @@ class RawCompletionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A request that was answered. ``endpoint`` is its path below the base address, header names in lower case.
+    """A request that was answered. ``endpoint`` is its path below the base address, header names are in small
+    letters.
 
     ``key_in`` says where the key was: ``authorization``, ``x-api-key``, ``query``, ``body`` or None. ``unknown`` are
-    the fields and query parameters that the specification does not have; ``status`` is the HTTP status it got, and 0
-    if none; ``error`` the name of the error.
+    the fields and query parameters that the specification does not have. ``status`` is its HTTP status, 0 if it got
+    none; ``error`` is the name of the error.
     """
 
     endpoint: str
@@ -58,7 +59,7 @@ class Received:
 
 
 def read_json(raw: bytes) -> dict[str, Any]:
-    """The body of a POST, or nothing. Raises `ValueError` for what is no JSON object."""
+    """The body of a POST; empty for none. Raises `ValueError` if it is not a JSON object."""
     return read_object(raw) if raw else {}
 
 
@@ -106,7 +107,7 @@ def check_model(body: Mapping[str, Any], *, required: bool) -> None:
 
 
 def check_messages(messages: Any) -> None:
-    """At least one message, each with a role of the list and text. Raises `CompletionRefusal`."""
+    """Check that there is a message, and that each has a known role and text. Raises `CompletionRefusal`."""
     if not isinstance(messages, list) or not messages:
         refuse("invalid_request_error", "messages must have at least 1 item")
     for number, message in enumerate(messages):
@@ -126,13 +127,13 @@ def with_tools(body: Mapping[str, Any]) -> bool:
 
 
 def text_of(body: Mapping[str, Any]) -> str:
-    """Everything that the model has to read."""
+    """All text that the model has to read."""
     tools = json.dumps(body["tools"]) if body.get("tools") else ""
     return "".join(_text(message) for message in body["messages"]) + tools
 
 
 def asked(body: Mapping[str, Any]) -> str:
-    """What the user said last."""
+    """The last message of the user."""
     return next((_text(message) for message in reversed(body["messages"]) if message["role"] == "user"), "")
 
 
@@ -145,7 +146,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _unknown(endpoint: str, body: Mapping[str, Any]) -> Iterator[str]:
-    # The specification shows no shape of tools and of content parts, so nothing in there is unknown.
+    # The specification shows no shape for tools and content parts, so no field in them is unknown.
     yield from body.keys() - FIELDS.get(endpoint, frozenset()) - {"apiKey"}
     messages = body.get("messages")
     for message in messages if isinstance(messages, list) else ():

@@ -22,7 +22,7 @@ _POLL = 0.05
 
 
 class CompletionWire:
-    """Puts replies on the wire. `stop` breaks off whatever is held."""
+    """Sends replies over HTTP. `stop` interrupts whatever is held."""
 
     def __init__(self, api: CompletionApi) -> None:
         self._api = api
@@ -36,7 +36,7 @@ class CompletionWire:
             self._waiting.notify_all()
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterator[bytes]:
-        """Answer a request. How its answer ended is counted: ``ended``, ``cut``, or ``abandoned`` by the client."""
+        """Answer a request. The end of the answer is counted: ``ended``, ``cut``, or ``abandoned`` by the client."""
         reply = self._api.respond(_incoming(environ))
         gone: Gone = environ["waitress.client_disconnected"]
         how = "abandoned"
@@ -103,14 +103,13 @@ CHAT = "chat/completions"
 class CompletionService:
     """The chat-completion API, built from its specification, on the loopback interface of this machine.
 
-    ``models`` are slugs or `EmulatedModel` (None: whatever is asked for); those that begin like `EXCLUSIVE` need a ``package``: the slugs that the key's
-    package has, or None for a key without one. ``per_minute`` limits requests, ``quotas`` tokens by kind of window
-    (``5h``, ``weekly``, ``monthly_exhausted``); without them nothing does. ``threads`` is how many requests are
-    answered at once; ``keep`` bounds how many are remembered (the counts are of all).
+    ``models`` are slugs or `EmulatedModel` (None: any slug). Those that begin like `EXCLUSIVE` need a ``package``:
+    the slugs that the key's package has, or None for a key without one. ``per_minute`` limits requests, ``quotas``
+    limit tokens by kind of window (``5h``, ``weekly``, ``monthly_exhausted``); without them there are no limits.
+    ``threads`` requests are answered at once, and ``keep`` requests are remembered; the counts are of all.
 
-    `behaviour` has a switch for every point on which the specification is silent; `plugin` what the plugin's
-    endpoints know. With `pieces_per_second` set, answers without a ``delay`` of their own take their time by the
-    clock that was given.
+    `behaviour` has a switch for every point on which the specification is silent, `plugin` is what the plugin's
+    endpoints know. With `pieces_per_second`, answers without a ``delay`` of their own take time by the given clock.
     """
 
     def __init__(
@@ -144,7 +143,7 @@ class CompletionService:
         return self
 
     def stop(self) -> None:
-        """Stop: answers that are held are broken off, connections closed, threads ended."""
+        """Stop: answers that are held are interrupted, connections closed, threads ended."""
         if self._server is not None:
             self._wire.stop()
             self._server.stop()
@@ -172,8 +171,9 @@ class CompletionService:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Everything that is counted: ``requests``, ``answered 200``, ``refused provider_error``, and how answers
-        ended: ``ended``, ``cut``, or ``abandoned`` by the client."""
+        """All counts: ``requests``, ``answered 200``, ``refused provider_error``, and the ends of answers: ``ended``,
+        ``cut``, or ``abandoned`` by the client.
+        """
         with self._api.changed:
             return dict(self._api.counts)
 
@@ -184,18 +184,18 @@ class CompletionService:
 
     @property
     def unsaid(self) -> int:
-        """How much of the script nobody has asked for yet."""
+        """How many queued answers are left."""
         return self._api.script.left
 
     def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> bool:
-        """Wait until a condition on what this service knows holds; False after ``timeout`` real seconds."""
+        """Wait until a condition on the state of this service holds; False after ``timeout`` real seconds."""
         with self._api.changed:
             return self._api.changed.wait_for(condition, timeout)
 
-    # What it is told to do
+    # What a test sets
 
     def say(self, text: str = "", *, on: str = CHAT, **how: Any) -> None:
-        """Queue one answer; ``how`` are the fields of `AnswerReader`. ``on``: the endpoint, also ``plugin/chat``."""
+        """Queue one answer; ``how`` are the fields of `ModelAnswer`. ``on``: the endpoint, also ``plugin/chat``."""
         self._api.script.queue(on, ModelAnswer(text, **how))
 
     def fail(
@@ -208,15 +208,15 @@ class CompletionService:
         reset_in: float | str | None = None,
         on: str = CHAT,
     ) -> None:
-        """Queue one error; see `failure`. Its ``reset_in`` is in seconds, or a text as it is to be shown."""
+        """Queue one error; see `failure`. Its ``reset_in`` is in seconds, or any text."""
         self._api.script.queue(on, failure(name, http, message=message, kind=kind, reset_in=reset_in))
 
     def hang(self) -> None:
-        """Queue no answer: the request is held, without even a head, until the client goes."""
+        """Queue no answer: the request is held, even without a head, until the client closes the connection."""
         self._api.script.queue(CHAT, NoAnswer())
 
     def drip(self, text: str = "drip ", *, delay: float = 0.01) -> None:
-        """Queue an answer without end: the text, every ``delay`` real seconds; comments only, if it is empty."""
+        """Queue an endless answer: the text again and again, every ``delay`` real seconds; only comments if it is empty."""
         self._api.script.queue(CHAT, ModelAnswer(endless=text, delay=delay))
 
     def send(self, status: int, body: bytes, content_type: str = "text/html", *, on: str = CHAT) -> None:
@@ -224,11 +224,11 @@ class CompletionService:
         self._api.script.queue(on, RawAnswer(status, body, content_type))
 
     def answer_with(self, speaker: Speaker) -> None:
-        """Have a function answer every chat for which nothing is queued: from the request, to any item or a text."""
+        """Let a function answer every chat for which nothing is queued. It gets the request and returns an item or a text."""
         self._api.script.speaker = speaker
 
     def close_key(self, why: str = "the API key has been revoked") -> None:
-        """Refuse the key from now on, as one that is revoked or whose package is inactive."""
+        """Refuse the key from now on, like a revoked key or one of an inactive package."""
         self._account.closed = why
 
     @property
@@ -238,7 +238,7 @@ class CompletionService:
 
     @property
     def pieces_per_second(self) -> float | None:
-        """How fast the models speak, by the clock that was given; None: at once."""
+        """How fast the models speak, by the given clock; None: at once."""
         return self._api.pieces_per_second
 
     @pieces_per_second.setter

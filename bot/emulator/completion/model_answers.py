@@ -62,7 +62,7 @@ ERRORS: Mapping[str, tuple[int, ...]] = {
 """The specification's errors and their HTTP statuses, the usual one first (table "Errors")."""
 
 QUOTAS = ("5h", "weekly", "monthly_exhausted")
-"""The kinds of quotas that can be used up."""
+"""The kinds of quotas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class ModelAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """An error. ``kind`` is that of a used up quota, ``reset_in`` seconds (or any text, as it is to be shown)."""
+    """An error. ``kind`` is the kind of a used up quota; ``reset_in`` is in seconds, or any text."""
 
     name: str
     http: int
@@ -133,7 +133,7 @@ class ErrorAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """Bytes that are no answer of the service, such as a proxy's page."""
+    """Bytes that the service would not send, such as a proxy's page."""
 
     status: int
     body: bytes
@@ -142,7 +142,7 @@ class RawAnswer:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """No answer at all, until the client goes."""
+    """No answer: the request is held until the client closes the connection."""
 
 
 class CompletionRefusal(Exception):
@@ -161,7 +161,7 @@ def failure(
     kind: str | None = None,
     reset_in: float | str | None = None,
 ) -> ErrorAnswer:
-    """A failure by its name. Raises `ValueError` for one that the specification has not, unless ``http`` is given."""
+    """A failure by its name. Raises `ValueError` for a name that the specification does not have, unless ``http`` is given."""
     if http is None and name not in ERRORS:
         raise ValueError(f"there is no error {name!r}, but these: {', '.join(ERRORS)}; or give an http status")
     if kind is None and name == "quota_exceeded":
@@ -191,7 +191,7 @@ _ARGUMENTS_CUT = 8
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Bytes of an answer, and how many pieces of the model's output they had to wait for."""
+    """Bytes of an answer, and how many pieces of the model's output they contain."""
 
     data: bytes
     steps: int = 0
@@ -233,12 +233,12 @@ class EmulatedCompletion:
 
     @property
     def total_tokens(self) -> int:
-        """What it costs."""
+        """The tokens of the question and of the answer."""
         return self._usage["total_tokens"]
 
     @property
     def steps(self) -> int:
-        """How many pieces of output the model makes of it."""
+        """How many pieces of output the model needs for it."""
         return len(self._deltas())
 
     def body(self) -> dict[str, Any]:
@@ -274,7 +274,7 @@ class EmulatedCompletion:
             yield self._event(b"[DONE]")
 
     def _end(self, chunks: list[dict[str, Any]]) -> None:
-        """Put the finish reason and the usage where this service has them."""
+        """The end of a stream: the finish reason and the usage, where this service has them."""
         if self._behaviour.finish_reason == "empty_delta" or not chunks:
             chunks.append(self._chunk({}))
         if self._behaviour.finish_reason != "missing":
@@ -312,7 +312,7 @@ class EmulatedCompletion:
 
 
 def encode(value: Any) -> bytes:
-    """JSON as the service writes it: characters beyond ASCII as they are, half characters as question marks."""
+    """JSON as the service writes it: characters beyond ASCII stay, half of a character becomes a question mark."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
 
 
