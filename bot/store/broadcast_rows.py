@@ -1,7 +1,8 @@
-"""Broadcasts in the engine's file: which template, to whom, and what became of each message.
+"""Broadcasts in the engine's file: which template, to whom, and the outcome of each message.
 
-A recipient is held until its broadcast sends, then waits until its message is in the outbox, and has an outcome once
-that is done. It is never deleted, so that nobody gets a broadcast twice, however often it is asked for.
+A recipient is held until its broadcast sends, then waits until its message is in the outbox, and has an outcome when
+that message is done. Recipients are never deleted, so that nobody gets a broadcast twice, however often it is
+requested.
 """
 
 from dataclasses import dataclass, replace
@@ -11,12 +12,14 @@ from bot.core.effects import Send
 from bot.core.messages import TemplateMessage
 
 TRYING, RUNNING, PAUSED, STOPPED, EDITING = "trying", "running", "paused", "stopped", "editing"
-"""The states of a broadcast: its first message goes alone; all go; refusals have ended it; an operator has; a
-correction of it has begun and not ended. Only while it runs do recipients wait by themselves, else they are held.
+"""The states of a broadcast: its first message goes alone; all messages go; refusals have paused it; an operator has
+stopped it; a correction of it has begun and not ended.
+
+Only while it runs do recipients wait; in the other states they are held.
 """
 
 TEMPLATE_CODES = "132"
-"""How the gateway's codes begin that are about a template or its parameters."""
+"""The first characters of the gateway's codes about a template or its parameters."""
 
 _BROADCASTS = "SELECT name, template, state, edit, code, recent, canary FROM broadcasts"
 BROADCAST = f"{_BROADCASTS} WHERE name = ?"
@@ -29,7 +32,7 @@ _RECIPIENTS = """
     SELECT recipients.id, broadcast, contact, body, template, retries, again
     FROM recipients INDEXED BY {} JOIN broadcasts ON broadcasts.name = recipients.broadcast
 """
-# Every pass asks these two: the index of `send_id`, which SQLite would take, holds all who ever got a broadcast.
+# Every pass makes these two queries. SQLite would take the index of `send_id`, which has every recipient of every broadcast.
 WAITING = f"""
     {_RECIPIENTS.format("recipients_waiting")}
     WHERE send_id IS NULL AND outcome IS NULL ORDER BY retries, recipients.id LIMIT ?
@@ -114,10 +117,10 @@ RELEASE = "UPDATE recipients SET outcome = NULL WHERE broadcast = ? AND outcome 
 
 @dataclass(frozen=True, slots=True)
 class Broadcast:
-    """One broadcast. ``template`` lacks the parameters of its body, ``edit`` counts how often it was corrected.
+    """One broadcast. ``template`` lacks the parameters of its body, ``edit`` counts its corrections.
 
-    ``recent`` are the codes of its last messages, the newest last, empty for one that the gateway took; ``code`` is
-    the one for which it was paused. ``canary`` is the id of the message that goes alone.
+    ``recent`` are the codes of its last messages, the newest last; empty for one that the gateway accepted. ``code``
+    is the one for which it was paused. ``canary`` is the id of the message that goes alone.
     """
 
     name: str
@@ -131,10 +134,10 @@ class Broadcast:
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """A contact that waits for its message of a broadcast: the template as it is filled in for it.
+    """A contact that waits for its message of a broadcast, with its own parameters in the template.
 
-    ``retries`` is how often it has another message than the one before: each under a key of its own. ``again`` is
-    the message that may have been sent, and that only goes once more as it was.
+    ``retries`` counts its earlier messages, each under a key of its own. ``again`` is a message that may have been
+    sent, and can only be repeated as it was.
     """
 
     id: int
@@ -147,7 +150,7 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedSend:
-    """A message that is repeated: as it was, under its own key."""
+    """A message that is repeated as it was, under its own key."""
 
     ref: str
     key: str
@@ -156,7 +159,7 @@ class RepeatedSend:
 
 @dataclass(frozen=True, slots=True)
 class BroadcastPlace:
-    """Whose message one of a broadcast is. ``retries`` and ``edit`` are what its recipient has by now."""
+    """The recipient and the broadcast of a message. ``retries`` and ``edit`` are the recipient's present ones."""
 
     broadcast: str
     contact: str
@@ -166,7 +169,7 @@ class BroadcastPlace:
 
 @dataclass(frozen=True, slots=True)
 class InOutbox:
-    """A message of a broadcast that is in the outbox. ``claimed``: it is being sent, and after a crash is unknown."""
+    """A message of a broadcast in the outbox. ``claimed``: it is being sent, so after a crash its outcome is unknown."""
 
     id: int
     contact: str
@@ -174,7 +177,7 @@ class InOutbox:
 
 
 def outcome_in_words(outcome: str | None, state: str) -> str:
-    """What became of a recipient's message in a broadcast of this state, for people: see `StoreReader.outcomes`."""
+    """The outcome of a recipient's message in a broadcast of this state, for people: see `StoreReader.outcomes`."""
     if outcome == "held":
         return {TRYING: "waiting", PAUSED: "paused"}.get(state, "stopped")
     return outcome or "waiting"

@@ -1,4 +1,4 @@
-"""All that one commit of the engine writes, collected by turns: it is written whole or not at all."""
+"""Everything that one commit of the engine writes. Turns add to it, and it is written in full or not at all."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -89,10 +89,10 @@ _PLACE = {sql: place for place, sql in enumerate(_ORDER)}
 
 
 class Commit:
-    """The rows of one commit.
+    """The rows of one commit. A method that raises (`bot.core.values.UnstorableValue`, `ValueError`) has added
+    nothing.
 
-    A method that raises (`bot.core.values.UnstorableValue`, `ValueError`) has added nothing. ``sends`` and
-    ``calls`` are the new rows themselves: they are handed on once the commit is durable.
+    ``sends`` and ``calls`` are the new rows. They are handed to delivery and performers when the commit is durable.
     """
 
     def __init__(self, cursor: int, at: datetime) -> None:
@@ -103,16 +103,16 @@ class Commit:
         self.sends_ended: set[int] = set()
         self.calls_ended: set[int] = set()
         self.dead_letters_ended: set[int] = set()
-        self.turns: list[tuple[Event, Turn, int]] = []  # with the microseconds that each took
-        self.dead_letters: list[tuple[str, str | None, str]] = []  # new dead letters: what, whose, and why
-        self.messages: dict[str, SentRow] = {}  # those that have just been sent, by each of their names
+        self.turns: list[tuple[Event, Turn, int]] = []  # with the microseconds of each
+        self.dead_letters: list[tuple[str, str | None, str]] = []  # new dead letters: what, the contact, and why
+        self.messages: dict[str, SentRow] = {}  # messages that were just sent, by each of their ids
         self.statuses: dict[str, MessageStatus] = {}
-        self._status_of: dict[str, str | None] = {}  # whose message each of them is of
+        self._status_of: dict[str, str | None] = {}  # the contact of each message
         self.aliases: dict[str, str] = {}
         self.broadcasts: dict[str, Broadcast] = {}
-        self.moved: set[str] = set()  # broadcasts that are in another state than before
+        self.moved: set[str] = set()  # broadcasts whose state has changed
         self.recipients: set[tuple[str, str]] = set()
-        self.opted_out: set[str] = set()  # contacts: whatever broadcast they wait for, they do not get it
+        self.opted_out: set[str] = set()  # contacts who get no broadcast any more, whichever they wait for
         self._cursor_before = cursor
         self._last_event: str | None = None
         self._at = time_text(at)
@@ -121,7 +121,7 @@ class Commit:
         self._rows: dict[str, list[_Row]] = {}
 
     def statements(self) -> Iterator[tuple[str, list[_Row]]]:
-        """All that is to be written: each statement with its rows. Nothing when nothing has happened."""
+        """The statements to write, each with its rows; none if nothing has happened."""
         rows = self._rows | {
             engine_tables.WRITE_SESSION: list(self._sessions.values()),
             engine_tables.PARK: [
@@ -150,18 +150,22 @@ class Commit:
             yield from written
 
     def move_cursor(self, seq: int, event_id: str) -> None:
-        """This event of the log is taken. Its id is kept beside its place: a log that has another there is another."""
+        """This event of the log is taken. The event's id is stored with its place, because another log may have
+        another event there.
+        """
         self.cursor, self._last_event = seq, event_id
 
     def add_turn(
         self, before: Session, event: Event, turn: Turn, rows: Sequence[OutboxRow | CallRow], micros: int
     ) -> None:
-        """All that a turn decided, and its trace. ``before`` is the session that it met, ``rows`` are those of its
-        effects, in order.
+        """Everything that a turn decided, and its trace. ``before`` is the session before it; ``rows`` are those of
+        its effects, in order.
         """
         session = session_row(turn.session, turn.wake_at)
         effects = [json_text(effect) for effect in turn.effects]
-        met = None if before.frames else json_text(before)  # where a conversation begins: what `bot replay` starts from
+        met = (
+            None if before.frames else json_text(before)
+        )  # the first session of a conversation: `bot replay` begins with it
         written = turn_row(event, turn.trace, effects, micros)
         self._add(trace_rows.ADD_TURN, (self._at, *written, met, optional_time_text(turn.wake_at)))
         self._sessions[event.contact] = (*session, self._at)
@@ -173,23 +177,23 @@ class Commit:
                 self._add_call(row, effect)
 
     def add_note(self, contact: str | None, event_id: str, event: str, rule: str, note: str) -> None:
-        """A line of the trace about something that was no turn. ``event`` is JSON."""
+        """A line of the trace about something that is not a turn. ``event`` is JSON."""
         self._add(trace_rows.ADD_TURN, (self._at, *trace_rows.note_row(contact, event_id, event, rule, note)))
 
     def add_dead_letter(
         self, what: str, contact: str | None, reason: str, body: str | bytes, send_id: int | None = None
     ) -> None:
-        """Something that will not be done, kept for the operator. ``what``: event, send (its id) or turn."""
+        """Something that was given up, kept for the operator. ``what``: event, send (its id) or turn."""
         self.dead_letters.append((what, contact, reason))
         whose = optional_storable(contact)
         self._add(engine_tables.ADD_DEAD_LETTER, (what, whose, storable(reason), body, self._at, send_id))
 
     def set_session(self, session: Session, wake_at: datetime | None) -> None:
-        """A session that no turn has made."""
+        """A session that was not made by a turn."""
         self._sessions[session.contact] = (*session_row(session, wake_at), self._at)
 
     def writes_session(self, contact: str) -> bool:
-        """True when this commit writes the contact's session: what the file says of it is old."""
+        """Whether this commit writes the contact's session, so that the one in the file is out of date."""
         return contact in self._sessions
 
     def park(self, event: MessageReceived | Tapped) -> None:
@@ -197,27 +201,27 @@ class Commit:
         self._parked.setdefault(event.contact, []).append((event, json_text(event)))
 
     def unpark(self, contact: str) -> list[MessageReceived | Tapped]:
-        """Take back the contact's events that this commit would have parked, in order."""
+        """Return the contact's events that this commit would have parked, in order, and do not park them."""
         return [event for event, _ in self._parked.pop(contact, ())]
 
     def end_dead_letter(self, dead_letter: int) -> None:
-        """Delete a dead letter: its message is sent after all, or is forgotten."""
+        """Delete a dead letter: its message is sent now, or is forgotten."""
         self.dead_letters_ended.add(dead_letter)
 
     def set_broadcast(self, before: Broadcast | None, after: Broadcast) -> None:
-        """A broadcast, as it is from now on. Whoever is not in the outbox waits while it runs, and is held else."""
+        """Write a broadcast. Recipients whose message is not in the outbox wait while it runs, and are held otherwise."""
         self.broadcasts[after.name] = after
         if before is not None and before.state != after.state:
             self.moved.add(after.name)
 
     def add_recipient(self, broadcast: Broadcast, contact: str, body: Sequence[str]) -> None:
-        """A contact is to get a broadcast, or gets it with other parameters. ``body`` fills in the template."""
+        """A contact is to get a broadcast, or gets it with other parameters. ``body`` has the template's parameters."""
         names = storable(broadcast.name), storable(contact)
         self._add(broadcast_rows.ADD_RECIPIENT, (*names, json_text(list(body)), self._at, broadcast.edit))
         self.recipients.add((broadcast.name, contact))
 
     def add_send(self, row: OutboxRow) -> None:
-        """A message that no turn has decided on."""
+        """A message that was not decided by a turn."""
         self._add_send(row, json_text(row.effect))
 
     def add_campaign_send(self, recipient: int, row: OutboxRow) -> None:
@@ -226,55 +230,55 @@ class Commit:
         self._add(broadcast_rows.TO_OUTBOX, (row.id, recipient))
 
     def wait_again(self, send_id: int) -> None:
-        """The recipient of a message that was certainly not sent waits for another one."""
+        """The recipient of a message that was certainly not sent waits for another message."""
         self._add(broadcast_rows.WAIT_AGAIN, (send_id,))
 
     def correct_refused(self, send_id: int) -> None:
-        """A message of a broadcast was refused, and its recipient has other parameters by now: it waits for another."""
+        """A message of a broadcast was refused, and its recipient has other parameters now: it waits for another message."""
         self.wait_again(send_id)
         self.sends_ended.add(send_id)
 
     def repeat(self, send_id: int, again: RepeatedSend) -> None:
-        """The recipient of a message waits for it once more, as it was."""
+        """The recipient of a message waits for it again, as it was."""
         written = json_text({"ref": again.ref, "key": again.key, "effect": again.effect})
         self._add(broadcast_rows.REPEAT, (written, send_id))
 
     def resume_refused(self, broadcast: Broadcast, code: str) -> None:
-        """Who was refused a broadcast's message for its template, or with this code, waits for another one."""
+        """Recipients whose message was refused for its template, or with this code, wait for another one."""
         row = storable(broadcast.name), storable(code)
         self._add(broadcast_rows.REFUSED_LETTERS, row)
         self._add(broadcast_rows.REFUSED_AGAIN, row)
 
     def leave_out(self, broadcast: Broadcast) -> None:
-        """Who is held and is not part of the last correction does not get the broadcast."""
+        """Recipients that are held and not part of the last correction do not get the broadcast."""
         self._add(broadcast_rows.LEAVE_OUT, (storable(broadcast.name), broadcast.edit))
 
     def take_back(self, send_id: int) -> None:
-        """The message of a broadcast leaves the outbox unsent: its recipient is held, or waits again."""
+        """A message of a broadcast leaves the outbox unsent. Its recipient is held, or waits again."""
         self._add(broadcast_rows.TAKE_BACK, (send_id,))
         self.sends_ended.add(send_id)
 
     def step_aside(self, send_id: int) -> None:
-        """The message of a broadcast leaves the outbox unsent: its recipient waits again, behind all others."""
+        """A message of a broadcast leaves the outbox unsent. Its recipient waits again, behind all others."""
         self._add(broadcast_rows.STEP_ASIDE, (send_id,))
         self.sends_ended.add(send_id)
 
     def opt_out_of(self, send_id: int) -> None:
-        """The message of a broadcast to a contact who has opted out leaves the outbox unsent."""
+        """A broadcast's message to a contact who has opted out leaves the outbox unsent."""
         self._add(_SENT, ("opted_out", "[]", 0, self._at, HAS_OPTED_OUT, send_id))
         self._add(broadcast_rows.ENDED, ("opted_out", "", send_id))
         self.sends_ended.add(send_id)
 
     def claim_call(self, row: CallRow) -> None:
-        """The call is about to be made, by a careful engine: if that crashes, it was this one."""
+        """In the crash quarantine, the call is about to be made. If the engine crashes now, this call was the cause."""
         self._add(engine_tables.CLAIM_CALL, (self._at, row.id))
 
     def claim(self, row: OutboxRow) -> None:
-        """The message is about to be sent in a way that cannot be repeated: after a crash nobody knows whether it was."""
+        """The message is about to be sent in a way that cannot be repeated. After a crash its outcome is unknown."""
         self._add(engine_tables.CLAIM, (self._at, row.id))
 
     def send_again(self, row: OutboxRow, attempts: int, due_at: datetime, detail: str) -> None:
-        """The message stays in the outbox, and is tried again later."""
+        """The message stays in the outbox and is tried again later."""
         self._add(engine_tables.SEND_AGAIN, (attempts, time_text(due_at), storable(detail), row.id))
 
     def send_ended(
@@ -287,7 +291,7 @@ class Commit:
         at: datetime,
         code: str = "",
     ) -> None:
-        """The message is done with: it was sent in some way, or is a dead letter. ``code`` is the gateway's refusal."""
+        """The message is done: it was sent, or it is a dead letter. ``code`` is the gateway's refusal."""
         if outcome in DEAD_LETTER_OUTCOMES:
             body = {"outcome": outcome, "key": row.key, "ref": row.ref, "effect": row.effect, "attempts": attempts}
             self.add_dead_letter("send", row.contact, detail or outcome, json_text(body), row.id)
@@ -301,40 +305,40 @@ class Commit:
         self.sends_ended.add(row.id)
 
     def set_status(self, message_id: str, status: MessageStatus, contact: str | None) -> None:
-        """What became of a message, by one of its names; whose it is, where that is known: it goes with the contact."""
+        """The status of a message, by one of its ids, with its contact, if that is known: it is erased with the contact."""
         self.statuses[message_id] = status
         self._status_of[message_id] = optional_storable(contact) or self._status_of.get(message_id)
 
     def message_failed(self, sent: SentRow, reason: str, code: str) -> None:
-        """A message that the gateway took did not arrive: it is a dead letter."""
+        """A message that the gateway had accepted did not arrive: it becomes a dead letter."""
         body = {"outcome": "failed", "key": sent.key, "ref": sent.ref, "effect": sent.effect}
         self.add_dead_letter("send", sent.contact, reason, json_text(body), sent.id)
         if sent.priority == CAMPAIGN:
             self._add(broadcast_rows.ENDED, ("failed", storable(code), sent.id))
 
     def set_alias(self, alias: str, contact: str) -> None:
-        """The contact writes from this number."""
+        """The contact writes from this number, too."""
         self.aliases[alias] = contact
 
     def add_call(self, row: CallRow) -> None:
-        """A call that no turn has decided on."""
+        """A call that was not decided by a turn."""
         self._add_call(row, json_text(row.effect))
 
     def call_again(self, row: CallRow, attempts: int, due_at: datetime, detail: str) -> None:
-        """The call stays, and is tried again later."""
+        """The call stays and is tried again later."""
         self._add(engine_tables.CALL_AGAIN, (attempts, time_text(due_at), storable(detail), row.id))
 
     def call_said(self, row: CallRow) -> None:
-        """A paragraph of the model's answer has been taken."""
+        """A paragraph of the model's answer was taken."""
         self._add(engine_tables.CALL_SAID, (row.id,))
 
     def add_usage(self, row: CallRow, flow: str, used: Usage) -> None:
-        """What a model's answer, whole or not, used up."""
+        """The tokens that a model's answer used, complete or not."""
         counts = (used.prompt_tokens, used.completion_tokens, used.estimated)
         self._add(engine_tables.ADD_USAGE, (self._at, storable(row.contact), flow, storable(used.model), *counts))
 
     def call_ended(self, row: CallRow) -> None:
-        """The call is done with; its result is an event."""
+        """The call is done. Its result is an event."""
         self.calls_ended.add(row.id)
 
     def _add(self, sql: str, row: _Row) -> None:
@@ -363,7 +367,7 @@ class Commit:
 
 
 def session_row(session: Session, wake_at: datetime | None) -> tuple[Any, ...]:
-    """The row of a session, but for the time at which it is written. Raises `bot.core.values.UnstorableValue`."""
+    """The row of a session, except the time at which it is written. Raises `bot.core.values.UnstorableValue`."""
     frame = session.frame
     return (
         storable(session.contact),
@@ -393,7 +397,7 @@ def _shown(value: Any) -> Any:
 
 
 def turn_row(event: Event, trace: Trace, effects: Sequence[str], micros: int) -> tuple[Any, ...]:
-    """The row of a turn, but for its time and its sessions. ``effects`` are in JSON.
+    """The row of a turn, except its time and its sessions. ``effects`` are JSON.
 
     Raises `bot.core.values.UnstorableValue`.
     """

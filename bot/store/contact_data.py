@@ -1,4 +1,4 @@
-"""All that a store keeps of one contact, in both files: where it stands, and how it is read to be handed out."""
+"""All data that a store keeps of one contact, in both files: which rows it is, how they are exported, and how they are erased."""
 
 import shutil
 import sqlite3
@@ -28,13 +28,13 @@ _OWN = "contact = ?1"
 
 
 def names_contact(*columns: str) -> str:
-    """That one of these columns holds the number, and not as a part of a longer one."""
+    """An SQL condition: one of these columns contains the number, not as a part of a longer one."""
     text = " || ' ' || ".join(f"CAST({column} AS TEXT)" for column in columns)
     return f"' ' || {text} || ' ' GLOB '*[^0-9]' || ?1 || '[^0-9]*'"
 
 
 def _own_or_names(*columns: str) -> str:
-    """The rows of the contact; of those that are nobody's, the ones that name it."""
+    """The rows of the contact; and of the rows without a contact, those that name it."""
     return f"(contact = ?1 OR (coalesce(contact, '') = '' AND {names_contact(*columns)}))"
 
 
@@ -44,7 +44,7 @@ OF_CONTACT: Mapping[str, str] = {
     "sessions": _OWN,
     "parked": _OWN,
     "outbox": _OWN,
-    "calls": _own_or_names("effect", "detail"),  # a hook hears of dead letters that are nobody's
+    "calls": _own_or_names("effect", "detail"),  # a hook may be called for a dead letter without a contact
     "turns": _OWN,
     "statuses": f"{_own_or_names('detail')} OR message_id IN ({_SENT_TO})",
     "message_ids": "sent_id IN (SELECT id FROM sent WHERE contact = ?1)",
@@ -55,21 +55,21 @@ OF_CONTACT: Mapping[str, str] = {
     "aliases": "contact = ?1 OR alias = ?1",
     "suspects": names_contact("event_id"),
 }
-"""Every table of the engine's file that holds something of a contact, and which of its rows are that contact's.
+"""Every table of the engine's file with data of contacts, and the condition for a contact's rows.
 
-``?1`` is the number, of digits only. They can be deleted in this order.
+``?1`` is the number, of digits only. Rows can be deleted in this order.
 """
 
 _ALIASES = "SELECT alias FROM aliases WHERE contact = ?"
 
 IN_LOG = f"{_own_or_names('body')} AND erased_at IS NULL"
-"""The events of the log that are a contact's; of those that are nobody's, the ones that name it somewhere inside."""
+"""The condition for a contact's events in the log: its own, and of those without a contact the ones that name it."""
 
 
 def export_contact(store: Path, contact: str) -> dict[str, list[dict[str, Any]]]:
-    """All rows of a contact by table, those of the inbox's as ``log``; only tables that have some.
+    """All rows of a contact by table, the inbox's as ``log``; tables without such rows are left out.
 
-    Times are texts, everything else is what it was in the conversation. Raises `bot.store.files.StoreMissing` and
+    Times are texts; all other values are as they were in the conversation. Raises `bot.store.files.StoreMissing` and
     `bot.store.files.StoreUnavailable`.
     """
     with trouble_in_words(store), damage_in_words(store), closing(open_reader(store)) as engine:
@@ -82,12 +82,12 @@ def export_contact(store: Path, contact: str) -> dict[str, list[dict[str, Any]]]
 
 
 def numbers_of(engine: sqlite3.Connection, contact: str) -> list[str]:
-    """The numbers by which a contact is known: its own first, then the gateway's other ones."""
+    """The numbers of a contact: its own first, then the gateway's other ones."""
     return [contact, *(alias for (alias,) in engine.execute(_ALIASES, (contact,)))]
 
 
 def kept_files(store: Path, contact: str) -> list[Path]:
-    """The files of a contact's that its flows have kept."""
+    """The files of a contact that its flows have kept."""
     return sorted(file for file in contact_files(store, contact).rglob("*") if file.is_file())
 
 
@@ -97,7 +97,7 @@ def _rows(connection: sqlite3.Connection, table: str, where: str, numbers: list[
 
 
 def _revived(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Columns that hold JSON as the values they are; what cannot be read as it is."""
+    """A row with the values of columns that hold JSON. A value that cannot be read stays as it is."""
     for column, value in row.items():
         if isinstance(value, bytes):
             value = value.decode("utf-8", "backslashreplace")
@@ -105,7 +105,7 @@ def _revived(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             try:
                 value = values.loads(value)
             except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
-                pass  # of another version, or no JSON at all
+                pass  # of another version, or not JSON
         yield column, value
 
 
@@ -131,16 +131,16 @@ _END = "DELETE FROM erasures WHERE contact = ?"
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """The rows of an erased contact that somebody may be about to do."""
+    """Rows of an erased contact that some thread may be about to send or call."""
 
     sends: frozenset[int]
     calls: frozenset[int]
 
 
 def begin_erasure(engine: sqlite3.Connection, contact: str, upto: int, now: datetime) -> Withdrawn:
-    """Delete a contact from the engine's file, and note that the log is to forget it ``upto`` a place.
+    """Delete a contact from the engine's file, and note that the log must forget it ``upto`` a place.
 
-    What is left is how much was used up: tokens, and requests of the last day, which count against the limits still.
+    Usage stays: tokens, and requests of the last day, which still count against the limits.
     """
     contact = storable(contact)
     with transaction(engine):
@@ -160,7 +160,7 @@ def begin_erasure(engine: sqlite3.Connection, contact: str, upto: int, now: date
 
 
 def finish_erasures(engine: sqlite3.Connection, store: Path, in_log: Callable[[str, int], bool]) -> bool:
-    """End the erasures of which ``in_log`` (contact, up to) finds nothing more. True when some are left."""
+    """End the erasures for which ``in_log`` (contact, up to) finds nothing any more. Returns whether some are left."""
     pending = engine.execute(ERASING).fetchall()
     gone = [contact for contact, upto in pending if not in_log(contact, upto) and _without_files(store, contact)]
     if gone:

@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import dataclass
 
 MOST_CRASHES = 2
-"""After so many in a row the engine is careful; what was under way at so many of those then is given up."""
+"""After so many crashes in a row the quarantine begins. An event or call that was in progress at so many of them is given up."""
 
 _LAST = "SELECT clean, crashes, taking FROM meta"
 _SUSPECT = """
@@ -21,7 +21,8 @@ ENDED = "UPDATE meta SET clean = 1, crashes = 0, taking = NULL"
 
 @dataclass(frozen=True, slots=True)
 class EngineRun:
-    """How a run of the engine begins. ``careful``: take events one a commit, marking each.
+    """How a run of the engine begins. ``careful``: the quarantine is on, so each event is marked and taken in a
+    commit of its own.
 
     ``suspects`` are the events that were being taken at two crashes: they are not taken again.
     """
@@ -31,14 +32,14 @@ class EngineRun:
 
 
 ORDINARY = EngineRun(careful=False, suspects=frozenset())
-"""A run that is not careful."""
+"""A run without the quarantine."""
 
 
 def begin_run(engine: sqlite3.Connection) -> EngineRun:
     """Note, within a transaction, that a run begins, and whether the last one ended properly.
 
-    After two crashes in a row without the engine ever having caught up, it is careful: so one kill, or many
-    of them in an engine that gets on, make no suspect of any event.
+    The quarantine begins after two crashes in a row before the engine has taken all events. So one kill, or many
+    kills of an engine that catches up in between, put no event under suspicion.
     """
     clean, crashes, taking = engine.execute(_LAST).fetchone()
     crashes = 0 if clean else crashes + 1

@@ -1,4 +1,4 @@
-"""The engine's file: sessions, queues and the trace. One thread uses it, and nobody else writes it."""
+"""The engine's file: sessions, queues and the trace. One thread uses it, and no other process writes it."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ KEPT = {
     "dead_letters": timedelta(days=90),
     "usage": timedelta(days=400),
 }
-"""How long rows are kept that are done with, by table."""
+"""How long finished rows are kept, by table."""
 
 _PRUNED_AT_ONCE = 500
 
@@ -55,7 +55,7 @@ _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} OR
 class Store:
     """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
 
-    ``set_back`` is how often the clock was found to be set back. Every method raises
+    ``set_back`` counts how often the clock was found to be set back. Every method raises
     `bot.store.files.StoreUnavailable` for a full or failing disk, and has then changed nothing.
     """
 
@@ -72,7 +72,7 @@ class Store:
             raise
 
     def close(self) -> None:
-        """Close the file and give it back. The run is not marked as ended by this: see `end_run`."""
+        """Close the file and release its lock. The run does not end by this: see `end_run`."""
         close_writer(self._connection)
         self._lock.release()
 
@@ -84,11 +84,11 @@ class Store:
             return crash_quarantine.begin_run(self._connection)
 
     def mark_taking(self, event_id: str) -> None:
-        """Note durably that an event is about to be taken. The next commit takes the mark away."""
+        """Note durably that an event is about to be taken. The next commit deletes the note."""
         self._write((crash_quarantine.TAKING, [(storable(event_id),)]))
 
     def caught_up(self) -> None:
-        """Note that everything there was has been taken: earlier crashes do not count any more."""
+        """All events have been taken: earlier crashes do not count any more."""
         self._write(*((sql, [()]) for sql in crash_quarantine.CAUGHT_UP))
 
     def end_run(self) -> None:
@@ -102,11 +102,12 @@ class Store:
         return read_time(self._one(_META)[2])
 
     def clock_set_back(self, now: datetime, by: timedelta) -> None:
-        """The clock was set back ``by`` so much: bring what it left ahead of now back to it.
+        """The clock was set back by ``by``: move times that are ahead of now to now.
 
-        Every session that was written after now is woken, so that it works out its waits anew: by a time before all that
-        it then sets to now, because a wake-up has its name, and what it sends its key, from its time. What waits keeps its age
-        and what is left of its wait; what was sent keeps its age, by which the gateway's limits are judged.
+        Every session that was written after now is woken, so that it computes its waits again. It does so at a time
+        before all times that it then sets to now, because a wake-up and its messages get their ids from the time.
+        Rows that wait keep their age and the rest of their wait. Sent messages keep their age, on which the gateway's
+        limits depend.
         """
         just_now = time_text(now - timedelta(milliseconds=1))
         values = {"now": time_text(now), "just_now": just_now, "by": f"-{by.total_seconds():.6f} seconds"}
@@ -115,7 +116,7 @@ class Store:
                 self._connection.execute(sql, values)
         self.set_back += 1
 
-    # What is there
+    # Reading
 
     def cursor(self) -> int:
         """The place in the log up to which events have been taken."""
@@ -127,7 +128,7 @@ class Store:
         return None if row is None else read_session(row[0])
 
     def states(self, contacts: Iterable[str]) -> dict[str, str | None]:
-        """The sessions of contacts as they are written, for `bot.core.session.read_session`; None: they have none."""
+        """The sessions of contacts as they are written, for `bot.core.session.read_session`; None for a contact without one."""
         return self._of_all(engine_tables.SESSION_STATES_OF, contacts)
 
     def knows(self, contact: str) -> bool:
@@ -135,18 +136,18 @@ class Store:
         return self._one(engine_tables.SESSION_STATE, storable(contact)) is not None
 
     def opted_out(self, contact: str) -> bool:
-        """Whether a contact has opted out, also where its session cannot be read."""
+        """Whether a contact has opted out, also if its session cannot be read."""
         row = self._one(engine_tables.SESSION_OPTED_OUT, storable(contact))
         return row is not None and bool(row[0])
 
     def contact_in(self, conversation: str) -> str | None:
-        """The contact of a conversation of the gateway's, where its session knows of it."""
+        """The contact of one of the gateway's conversations, if a session has its id."""
         row = self._one(engine_tables.CONTACT_IN_CONVERSATION, storable(conversation))
         return None if row is None else row[0]
 
     @reads_rows
     def sent(self, message_id: str) -> SentRow | None:
-        """The message that the gateway calls so, if it is one of ours and still remembered."""
+        """The message with this id of the gateway's, if the bot sent it and it is still kept."""
         row = self._one(_SENT, storable(message_id))
         if row is None:
             return None
@@ -155,17 +156,17 @@ class Store:
 
     @reads_rows
     def status(self, message_id: str) -> MessageStatus | None:
-        """How far the message has got that the gateway calls so."""
+        """The status of the message with this id of the gateway's."""
         row = self._one(_STATUS, storable(message_id))
         return None if row is None else MessageStatus(*row)
 
     @reads_rows
     def statuses(self, message_ids: Iterable[str]) -> dict[str, MessageStatus | None]:
-        """How far messages have got, by the gateway's names; None: nothing is known."""
+        """The statuses of messages by the gateway's ids; None for an unknown one."""
         return {name: row and MessageStatus(*row) for name, row in self._of_all(_STATUSES, message_ids).items()}
 
     def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
-        """The contacts who are known to write from these numbers, where they are written to under others."""
+        """The contacts that write from these numbers, and are written to under other ones."""
         return self._of_all(_OF_ALIASES, aliases)
 
     @reads_rows
@@ -175,7 +176,7 @@ class Store:
 
     @reads_rows
     def due(self, now: datetime, limit: int) -> list[DueRow]:
-        """The sessions whose time has come, the oldest first."""
+        """The sessions with something due, the oldest first."""
         return [
             DueRow(contact, visit, datetime.fromisoformat(wake_at))
             for contact, visit, wake_at in self._all(engine_tables.DUE_SESSIONS, time_text(now), limit)
@@ -183,42 +184,42 @@ class Store:
 
     @reads_rows
     def next_wake(self) -> datetime | None:
-        """When the next session wants to be woken."""
+        """When something of a session is due next."""
         return read_time(self._one(engine_tables.NEXT_WAKE)[0])
 
     def last_ids(self) -> dict[str, int]:
-        """The last id that was given out, by table; no entry where none was."""
+        """The last id of each table; no entry for a table without one."""
         return dict(self._all(_LAST_IDS))
 
     @reads_rows
     def pending_sends(self, after: int, limit: int) -> list[OutboxRow]:
-        """The messages that are to be sent and are not claimed, in order, from after an id on."""
+        """The messages to send that are not claimed, in order, with ids above one."""
         return [engine_tables.outbox_row(*row) for row in self._all(engine_tables.PENDING_SENDS, after, limit)]
 
     @reads_rows
     def claimed_sends(self) -> list[OutboxRow]:
-        """The messages that are being sent without a key; at the begin of a run, those that nobody knows of."""
+        """The messages that are being sent without a key. At the beginning of a run, their outcome is unknown."""
         return [engine_tables.outbox_row(*row) for row in self._all(engine_tables.CLAIMED_SENDS)]
 
     @reads_rows
     def pending_calls(self, after: int, limit: int) -> list[CallRow]:
-        """The calls that are to be made, in order, from after an id on."""
+        """The calls to make, in order, with ids above one."""
         return [engine_tables.call_row(*row) for row in self._all(engine_tables.PENDING_CALLS, after, limit)]
 
     @reads_rows
     def dead_send(self, id: int) -> engine_tables.DeadSend | None:
-        """The message of a dead letter; None where the id is of none, or of another kind."""
+        """The message of a dead letter; None if there is none with this id, or it is not of a message."""
         row = self._one(engine_tables.DEAD_LETTER, id)
         return None if row is None else engine_tables.dead_send(*row)
 
     def dead_letter(self, id: int) -> tuple[str, str | None] | None:
-        """What a dead letter is of (event, send or turn), and whose; None where there is none of this id."""
+        """The kind of a dead letter (event, send or turn), and its contact; None if there is none with this id."""
         row = self._one(engine_tables.DEAD_LETTER, id)
         return None if row is None else (row[0], row[1])
 
     @reads_rows
     def broadcast(self, name: str) -> broadcast_rows.Broadcast | None:
-        """The broadcast of this name, if there is one."""
+        """The broadcast with this name, if there is one."""
         row = self._one(broadcast_rows.BROADCAST, storable(name))
         return None if row is None else broadcast_rows.broadcast(*row)
 
@@ -235,51 +236,51 @@ class Store:
         return [broadcast_rows.broadcast(*row) for row in self._all(broadcast_rows.ALL_PAUSED)]
 
     def recipient(self, broadcast: str, contact: str) -> tuple[str | None, list[str]] | None:
-        """What became of a contact's message of a broadcast, and its parameters; None where it is no recipient."""
+        """The outcome and the parameters of a contact's message of a broadcast; None if it is not a recipient."""
         row = self._one(broadcast_rows.RECIPIENT, storable(broadcast), storable(contact))
         return None if row is None else (row[0], values.loads(row[1]))
 
     def place_in_broadcast(self, send_id: int) -> broadcast_rows.BroadcastPlace | None:
-        """Whose message of which broadcast this is; None where it is none's."""
+        """The broadcast and the recipient of a message; None if it is of no broadcast."""
         row = self._one(broadcast_rows.OF_SEND, send_id)
         return None if row is None else broadcast_rows.BroadcastPlace(*row)
 
     @reads_rows
     def waiting_recipients(self, limit: int) -> list[broadcast_rows.Recipient]:
-        """Those of all broadcasts that run whose message is not in the outbox yet, in order."""
+        """The recipients, of all running broadcasts, whose message is not in the outbox yet, in order."""
         return [broadcast_rows.recipient(*row) for row in self._all(broadcast_rows.WAITING, limit)]
 
     def first_held(self, broadcast: str) -> broadcast_rows.Recipient | None:
-        """The first recipient that a broadcast holds back."""
+        """The first recipient of a broadcast that is held."""
         row = self._one(broadcast_rows.FIRST_HELD, storable(broadcast))
         return None if row is None else broadcast_rows.recipient(*row)
 
     @reads_rows
     def in_outbox_since(self, send_id: int) -> datetime | None:
-        """Since when a message has been to be sent; None where it is not, or not any more."""
+        """Since when a message has been in the outbox; None if it is not there."""
         row = self._one(broadcast_rows.IN_OUTBOX_SINCE, send_id)
         return None if row is None else datetime.fromisoformat(row[0])
 
     def recipients_in_outbox(self) -> int:
-        """How many messages of broadcasts are in the outbox."""
+        """How many messages in the outbox are of broadcasts."""
         return int(self._one(broadcast_rows.IN_OUTBOX)[0])
 
     def broadcast_in_outbox(self, name: str) -> list[broadcast_rows.InOutbox]:
-        """The messages of a broadcast that are in the outbox, in order."""
+        """The messages of a broadcast in the outbox, in order."""
         rows = self._all(broadcast_rows.IN_OUTBOX_OF, storable(name))
         return [broadcast_rows.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
 
     def broadcasts_in_outbox_to(self, contact: str) -> list[broadcast_rows.InOutbox]:
-        """The messages of broadcasts to a contact that are in the outbox, in order."""
+        """The messages of broadcasts to a contact in the outbox, in order."""
         rows = self._all(broadcast_rows.IN_OUTBOX_TO, storable(contact))
         return [broadcast_rows.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
 
     def waiting_of(self, broadcast: str) -> int:
-        """How many of a broadcast wait whose message is not in the outbox yet."""
+        """How many recipients of a broadcast wait while their message is not in the outbox."""
         return int(self._one(broadcast_rows.WAITING_OF, storable(broadcast))[0])
 
     def held_of(self, broadcast: str) -> int:
-        """How many a broadcast holds back."""
+        """How many recipients of a broadcast are held."""
         return int(self._one(broadcast_rows.HELD_OF, storable(broadcast))[0])
 
     def refused_of(self, broadcast: str, code: str) -> int:
@@ -287,11 +288,11 @@ class Store:
         return int(self._one(broadcast_rows.REFUSED_OF, storable(broadcast), storable(code))[0])
 
     def not_corrected_of(self, broadcast: broadcast_rows.Broadcast) -> int:
-        """How many are held that are no part of a broadcast's last correction."""
+        """How many held recipients are not part of a broadcast's last correction."""
         return int(self._one(broadcast_rows.NOT_CORRECTED_OF, storable(broadcast.name), broadcast.edit)[0])
 
     def stopped(self) -> int:
-        """How many did not get their broadcast because it was stopped or paused, of all broadcasts."""
+        """How many recipients, of all broadcasts, did not get a message because the broadcast was stopped or paused."""
         return int(self._one(broadcast_rows.STOPPED_OF_ALL)[0])
 
     def counts(self) -> dict[str, int]:
@@ -299,20 +300,20 @@ class Store:
         return dict(self._all(engine_tables.COUNTS))
 
     def oldest(self) -> dict[str, datetime]:
-        """Since when what has waited longest has been there, by queue; no entry where nothing waits."""
+        """Since when the oldest row of each queue waits; no entry for an empty queue."""
         return {queue: datetime.fromisoformat(at) for queue, at in self._all(engine_tables.OLDEST) if at is not None}
 
-    # What is written
+    # Writing
 
     def write(self, commit: Commit) -> bool:
-        """Write a commit, whole or not at all. False when there was nothing in it."""
+        """Write a commit, in full or not at all. Returns False if there was nothing in it."""
         statements = list(commit.statements())
         if statements:
             self._write(*statements)
         return bool(statements)
 
     def prune(self, now: datetime) -> bool:
-        """Delete some of the rows that were kept long enough. True when there may be more of them."""
+        """Delete some rows that were kept long enough. Returns whether there may be more."""
         with trouble_in_words(self.path), transaction(self._connection):
             deleted = [
                 self._connection.execute(_PRUNE.format(table), (_PRUNED_AT_ONCE, time_text(now - kept))).rowcount
@@ -321,17 +322,17 @@ class Store:
         return _PRUNED_AT_ONCE in deleted
 
     def numbers_of(self, contact: str) -> list[str]:
-        """The numbers by which a contact is known, its own first."""
+        """The numbers of a contact, its own first."""
         with trouble_in_words(self.path):
             return numbers_of(self._connection, storable(contact))
 
     def erase(self, contact: str, upto: int, now: datetime) -> Withdrawn:
-        """Delete a contact, and have the log forget what came of it ``upto`` a place: see `bot.store.contact_data`."""
+        """Delete a contact, and note that the log must forget its events ``upto`` a place: see `bot.store.contact_data`."""
         with trouble_in_words(self.path):
             return contact_data.begin_erasure(self._connection, contact, upto, now)
 
     def finish_erasures(self, in_log: Callable[[str, int], bool]) -> bool:
-        """End the erasures of which ``in_log`` (contact, up to) finds nothing more. True when some are left."""
+        """End the erasures for which ``in_log`` (contact, up to) finds nothing any more. Returns whether some are left."""
         with trouble_in_words(self.path):
             return contact_data.finish_erasures(self._connection, self.path, in_log)
 
@@ -349,7 +350,7 @@ class Store:
             return self._connection.execute(sql, parameters).fetchall()
 
     def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, Any]:
-        """What a query finds for each of several names, None for nothing: a value, or a tuple of them."""
+        """The result of a query for each of several names, None for no row: a value, or a tuple."""
         found: dict[str, Any] = dict.fromkeys(names)
         written = {storable(name): name for name in found}
         rows = self._all(sql, json_text([*written]))

@@ -1,4 +1,4 @@
-"""The queues in the engine's file: messages to send, calls to make, events that are parked, and what was given up."""
+"""The queues in the engine's file: messages to send, calls to make, parked events, and dead letters."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -73,21 +73,19 @@ COUNTS = """
     UNION ALL SELECT 'calls', count(*) FROM calls
     UNION ALL SELECT 'dead_letters', count(*) FROM dead_letters
 """
-"""How many sessions there are, and how many rows each queue has, by table."""
+"""How many sessions there are, and how many rows in each queue, by table."""
 
 OLDEST = """
     SELECT 'outbox', (SELECT created_at FROM outbox ORDER BY id LIMIT 1)
     UNION ALL SELECT 'calls', (SELECT created_at FROM calls ORDER BY id LIMIT 1)
     UNION ALL SELECT 'parked', (SELECT parked_at FROM parked ORDER BY id LIMIT 1)
 """
-"""Since when what has waited longest has been there, by table; NULL where nothing waits."""
+"""Since when the oldest row of each table waits; NULL for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadSend:
-    """A message that was given up, as its dead letter remembers it: after so many requests. ``send_id`` was its id in the
-    outbox.
-    """
+    """A message that was given up, as its dead letter has it, after so many ``attempts``. ``send_id`` was its id in the outbox."""
 
     contact: str
     ref: str
@@ -112,7 +110,7 @@ def outbox_row(
     expires_at: str,
     last_inbound: str | None,
 ) -> OutboxRow:
-    """A message that is to be sent, from its row."""
+    """A message to send, from its row."""
     return OutboxRow(
         id=id,
         ref=ref,
@@ -132,12 +130,12 @@ def outbox_row(
 def call_row(
     id: int, ref: str, key: str, contact: str, effect: str, attempts: int, due_at: str, said: int, crashes: int
 ) -> CallRow:
-    """A call that is to be made, from its row."""
+    """A call to make, from its row."""
     return CallRow(id, ref, key, contact, values.loads(effect), attempts, datetime.fromisoformat(due_at), said, crashes)
 
 
 def dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadSend | None:
-    """The message of a dead letter, from its row; None where it is of something else."""
+    """The message of a dead letter, from its row; None if it is not of a message."""
     if what != "send":
         return None
     fields = values.loads(body)
@@ -165,12 +163,12 @@ USAGE_SUMS = {
     "day": _SUMS.format(of="substr(at, 1, 10)", order="name"),
 }
 USAGE_BY = tuple(USAGE_SUMS)
-"""What usage can be summed up by."""
+"""The columns by which usage can be summed up."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageSum:
-    """The tokens that one contact, flow, model or day (UTC) used up; for ``estimated`` of the answers nobody counted."""
+    """The tokens that one contact, flow, model or day (UTC) used. ``estimated`` answers were not counted by the service."""
 
     name: str
     answers: int

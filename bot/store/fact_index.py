@@ -1,4 +1,4 @@
-"""Documents that a model answers from, cut into passages of which those that matter to a question are found."""
+"""Documents with facts for a model, cut into passages, and the search for the passages that match a question."""
 
 import re
 import sqlite3
@@ -11,8 +11,8 @@ from bot.core.text import estimate
 
 PASSAGE = 800  # characters, about
 _MOST_WORDS = 64  # of a question
-_STEM = 4  # characters of a word that always count; of a long one two thirds
-_WORTH = 0.2  # of the best passage's score
+_STEM = 4  # the first characters of a word always count; of a long word two thirds do
+_WORTH = 0.2  # passages below this share of the best one's score do not count
 _OF_WORDS = "LNM"  # letters, numbers, marks: as the table's
 
 _TABLE = """
@@ -28,27 +28,27 @@ _MATCHING = """
 """
 _HEADING = re.compile(r"(#{1,6})\s")
 _UNSPACED = re.compile(r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])")
-"""Letters of scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, kana and Chinese characters."""
+"""Letters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana and Chinese characters."""
 
 
 class FactIndex:
-    """Documents by name, searched in memory. Never changes, so any thread may search."""
+    """Documents by name, searched in memory. The index never changes, so any thread may search."""
 
     def __init__(self, documents: Mapping[str, str]) -> None:
         self._documents = {name: document.strip() for name, document in documents.items()}
         self._tokens = {name: estimate(document) for name, document in self._documents.items()}
         self._lock = threading.Lock()
         self._connection = sqlite3.connect(":memory:", check_same_thread=False)
-        weakref.finalize(self, self._connection.close)  # a search may go on in documents that were replaced
+        weakref.finalize(self, self._connection.close)  # a search may still use documents that were replaced
         self._connection.execute(_TABLE)
         for name, document in self._documents.items():
             rows = ((_spaced(passage), name, passage) for passage in passages(document))
             self._connection.executemany(_ADD, rows)
 
     def search(self, names: Sequence[str], query: str, most_tokens: int) -> list[str]:
-        """What of the named documents matters to a text, in their order, within so many (estimated) tokens.
+        """The passages of the named documents that match a text, in their order, within so many (estimated) tokens.
 
-        All of them where they are short enough; else the passages that match best. Any text is fit for a query.
+        Documents that fit in full are returned in full. Any text can be a query.
         """
         known = [name for name in names if name in self._documents]
         if sum(self._tokens[name] for name in known) <= most_tokens:
@@ -62,7 +62,7 @@ class FactIndex:
         return [chosen[place] for place in sorted(chosen)]
 
     def _matching(self, query: str, names: Sequence[str]) -> list[tuple[int, str, str]]:
-        """The passages that are worth something to a query, the best first."""
+        """The passages that match a query well enough, the best first."""
         match = _match_of(query)
         if not match:
             return []
@@ -73,7 +73,7 @@ class FactIndex:
 
 
 def passages(document: str) -> Iterator[str]:
-    """A document's paragraphs, short ones together and long ones cut, each below the headings that it stands under."""
+    """The passages of a document: its paragraphs, short ones together and long ones cut, each below its headings."""
     headings: list[str] = []
     body = ""
     for block in _blocks(document):
@@ -90,13 +90,13 @@ def passages(document: str) -> Iterator[str]:
 
 
 def _level(block: str) -> int:
-    """How deep a heading stands; 0: this is none."""
+    """The level of a heading; 0: the line is no heading."""
     heading = _HEADING.match(block)
     return len(heading[1]) if heading else 0
 
 
 def _blocks(document: str) -> Iterator[str]:
-    """Paragraphs, and pieces of those that are longer than a passage: cut between lines, else words, else anywhere."""
+    """The paragraphs. One that is longer than a passage is cut between lines, else between words, else anywhere."""
     for paragraph in re.split(r"\n\s*\n|\n(?=#{1,6}\s)", document.replace("\r\n", "\n").strip()):
         while len(paragraph) > PASSAGE:
             start = paragraph[:PASSAGE]
@@ -111,7 +111,7 @@ def _spaced(text: str) -> str:
 
 
 def _match_of(query: str) -> str:
-    """An FTS5 query for any of the words, whatever endings they have. Empty where there are none."""
+    """An FTS5 query for any of the words, with any endings. Empty if there are none."""
     bare = "".join(c if unicodedata.category(c)[0] in _OF_WORDS else " " for c in _spaced(query.lower()))
     words = list(dict.fromkeys(bare.split()))
     return " OR ".join(f'"{_stem(word)}"*' for word in words[:_MOST_WORDS])

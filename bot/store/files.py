@@ -1,6 +1,7 @@
 """The files of a store: their names, their locks, and how each side opens them.
 
-One writer a file: it holds the file's lock for life, writes and checkpoints. Everybody else opens read-only.
+Each file has one writer. It holds the file's lock for life, writes and checkpoints. All others open the file
+read-only.
 """
 
 import fcntl
@@ -17,7 +18,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 from bot.core.errors import BotError
 
 ENGINE_FILE, INBOX_FILE = "bot-engine", "bot-inbox"
-"""The sets of migrations (of sqlite-utils) of the two files: a file's own table of them says which one it is."""
+"""The sets of migrations (of sqlite-utils) of the two files. A file's own table of migrations says which of the two it is."""
 
 VERSIONS = {ENGINE_FILE: 1, INBOX_FILE: 1}
 """The version of each file's schema: how many migrations its set has (`bot.store.store_schema`)."""
@@ -26,7 +27,7 @@ _INBOX = ".inbox"
 _BUSY_SECONDS = 5.0
 _EMPTYING_MILLISECONDS = 500
 WAL_BYTES_KEPT = 64 << 20
-"""How large a file's ``-wal`` may stay; only a reader that holds on to an old state lets it grow beyond."""
+"""The size up to which a file's ``-wal`` may stay. Only a reader that keeps an old state open lets it grow further."""
 
 _IN_USE = "another program holds it: end that one"
 _NO_RIGHT = "give the bot's user the right to write it and its folder"
@@ -42,7 +43,7 @@ _ADVICE = {
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _DAMAGE = re.compile(
     "Could not decode to UTF-8|no such column|.* has no column "
-)  # such errors have no code of their own
+)  # these errors have no code of their own
 
 
 class StoreLocked(BotError):
@@ -54,24 +55,24 @@ class StoreMissing(BotError):
 
 
 class StoreOutdated(BotError):
-    """The store was written by an older version, and this one has not brought it up to date yet."""
+    """An older version wrote the store, and it has not been brought up to date yet."""
 
 
 class StoreTooNew(BotError):
-    """The store was written by a newer version of this program."""
+    """A newer version of this program wrote the store."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} was written by a newer version of this program: install that one")
 
 
 class RestoreUnfinished(BotError):
-    """A restore was cut short between two of the store's files."""
+    """A restore was interrupted between two of the store's files."""
 
 
 class StoreUnavailable(BotError):
-    """The file cannot be read or written now, for a reason outside of it: a full disk, say. It may pass.
+    """The file cannot be read or written now, for a reason outside of it, such as a full disk. It may work later.
 
-    ``what`` is wrong, and ``advice`` says what to do about it; the error's text is both.
+    ``what`` is wrong, and ``advice`` says what to do; the error's text has both.
     """
 
     def __init__(self, what: str, advice: str) -> None:
@@ -81,7 +82,7 @@ class StoreUnavailable(BotError):
 
 
 class StoreDamaged(StoreUnavailable):
-    """The file is not what was written to it. It does not pass: a backup has to be restored."""
+    """The file has other content than was written to it. Only restoring a backup helps."""
 
     def __init__(self, path: Path, error: object) -> None:
         what = "--new-inbox" if _INBOX in path.suffixes else "BACKUP --keep-inbox"
@@ -100,12 +101,12 @@ def files_folder(store: Path) -> Path:
 
 
 def restoring_folder(store: Path) -> Path:
-    """What is being put in the store's place, while a restore does that: ``bot.db`` has ``bot.restoring``."""
+    """The folder of new files while a restore puts them in the store's place: ``bot.db`` has ``bot.restoring``."""
     return store.with_name(f"{store.stem.removesuffix(_INBOX)}.restoring")
 
 
 def contact_files(store: Path, contact: str) -> Path:
-    """Where a contact's kept files lie, all of them and nobody else's: its number stands in no path."""
+    """The folder of a contact's kept files. It is no other contact's, and its path does not contain the number."""
     name = hashlib.sha256(contact.encode()).hexdigest()
     return files_folder(store) / name[:2] / name
 
@@ -113,8 +114,8 @@ def contact_files(store: Path, contact: str) -> Path:
 class FileLock:
     """The exclusive right to write a file, held until `release` or the end of the process.
 
-    It is a lock on a file of its own (``bot.db.lock``), because SQLite uses the locks of the database file.
-    Raises `StoreLocked` when somebody else holds it.
+    It is a lock on a file of its own (``bot.db.lock``), because SQLite locks the database file itself. Raises
+    `StoreLocked` if another process holds it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -129,37 +130,35 @@ class FileLock:
             ) from None
 
     def release(self) -> None:
-        """Give the right back."""
+        """Release the lock."""
         self._file.close()
 
     def fileno(self) -> int:
-        """The lock's descriptor: a child that is given it holds the right, too, for as long as it lives."""
+        """The lock's descriptor. A child process that inherits it also holds the lock, for as long as it lives."""
         return self._file.fileno()
 
 
 def server_lock(store: Path) -> FileLock:
-    """The right to be the one that acts for a store: a server for life, a command for as long as it takes.
-
-    Raises `StoreLocked`.
+    """The lock of the one process that acts for a store: a server for life, a command for as long as it works. Raises
+    `StoreLocked`.
     """
     return FileLock(store.with_name(store.name + ".serve"))
 
 
 def children_lock(store: Path) -> FileLock:
-    """The right to run processes for a store: a server's, and each child's, which may outlive a server that was killed.
-
-    Raises `StoreLocked`.
+    """The lock of the processes of a store: a server's, and each child's, which may outlive a killed server. Raises
+    `StoreLocked`.
     """
     return FileLock(store.with_name(store.name + ".children"))
 
 
 def create(path: Path) -> None:
-    """Make the file, or make it private. SQLite gives ``-wal`` and ``-shm`` the same mode. Raises `StoreUnavailable`."""
+    """Create the file, readable for its owner only. SQLite gives ``-wal`` and ``-shm`` the same mode. Raises `StoreUnavailable`."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
         try:
-            path.chmod(0o600)  # never by opening it: closing a second descriptor would drop SQLite's own locks
+            path.chmod(0o600)  # not by opening it: closing a second descriptor would release SQLite's own locks
         except PermissionError as error:
             raise StoreUnavailable(f"{path} belongs to another user", _NO_RIGHT) from error
 
@@ -196,7 +195,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
 
 
 def open_to_copy(path: Path) -> sqlite3.Connection:
-    """A reading connection to a file of any version. Raises `StoreMissing`."""
+    """A connection that reads a file of any version. Raises `StoreMissing`."""
     connection = _open(path, "ro")
     connection.execute("PRAGMA wal_autocheckpoint = 0")
     return connection
@@ -218,7 +217,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def file_version(connection: sqlite3.Connection) -> tuple[str, int]:
-    """Which file it is (`ENGINE_FILE`, `INBOX_FILE`; "" where it is neither), and how many migrations it has had."""
+    """Which of the two files it is (`ENGINE_FILE`, `INBOX_FILE`, or ""), and how many migrations it has had."""
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'").fetchone() is None:
         return "", 0
     names = [name for (name,) in connection.execute("SELECT migration_set FROM _sqlite_migrations")]
@@ -242,15 +241,17 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def close_writer(connection: sqlite3.Connection) -> None:
-    """Close the writer's connection, and leave all in the file itself, so that a plain copy is whole (see `empty_wal`)."""
+    """Close the writer's connection, and move everything into the file itself, so that a plain copy is complete (see
+    `empty_wal`).
+    """
     empty_wal(connection)
     connection.close()
 
 
 def empty_wal(connection: sqlite3.Connection) -> None:
-    """Move all from the ``-wal`` into the file itself; what was deleted is then in neither.
+    """Move everything from the ``-wal`` into the file itself; deleted data is then in neither.
 
-    A reader that is in the middle of something, or a full disk, keeps it there for now: nothing is lost.
+    A reader in the middle of a transaction, or a full disk, may prevent it for now. Nothing is lost by that.
     """
     with suppress(sqlite3.DatabaseError):
         connection.execute(f"PRAGMA busy_timeout = {_EMPTYING_MILLISECONDS}")
@@ -260,20 +261,20 @@ def empty_wal(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of the block's writes in one commit, or none of them."""
+    """Write everything in the block in one commit, or nothing."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:  # SQLite has rolled back by itself after some errors
+        if connection.in_transaction:  # SQLite itself has rolled back after some errors
             connection.execute("ROLLBACK")
         raise
 
 
 @contextmanager
 def trouble_in_words(path: Path) -> Iterator[None]:
-    """Raise `StoreUnavailable` for trouble with the file or its disk; other errors are not changed."""
+    """Raise `StoreUnavailable` for an error of the file or its disk. Other errors do not change."""
     try:
         yield
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -284,7 +285,7 @@ def trouble_in_words(path: Path) -> Iterator[None]:
 
 
 def trouble_of(path: Path, error: Exception) -> StoreUnavailable | None:
-    """The trouble with the file or its disk; None for any other error."""
+    """The error of the file or its disk as `StoreUnavailable`; None for any other error."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED or _DAMAGE.match(str(error)) or isinstance(error, UnicodeDecodeError):
         return StoreDamaged(path, error)
@@ -294,7 +295,7 @@ def trouble_of(path: Path, error: Exception) -> StoreUnavailable | None:
 
 @contextmanager
 def damage_in_words(path: Path) -> Iterator[None]:
-    """Raise `StoreDamaged` where a row, or what it holds, cannot be read."""
+    """Raise `StoreDamaged` if a row, or a value in it, cannot be read."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -315,7 +316,7 @@ T = TypeVar("T")
 
 
 def reads_rows(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P], T]:
-    """A method that makes values of what rows hold: where that cannot be read, it raises `StoreDamaged`."""
+    """A decorator for methods that make values from rows: if a row cannot be read, they raise `StoreDamaged`."""
 
     @wraps(method)
     def read(self: H, *args: P.args, **kwargs: P.kwargs) -> T:

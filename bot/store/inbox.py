@@ -1,4 +1,4 @@
-"""The inbox: a log of every event that was acknowledged. The web process appends, the engine reads on."""
+"""The inbox: a log of every event that was acknowledged. The web process appends to it, the engine reads it."""
 
 import json
 import sqlite3
@@ -63,7 +63,7 @@ _LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
 
 @dataclass(frozen=True, slots=True)
 class LogRow:
-    """One event as it was acknowledged. ``event_id`` and ``name`` are the envelope's; ``body`` is what came, raw."""
+    """One event as it was acknowledged. ``event_id`` and ``name`` are the envelope's; ``body`` is the raw request."""
 
     seq: int
     event_id: str
@@ -76,27 +76,26 @@ class LogRow:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """An event is durable. ``seq`` is its place in the log; None when the log had it already."""
+    """An event is durable. ``seq`` is its place in the log; None if the log had it already."""
 
     seq: int | None
 
     @property
     def duplicate(self) -> bool:
-        """True when the log had this event already, by its own id or the delivery's."""
+        """Whether the log had this event already, by the event's id or the delivery's."""
         return self.seq is None
 
 
 class InboxWriter:
-    """The inbox's only writer, for any threads.
+    """The inbox's only writer, for any threads. ``path`` is the store's (``bot.db``); ``patience`` is how many
+    seconds a caller waits for its commit.
 
-    ``path`` is the store's (``bot.db``); ``patience`` is how many seconds a caller waits for its commit. While nothing
-    can be committed there is an alarm, ``inbox-unavailable``, among ``alarms``: see `end_alarm`. Raises
-    `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise
-    `bot.store.inbox.InboxBusy`.
+    While commits fail, ``alarms`` has the alarm ``inbox-unavailable``: see `end_alarm`. Raises
+    `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise `bot.store.inbox.InboxBusy`.
     """
 
     def __init__(self, path: Path, clock: Clock, alarms: Alarms | None = None, *, patience: float = 2.0) -> None:
-        self._failed_at: float | None = None  # the last commit that failed since the alarm began
+        self._failed_at: float | None = None  # the last commit that failed during the alarm
         self._alarms = alarms or Alarms(clock)
         self._clock = clock
         self._expiry = ExpiryTime(clock)
@@ -112,23 +111,25 @@ class InboxWriter:
         body: bytes,
         readable: bool,
     ) -> Appended:
-        """Keep an event; when this returns, it is durable.
+        """Append an event. When this returns, it is durable.
 
-        Raises `InboxBusy` when it did not become durable in time (at once where waiting is hopeless), and
-        `InboxRefused` when a value cannot be kept at all.
+        Raises `InboxBusy` if it did not become durable in time (at once if waiting is useless), and `InboxRefused` if
+        a value cannot be stored at all.
         """
         write = self._commit(_APPEND, (delivery, event_id, name, contact, time_text(received_at), body, readable))
         return Appended(write.row if write.rows_changed else None)
 
     def check(self) -> None:
-        """Commit something, to know that it can be done. Raises `InboxBusy`."""
+        """Commit something, to find out whether that is possible. Raises `InboxBusy`."""
         self._commit(_CHECK, (time_text(self._clock.now()),))
 
     def prune(self, below_seq: int, older_than: timedelta = DUPLICATES_REMEMBERED) -> int:
-        """Delete what the engine has read (``below_seq``: its cursor) and no duplicate can come of any more.
+        """Delete events that the engine has taken (``below_seq``: its cursor) and that can have no duplicate any
+        more.
 
-        The event at the cursor stays, and the cursor is noted first: see `bot.store.integrity.check_pair`. Rows are
-        deleted in small pieces, between which events are appended. Returns the number of deleted rows. Raises `InboxBusy`.
+        The event at the cursor stays, and the cursor is written first: see `bot.store.integrity.check_pair`. Rows are
+        deleted in small pieces; events are appended in between. Returns the number of deleted rows. Raises
+        `InboxBusy`.
         """
         self._commit(_TAKEN, (below_seq,))
         before = time_text(self._expiry.now() - older_than)
@@ -140,19 +141,19 @@ class InboxWriter:
                 return deleted
 
     def note_stale(self) -> None:
-        """Count a rightly signed event that was refused for its timestamp: it may be lost. Raises `InboxBusy`."""
+        """Count a correctly signed event that was rejected for its timestamp: it may be lost. Raises `InboxBusy`."""
         self._commit(_STALE, (time_text(self._clock.now()),))
 
     def erase(self, seqs: Sequence[int]) -> None:
-        """Delete the contacts and bodies of these events; their ids stay. Raises `InboxBusy`."""
+        """Delete the contacts and bodies of these events. Their ids stay. Raises `InboxBusy`."""
         for start in range(0, len(seqs), _ERASED_AT_ONCE):
             piece = json.dumps(seqs[start : start + _ERASED_AT_ONCE])
             self._commit(_ERASE, (time_text(self._clock.now()), piece), erases=True)
 
     def end_alarm(self) -> None:
-        """End the alarm once no commit has failed for a minute, and one that is tried now does not. Raises `InboxBusy`.
+        """End the alarm if no commit has failed for a minute, and one that is tried now succeeds. Raises `InboxBusy`.
 
-        On a full disk small commits go on for a while, where large ones fail: that is one alarm, and not hundreds.
+        On a full disk small commits still succeed for a while, and large ones fail. That is one alarm, not hundreds.
         """
         failed = self._failed_at
         if failed is not None and self._clock.elapsed() - failed >= _QUIET_SECONDS:
@@ -161,7 +162,7 @@ class InboxWriter:
             self._alarms.clear("inbox-unavailable")
 
     def close(self) -> None:
-        """Commit what was accepted, refuse what comes later, and give the file back. Twice is once."""
+        """Commit what was accepted, reject later writes, and release the file. It may be called twice."""
         self._writer.close()
 
     def _commit(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False) -> "Write":
@@ -174,7 +175,7 @@ class InboxWriter:
 
 
 class InboxReader:
-    """Reads the log of a store, from any thread, while its writer goes on or when there is none.
+    """Reads the log of a store, from any thread, whether a writer runs or not.
 
     Raises `bot.store.files.StoreMissing`; its methods raise `bot.store.files.StoreUnavailable`.
     """
@@ -193,11 +194,11 @@ class InboxReader:
         ]
 
     def has(self, event_id: str) -> bool:
-        """Whether an event is remembered: one that comes again is a repetition."""
+        """Whether the log has an event. If it has, the same event is a repetition."""
         return self._one(_HAS, event_id) is not None
 
     def has_after(self, seq: int) -> bool:
-        """True when there are events after a place in the log."""
+        """Whether there are events after a place in the log."""
         return self._one(_HAS_AFTER, seq) is not None
 
     def count_after(self, seq: int) -> int:
@@ -205,7 +206,7 @@ class InboxReader:
         return int(self._one(_COUNT_AFTER, seq)[0])
 
     def of_contact(self, contact: str, upto: int) -> list[int]:
-        """The places of a contact's events, as far as up to a place. It reads the whole log."""
+        """The places of a contact's events, up to a place. It reads the whole log."""
         return [seq for (seq,) in self._all(_OF_CONTACT, storable(contact), upto)]
 
     def has_of(self, contact: str, upto: int) -> bool:
@@ -214,18 +215,18 @@ class InboxReader:
 
     @reads_rows
     def last_received(self) -> datetime | None:
-        """When the newest event came that is remembered."""
+        """When the newest event in the log came."""
         row = self._one(_LAST_RECEIVED)
         return None if row is None else datetime.fromisoformat(row[0])
 
     @reads_rows
     def stale(self) -> tuple[int, datetime | None]:
-        """How many rightly signed, new events were refused for their timestamps so far, and when the last was."""
+        """How many correctly signed new events were rejected for their timestamps so far, and when the last one was."""
         count, at = self._one(_STALE_SO_FAR)
         return int(count), read_time(at)
 
     def last_seq(self) -> int:
-        """The last place that was given out, or skipped for a duplicate; pruning does not lower it."""
+        """The last place that was given to an event, or skipped for a duplicate. Pruning does not lower it."""
         row = self._one(_LAST_SEQ)
         return 0 if row is None else int(row[0])
 
@@ -250,7 +251,7 @@ _SLOW = "the disk is too slow, or another program holds the file: see what else 
 
 
 class InboxBusy(BotError):
-    """The inbox could not commit in time. The event may still be kept: the sender tries again, which does no harm.
+    """The inbox could not commit in time. The event may still be stored: the sender tries again, which does no harm.
 
     ``advice`` is for the operator.
     """
@@ -261,11 +262,11 @@ class InboxBusy(BotError):
 
 
 class InboxRefused(BotError):
-    """SQLite cannot keep this value. Other events are not concerned."""
+    """SQLite cannot store this value. Other events are not affected."""
 
 
 class Write:
-    """One statement that waits for the group commit, and then what came of it."""
+    """One statement that waits for the group commit, and then its result."""
 
     __slots__ = ("erases", "error", "parameters", "row", "rows_changed", "sql")
 
@@ -278,7 +279,7 @@ class Write:
         self.error: Exception | None = None
 
     def execute(self, cursor: sqlite3.Cursor) -> None:
-        """Execute it, and keep to itself an error that is its own."""
+        """Execute the statement. An error of its own does not affect the other statements."""
         try:
             cursor.execute(self.sql, self.parameters)
         except (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, sqlite3.ProgrammingError) as error:
@@ -290,7 +291,7 @@ class Write:
 
 
 class _Group:
-    """The writes of one commit, and their callers' common signal."""
+    """The writes of one commit, and the signal for their callers."""
 
     def __init__(self) -> None:
         self.writes: list[Write] = []
@@ -300,7 +301,7 @@ class _Group:
 
 
 class GroupWriter:
-    """The only writer of a file: a thread that commits what any other threads want written.
+    """The only writer of a file: a thread that commits the writes of all other threads.
 
     ``patience`` is how many seconds a caller waits for its commit. Raises `bot.store.files.StoreLocked` and
     `bot.store.files.StoreMissing`.
@@ -323,7 +324,7 @@ class GroupWriter:
         self._thread.start()
 
     def close(self) -> None:
-        """Commit what was accepted, refuse what comes later, and give the file back. Twice is once."""
+        """Commit what was accepted, reject later writes, and release the file. It may be called twice."""
         with self._changed:
             self._closing = True
             self._changed.notify()

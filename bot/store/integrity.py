@@ -1,4 +1,4 @@
-"""Checks that the two files of a store are whole and belong together, and a store's health for `bot doctor`."""
+"""Checks that the two files of a store are undamaged and belong together; and a store's health for `bot doctor`."""
 
 import sqlite3
 import stat
@@ -14,9 +14,9 @@ from bot.store.inbox import InboxReader
 from bot.store.store_reader import StoreReader
 
 LOOK_SECONDS = 2.0
-"""How long a file is looked through at most. What is damaged behind that is found when it is read."""
+"""The most seconds for which a file is checked. Damage after that is found when the data is read."""
 
-_STEPS = 10_000  # of SQLite's, between two looks at the time
+_STEPS = 10_000  # SQLite's steps between two looks at the time
 _ENGINE = "SELECT store_id, cursor, last_event FROM meta"
 _INBOX = """
     SELECT store_id, taken, (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'log'),
@@ -26,15 +26,15 @@ _INBOX = """
 
 
 class StoresDiffer(BotError):
-    """The two files do not belong together: they are of two stores, or of two ages."""
+    """The two files do not belong together: they are of different stores, or of different times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """How far the engine has taken the log: by its own file (``cursor``), and as far as the log knows (``taken``).
+    """How far the engine has taken the log: by its own file (``cursor``), and by the log (``taken``).
 
-    ``taken`` is written once a minute, so it is usually smaller than ``cursor``. Where it is larger, the engine's file is an
-    older copy: the engine takes the events in between again, and gives each message the key that it had.
+    ``taken`` is written once a minute, so it is usually smaller than ``cursor``. If it is larger, the engine's file
+    is an older copy: the engine takes the events in between again, and its messages have the same keys as before.
     """
 
     cursor: int
@@ -48,7 +48,7 @@ class Age:
 
 
 def check_whole(path: Path, seconds: float = LOOK_SECONDS) -> None:
-    """Look through a file for damaged pages. Raises `StoreDamaged`, `StoreMissing` and `StoreUnavailable`."""
+    """Check a file for damaged pages. Raises `StoreDamaged`, `StoreMissing` and `StoreUnavailable`."""
     until = monotonic() + seconds
     with trouble_in_words(path), closing(open_to_copy(path)) as connection:
         (page,) = connection.execute("PRAGMA page_size").fetchone()
@@ -66,14 +66,13 @@ def check_whole(path: Path, seconds: float = LOOK_SECONDS) -> None:
 
 
 def is_empty(path: Path) -> bool:
-    """Whether there is nothing in a file, or no file."""
+    """Whether a file is missing or contains nothing."""
     return not path.exists() or path.stat().st_size == 0
 
 
 def check_both(store: Path) -> None:
-    """Check that no file is missing or empty while the other one is of a store.
-
-    Raises `StoresDiffer`, and what `check_whole` raises.
+    """Check that no file is missing or empty while the other one has data. Raises `StoresDiffer`, and the errors of
+    `check_whole`.
     """
     log = inbox_path(store)
     for missing, other, advice in (
@@ -93,14 +92,14 @@ def check_both(store: Path) -> None:
 
 
 def check_pair(store: Path) -> Age:
-    """Check that both files are of one store, and that the log has what the engine has taken.
+    """Check that both files are of one store, and that the log has the event at the engine's cursor.
 
     Raises `StoresDiffer`, `bot.store.files.StoreMissing`, `bot.store.files.StoreOutdated` and
     `bot.store.files.StoreUnavailable`.
     """
     log = inbox_path(store)
     with closing(open_reader(store)) as engine, trouble_in_words(store), damage_in_words(store):
-        ours, cursor, event = engine.execute(_ENGINE).fetchone()  # first: the log only grows
+        ours, cursor, event = engine.execute(_ENGINE).fetchone()  # the engine first, because the log grows
     with closing(open_reader(log)) as connection, trouble_in_words(log), damage_in_words(log):
         theirs, taken, last, first, found = connection.execute(_INBOX, (cursor,)).fetchone()
     if theirs != ours:
@@ -131,7 +130,7 @@ def _older_log(store: Path, log: Path, how: str, cursor: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoreHealth:
-    """What `bot doctor` reports of a store. ``exposed`` are files that others on this machine can read."""
+    """What `bot doctor` reports of a store. ``exposed`` are files that other users of this machine can read."""
 
     dead_letters: int
     erasures: int
@@ -142,14 +141,15 @@ class StoreHealth:
 
 
 def sqlite_version() -> str:
-    """Which SQLite this Python has."""
+    """The version of SQLite."""
     return sqlite3.sqlite_version
 
 
 def health(store: Path) -> StoreHealth:
-    """Look at a store, a second at each file at most.
+    """Check a store, each file for a second at most.
 
-    Raises `bot.store.files.StoreMissing`, `StoreOutdated`, `StoreUnavailable`, and `bot.store.integrity.StoresDiffer`.
+    Raises `bot.store.files.StoreMissing`, `StoreOutdated`, `StoreUnavailable`, and
+    `bot.store.integrity.StoresDiffer`.
     """
     check_both(store)
     for file in (store, inbox_path(store)):

@@ -1,4 +1,4 @@
-"""A backup of a store: a folder with both files and what flows have kept, taken while the server runs, and verified."""
+"""A backup of a store: a folder with both files and the kept files, made while the server runs, and verified."""
 
 import os
 import shutil
@@ -31,12 +31,12 @@ from bot.store.store_schema import make_inbox, migrate
 
 
 class BackupFailed(BotError):
-    """No backup was made: the target is not empty."""
+    """No backup was made, because the target is not empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What a backup holds: ``contacts``, all events up to ``last_seq`` (taken: up to ``cursor``), and its size."""
+    """The content of a backup: ``contacts``, all events up to ``last_seq`` (taken: up to ``cursor``), and its size."""
 
     folder: Path
     contacts: int
@@ -46,10 +46,10 @@ class Backup:
 
 
 def back_up(store: Path, target: Path) -> Backup:
-    """Copy a store into the new folder ``target``; it appears there whole and durable, or not at all.
+    """Copy a store into the new folder ``target``. The folder appears complete and durable, or not at all.
 
-    The engine's file is copied first: the inbox's copy then holds all that the engine had taken, and more. Raises
-    `BackupFailed`, `bot.store.integrity.StoresDiffer`, `bot.store.files.StoreMissing`,
+    The engine's file is copied first, so the inbox's copy has all events that the engine had taken, and perhaps more.
+    Raises `BackupFailed`, `bot.store.integrity.StoresDiffer`, `bot.store.files.StoreMissing`,
     `bot.store.files.StoreUnavailable` and `OSError`.
     """
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
@@ -75,15 +75,15 @@ def back_up(store: Path, target: Path) -> Backup:
 
 
 def copy(file: Path, target: Path) -> None:
-    """Copy a database, also one that is being written, into a new private file. Raises as `back_up` does."""
+    """Copy a database, which another process may be writing, into a new private file. Raises like `back_up`."""
     create(target)
     with trouble_in_words(file), closing(open_to_copy(file)) as source, closing(sqlite3.connect(target)) as opened:
         source.backup(opened)
-        opened.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it
+        opened.execute("PRAGMA journal_mode = DELETE")  # one file, without others beside it
 
 
 def flush_all(folder: Path) -> list[Path]:
-    """Have all that is in a folder on the disk, and the folder too. Returns what that is."""
+    """Write all files of a folder, and the folder itself, to the disk. Returns their paths."""
     written = [*folder.rglob("*"), folder]
     for path in written:
         flush(path)
@@ -91,7 +91,7 @@ def flush_all(folder: Path) -> list[Path]:
 
 
 def flush(path: Path) -> None:
-    """Have a file or a folder's list of names on the disk."""
+    """Write a file, or a folder's list of names, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -99,19 +99,19 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-_BESIDE = ("-wal", "-shm")  # what SQLite may have beside a file
+_BESIDE = ("-wal", "-shm")  # files that SQLite may have beside a database
 _NEWER = "SELECT count(*) FROM log WHERE seq > ? AND erased_at IS NULL"
 
 
 class CannotRestore(BotError):
-    """Nothing was restored, and the store is as it was."""
+    """Nothing was restored, and the store has not changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What the store holds now. ``replaced``: where what it held lies; None where it held nothing.
+    """What the store has now. ``replaced`` is the folder of its earlier files; None if there were none.
 
-    ``left`` counts the events that only the old log has: they came later, and are not taken.
+    ``left`` counts the events that only the replaced log has: they came later, and are not taken.
     """
 
     age: Age
@@ -120,15 +120,15 @@ class Restored:
 
 
 def restore(store: Path, backup: Path | None, now: datetime, *, keep_inbox: bool = False) -> Restored:
-    """Put a backup in the store's place: both files, and those that flows have kept. No server may run.
+    """Put a backup in the store's place: both files, and the kept files. No server may run.
 
-    ``keep_inbox``: all but the inbox and the kept files, which stay as they are. With no backup, a new inbox is made that
-    goes on where the engine's file is. Raises `CannotRestore`, and what `bot.store.store_schema.migrate` raises.
+    ``keep_inbox``: the inbox and the kept files stay as they are. Without a backup, a new inbox is made that
+    continues at the engine's cursor. Raises `CannotRestore`, and the errors of `bot.store.store_schema.migrate`.
     """
     with _alone(store):
         _put_in_place(store)
         draft = store.with_name(f".{restoring_folder(store).name}")
-        shutil.rmtree(draft, ignore_errors=True)  # of a restore that was killed before it was certain
+        shutil.rmtree(draft, ignore_errors=True)  # of a restore that was killed while it prepared
         try:
             engine = None if backup is None else _engine_file(backup, store)
             _prepare(draft, store, engine, keep_inbox, now)
@@ -146,7 +146,7 @@ def restore(store: Path, backup: Path | None, now: datetime, *, keep_inbox: bool
 
 
 def finish_restore(store: Path) -> bool:
-    """Finish a restore that was cut short. False where there was none. Raises `bot.store.files.StoreLocked`."""
+    """Finish a restore that was interrupted. Returns False if there was none. Raises `bot.store.files.StoreLocked`."""
     if not restoring_folder(store).exists():
         return False
     with _files_locked(store):
@@ -176,7 +176,7 @@ def _files_locked(store: Path) -> Iterator[None]:
 
 
 def _engine_file(backup: Path, store: Path) -> Path:
-    """The engine's file of a backup: the one that has an inbox beside it."""
+    """The engine's file of a backup: the one with an inbox beside it."""
     found = [file for file in backup.glob("*") if inbox_path(file).is_file() and not file.name.endswith(_BESIDE)]
     if len(found) != 1:
         raise CannotRestore(f"{backup} is no backup: it should hold {store.name} and {inbox_path(store).name}")
@@ -186,7 +186,7 @@ def _engine_file(backup: Path, store: Path) -> Path:
 
 
 def _prepare(draft: Path, store: Path, engine: Path | None, keep_inbox: bool, now: datetime) -> None:
-    """Make all that is new, checked, of this version, and durable."""
+    """Prepare all new files: checked, of this version, and durable."""
     new = draft / "new" / store.name
     new.parent.mkdir(parents=True, mode=0o700)
     sources = {new: engine or store}
@@ -211,7 +211,7 @@ def _prepare(draft: Path, store: Path, engine: Path | None, keep_inbox: bool, no
 
 
 def _newer(log: Path, last: int) -> int:
-    """How many events the log has that is going to be replaced, and the restored one has not, as far as it can be read."""
+    """How many events the replaced log has that the restored one does not have, as far as it can be read."""
     try:
         with closing(open_to_copy(log)) as connection:
             return int(connection.execute(_NEWER, (last,)).fetchone()[0])
@@ -220,7 +220,9 @@ def _newer(log: Path, last: int) -> int:
 
 
 def _put_in_place(store: Path) -> Path | None:
-    """Move each new part to its place, and what is there aside, from wherever this was cut short. Returns where to."""
+    """Move each new file to its place, and the old ones away. It continues where it was interrupted. Returns the
+    folder of the old files.
+    """
     folder = restoring_folder(store)
     if not folder.exists():
         return None

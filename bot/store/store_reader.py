@@ -41,7 +41,7 @@ _STATUSES = """
 _CURSOR = "SELECT cursor FROM meta"
 _CLEAN = "SELECT clean FROM meta"
 _WRITTEN_AT = "SELECT written_at FROM meta"
-_A_DAY = timedelta(days=1)  # of a longer time ago the gateway's limits do not speak
+_A_DAY = timedelta(days=1)  # the gateway's limits count no longer time
 _REQUESTS = f"""
     SELECT max(at), sum(attempts) FROM (
         SELECT at, attempts FROM sent WHERE at > ?1
@@ -62,7 +62,7 @@ _REQUESTS_FOR = """
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """Where a contact is. ``flow`` and ``step`` are None outside of every flow."""
+    """Where a contact is. ``flow`` and ``step`` are None outside of flows."""
 
     contact: str
     flow: str | None
@@ -74,7 +74,7 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True)
 class PendingSend:
-    """A message that is to be sent; ``detail`` says what went wrong at the last try."""
+    """A message to send; ``detail`` says what went wrong at the last try."""
 
     id: int
     contact: str
@@ -89,7 +89,7 @@ class PendingSend:
 class DeadLetter:
     """Something that was given up. ``what``: event, send or turn; only a send can be tried again.
 
-    ``body`` of a send is a value: its outcome, key, ref and effect; else it is what came.
+    ``body`` of a send is a value: its outcome, key, ref and effect. Otherwise it is the event's raw body.
     """
 
     id: int
@@ -118,11 +118,11 @@ class StoreReader:
             self._connection.close()
 
     def cursor(self) -> int:
-        """The place in the log up to which events have been taken: below it the inbox may be pruned."""
+        """The place in the log up to which events have been taken. Events below it may be pruned from the inbox."""
         return int(self._all(_CURSOR)[0][0])
 
     def ended_clean(self) -> bool:
-        """Whether the engine's last run ended properly; True if there was none, False while one goes on."""
+        """Whether the engine's last run ended properly; True if there was none, False while one runs."""
         return bool(self._all(_CLEAN)[0][0])
 
     def counts(self) -> dict[str, int]:
@@ -131,7 +131,7 @@ class StoreReader:
 
     @reads_rows
     def sessions(self, after: str = "", limit: int = 100) -> list[SessionSummary]:
-        """The sessions by contact, from after a contact on."""
+        """The sessions in the order of their contacts, of those behind ``after``."""
         return [
             SessionSummary(contact, flow, step, read_time(wake_at), _time(updated_at), bool(opted_out))
             for contact, flow, step, wake_at, updated_at, opted_out in self._all(
@@ -157,7 +157,7 @@ class StoreReader:
 
     @reads_rows
     def last_inbound(self, contact: str) -> datetime | None:
-        """When the contact was last heard of, by the event's own time: the window runs from it."""
+        """The time of the contact's newest event, by the event itself: the window begins with it."""
         rows = self._all(engine_tables.LAST_INBOUND, storable(contact))
         return read_time(rows[0][0]) if rows else None
 
@@ -173,10 +173,10 @@ class StoreReader:
 
     @reads_rows
     def requests(self, now: datetime) -> list[tuple[float, int]]:
-        """How many seconds ago requests went to the gateway, a day at most, and how many each second.
+        """How many seconds ago requests went to the gateway, one day at most, and how many in each second.
 
-        Late rather than early, where it is not known. Where the last commit is ahead of now, the clock was set back
-        since, and the day ends with that commit; what is later still was just now.
+        An unknown time counts as later rather than earlier. If the last commit is ahead of now, the clock was set
+        back since; then the day ends with that commit, and later requests count as just made.
         """
         end = self._end(now)
         rows = self._all(_REQUESTS, time_text(end - _A_DAY), time_text(end))
@@ -184,7 +184,9 @@ class StoreReader:
 
     @reads_rows
     def requests_for(self, now: datetime) -> list[tuple[float, str, int]]:
-        """How many seconds ago, to ten minutes, requests for each contact went to the gateway, and how many. See `requests`."""
+        """How many seconds ago, in steps of ten minutes, requests for each contact went to the gateway, and how many.
+        See `requests`.
+        """
         end = self._end(now)
         rows = self._all(_REQUESTS_FOR, time_text(end - _A_DAY), time_text(end))
         return [(_ago(at, end), contact, count) for at, contact, count in rows]
@@ -195,14 +197,14 @@ class StoreReader:
         return now if last is None else max(now, last)
 
     def broadcast(self, name: str) -> broadcast_rows.Broadcast | None:
-        """The broadcast of this name, if there is one."""
+        """The broadcast with this name, if there is one."""
         rows = self._all(broadcast_rows.BROADCAST, storable(name))
         return broadcast_rows.broadcast(*rows[0]) if rows else None
 
     def outcomes(self, name: str) -> dict[str, int]:
         """How many recipients a broadcast has, by outcome, with the gateway's code of a refusal: ``failed (132000)``.
 
-        ``waiting`` are those of whom there is none yet, ``paused`` and ``stopped`` those who are held back.
+        ``waiting`` have no outcome yet, ``paused`` and ``stopped`` are held.
         """
         state, counts = self._state_of(name), Counter[str]()
         for outcome, code, count in self._all(broadcast_rows.OUTCOMES, storable(name)):
@@ -211,7 +213,7 @@ class StoreReader:
         return dict(counts)
 
     def unfinished_broadcasts(self) -> dict[str, dict[str, int]]:
-        """The broadcasts by name that some contacts wait for, or that were stopped before all had them: how many."""
+        """The broadcasts for which contacts wait, or that were stopped before all had their message: how many, by name."""
         return {name: self.outcomes(name) for (name,) in self._all(broadcast_rows.UNFINISHED)}
 
     def recipients(self, name: str) -> list[tuple[str, str, str]]:
@@ -224,7 +226,7 @@ class StoreReader:
         return rows[0][0] if rows else ""
 
     def send_outcome(self, id: int) -> tuple[str, str] | None:
-        """What became of a message, by its id in the outbox, and why; None while it is still to be sent."""
+        """The outcome of a message, by its id in the outbox, and why; None while it is in the outbox."""
         if self._all(_IN_OUTBOX, id):
             return None
         rows = self._all(_SENT, id) or self._all(_GIVEN_UP, id)
@@ -232,7 +234,7 @@ class StoreReader:
 
     @reads_rows
     def pending_sends(self, limit: int = 100) -> list[PendingSend]:
-        """The messages that are to be sent, in order."""
+        """The messages to send, in order."""
         return [
             PendingSend(id, contact, values.loads(effect), _time(created_at), attempts, _time(due_at), detail)
             for id, contact, effect, created_at, attempts, due_at, detail in self._all(_PENDING, limit)
@@ -240,14 +242,14 @@ class StoreReader:
 
     @reads_rows
     def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
-        """What was given up, the newest first."""
+        """The dead letters, the newest first."""
         return [
             DeadLetter(id, what, contact, reason, values.loads(body) if what == "send" else body, _time(at))
             for id, what, contact, reason, body, at in self._all(_DEAD, limit)
         ]
 
     def dead_letter_ids(self, *, sends_only: bool, code: str | None, broadcast: str | None) -> list[int]:
-        """The ids of what was given up, in order: of messages only, with a code of the gateway's, of a broadcast."""
+        """The ids of dead letters, in order: of messages only, with a code of the gateway's, or of a broadcast."""
         named = optional_storable(broadcast)
         return [id for (id,) in self._all(_LETTERS, int(sends_only), optional_storable(code), named)]
 
@@ -261,19 +263,19 @@ class StoreReader:
         return newest_first[::-1]
 
     def contacts_traced(self, since: datetime) -> list[str]:
-        """The contacts of whom something was traced from a time on, in order."""
+        """The contacts with a line in the trace since a time, in order."""
         return [contact for (contact,) in self._all(trace_rows.CONTACTS_TRACED, time_text(since))]
 
     def conversations(self, contact: str) -> list[Conversation]:
-        """What is recorded of a contact, in order. Raises `bot.store.trace_rows.UnreadableRecord`."""
+        """The recorded conversations of a contact, in order. Raises `bot.store.trace_rows.UnreadableRecord`."""
         return list(trace_rows.conversations(contact, self._all(trace_rows.RECORDED_TURNS, storable(contact))))
 
     def erasures(self) -> list[tuple[str, int]]:
-        """The contacts that are being erased, each with the place in the log up to which it is to be forgotten."""
+        """The contacts that are being erased, each with the place in the log up to which its events are to be deleted."""
         return [(contact, upto) for contact, upto in self._all(ERASING)]
 
     def _statuses(self, contact: str) -> dict[str, MessageStatus]:
-        """How far each message of a contact has got, by its effect's name."""
+        """The status of each message of a contact, by its effect's name."""
         furthest: dict[str, MessageStatus] = {}
         for ref, *row in self._all(_STATUSES, storable(contact)):
             status = MessageStatus(*row)
@@ -282,13 +284,13 @@ class StoreReader:
         return furthest
 
     def used(self, contact: str | None, since: datetime) -> int:
-        """The tokens that models used up from a time on: for one contact, or (None) for all together."""
+        """The tokens that models used since a time: for one contact, or (None) for all together."""
         if contact is None:
             return int(self._all(engine_tables.TOKENS_USED, time_text(since))[0][0])
         return int(self._all(engine_tables.TOKENS_USED_BY, time_text(since), storable(contact))[0][0])
 
     def usage(self, since: datetime, by: str) -> list[UsageSum]:
-        """What models used up from a time on, the most first, days in order. ``by``: one of `bot.store.engine_tables.USAGE_BY`."""
+        """What models used since a time, the most first, days in order. ``by``: one of `bot.store.engine_tables.USAGE_BY`."""
         return [UsageSum(*row) for row in self._all(engine_tables.USAGE_SUMS[by], time_text(since))]
 
     @reads_rows

@@ -231,7 +231,7 @@ _TAKEN_BEFORE = """
 
 inbox_schema = Migrations(INBOX_FILE)
 engine_schema = Migrations(ENGINE_FILE)
-"""What makes each file. A change of the schema is one more migration, counted in `bot.store.files.VERSIONS`."""
+"""The migrations of each file. A change of the schema is one more migration, counted in `bot.store.files.VERSIONS`."""
 
 
 @inbox_schema(name="1 schema")
@@ -245,7 +245,7 @@ def _make_engine_tables(db: Database) -> None:
 
 
 def _execute(db: Database, script: str) -> None:
-    """Execute statements, each of which ends with its line: `executescript` would commit what came before."""
+    """Execute statements, each of which ends with its line. `executescript` would commit earlier statements."""
     statement = ""
     for line in script.splitlines():
         statement += line + "\n"
@@ -255,10 +255,10 @@ def _execute(db: Database, script: str) -> None:
 
 
 def migrate(store: Path) -> None:
-    """Make both files, or bring them up to date, before anyone opens them to write.
+    """Make both files, or bring them up to date, before a process opens them to write.
 
-    What is damaged or does not belong together is refused before anything is written. Raises `StoreLocked` while a
-    server runs, `StoreTooNew`, `StoresDiffer`, `StoreUnavailable`.
+    Files that are damaged or do not belong together are refused before anything is written. Raises `StoreLocked`
+    while a server runs, `StoreTooNew`, `StoresDiffer`, `StoreUnavailable`.
     """
     log = inbox_path(store)
     with ExitStack() as held:
@@ -266,7 +266,7 @@ def migrate(store: Path) -> None:
             held.callback(FileLock(file).release)
         check_both(store)
         with _migrated(store, engine_schema) as engine_db, _migrated(log, inbox_schema) as inbox_db:
-            # the inbox last: a crash between the two leaves an inbox that was never written to
+            # the inbox last: after a crash in between, the inbox is still empty
             row = engine_db.execute("SELECT store_id FROM meta").fetchone()
             store_id = (row and row[0]) or uuid4().hex
             for db in (engine_db, inbox_db):
@@ -275,7 +275,7 @@ def migrate(store: Path) -> None:
 
 
 def make_inbox(store: Path, now: datetime) -> None:
-    """Make a new inbox for an engine's file whose own is lost: it goes on where that is. Raises `StoreUnavailable`."""
+    """Make a new inbox for an engine's file whose own is lost. It continues at the engine's cursor. Raises `StoreUnavailable`."""
     with _migrated(store, engine_schema) as engine_db, _migrated(inbox_path(store), inbox_schema) as inbox_db:
         ours, cursor, event = engine_db.execute("SELECT store_id, cursor, last_event FROM meta").fetchone()
         inbox_db.execute("UPDATE meta SET store_id = ?", [ours])
@@ -314,7 +314,7 @@ def _bring_up_to_date(path: Path, connection: sqlite3.Connection, schema: Migrat
 
 @cache
 def _empty(schema: Migrations) -> sqlite3.Connection:
-    """A file without a row, in memory: to copy it is quicker than to make it, and `bot test` makes a store for each test."""
+    """A file without rows, in memory. Copying it is faster than making it, and `bot test` makes a store for each test."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     schema.apply(Database(connection, execute_plugins=False))
     return connection

@@ -1,4 +1,4 @@
-"""The trace in the engine's file: a line for each turn, and for what an operator did."""
+"""The trace in the engine's file: a line for each turn, and for each act of an operator."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,20 +24,20 @@ LAST_TURNS = """
 """
 
 GATEWAY_COMMAND = "command"
-"""The rule of a line about a request that a command made to the gateway."""
+"""The rule of a line about a gateway command."""
 
 OPERATOR = "operator"
-"""The rule of a line about what an operator did."""
+"""The rule of a line about an act of an operator."""
 
 STEP_FIELDS = ("flow", "step", "outcome", "target", "conditions", "effects")
 
 
 @dataclass(frozen=True, slots=True)
 class TurnTraced:
-    """One line of a contact's trace. ``event`` is plain data where it was no event of a conversation.
+    """One line of a contact's trace. ``event`` is plain data if it was no event of a conversation.
 
-    ``steps``: dicts of flow, step, outcome, target, conditions, effects. ``statuses`` are what became of the effects, in their
-    order; None for an effect that is no message, and for a message without a status yet.
+    ``steps``: dicts of flow, step, outcome, target, conditions, effects. ``statuses`` are the statuses of the
+    effects, in order; None for an effect that is no message, and for a message without a status yet.
     """
 
     at: datetime
@@ -52,7 +52,7 @@ class TurnTraced:
 
 
 def note_row(contact: str | None, event_id: str, event: str, rule: str, note: str) -> tuple[Any, ...]:
-    """The row of something that was no turn, but for its time. ``event`` is JSON."""
+    """The row of something that is not a turn, except its time. ``event`` is JSON."""
     return (optional_storable(contact), storable(event_id), event, rule, "[]", "[]", json_text([note]), 0, None, None)
 
 
@@ -67,7 +67,7 @@ def turn_traced(
     notes: str,
     micros: int,
 ) -> TurnTraced:
-    """A line from its row. ``statuses`` are those of the contact's messages, by their effects' names."""
+    """A line from its row. ``statuses`` are those of the contact's messages, by the names of their effects."""
     decided = values.loads(effects)
     became = [statuses.get(effect_ref(event_id, ordinal)) for ordinal in range(len(decided))]
     taken = [{name: step[name] for name in STEP_FIELDS} for step in values.loads(steps)]
@@ -83,7 +83,7 @@ RECORDED_TURNS = """
     FROM sessions WHERE contact = ?1
     ORDER BY 1
 """
-"""A contact's turns in order, and behind them where the contact is in no flow now its session."""
+"""A contact's turns in order, and after them the session if the contact is in no flow now."""
 
 _EVENTS = get_args(Event)
 
@@ -95,7 +95,7 @@ class UnreadableRecord(BotError):
 def conversations(contact: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[Conversation]:
     """A contact's conversations, from the rows of `RECORDED_TURNS`. Raises `UnreadableRecord`.
 
-    A turn in no flow that does nothing belongs to the conversation before, or else to the first.
+    A turn outside of flows that does nothing belongs to the conversation before it, or else to the first one.
     """
     turns: list[RecordedTurn] = []
     did_something = False
@@ -115,7 +115,7 @@ def conversations(contact: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[Con
 
 
 def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[RecordedTurn | Session]:
-    """The turns, without what is no event of a conversation; at the end the session, where it is in no flow."""
+    """The turns, without events that belong to no conversation; and at the end the session, if the contact is in no flow."""
     try:
         for _, event, rule, steps, effects, notes, session, wake_at in rows:
             met = None if session is None else values.loads(session)
