@@ -110,10 +110,15 @@ class KeySet:
         """The schema of the map."""
         return keys.record(self.schemas, *self.required, most=self._most)
 
-    def open(self, node: Node, problems: Problems, what: str) -> Fields:
-        """The map, to be read key by key. Unknown and missing keys are reported."""
-        fields = Fields(node, problems, what)
-        fields.expect(self.names, self.required)
+    def open(
+        self, node: Node, problems: Problems, what: str, form: str = "key: value", *, others: bool = False
+    ) -> Fields:
+        """The map, to be read key by key. Unknown and missing keys are reported, and what is no map: ``form`` to write.
+
+        ``others``: further keys may stand there.
+        """
+        fields = Fields(node, problems, what, form)
+        fields.expect(self.names, self.required, others=others)
         return fields
 
     def declared_in(self, fields: Fields) -> Fields:

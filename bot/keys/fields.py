@@ -27,6 +27,7 @@ class Fields:
         self._asked: dict[str, None] = {}
         self._missing: dict[str, Problem] = {}
         self._is_map = isinstance(node, Map)
+        self._misspelt = False
         if isinstance(node, Map):
             self.node = node
         else:
@@ -72,25 +73,31 @@ class Fields:
         node = self.raw(key)
         return isinstance(node, Scalar) and isinstance(node.value, str)
 
-    def expect(self, known: Collection[str], required: Iterable[str]) -> None:
-        """Report the keys that are none of the ``known`` ones, and those of the ``required`` ones that are not written.
+    def expect(self, known: Collection[str], required: Iterable[str], *, others: bool = False) -> None:
+        """Report keys that are none of the ``known`` ones, else those of the ``required`` ones that are not written.
 
-        What is misspelt is not missing as well; a map under a misspelt key is read, so that what refers to it is no
-        problem too.
+        A map under a misspelt key is read, so that what refers to it is no problem too. ``others``: further keys may
+        stand there, so that only one that is like a missing one is reported.
         """
+        missing = [key for key in required if not self.has(key)]
+        left = [(key, node) for key, node in self.node.entries if key.text not in (*known, *self._asked)]
         self.declare(known)
-        for key in required:
-            self.require(key)
-        for left, node in self.node.entries:
-            meant = nearest(left.text, known) if left.text not in known and isinstance(node, Map) else None
+        if others:
+            left = [(key, node) for key, node in left if nearest(key.text, known) in missing]
+        for key, node in left:
+            meant = nearest(key.text, known) if isinstance(node, Map) else None
             if meant is not None:
                 self._nodes.setdefault(meant, node)
-        self.close()
+        self._misspelt = bool(left)
+        if left:
+            refuse_left_over([key for key, _ in left], self.node, known, self.what, self.problems)
+        for name in missing:
+            self.require(name)
 
     def require(self, key: str) -> bool:
         """Whether a key is written; a problem where it is not, unless `close` finds a key that it may be misspelt."""
         self.declare((key,))
-        if not self.has(key) and self._is_map:
+        if not self.has(key) and self._is_map and not self._misspelt:
             what = f'{self.what}: "{key}" is missing'
             self._missing[key] = self.problems.add("E105", self.mark, what, f"add {key}:")
         return self.has(key)

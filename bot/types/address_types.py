@@ -12,9 +12,12 @@ import regex
 
 from bot.expressions.abstract_values import ValueKind
 from bot.expressions.length_bounds import LengthBound, text_up_to
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import Schemas, pattern, takes
+from bot.keys.declared_keys import Form, KeySet, KeySpec
+from bot.keys.fields import Fields, text_of
+from bot.keys.key_schemas import pattern
 from bot.keys.patterns import matches
+from bot.lang.problems import Problems
+from bot.lang.source import Node
 from bot.types.variable import Mismatch, Unfit, Variable, mismatch
 
 _LABEL = r"[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?"
@@ -50,6 +53,24 @@ class EmailVariable(Variable):
         return address
 
 
+def _country_of(node: Node, problems: Problems, what: str) -> str | None:
+    country = text_of(node, problems, what)
+    if country is None:
+        return None
+    from phonenumbers import SUPPORTED_REGIONS  # 70 ms, which bots without national numbers need not spend
+
+    if country in SUPPORTED_REGIONS:
+        return country
+    meant = {"UK": "GB"}.get(country.upper(), country.upper())
+    fix = f'did you mean "{meant}"?' if meant in SUPPORTED_REGIONS else _TWO_LETTERS
+    problems.add("E109", node.mark, f'{what}: "{country}" is not known', fix)
+    return None
+
+
+_TWO_LETTERS = "write its two letters, like ID or DE"
+_COUNTRY = KeySpec("country", Form(pattern("[A-Z]{2}", _TWO_LETTERS), _country_of), "Whose national numbers are taken.")
+
+
 @dataclass(frozen=True, slots=True)
 class PhoneVariable(Variable):
     """A phone number, kept as digits with the country code, as the gateway writes it.
@@ -64,16 +85,12 @@ class PhoneVariable(Variable):
     kind: ClassVar[ValueKind] = ValueKind.TEXT
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TEXT, ValueKind.NUMBER})
     example_answers: ClassVar[tuple[str, ...]] = ("+6281234567890",)
-    keys: ClassVar[Schemas] = {
-        "country": takes(
-            pattern("[A-Z]{2}", "write its two letters, like ID or DE"), "Whose national numbers are taken."
-        )
-    }
+    keys: ClassVar[KeySet] = KeySet(_COUNTRY)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `country`."""
-        return cls(name, fields.mark, value, _read_country(fields))
+        return cls(name, fields.mark, value, _COUNTRY.read(fields))
 
     @property
     def length_bound(self) -> LengthBound:
@@ -104,21 +121,6 @@ class PhoneVariable(Variable):
         return found[1]
 
 
-def _read_country(fields: Fields) -> str | None:
-    country = fields.string("country")
-    if country is None:
-        return None
-    from phonenumbers import SUPPORTED_REGIONS  # 70 ms, which bots without national numbers need not spend
-
-    if country not in SUPPORTED_REGIONS:
-        what = f'{fields.what}: country: "{country}" is not known'
-        meant = {"UK": "GB"}.get(country.upper(), country.upper())
-        fix = f'did you mean "{meant}"?' if meant in SUPPORTED_REGIONS else "write its two letters, like ID or DE"
-        fields.problems.add("E109", fields.mark_of("country"), what, fix)
-        return None
-    return country
-
-
 def _digits(text: str) -> str:
     """A number without the signs that people put into it, and with the digits of every script as 0 to 9."""
     if len(text) > _LONGEST_PHONE:
@@ -133,7 +135,7 @@ def _national(number: str, country: str) -> str | None:
     Of what it may be the first that is one: a number of the country with its code before it, as people dial it, or
     another country's.
     """
-    import phonenumbers  # loaded by `_read_country`
+    import phonenumbers  # loaded by `_country_of`
 
     parsed = []
     for written, region in ((number, country), (f"+{number}", None)):

@@ -8,22 +8,45 @@ from typing import Any, ClassVar, Self
 
 from bot.expressions.abstract_values import ValueKind
 from bot.expressions.length_bounds import CLOCK, DAYS, MOMENTS, LengthBound
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, pattern, takes
+from bot.keys.declared_keys import DURATION, Form, KeySet, KeySpec
+from bot.keys.fields import Fields, text_of
+from bot.keys.key_schemas import ANY_TEXT, pattern
 from bot.lang import wall_clock
+from bot.lang.problems import Problems
+from bot.lang.source import Node
 from bot.lang.wall_clock import ISO_DAY, ISO_MOMENT, read_clock, read_iso
 from bot.types import date_reading
 from bot.types.date_reading import read_date, read_moment, read_time
 from bot.types.variable import Answer, Mismatch, Unfit, Variable, mismatch
 
 
-def _keys(present: str, example: str, form: re.Pattern[str]) -> Schemas:
-    bound = pattern(f"{present}|{form.pattern}", f"write {present}, or one like {example}")
-    return {
-        "after": takes(bound, f"Answers are later than this: {present}, or one written out."),
-        "before": takes(bound, f"Answers are earlier than this: {present}, or one written out."),
-        "within": takes(DURATION, "Answers lie between now and so much later."),
-    }
+def _keys(kind: str, present: str, example: str, form: re.Pattern[str]) -> KeySet:
+    def bound_of(node: Node, problems: Problems, what: str) -> str | None:
+        written = text_of(node, problems, what)
+        if written is None or written == present or read_iso(written, form) is not None:
+            return written
+        problems.add("E106", node.mark, f'{what}: "{written}" is no {kind}', f"write {present}, or one like {example}")
+        return None
+
+    bound = Form(pattern(f"{present}|{form.pattern}", f"write {present}, or one like {example}"), bound_of)
+    return KeySet(
+        KeySpec("after", bound, f"Answers are later than this: {present}, or one written out."),
+        KeySpec("before", bound, f"Answers are earlier than this: {present}, or one written out."),
+        KeySpec("within", DURATION, "Answers lie between now and so much later."),
+    )
+
+
+def _clock_of(node: Node, problems: Problems, what: str) -> time | None:
+    written = text_of(node, problems, what)
+    found = None if written is None else read_clock(written)
+    if written is not None and found is None:
+        problems.add("E106", node.mark, f'{what}: "{written}" is no time of day', "write one like 9:00")
+    return found
+
+
+_CLOCK = Form(ANY_TEXT, _clock_of)
+_MIN = KeySpec("min", _CLOCK, "The earliest time that it may be, like 9:00.")
+_MAX = KeySpec("max", _CLOCK, "The latest time that it may be, like 18:00.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +64,12 @@ class _OnCalendar(Variable):
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `after`, `before` and `within`."""
-        after, before = cls._read_bound(fields, "after"), cls._read_bound(fields, "before")
+        after, before, within = (key.read(fields) for key in cls.keys)
         if after is not None and before is not None and (after == before or (after > before and after != cls.present)):
             what = f"{fields.what}: nothing is after {after} and before {before}"
             fix = "leave more room between them" if after == before else "swap them"
             fields.problems.add("E307", fields.mark_of("before"), what, fix)
-        return cls(name, fields.mark, value, after, before, fields.duration("within"))
-
-    @classmethod
-    def _read_bound(cls, fields: Fields, key: str) -> str | None:
-        written = fields.string(key)
-        if written is None or written == cls.present or read_iso(written, cls.form) is not None:
-            return written
-        what = f'{fields.what}: {key}: "{written}" is no {cls.type}'
-        fields.problems.add("E106", fields.mark_of(key), what, f"write {cls.present}, or one like {cls.example}")
-        return None
+        return cls(name, fields.mark, value, after, before, within)
 
     @property
     def takes_every(self) -> bool:
@@ -104,7 +118,7 @@ class DateVariable(_OnCalendar):
     present: ClassVar[str] = "today"
     example: ClassVar[str] = "2030-12-31"
     form: ClassVar[re.Pattern[str]] = ISO_DAY
-    keys: ClassVar[Schemas] = _keys(present, example, form)
+    keys: ClassVar[KeySet] = _keys(type, present, example, form)
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> date:
         found = read_date(text, now.date(), language, past=self._past)
@@ -137,7 +151,7 @@ class DateTimeVariable(_OnCalendar):
     present: ClassVar[str] = "now"
     example: ClassVar[str] = "2030-12-31T15:00"
     form: ClassVar[re.Pattern[str]] = ISO_MOMENT
-    keys: ClassVar[Schemas] = _keys(present, example, form)
+    keys: ClassVar[KeySet] = _keys(type, present, example, form)
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> datetime:
         found = read_moment(text, now, language, past=self._past)
@@ -164,17 +178,14 @@ class TimeVariable(Variable):
     type: ClassVar[str] = "time"
     kind: ClassVar[ValueKind] = ValueKind.TIME
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TIME, ValueKind.TEXT})
-    keys: ClassVar[Schemas] = {
-        "min": takes(ANY_TEXT, "The earliest time that it may be, like 9:00."),
-        "max": takes(ANY_TEXT, "The latest time that it may be, like 18:00."),
-    }
+    keys: ClassVar[KeySet] = KeySet(_MIN, _MAX)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `min` and `max`."""
-        least, most = _read_clock(fields, "min"), _read_clock(fields, "max")
+        least, most = _MIN.read(fields), _MAX.read(fields)
         if least is not None and most is not None and least > most:
-            fields.problems.add("E307", fields.mark_of("max"), f"{fields.what}: max is before min", "swap them")
+            fields.problems.add("E307", fields.mark_of(_MAX.name), f"{fields.what}: max is before min", "swap them")
         return cls(name, fields.mark, value, least, most)
 
     @property
@@ -206,12 +217,3 @@ class TimeVariable(Variable):
         if self.most is not None and value > self.most:
             raise Mismatch(f"it is after {self.most:%H:%M}")
         return value
-
-
-def _read_clock(fields: Fields, key: str) -> time | None:
-    written = fields.string(key)
-    found = None if written is None else read_clock(written)
-    if written is not None and found is None:
-        what = f'{fields.what}: {key}: "{written}" is no time of day'
-        fields.problems.add("E106", fields.mark_of(key), what, "write one like 9:00")
-    return found

@@ -9,13 +9,17 @@ from typing import Any, ClassVar, Self
 from bot.expressions.abstract_values import ValueKind
 from bot.expressions.formats import MOST_DIGITS, decimal_sign
 from bot.expressions.length_bounds import UNKNOWN, LengthBound, among
+from bot.keys.declared_keys import KeySet, KeySpec, number
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import NUMBER, Schemas, takes
 from bot.lang.word_matching import normalise
 from bot.types.variable import Mismatch, Unfit, Variable, mismatch
 
 MAX_INTEGER = 10**15
 _THOUSANDS = re.compile(r"(?<![\d.,])([1-9]\d{0,2})[.,](\d{3})(?![\d.,])")
+
+
+_MIN = KeySpec("min", number(), "The least that it may be; no bound if left out.")
+_MAX = KeySpec("max", number(), "The most that it may be; no bound if left out.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +34,14 @@ class NumberVariable(Variable):
     type: ClassVar[str] = "number"
     kind: ClassVar[ValueKind] = ValueKind.NUMBER
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.NUMBER, ValueKind.TEXT})
-    keys: ClassVar[Schemas] = {
-        "min": takes(NUMBER, "The least that it may be; no bound if left out."),
-        "max": takes(NUMBER, "The most that it may be; no bound if left out."),
-    }
+    keys: ClassVar[KeySet] = KeySet(_MIN, _MAX)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `min` and `max`."""
-        least, most = fields.number("min"), fields.number("max")
+        least, most = _MIN.read(fields), _MAX.read(fields)
         if least is not None and most is not None and least > most:
-            fields.problems.add("E307", fields.mark_of("max"), f"{fields.what}: max is below min", "swap them")
+            fields.problems.add("E307", fields.mark_of(_MAX.name), f"{fields.what}: max is below min", "swap them")
         return cls(name, fields.mark, value, least, most)
 
     @property

@@ -9,12 +9,32 @@ from typing import Any, ClassVar, Self
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
 from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, ValueTooLarge
 from bot.expressions.abstract_values import ValueKind
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import Schemas, choice, integer, one_or_several, pattern, takes
-from bot.lang.problems import did_you_mean
-from bot.types.variable import Answer, Mismatch, Unfit, Variable, mismatch
+from bot.keys.declared_keys import Form, KeySet, KeySpec, integer, one_of, one_or_more
+from bot.keys.fields import Fields, text_of
+from bot.keys.key_schemas import pattern
+from bot.lang.problems import Problems
+from bot.lang.source import Node
+from bot.types.variable import KEEP, Answer, Mismatch, Unfit, Variable, mismatch
 
 _SIZE = re.compile(r"([1-9]\d{0,5}) ?(KB|MB)")
+
+
+def _size_of(node: Node, problems: Problems, what: str) -> int | None:
+    """A size in kilobytes or megabytes, of 1024 each; in bytes."""
+    text = text_of(node, problems, what)
+    found = None if text is None else _SIZE.fullmatch(text)
+    if text is not None and found is None:
+        problems.add("E106", node.mark, f'{what}: "{text}" is no size', "write one like 500KB or 5MB")
+    return None if found is None else int(found[1]) << (20 if found[2] == "MB" else 10)
+
+
+_MOST = KeySpec("max", integer(1), "How many elements it may have.")
+_KINDS = KeySpec("kinds", one_or_more(one_of(*MEDIA_KINDS)), "The kinds of files that it takes; all if left out.")
+_LARGEST = KeySpec(
+    "max",
+    Form(pattern(_SIZE.pattern, "write one like 500KB or 5MB"), _size_of),
+    "The size of a file that is kept, at most.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +48,13 @@ class ListVariable(Variable):
     type: ClassVar[str] = "list"
     kind: ClassVar[ValueKind] = ValueKind.LIST
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.LIST})
-    keys: ClassVar[Schemas] = {"max": takes(integer(1), "How many elements it may have.")}
+    keys: ClassVar[KeySet] = KeySet(_MOST)
     answered: ClassVar[bool] = False
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `max`."""
-        return cls(name, fields.mark, value, fields.integer("max", 1))
+        return cls(name, fields.mark, value, _MOST.read(fields))
 
     @property
     def takes_every(self) -> bool:
@@ -114,27 +134,16 @@ class MediaVariable(Variable):
     type: ClassVar[str] = "media"
     kind: ClassVar[ValueKind] = ValueKind.FILE
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.FILE})
-    keys: ClassVar[Schemas] = {
-        "kinds": takes(one_or_several(choice(*MEDIA_KINDS)), "The kinds of files that it takes; all if left out."),
-        "max": takes(
-            pattern(_SIZE.pattern, "write one like 500KB or 5MB"), "The size of a file that is kept, at most."
-        ),
-    }
+    keys: ClassVar[KeySet] = KeySet(_KINDS, _LARGEST)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `kinds`, `keep` and `max`."""
-        kinds = fields.strings("kinds") or MEDIA_KINDS
-        for kind in kinds:
-            if kind not in MEDIA_KINDS:
-                fix = did_you_mean(kind, MEDIA_KINDS, f"write one of {', '.join(MEDIA_KINDS)}")
-                what = f'{fields.what}: kinds: "{kind}" is not known'
-                fields.problems.add("E109", fields.mark_of("kinds"), what, fix)
-        keep, most = fields.boolean("keep"), _read_size(fields, "max")
+        keep, most = KEEP.read(fields), _LARGEST.read(fields)
         if most is not None and not keep:
             what = f"{fields.what}: max where the file is not kept: its size is not known"
-            fields.problems.add("E307", fields.mark_of("max"), what, "add keep: true, or leave it out")
-        return cls(name, fields.mark, value, kinds, most, keep=keep)
+            fields.problems.add("E307", fields.mark_of(_LARGEST.name), what, "add keep: true, or leave it out")
+        return cls(name, fields.mark, value, _KINDS.read(fields) or MEDIA_KINDS, most, keep=keep)
 
     def bytes_allowed(self, kind: str) -> int:
         """How large a file of a kind may be to be kept: `max`, and never more than the gateway's own limit."""
@@ -180,16 +189,3 @@ class LocationVariable(Variable):
         if not isinstance(value, Location):
             raise mismatch(value, "a place on the map")
         return value
-
-
-def _read_size(fields: Fields, key: str) -> int | None:
-    """A size in kilobytes or megabytes, of 1024 each; in bytes."""
-    text = fields.string(key)
-    if text is None:
-        return None
-    found = _SIZE.fullmatch(text)
-    if found is None:
-        what = f'{fields.what}: {key}: "{text}" is no size'
-        fields.problems.add("E106", fields.mark_of(key), what, "write one like 500KB or 5MB")
-        return None
-    return int(found[1]) << (20 if found[2] == "MB" else 10)

@@ -9,16 +9,21 @@ from typing import Any, ClassVar, Self
 from bot.core.messages import TEXT_BODY
 from bot.expressions.abstract_values import ValueKind
 from bot.expressions.length_bounds import UNKNOWN, LengthBound, text_up_to
+from bot.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, integer
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, Schemas, integer, one_or_several, takes
-from bot.keys.patterns import PATTERN_KEYS, matches, read_pattern
-from bot.lang.source import Scalar
+from bot.keys.patterns import PATTERN, matches
+from bot.lang.source import Scalar, one_or_more
 from bot.lang.word_matching import normalise
 from bot.types.variable import Mismatch, Variable, mismatch
 
 LONGEST = TEXT_BODY  # characters: no message of a contact has more
 FILLER = "m"  # what a text of the greatest length is tried out with
 _CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME})
+
+
+_MAX = KeySpec("max", integer(1, LONGEST), f"How many characters it may have; {LONGEST} if left out.")
+_EXAMPLE = KeySpec("example", STRING, "An example that fits, shown to whoever asks for it.")
+_OF = KeySpec("of", STRINGS, "The texts of which it is one.", required=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +39,19 @@ class TextVariable(Variable):
     type: ClassVar[str] = "text"
     kind: ClassVar[ValueKind] = ValueKind.TEXT
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TEXT, ValueKind.NUMBER}) | _CLOCK_AND_CALENDAR
-    keys: ClassVar[Schemas] = {
-        **PATTERN_KEYS,
-        "max": takes(integer(1, LONGEST), f"How many characters it may have; {LONGEST} if left out."),
-        "example": takes(ANY_TEXT, "An example that fits, shown to whoever asks for it."),
-    }
+    keys: ClassVar[KeySet] = KeySet(PATTERN, _MAX, _EXAMPLE)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `pattern`, `max` and `example`."""
-        pattern, most, example = read_pattern(fields), fields.integer("max", 1, LONGEST), fields.string("example")
-        variable = cls(name, fields.mark, value, pattern, most or LONGEST, example)
+        example = _EXAMPLE.read(fields)
+        variable = cls(name, fields.mark, value, PATTERN.read(fields), _MAX.read(fields) or LONGEST, example)
         if example is not None:
             try:
                 variable._bounded(example)
             except Mismatch as error:
                 what = f'{fields.what}: the example "{example}" does not fit: {error}'
-                fields.problems.add("E303", fields.mark_of("example"), what, "change one of them")
+                fields.problems.add("E303", fields.mark_of(_EXAMPLE.name), what, "change one of them")
         return variable
 
     @property
@@ -100,15 +101,13 @@ class ChoiceVariable(Variable):
     type: ClassVar[str] = "choice"
     kind: ClassVar[ValueKind] = ValueKind.TEXT
     made_of: ClassVar[frozenset[ValueKind]] = TextVariable.made_of | {ValueKind.BOOLEAN}
-    keys: ClassVar[Schemas] = {"of": takes(one_or_several(ANY_TEXT), "The texts of which it is one.")}
-    needed: ClassVar[tuple[str, ...]] = ("of",)
+    keys: ClassVar[KeySet] = KeySet(_OF)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `of`."""
-        fields.require("of")
-        also = tuple(item.also if isinstance(item, Scalar) else () for item in fields.one_or_more("of"))
-        return cls(name, fields.mark, value, fields.strings("of"), also)
+        also = tuple(item.also if isinstance(item, Scalar) else () for item in one_or_more(fields.raw(_OF.name)))
+        return cls(name, fields.mark, value, _OF.read(fields), also)
 
     @property
     def values(self) -> tuple[str, ...]:

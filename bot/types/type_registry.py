@@ -5,25 +5,25 @@ A new type is a subclass of `Variable` in a file of its own, and a line in `TYPE
 
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 
 from bot.expressions.filters import FUNCTIONS
-from bot.expressions.templates import compile_expression
-from bot.keys.fields import Fields, refuse_altered, text_of
-from bot.keys.key_schemas import (
-    ANY,
-    ANY_TEXT,
+from bot.keys import key_schemas
+from bot.keys.declared_keys import (
     BOOLEAN,
     EXPRESSION,
-    Schema,
-    Schemas,
-    by_value,
-    choice,
+    TEMPLATE,
+    Form,
+    KeySet,
+    KeySpec,
     either,
-    one_or_several,
-    record,
+    nested,
+    one_or_more,
+    raw_node,
     shared,
-    takes,
 )
+from bot.keys.fields import Fields, refuse_altered, text_of
+from bot.keys.key_schemas import ANY, by_value, choice
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Map, Node, Scalar, plain
 from bot.types.address_types import EmailVariable, PhoneVariable
@@ -31,7 +31,7 @@ from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.types.number_types import IntegerVariable, NumberVariable
 from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
 from bot.types.text_types import ChoiceVariable, TextVariable
-from bot.types.variable import Answer, AnswerCheck, Mismatch, Unfit, Variable
+from bot.types.variable import KEEP, Answer, AnswerCheck, Mismatch, Unfit, Variable
 from bot.types.yes_no_type import BooleanVariable
 
 __all__ = ["TYPES", "Answer", "Mismatch", "Unfit", "Variable", "read_variable"]
@@ -43,32 +43,40 @@ TYPES: dict[str, type[Variable]] = {
         DateTimeVariable, EmailVariable, PhoneVariable, ListVariable, ObjectVariable, MediaVariable, LocationVariable,
     )
 }  # fmt: skip
-_TYPE = shared("type", choice(*TYPES))
-_KEYS: Schemas = {
-    "type": takes(_TYPE, "What it holds."),
-    "value": takes(ANY, "What it starts at; null if left out."),
-    "keep": takes(BOOLEAN, "Whether its value stays with the contact for good, for all flows that declare it so."),
-    "optional": takes(BOOLEAN, "Says to the reader that null is expected."),
-}
-_CHECK: Schemas = {
-    "if": takes(EXPRESSION, "What must be true of the answer, which is called it."),
-    "error": takes(ANY_TEXT, "What the contact gets where it is not true."),
-}
-_CHECKS = shared("check", one_or_several(either(EXPRESSION, record(_CHECK, "if"))))
-_ANSWERED: Schemas = {
-    "check": takes(_CHECKS, "What must be true of an answer."),
-    "error": takes(ANY_TEXT, "What the contact gets whose answer does not fit, in place of the question's retry."),
-}
+_TYPE = KeySpec("type", Form(key_schemas.shared("type", choice(*TYPES)), text_of), "What it holds.", required=True)
+_VALUE = KeySpec("value", raw_node(ANY), "What it starts at; null if left out.")
+_OPTIONAL = KeySpec("optional", BOOLEAN, "Says to the reader that null is expected.")  # every variable may be null
 
 
-def _record_of(declared: type[Variable]) -> Schema:
-    keys = {**_KEYS, **declared.keys, **(_ANSWERED if declared.answered else {})}
-    return record(keys, "type", *declared.needed)
+def _check_of(fields: Fields) -> AnswerCheck | None:
+    condition = _IF.read(fields)
+    return None if condition is None else AnswerCheck(condition, _OBJECTION.read(fields))
 
 
-VARIABLE = shared(
+def _short_check_of(node: Node, problems: Problems, what: str) -> AnswerCheck | None:
+    condition = EXPRESSION.read(node, problems, what)
+    return None if condition is None else AnswerCheck(condition)
+
+
+_IF = KeySpec("if", EXPRESSION, "What must be true of the answer, which is called it.", required=True)
+_OBJECTION = KeySpec("error", TEMPLATE, "What the contact gets where it is not true.")
+_ONE_CHECK = either(Form(EXPRESSION.schema, _short_check_of), nested(KeySet(_IF, _OBJECTION), _check_of))
+_CHECKS = KeySpec("check", shared("check", one_or_more(_ONE_CHECK)), "What must be true of an answer.")
+_ERROR = KeySpec(
+    "error", TEMPLATE, "What the contact gets whose answer does not fit, in place of the question's retry."
+)
+
+
+@cache
+def _settings_of(kind: str) -> KeySet:
+    declared = TYPES[kind]
+    answered = (_CHECKS, _ERROR) if declared.answered else ()
+    return KeySet(_TYPE, _VALUE, KEEP, _OPTIONAL, *declared.keys, *answered)
+
+
+VARIABLE = key_schemas.shared(
     "variable",
-    either(_TYPE, by_value("type", {name: _record_of(declared) for name, declared in TYPES.items()})),
+    key_schemas.either(_TYPE.form.schema, by_value(_TYPE.name, {kind: _settings_of(kind).schema() for kind in TYPES})),
 )
 TAKEN = frozenset({
     *FUNCTIONS, "contact", "now", "today", "came_from", "message", "it", "loop", "self", "true", "false", "none",
@@ -81,43 +89,23 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
     what = f'variable "{name}"'
     if isinstance(node, Scalar) and node.value is not None:
         node = Map(node.mark, ((Scalar(node.mark, "type", "type"), node),))
-    fields = Fields(node, problems, what, "{type: text}")
+    fields = KeySet(_TYPE).open(node, problems, what, "{type: text}", others=True)
     if name in TAKEN:
         problems.add("E306", node.mark, f'{what}: the name "{name}" means something else', "choose another name")
-    kind = fields.string("type") if fields.require("type") else None
+    kind = _TYPE.read(fields)
     declared = TYPES.get(kind or "")
     if declared is None:
         if kind is not None:
             fix = did_you_mean(kind, TYPES, f"write one of {', '.join(TYPES)}")
-            problems.add("E304", fields.mark_of("type"), f'{what}: no type "{kind}"', fix)
-        fields.close(whole=False)
+            problems.add("E304", fields.mark_of(_TYPE.name), f'{what}: no type "{kind}"', fix)
         return TextVariable(name, node.mark)
-    fields.boolean("optional")  # says to the reader that null is expected: every variable may be null
-    keep = fields.boolean("keep")
-    variable = replace(declared.read(name, None, fields), keep=keep)
+    fields = _settings_of(declared.type).open(node, problems, what)
+    _OPTIONAL.read(fields)
+    variable = replace(declared.read(name, None, fields), keep=KEEP.read(fields))
     if variable.answered:
-        variable = replace(variable, checks=_read_checks(fields), error=fields.template("error"))
-    initial = fields.raw("value")
-    fields.close()
+        variable = replace(variable, checks=_CHECKS.read(fields), error=_ERROR.read(fields))
+    initial = _VALUE.read(fields)
     return variable if initial is None else _starting_at(variable, initial, problems)
-
-
-def _read_checks(fields: Fields) -> tuple[AnswerCheck, ...]:
-    """``check``: an expression, ``{if, error}``, or a list of these."""
-    found = (_read_check(item, fields) for item in fields.one_or_more("check"))
-    return tuple(check for check in found if check is not None)
-
-
-def _read_check(node: Node, fields: Fields) -> AnswerCheck | None:
-    what = f"{fields.what}: check"
-    if not isinstance(node, Map):
-        text = text_of(node, fields.problems, what)
-        return None if text is None else AnswerCheck(compile_expression(text, node.mark, fields.problems))
-    inner = Fields(node, fields.problems, what)
-    inner.require("if")
-    condition, error = inner.expression("if"), inner.template("error")
-    inner.close()
-    return None if condition is None else AnswerCheck(condition, error)
 
 
 def check_written(variable: Variable, written: Node, problems: Problems) -> bool:

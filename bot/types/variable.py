@@ -13,10 +13,12 @@ from bot.expressions.abstract_values import AbstractValues, ValueKind, bounded, 
 from bot.expressions.length_bounds import UNKNOWN, LengthBound, among
 from bot.expressions.template_failures import kind_of
 from bot.expressions.templates import Expression, Template
+from bot.keys.declared_keys import BOOLEAN, KeySet, KeySpec
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import Schemas
 from bot.lang.languages import CONTACT_LANGUAGE
 from bot.lang.problems import Mark
+
+KEEP = KeySpec("keep", BOOLEAN, "Whether its value stays with the contact for good, for all flows that declare it so.")
 
 
 class Unfit(BotError):
@@ -74,8 +76,7 @@ class Variable:
     whole: ClassVar[bool] = False  # whether its values are whole numbers
     made_of: ClassVar[frozenset[ValueKind]] = frozenset(ValueKind)  # kinds of which some values become values of it
     answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it
-    keys: ClassVar[Schemas] = {}  # the settings that this type has of its own
-    needed: ClassVar[tuple[str, ...]] = ()  # those of them that must be written
+    keys: ClassVar[KeySet] = KeySet()  # the settings that this type has of its own
     example_answers: ClassVar[
         tuple[str, ...]
     ] = ()  # that fit whatever the settings are, for conversations that are explored

@@ -40,7 +40,7 @@ def forgotten_of_step(verb: str) -> Iterator[str]:
 
 def forgotten_of_type(name: str) -> Iterator[str]:
     if name in TYPES and TYPES[name].kind not in NOT_WRITTEN:
-        settings: Any = dict.fromkeys(TYPES[name].needed, ("a",))
+        settings: Any = dict.fromkeys(TYPES[name].keys.required, ("a",))
         variable = TYPES[name]("a", Mark("a.yml", 1, 1), **settings)
         if not [variable.accept(Answer(text), NOON) for text in sample_texts(variable, NOON)]:
             yield "bot/types/<subject>_types.py: example_answers"

@@ -126,7 +126,7 @@ def test_every_verb_and_every_type_of_variable_has_an_example(libraries: list[Li
 @pytest.fixture
 def closed_at() -> Iterator[dict[Mark, bool]]:
     """Where each map stands that `Fields` reads key by key, and whether its unknown keys were refused."""
-    init, entries, close = Fields.__init__, Fields.entries, Fields.close
+    init, entries, close, expect = Fields.__init__, Fields.entries, Fields.close, Fields.expect
     maps: dict[Mark, bool] = {}
 
     def noting_init(self: Fields, node: Node, *rest: Any, **more: Any) -> None:
@@ -142,7 +142,12 @@ def closed_at() -> Iterator[dict[Mark, bool]]:
         maps[self.mark] = True
         close(self, *rest, **more)
 
+    def noting_expect(self: Fields, *rest: Any, **more: Any) -> None:
+        maps[self.mark] = True
+        expect(self, *rest, **more)
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Fields, "expect", noting_expect)
         for name, noting in (("__init__", noting_init), ("entries", noting_entries), ("close", noting_close)):
             patch.setattr(Fields, name, noting)
         yield maps
