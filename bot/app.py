@@ -136,7 +136,7 @@ class Engine:
             contact_limiter=contact_limiter,
             replaced=reader.last_replaced,
             opted_out=self._opted_out,
-            claim=self._loop.claim,
+            claim=self._loop.begin_claim,
             repeat_unclear=repeat_unknown,
         )
         self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command)

@@ -7,16 +7,19 @@ libcurl sends a request again by itself where a connection that was kept breaks 
 so it may not: a body is handed to it in a way that it cannot rewind, and what has none but acts gets a new connection.
 """
 
+import logging
 import math
 import os
 import select
 import socket
 import threading
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -30,6 +33,8 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_p
 from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
+
+log = logging.getLogger(__name__)
 
 TRUSTED = DEFAULT_CA_BUNDLE_PATH
 """The certificates that are trusted where the environment names no others: the system may have none."""
@@ -499,7 +504,8 @@ class _Loop:
         self._poll = select.poll()
         self._due: float | None = None  # when libcurl wants to look at its time-outs
         self._calls: deque[Callable[[], object]] = deque()
-        self._idle: dict[int, HttpClient] = {}  # whose connections are kept
+        self._idle: set[int] = set()  # connections that are kept
+        self._clients: dict[int, HttpClient] = {}  # who used a connection last
         self._asleep = False
         self._woken, self._wake = socket.socketpair()
         self._woken.setblocking(False)
@@ -532,7 +538,7 @@ class _Loop:
                 self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
             self._finish()
             while self._calls:
-                self._calls.popleft()()
+                _guarded(self._calls.popleft())
 
     def _wait(self) -> list[tuple[int, int]]:
         """The sockets at which something happened, once something has; or none, where a call waits or a time-out is due."""
@@ -547,7 +553,10 @@ class _Loop:
             self._woken.recv(4096)
         elif file in self._idle:
             self._poll.unregister(file)
-            self._idle.pop(file).hung_up_at = monotonic()
+            self._idle.discard(file)
+            client = self._clients.pop(file, None)
+            if client is not None and not events & select.POLLNVAL:  # libcurl has not closed it
+                client.hung_up_at = monotonic()
         else:
             can_write = events & select.POLLOUT
             can_read = events & ~select.POLLOUT  # an error is read, too
@@ -566,20 +575,28 @@ class _Loop:
     def _end(self, curl: Any, code: int, text: str) -> None:
         file = curl.getinfo(pycurl.LASTSOCKET)
         self._multi.remove_handle(curl)
-        if file >= 0:
-            self._idle[file] = curl.exchange.client
-            self._poll.register(file, _HUNG_UP)
-        curl.exchange.ended(code, text)
+        self._clients[file] = curl.exchange.client
+        _guarded(partial(curl.exchange.ended, code, text))
 
     def _watch(self, event: int, file: int, multi: object, data: object) -> None:
-        if event == pycurl.POLL_REMOVE:
-            self._poll.unregister(file)
+        if event == pycurl.POLL_REMOVE:  # it is kept, or closed at once
+            self._idle.add(file)
+            self._poll.register(file, _HUNG_UP)
         else:
-            self._idle.pop(file, None)
+            self._idle.discard(file)
             self._poll.register(file, _POLLED[event])
 
     def _set_timer(self, milliseconds: int) -> None:
         self._due = None if milliseconds < 0 else monotonic() + milliseconds / 1000
+
+
+def _guarded(call: Callable[[], object]) -> None:
+    """Call what others gave: a defect of theirs ends no request but their own. Its text may quote a contact."""
+    try:
+        call()
+    except Exception as defect:
+        frames = "".join(traceback.format_tb(defect.__traceback__))
+        log.error("a defect after a request: %s\n%s", type(defect).__name__, frames)
 
 
 _running: list[_Loop] = []

@@ -1,11 +1,12 @@
 """The client of the gateway: its endpoints, and messages as its JSON. One call is one request."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 from bot.core.messages import (
     Buttons,
@@ -46,8 +47,9 @@ from bot.gateway.gateway_answers import (
     read_result,
     read_sent,
 )
-from bot.http_client import Ambiguous, HttpClient, NotSent, ReachabilityAlarm, Response
+from bot.http_client import HttpClient, HttpError, NotSent, ReachabilityAlarm, Response, wait_for
 
+T = TypeVar("T")
 Json = dict[str, Any]
 
 
@@ -200,25 +202,31 @@ class Gateway:
         """All that `channel_id` can return."""
         return {self._channel_id, *self._channels.values()}
 
-    def send(self, to: str, message: Message, key: str, channel: str | None = None) -> Sent:
-        """Send a message. ``channel`` is the number that the contact writes to: its channel id is the one used.
+    def begin_send(
+        self, to: str, message: Message, key: str, channel: str | None, done: Callable[[Sent | GatewayError], None]
+    ) -> None:
+        """Begin to send a message, and return. ``channel`` is the number that the contact writes to: its channel id is the one used.
 
-        `EndpointRefused` says that another endpoint is next: call again at once. It is not done in here because
-        each request counts against the account's limits, and those are the caller's to keep.
+        ``done`` gets what was sent or why it was not, on a thread that it must not hold up. `EndpointRefused` says that another endpoint is
+        next: send again at once. It is not done in here because each request counts against the account's limits,
+        and those are the caller's to keep.
         """
         if broken := violations(message):
-            raise InvalidMessage("; ".join(broken))
+            done(InvalidMessage("; ".join(broken)))
+            return
         kind = type_of(message)
         endpoint = self._endpoint(kind)
         common = {"to": to, "type": kind, "channel_id": self.channel_id(channel)}
         body = {name: common[name] for name in endpoint.fields if common[name] is not None}
         headers = {**self._headers, "Idempotency-Key": key} if endpoint.keyed else self._headers
-        try:
-            with self._reaching(), _certainty(endpoint.keyed):
-                response = self._http.post(endpoint.path, _json({**body, kind: content(message)}), headers)
-                return read_sent(self._without_key(response), endpoint.keyed, to)
-        except InvalidType as error:
-            raise self._refused(kind, endpoint, error) from error
+
+        def read(response: Response) -> Sent:
+            try:
+                return read_sent(response, endpoint.keyed, to)
+            except InvalidType as error:
+                raise self._refused(kind, endpoint, error) from error
+
+        self._begin("POST", endpoint.path, _json({**body, kind: content(message)}), headers, endpoint.keyed, read, done)
 
     def templates(self) -> Page[TemplateInfo]:
         """The templates of the account's channel, all of them (spec: GET inbox/template-list)."""
@@ -235,14 +243,30 @@ class Gateway:
         """A page of contacts (spec: GET contacts)."""
         return read_page(self._get(CONTACTS, page), read_contact)
 
+    def begin_put_contact(
+        self,
+        phone: str,
+        name: str | None,
+        email: str | None,
+        tags: Iterable[str],
+        done: Callable[[ContactPut | GatewayError], None],
+    ) -> None:
+        """Begin to make or change a contact, as `put_contact` does, and return; ``done`` gets the result."""
+        given = {"phone": phone, "name": name or phone, "email": email, "tags": list(tags)}
+
+        def read(response: Response) -> ContactPut:
+            result = read_result(response, keyed=True)
+            return ContactPut(read_id(result.data), result.rate)
+
+        self._begin("POST", CONTACTS, _json(_given(**given)), self._headers, True, read, done)
+
     def put_contact(self, phone: str, name: str | None, email: str | None, tags: Iterable[str]) -> ContactPut:
         """Make or change a contact; ``tags`` are all that it is to have (spec: POST contacts).
 
         The name is no optional field there: where none is known, the number goes in its place.
         """
-        given = {"phone": phone, "name": name or phone, "email": email, "tags": list(tags)}
-        result = self._post(CONTACTS, given, repeatable=True)
-        return ContactPut(read_id(result.data), result.rate)
+        put: ContactPut = wait_for(partial(self.begin_put_contact, phone, name, email, tags))
+        return put
 
     def register_webhook(
         self, name: str, url: str, events: Iterable[str], secret: str | None = None
@@ -250,39 +274,51 @@ class Gateway:
         """Register a webhook for these events (spec: POST webhooks). Its secret is made there when none is given."""
         events = tuple(events)
         given = {"name": name, "url": url, "events": list(events), "secret": secret}
-        return read_webhook(self._post(WEBHOOKS, given, repeatable=False), name, url, events, secret)
+        result = self._ask("POST", WEBHOOKS, _json(_given(**given)), keyed=False)
+        return read_webhook(result, name, url, events, secret)
 
     def close(self) -> None:
         """Close idle connections."""
         self._http.close()
 
     def _get(self, path: str, page: int | None = None) -> GatewayResult:
-        query = {} if page is None else {"page": str(page), "per_page": str(PER_PAGE)}
-        with self._reaching(), _certainty(keyed=True):
-            response = self._http.get(path, self._headers, query)
-            return read_result(self._without_key(response), keyed=True)
+        query = "" if page is None else f"?{urlencode({'page': page, 'per_page': PER_PAGE})}"
+        return self._ask("GET", path + query, None, keyed=True)
 
-    def _post(self, path: str, fields: Mapping[str, Any], *, repeatable: bool) -> GatewayResult:
-        body = {name: value for name, value in fields.items() if value is not None}
-        with self._reaching(), _certainty(repeatable):
-            response = self._http.post(path, _json(body), self._headers)
-            return read_result(self._without_key(response), repeatable)
+    def _ask(self, method: str, path: str, body: bytes | None, *, keyed: bool) -> GatewayResult:
+        read = partial(read_result, keyed=keyed)
+        result: GatewayResult = wait_for(partial(self._begin, method, path, body, self._headers, keyed, read))
+        return result
 
-    @contextmanager
-    def _reaching(self) -> Iterator[None]:
-        try:
-            yield
-        except (GatewayNotReached, NotTheGateway, OutcomeUnknown) as error:
-            if self._reach is not None:
-                self._reach.failed(error.message, error.advice)
-            raise
-        except GatewayError:
-            self._answered()
-            raise
-        self._answered()
+    def _begin(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        keyed: bool,
+        read: Callable[[Response], T],
+        done: Callable[[T | GatewayError], None],
+    ) -> None:
+        """Begin a request. ``keyed``: it may be made twice. ``read`` raises `GatewayError` for an answer that is a refusal."""
 
-    def _answered(self) -> None:
-        if self._reach is not None:
+        def answered(answer: Response | HttpError) -> None:
+            try:
+                result: T | GatewayError = read(self._without_key(_certain(answer, keyed)))
+            except GatewayError as error:
+                result = error
+            self._look_at(result)
+            done(result)
+
+        self._http.begin(method, path, body, headers, answered)
+
+    def _look_at(self, result: object) -> None:
+        """Whether it was the gateway that answered."""
+        if self._reach is None:
+            return
+        if isinstance(result, GatewayNotReached | NotTheGateway | OutcomeUnknown):
+            self._reach.failed(result.message, result.advice)
+        else:
             self._reach.answered()
 
     def _without_key(self, response: Response) -> Response:
@@ -308,12 +344,11 @@ def _json(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body, separators=(",", ":")).encode()
 
 
-@contextmanager
-def _certainty(keyed: bool) -> Iterator[None]:
-    """Say of a request without an answer what is certain about it."""
-    try:
-        yield
-    except NotSent as error:
-        raise GatewayNotReached(str(error), advice=error.advice) from error
-    except Ambiguous as error:
-        raise OutcomeUnknown(str(error), keyed) from error
+def _certain(answer: Response | HttpError, keyed: bool) -> Response:
+    """The answer. Raises what is certain about a request without one."""
+    match answer:
+        case Response():
+            return answer
+        case NotSent():
+            raise GatewayNotReached(str(answer), advice=answer.advice) from answer
+    raise OutcomeUnknown(str(answer), keyed) from answer

@@ -1,9 +1,11 @@
 """Delivery: sends the outbox's messages, in order for each contact and channel, many contacts at once, within the limits."""
 
+import threading
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from random import Random
 
 from bot.alarms import Alarms
@@ -13,9 +15,11 @@ from bot.gateway.gateway_client import Gateway
 from bot.runtime.gateway_commands import CommandPermits, Permit
 from bot.runtime.rate_limiter import ContactLimiter, LimitAlarms, RateLimiter
 from bot.runtime.scheduler import CircuitBreakers, Scheduler
-from bot.runtime.sending import LIMITS, ContactQueue, OtherRoute, Route, SendAttempt, Sender, SendResult
-from bot.runtime.worker_pool import WorkerPool
+from bot.runtime.sending import LIMITS, Claim, ContactQueue, OtherRoute, Route, SendAttempt, Sender, SendResult
+from bot.runtime.worker_pool import Timekeeper
 from bot.store.rows import OutboxRow
+
+MOST_IN_FLIGHT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,11 @@ class _Job:
 class Delivery:
     """Sends rows of the outbox, each when its time comes, and reports the result of each.
 
-    ``report`` is called from worker threads, for one contact in order, and with a lock held, so that nothing is
-    ever idle and unreported: it must not call back. ``window`` returns the time of a contact's
+    ``report`` is called from any thread, for one contact in order, and with a lock held, so that nothing is
+    ever idle and unreported: it must not call back. No thread waits for an answer: ``most`` is how many messages are in
+    flight at a time. ``window`` returns the time of a contact's
     newest message, and ``replaced`` that of the last template that went in place of a message to it, as the store
-    has them; ``opted_out`` says whether the contact wants no campaigns. ``claim`` returns once it is durable that a
+    has them; ``opted_out`` says whether the contact wants no campaigns. ``claim`` calls back once it is durable that a
     row is about to be sent: it is called where the endpoint takes no key, so that after a crash the row is unknown
     and is not sent twice. ``repeat_unclear`` repeats a reply of that kind once when nobody can tell whether it was
     sent. ``alarms`` registers what keeps messages from being sent, ``contact_limiter`` limits what each contact gets.
@@ -66,8 +71,8 @@ class Delivery:
         contact_limiter: ContactLimiter,
         replaced: Callable[[str], datetime | None],
         opted_out: Callable[[str], bool],
-        claim: Callable[[OutboxRow], None],
-        threads: int = 128,
+        claim: Claim,
+        most: int = MOST_IN_FLIGHT,
         random: Random | None = None,
         repeat_unclear: bool = False,
     ) -> None:
@@ -77,31 +82,39 @@ class Delivery:
         self._contact_limiter = contact_limiter
         self._report = report
         self._sender = Sender(gateway, clock, window, replaced, opted_out, claim, random or Random(), repeat_unclear)
-        self._pool: WorkerPool[_Job, SendAttempt] = WorkerPool(
-            clock, look=self._look, take=self._take, do=self._do, done=self._done, size=threads, name="delivery"
-        )
-        self._lock = self._pool.lock
+        self._most = most
+        self._lock = threading.Lock()
+        self._timekeeper = Timekeeper(clock, self._lock, self._send_all, "delivery")
         self._limit_alarms = LimitAlarms(alarms, limiter)
         self._breakers = CircuitBreakers(alarms, (channel or "" for channel in gateway.channel_ids()))
-        self._permits = CommandPermits(self._lock, limiter, self._breakers, clock, self._pool.changed)
+        self._permits = CommandPermits(self._lock, limiter, self._breakers, clock, self._look_soon)
         self._scheduler = Scheduler(
             clock, limiter, contact_limiter, self._breakers, lambda: self._permits.waiting > 0, self._route
         )
         self._in_flight = 0
+        self._none_in_flight = threading.Condition(self._lock)
+        self._running = False
+        self._sending = False  # a thread begins all that can go
         self._closed = False
 
     def start(self) -> None:
         """Begin to send."""
-        self._pool.start()
+        with self._lock:
+            self._running = True
+        self._timekeeper.start()
 
     def end(self) -> None:
         """Send nothing more."""
-        self._pool.end()
+        with self._lock:
+            self._running = False
+            self._timekeeper.end()
 
     def stop(self, timeout: float) -> None:
         """Send nothing more, and wait for what is in flight. What has not come back by then is not reported."""
-        self._pool.stop(timeout)
+        self.end()
+        self._timekeeper.join()
         with self._lock:
+            self._none_in_flight.wait_for(lambda: not self._in_flight, timeout)
             for queue in self._scheduler:
                 if queue.unreported and not queue.in_flight:  # its requests count against the limits of the next run
                     again = SendAttempt("retry", "the bot was stopped", wait=0.0)
@@ -113,7 +126,7 @@ class Delivery:
         """Take rows, in the order of their ids."""
         with self._lock:
             self._scheduler.add(rows)
-            self._pool.changed()
+        self._send_all()
 
     def use_channels(self, channels: Mapping[str, str]) -> None:
         """Go by these channels from now on, also with what waits: see `Gateway.use_channels`."""
@@ -121,7 +134,7 @@ class Delivery:
             self._gateway.use_channels(channels)
             self._breakers.keep(channel or "" for channel in self._gateway.channel_ids())
             self._scheduler.reroute()
-            self._pool.changed()
+        self._send_all()
 
     def withdraw(self, contact: str) -> None:
         """Forget what is to be sent to a contact: its rows are gone. What is in flight is not tried again."""
@@ -187,18 +200,45 @@ class Delivery:
                         )
             return found
 
-    # On threads
+    # Sending
 
-    def _do(self, job: _Job) -> SendAttempt:
-        return self._sender.send(job.queue)
+    def _send_all(self) -> float | None:
+        """Begin all that can go now, unless a thread does so already. Returns when more can go."""
+        with self._lock:
+            if self._sending or not self._running:
+                return None
+            self._sending = True
+        try:
+            while (job := self._next()) is not None:
+                self._sender.begin(job.queue, partial(self._ended, job))
+        except BaseException:
+            with self._lock:
+                self._sending = False  # the next one who comes begins what can go
+            raise
+        with self._lock:
+            return self._scheduler.next_change(self._clock.elapsed())
+
+    def _next(self) -> "_Job | None":
+        with self._lock:
+            now = self._clock.elapsed()
+            self._contact_limiter.look(now)
+            self._limit_alarms.look(now, waiting=self._waiting() > 0)
+            self._scheduler.update(now)
+            job = self._take(now) if self._running and self._in_flight < self._most else None
+            if job is None:
+                self._sending = False
+                self._timekeeper.look_at(self._scheduler.next_change(now))
+            return job
+
+    def _ended(self, job: _Job, attempt: SendAttempt) -> None:
+        with self._lock:
+            self._done(job, attempt)
+        self._send_all()
 
     # With the lock held
 
-    def _look(self, now: float) -> tuple[int, float | None]:
-        """How many messages can be sent now, and when that changes by itself."""
-        self._contact_limiter.look(now)
-        self._limit_alarms.look(now, waiting=self._waiting() > 0)
-        return self._scheduler.update(now), self._scheduler.next_change(now)
+    def _look_soon(self) -> None:
+        self._timekeeper.look_at(self._clock.elapsed())
 
     def _take(self, now: float) -> _Job | None:
         taken = self._scheduler.take(now)
@@ -218,6 +258,8 @@ class Delivery:
         if not (queue.unreported or self._closed):
             self._report(SendResult.of(queue, attempt, self._clock.now()))
         self._in_flight -= 1
+        if not self._in_flight:
+            self._none_in_flight.notify_all()
         queue.in_flight = False
         self._limiter.give_back(job.permit, self._clock, attempt.requested, attempt.rate)
         if self._permits.waiting:

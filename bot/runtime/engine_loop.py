@@ -174,11 +174,18 @@ class EngineLoop:
         """
         return self._ask(request)
 
-    def claim(self, row: OutboxRow | CallRow) -> None:
-        """Return when it is durable that a message is about to be sent without a key, or a call to be made by a careful
-        engine. Raises `EngineStopped`.
-        """
+    def claim(self, row: CallRow) -> None:
+        """Return when it is durable that a call is about to be made by a careful engine. Raises `EngineStopped`."""
         self._ask(row)
+
+    def begin_claim(self, row: OutboxRow, done: Callable[[BotError | None], None]) -> None:
+        """Call back once it is durable that a message is about to be sent without a key. Raises `EngineStopped`."""
+
+        def answered(answer: Future[Answer]) -> None:
+            error = answer.exception()
+            done(error if isinstance(error, BotError) else None)
+
+        self._begin_ask(row).add_done_callback(answered)
 
     @property
     def careful(self) -> bool:
@@ -222,6 +229,12 @@ class EngineLoop:
                 return False
 
     def _ask(self, request: Request | OutboxRow | CallRow) -> Answer:
+        try:
+            return self._begin_ask(request).result(_ANSWERED_WITHIN)
+        except TimeoutError:
+            raise EngineStopped(f"no answer within {_ANSWERED_WITHIN:g} s: the engine may still do it") from None
+
+    def _begin_ask(self, request: Request | OutboxRow | CallRow) -> Future[Answer]:
         answer: Future[Answer] = Future()
         with self._changed:
             if not self._thread.is_alive() or self._stopping:
@@ -229,10 +242,7 @@ class EngineLoop:
             self._incoming.requests.append(request)
             self._answers.append(answer)
             self._changed.notify_all()
-        try:
-            return answer.result(_ANSWERED_WITHIN)
-        except TimeoutError:
-            raise EngineStopped(f"no answer within {_ANSWERED_WITHIN:g} s: the engine may still do it") from None
+        return answer
 
     def _wait_for_cycle(self, cycles: int, timeout: float) -> bool:
         with self._changed:

@@ -1,7 +1,7 @@
 """One attempt to send one message: may it go, what came of it, and what follows from that (decisions: "Sending", "Window").
 
-`Sender.prepare` decides what goes, `Sender.request` is the only part that waits for the gateway, and `Sender.conclude`
-says what becomes of the message. All that is known between attempts stands in the contact's queue.
+`Sender.begin` decides what goes, and begins the request; nobody waits for its answer, which ends the attempt. All that is
+known between attempts stands in the contact's queue.
 """
 
 import logging
@@ -19,6 +19,7 @@ from bot.core.effects import PutContact
 from bot.core.errors import BotError
 from bot.core.messages import Message, TemplateMessage
 from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
+from bot.gateway.gateway_account import ContactPut
 from bot.gateway.gateway_answers import (
     ChannelNotFound,
     EndpointRefused,
@@ -215,6 +216,13 @@ Content = Message | PutContact
 """What goes in one request."""
 
 
+Ended = Callable[[SendAttempt], None]
+"""Takes the result of an attempt, on whichever thread it is known."""
+
+Claim = Callable[[OutboxRow, Callable[[BotError | None], None]], None]
+"""Calls back once it is durable that a row is about to be sent, or with the reason why that is not so."""
+
+
 class Sender:
     """Makes attempts, from any thread, one at a time for each contact. See `bot.runtime.delivery.Delivery`."""
 
@@ -225,7 +233,7 @@ class Sender:
         window: Callable[[str], datetime | None],
         replaced: Callable[[str], datetime | None],
         opted_out: Callable[[str], bool],
-        claim: Callable[[OutboxRow], None],
+        claim: Claim,
         random: Random,
         repeat_unclear: bool,
     ) -> None:
@@ -239,36 +247,41 @@ class Sender:
         self._random = random
         self._repeat_unclear = repeat_unclear
 
-    def send(self, queue: ContactQueue) -> SendAttempt:
-        """Try the queue's first message once. Raises nothing."""
+    def begin(self, queue: ContactQueue, ended: Ended) -> None:
+        """Begin to try the queue's first message once. Raises nothing, and waits for nobody but the store.
+
+        ``ended`` may be called before this returns.
+        """
+        self._guarded(queue, ended, lambda: self._begin(queue, ended))
+
+    def _guarded(self, queue: ContactQueue, ended: Ended, do: Callable[[], None]) -> None:
         try:
-            content = self.prepare(queue)
-            if isinstance(content, SendAttempt):
-                return content
-            try:
-                return self.request(queue, content)
-            except GatewayError as error:
-                return self.conclude(queue, content, error)
+            do()
         except BotError as error:  # of the store's: nothing was sent
-            return SendAttempt("retry", str(error), wait=self._backoff(queue.attempts))
+            ended(SendAttempt("retry", str(error), wait=self._backoff(queue.attempts)))
         except Exception as defect:  # of ours: it must cost no other message, and its text may quote this one
             frames = "".join(traceback.format_tb(defect.__traceback__))
             log.error("a defect while a message was sent: %s\n%s", type(defect).__name__, frames)
-            return SendAttempt("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True)
+            ended(SendAttempt("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True))
 
     # Before the request
 
-    def prepare(self, queue: ContactQueue) -> Content | SendAttempt:
-        """What goes in the request, once the row is claimed where that must be; an attempt where nothing goes."""
+    def _begin(self, queue: ContactQueue, ended: Ended) -> None:
         content = self._content(queue, self._time.now())
         if isinstance(content, SendAttempt):
-            return content
-        if not isinstance(content, PutContact) and not self._gateway.keyed(content):
-            self._claim(queue.rows[0])
-        if queue.tried_since is None:
-            queue.tried_since = self._clock.elapsed()
-        queue.attempts += 1
-        return content
+            ended(content)
+        elif isinstance(content, PutContact) or self._gateway.keyed(content):
+            self._request(queue, content, ended)
+        else:
+            self._claim(
+                queue.rows[0],
+                lambda error: self._guarded(queue, ended, lambda: self._claimed(queue, content, ended, error)),
+            )
+
+    def _claimed(self, queue: ContactQueue, content: Message, ended: Ended, error: BotError | None) -> None:
+        if error is not None:
+            raise error
+        self._request(queue, content, ended)
 
     def _content(self, queue: ContactQueue, now: datetime) -> Content | SendAttempt:
         row = queue.rows[0]
@@ -304,23 +317,40 @@ class Sender:
 
     # The request
 
-    def request(self, queue: ContactQueue, content: Content) -> SendAttempt:
-        """Make the request and wait for its answer. Raises `GatewayError`."""
+    def _request(self, queue: ContactQueue, content: Content, ended: Ended) -> None:
+        if queue.tried_since is None:
+            queue.tried_since = self._clock.elapsed()
+        queue.attempts += 1
+
+        def done(result: Sent | ContactPut | GatewayError) -> None:
+            self._guarded(queue, ended, lambda: ended(self._result(queue, content, result)))
+
         row = queue.rows[0]
         if isinstance(content, PutContact):
-            rate = self._gateway.put_contact(row.contact, content.name, content.email, content.tags).rate
-            return SendAttempt("sent", requested=True, rate=rate)
-        if content is getattr(row.effect, "message", None):
-            sent = self._gateway.send(row.contact, content, row.key, row.channel)
-            return _taken("sent", "", sent)
-        sent = self._gateway.send(row.contact, content, f"{row.key}-instead", row.channel)
-        assert queue.shut_window is not None
-        queue.shut_window.replaced = True
-        return _taken("replaced", WINDOW_CLOSED, sent)
+            self._gateway.begin_put_contact(row.contact, content.name, content.email, content.tags, done)
+        else:
+            key = row.key if self._is_message(queue, content) else f"{row.key}-instead"
+            self._gateway.begin_send(row.contact, content, key, row.channel, done)
+
+    def _is_message(self, queue: ContactQueue, content: Content) -> bool:
+        """Whether this is the message itself, and not what goes in its place."""
+        return content is getattr(queue.rows[0].effect, "message", None)
+
+    def _result(self, queue: ContactQueue, content: Content, result: Sent | ContactPut | GatewayError) -> SendAttempt:
+        match result:
+            case ContactPut():
+                return SendAttempt("sent", requested=True, rate=result.rate)
+            case Sent() if self._is_message(queue, content):
+                return _taken("sent", "", result)
+            case Sent():
+                assert queue.shut_window is not None
+                queue.shut_window.replaced = True
+                return _taken("replaced", WINDOW_CLOSED, result)
+        return self._failed(queue, content, result)
 
     # After a request that failed
 
-    def conclude(self, queue: ContactQueue, content: Content, error: GatewayError) -> SendAttempt:
+    def _failed(self, queue: ContactQueue, content: Content, error: GatewayError) -> SendAttempt:
         """What becomes of the queue's first message, whose request failed."""
         match error:
             case EndpointRefused():
@@ -346,7 +376,7 @@ class Sender:
                 queue.unclear = True
         if error.retry:
             return self._retry(queue, error)
-        return replace(_attempt("failed", error), refused=content is getattr(queue.rows[0].effect, "message", None))
+        return replace(_attempt("failed", error), refused=self._is_message(queue, content))
 
     def _repeats(self, row: OutboxRow) -> bool:
         return self._repeat_unclear and row.priority == REPLY

@@ -60,9 +60,7 @@ class WorkerPool(Generic[J, R]):
         self._wake = threading.Condition(self.lock)
         self._idle = 0
         self._coming = 0  # workers that were woken or started, and have not taken a job yet
-        self._time = threading.Condition(self.lock)
-        self._awaited: float | None = None  # what the timekeeper waits for
-        self._timekeeper = threading.Thread(target=self._keep_time, name=f"{name}-time", daemon=True)
+        self._timekeeper = Timekeeper(clock, self.lock, self._keep_time, name)
 
     def start(self) -> None:
         """Begin to take jobs."""
@@ -75,7 +73,7 @@ class WorkerPool(Generic[J, R]):
         with self.lock:
             self.running = False
             self._wake.notify_all()
-            self._time.notify_all()
+            self._timekeeper.end()
 
     def stop(self, timeout: float) -> None:
         """Take no more jobs, and wait ``timeout`` seconds at most for those that are being done."""
@@ -83,8 +81,7 @@ class WorkerPool(Generic[J, R]):
         self.end()
         with self.lock:
             workers = list(self._workers)
-        if self._timekeeper.ident is not None:  # it may never have been started
-            self._timekeeper.join()
+        self._timekeeper.join()
         for worker in workers:
             worker.join(max(0.0, deadline - monotonic()))
 
@@ -94,8 +91,7 @@ class WorkerPool(Generic[J, R]):
 
     def look_at(self, time: float | None) -> None:
         """Look at the jobs at this time at the latest. With the lock held."""
-        if time is not None and (self._awaited is None or time < self._awaited):
-            self._time.notify()
+        self._timekeeper.look_at(time)
 
     def _update(self, free: int) -> float | None:
         """Call a worker for each job that can begin, but for those that ``free`` workers take next. Returns when to look again."""
@@ -145,11 +141,54 @@ class WorkerPool(Generic[J, R]):
     def _is_one_too_many(self) -> bool:
         return len(self._workers) > self.size
 
-    def _keep_time(self) -> None:
+    def _keep_time(self) -> float | None:
         with self.lock:
-            while self.running:
-                self._awaited = self._update(free=0)
-                self._clock.wait(self._time, self._awaited, _LOOK_AT_CLOCK)
+            return self._update(free=0)
+
+
+class Timekeeper:
+    """A thread that calls ``look`` when its time comes. ``look`` returns when that is next; None: only when `look_at` says so.
+
+    ``lock`` is its owner's, and free while ``look`` is called. Times are those of `Clock.elapsed`.
+    """
+
+    def __init__(self, clock: Clock, lock: threading.Lock, look: Callable[[], float | None], name: str) -> None:
+        self._clock = clock
+        self._look = look
+        self._changed = threading.Condition(lock)
+        self._due: float | None = None  # what it waits for; while it looks, the earliest time that was named meanwhile
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name=f"{name}-time", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def look_at(self, time: float | None) -> None:
+        """Look at this time at the latest. With the lock held."""
+        if time is not None and (self._due is None or time < self._due):
+            self._due = time
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Look no more. With the lock held."""
+        self._ended = True
+        self._changed.notify_all()
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        if self._thread.ident is not None:  # it may never have been started
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended:
+            due = self._look()
+            with self._changed:
+                if due is not None and (self._due is None or due < self._due):
+                    self._due = due
+                if not self._ended:
+                    self._clock.wait(self._changed, self._due, _LOOK_AT_CLOCK)
+                self._due = None
 
 
 class DelayQueue(Generic[T]):

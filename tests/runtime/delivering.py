@@ -1,6 +1,7 @@
 """A running delivery for tests."""
 
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from random import Random
@@ -9,6 +10,7 @@ from typing import Any
 from bot.alarms import Alarms
 from bot.clock import MovableClock, time_of
 from bot.core.effects import Send
+from bot.core.errors import BotError
 from bot.core.messages import Message, TextMessage
 from bot.gateway.gateway_client import Gateway
 from bot.http_client import HttpClient
@@ -36,7 +38,7 @@ class Bench:
         self.ids = count(1)
         limits: tuple[int, int] = options.pop("limits", (1000, 100_000))
         reserve = options.pop("reserve", RESERVE)
-        claim = options.pop("claim", lambda row: self.claimed.append(row.id))
+        claim = options.pop("claim", self.claim)
         self.delivery = Delivery(
             Gateway(
                 url,
@@ -58,6 +60,10 @@ class Bench:
             **options,
         )
         self.delivery.start()
+
+    def claim(self, row: OutboxRow, done: Callable[[BotError | None], None]) -> None:
+        self.claimed.append(row.id)
+        done(None)
 
     def report(self, result: SendResult) -> None:
         with self.changed:

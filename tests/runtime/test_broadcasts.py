@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from bot.core.effects import Send
 from bot.core.messages import TemplateMessage
 from bot.core.session import OPTED_OUT, Session
+from bot.http_client import wait_for
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import fill_outbox, read_template
 from bot.runtime.operator_requests import operate
@@ -254,7 +256,7 @@ def test_a_stop_that_cannot_be_written_yet_is_written_later_and_sends_nothing_me
 
 def test_what_an_earlier_run_left_unknown_is_not_taken_back(world: World, tmp_path: Path) -> None:
     ask(world, *people(2))
-    world.turns.claim(world.delivery.wait_for(2)[0])
+    assert wait_for(partial(world.turns.begin_claim, world.delivery.wait_for(2)[0])) is None
     killed = shutil.copytree(tmp_path, tmp_path / "killed")
     with closing(Store(killed / "bot.db")) as store:  # as a command does where no server runs
         batch = Batch(store, advance, ORDINARY, START)

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from time import monotonic
 from typing import Any
@@ -238,7 +238,7 @@ def to_one(server: Peer, contact: str, given: Answer) -> Answer:
 
 
 def test_what_the_limits_keep_back_of_one_contact_alone_stops_nobody_else(server: Peer) -> None:
-    bench = Bench(server, threads=1)
+    bench = Bench(server, most=1)
     server.by_default = to_one(server, "1", refused(LIMITED, 429, headers={"Retry-After": "86400"}))
     bench.offer(bench.row("1"), bench.row("2"))
     assert bench.after(1).state == "retry"
@@ -256,7 +256,7 @@ def test_what_the_limits_keep_back_of_one_contact_alone_stops_nobody_else(server
 
 
 def test_limits_of_contact_changes_alone_hold_up_no_message(server: Peer) -> None:
-    bench = Bench(server, threads=1)
+    bench = Bench(server, most=1)
     server.by_default = to_one(server, "1", refused(LIMITED, 429, headers={"Retry-After": "86400"}))
     changes = [bench.row("1", effect=CONTACT_OF, priority=SYNC, key=f"c{n}") for n in range(2)]
     bench.offer(bench.row("2"))
@@ -370,7 +370,7 @@ def test_a_message_that_is_being_tried_is_tried_on_beyond_the_share(server: Peer
 
 
 def test_each_message_tells_why_it_waits_and_until_when(server: Peer) -> None:
-    bench = Bench(server, limits=(1000, 8), threads=1, per_contact=2, channels={"15551": "one"}, channel_id="own")
+    bench = Bench(server, limits=(1000, 8), most=1, per_contact=2, channels={"15551": "one"}, channel_id="own")
     bench.offer(bench.row("1"), bench.row("1"))
     bench.after(2)
     campaign = bench.row("1", message=TEMPLATE, priority=CAMPAIGN)
@@ -634,7 +634,12 @@ def test_a_refused_type_leads_on_at_once_and_each_request_counts(server: Peer) -
 
 def test_without_a_key_the_claim_comes_before_the_request(server: Peer) -> None:
     requests_then: list[int] = []
-    bench = without_keys(server, claim=lambda row: requests_then.append(len(server.requests)))
+
+    def claim(row: OutboxRow, done: Callable[[BotError | None], None]) -> None:
+        requests_then.append(len(server.requests))
+        done(None)
+
+    bench = without_keys(server, claim=claim)
     assert requests_then == [2]
     bench.offer(bench.row(message=TextMessage("keyed")))
     bench.after(2)
@@ -645,9 +650,8 @@ def test_without_a_key_the_claim_comes_before_the_request(server: Peer) -> None:
 def test_a_claim_that_cannot_be_made_means_not_sent_yet(server: Peer) -> None:
     broken = [False]
 
-    def claim(row: OutboxRow) -> None:
-        if broken[0]:
-            raise BotError("the disk is full")
+    def claim(row: OutboxRow, done: Callable[[BotError | None], None]) -> None:
+        done(BotError("the disk is full") if broken[0] else None)
 
     bench = without_keys(server, claim=claim)
     broken[0] = True
@@ -848,7 +852,7 @@ def unknown(server: Peer, *channels: str | None) -> Answer:
 
 @pytest.fixture
 def channels(server: Peer) -> Iterator[Bench]:
-    made = Bench(server, threads=1, channels=CHANNELS, channel_id="own")
+    made = Bench(server, most=1, channels=CHANNELS, channel_id="own")
     yield made
     made.delivery.stop(5)
 
@@ -995,7 +999,7 @@ def test_a_key_that_is_refused_where_a_channel_was_is_reported_as_such(server: P
 
 
 def test_stop_waits_for_what_is_in_flight_and_leaves_the_rest(server: Peer) -> None:
-    bench = Bench(server, threads=1)
+    bench = Bench(server, most=1)
     arrived, go_on = threading.Event(), threading.Event()
 
     def held(connection: Any) -> bool:
@@ -1047,7 +1051,7 @@ def test_a_delivery_that_was_never_started_stops(server: Peer) -> None:
         contact_limiter=ContactLimiter(alarms, 60, 10_000),
         replaced=lambda c: None,
         opted_out=lambda c: False,
-        claim=lambda r: None,
+        claim=lambda row, done: None,
     )
     delivery.stop(1)
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from bot.core.messages import TextMessage
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import Usage
+from bot.http_client import wait_for
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused, effect_key
 from bot.runtime.engine_loop import AT_ONCE, CUT_OFF, EngineLoop, EngineStopped
@@ -313,7 +315,7 @@ def test_a_message_that_was_being_sent_without_a_key_when_the_engine_died_is_unk
     world: World,
 ) -> None:
     event = world.say(ANN, "hi")
-    world.turns.claim(world.delivery.rows[0])
+    assert wait_for(partial(world.turns.begin_claim, world.delivery.rows[0])) is None
     restarted = again(world)
     restarted.settle()
     assert restarted.texts() == ["2: hi"]

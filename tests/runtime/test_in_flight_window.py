@@ -15,7 +15,7 @@ class Queue:
     """A delivery's rows in a file that is a list."""
 
     def __init__(self, server: Peer) -> None:
-        self.bench = Bench(server.url, threads=1, channels={"15551": "one", "15552": "two"})
+        self.bench = Bench(server.url, most=1, channels={"15551": "one", "15552": "two"})
         self.file: list[OutboxRow] = []
         sends = self.bench.delivery
         self.claims = InFlightWindow(self._pending, sends, sends.room, sends.takes, sends.takes_again)

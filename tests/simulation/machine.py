@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from bot.emulator import webhooks
-from bot.http_client import Ambiguous, DeadlinePassed, HttpClient, NotSent, Response, Silent, Streamed
+from bot.http_client import Ambiguous, DeadlinePassed, HttpClient, HttpError, NotSent, Response, Silent, Streamed
 from bot.store import files
 from bot.web import web_server
 from tests.simulation import threads
@@ -233,6 +233,26 @@ class _Http:
         self._peer = next(peer for peer in (GATEWAY, MODELS) if url.startswith(peer))
         self._prefix = urlsplit(url).path.rstrip("/")
         self._seconds = seconds
+
+    def begin(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        done: Callable[[Response | HttpError], None],
+    ) -> None:
+        path, _, query = path.partition("?")
+
+        def exchange() -> None:
+            try:
+                answer: Response | HttpError = self._exchange(method, path, query, body or b"", headers)
+            except HttpError as error:
+                answer = error
+            done(answer)
+
+        current = machine().scheduler.current
+        machine().scheduler.begin(machine().outside if current is None else current.process, "http", exchange)
 
     def get(self, path: str, headers: Mapping[str, str], query: Mapping[str, str] | None = None) -> Response:
         return self._exchange("GET", path, urlencode(query or {}), b"", headers)

@@ -493,6 +493,7 @@ class Future:
         self._done = Event()
         self._result: Any = None
         self._error: BaseException | None = None
+        self._callbacks: list[Callable[[Future], object]] = []
 
     @classmethod
     def __class_getitem__(cls, item: object) -> type["Future"]:
@@ -500,11 +501,24 @@ class Future:
 
     def set_result(self, result: Any) -> None:
         self._result = result
-        self._done.set()
+        self._end()
 
     def set_exception(self, error: BaseException) -> None:
         self._error = error
+        self._end()
+
+    def _end(self) -> None:
         self._done.set()
+        for call in self._callbacks:
+            call(self)
+
+    def exception(self) -> BaseException | None:
+        return self._error
+
+    def add_done_callback(self, call: Callable[["Future"], object]) -> None:
+        self._callbacks.append(call)
+        if self._done.is_set():
+            call(self)
 
     def result(self, timeout: float | None = None) -> Any:
         if not self._done.wait(timeout):
