@@ -1,4 +1,4 @@
-"""``bot.yml``: how it is read, its opening hours, and what its keys take."""
+"""``bot.yml``: its keys, how they are read, and its opening hours."""
 
 import re
 from datetime import date
@@ -9,191 +9,147 @@ from bot.expressions.opening_hours import Hours, Span
 from bot.expressions.templates import Template
 from bot.extensions.gathered import Extensions
 from bot.flow.definition import LANGUAGE, BotDefinition, OptOut
-from bot.keys.fields import Fields, name_of, text_of
-from bot.keys.key_schemas import (
-    ANY_TEXT,
-    EMPTY,
+from bot.keys import key_schemas as schemas
+from bot.keys.declared_keys import (
+    STRING,
+    STRINGS,
+    TEMPLATE,
     WORDING,
-    Schema,
-    Schemas,
-    either,
-    list_of,
+    Form,
+    KeySet,
+    KeySpec,
     map_of,
-    one_or_several,
-    pattern,
-    record,
-    takes,
+    nested,
+    opened,
+    raw_node,
 )
+from bot.keys.fields import Fields, entries_of, name_of, text_of, texts_of
+from bot.keys.key_schemas import Schema, Schemas
+from bot.keys.text_shapes import TEXT, Part
 from bot.lang.languages import SENTENCES, SORRY, WORDINGS
 from bot.lang.problems import Mark, Problems
-from bot.lang.source import List, Map, Node, Scalar, one_or_more
+from bot.lang.source import Map, Node, Scalar, one_or_more
 from bot.lang.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in
 from bot.lang.word_matching import normalise
 from bot.steps.ai_settings import SETTINGS, AiSettings, read_ai_settings
 from bot.steps.http_services import SECRETS, SERVICES, read_secrets, read_services
 from bot.steps.message_parts import check_length
 from bot.steps.step_options import DEFAULTS, Defaults, read_defaults
-from bot.steps.transition import WORDS, read_words
+from bot.steps.transition import WORDS
 from bot.types.text_types import ChoiceVariable
-from bot.types.variable import Variable
 
 LANGUAGE_PATTERN = "[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
-_LANGUAGE = re.compile(LANGUAGE_PATTERN)
 
 
-def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefinition:
-    """Read ``bot.yml``."""
-    fields = Fields(node, problems, "bot")
-    name = fields.string("name") or "Bot"
-    timezone = read_zone(fields, "timezone", ZoneInfo("UTC"))
-    words = read_words(fields)
-    inner = fields.fields_meant("defaults")
-    defaults = Defaults() if inner is None else read_defaults(inner)
-    fields.raw("settings")  # read by bot.settings
-    languages, channels = _read_languages(fields), _read_channels(fields)
-    ai, sorry = _read_ai(fields, extensions)
-    common, wordings = _common(fields, languages), _read_wordings(fields) | sorry
-    secrets = read_secrets(fields)
-    services, hours, opt_out = read_services(fields, secrets), read_hours(fields, timezone), _read_opt_out(fields)
-    fields.close()
-    return BotDefinition(
-        name, node.mark, timezone, words, defaults, languages, common, wordings, ai, channels, secrets, services, hours,
-        opt_out,
-    )  # fmt: skip
+def _read_zone(node: Node, problems: Problems, what: str) -> ZoneInfo | None:
+    name = text_of(node, problems, what)
+    try:
+        return None if name is None else ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        problems.add("E109", node.mark, f'no time zone "{name}"', "write one like Asia/Jakarta or UTC")
+        return None
+
+
+_ZONE = Form(STRING.schema, _read_zone)
+
+
+# -- words that opt out -----------------------------------------------------------------------------
+
+
+def _read_said(node: Node, problems: Problems, what: str) -> dict[str, Mark]:
+    """Words, as they are matched, each with its place."""
+    texts = texts_of(node, problems, what)
+    return {normalise(text): item.mark for text, item in zip(texts, one_or_more(node), strict=False)}
 
 
 def _read_opt_out(fields: Fields) -> OptOut:
-    inner = fields.fields("opt_out", "opt_out: {words: [stop], say: ..., back: [start]}")
-    if inner is None:
-        return OptOut()
-    inner.require("words")
-    words, say, back = _read_said(inner, "words"), inner.wording("say"), _read_said(inner, "back")
-    inner.close()
+    words, back = _OUT_WORDS.read(fields), _BACK_WORDS.read(fields)
     for said in words.keys() & back.keys():
         fix = "choose another word for one of them"
-        inner.problems.add("E312", back[said], f'{inner.what}: back: "{said}" is a word that opts out', fix)
-    return OptOut(words, say, back)
+        fields.problems.add("E312", back[said], f'{fields.what}: back: "{said}" is a word that opts out', fix)
+    return OptOut(words, _OUT_SAY.read(fields), back)
 
 
-def _read_said(fields: Fields, key: str) -> dict[str, Mark]:
-    """Read words, as they are matched, each with its place."""
-    marks = (item.mark for item in fields.one_or_more(key))
-    return {normalise(text): mark for text, mark in zip(fields.strings(key), marks, strict=False)}
+_SAID = Form(STRINGS.schema, _read_said, Part.WORDS, absent={})
+_OUT_WORDS = KeySpec("words", _SAID, "A contact who writes one of these opts out, in any flow.", required=True)
+_OUT_SAY = KeySpec("say", WORDING, "What is said then.", texts=TEXT)
+_BACK_WORDS = KeySpec("back", _SAID, "A contact who has opted out and writes one of these is back.")
+
+# -- languages and texts ----------------------------------------------------------------------------
 
 
-def _read_languages(fields: Fields) -> tuple[str, ...]:
-    languages = fields.strings("languages")
+def _read_languages(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
+    languages, fix = texts_of(node, problems, what), "write codes like en, id or pt-BR"
     for language in languages:
-        if not _LANGUAGE.fullmatch(language):
-            what = f'bot: languages: "{language}" is no language code'
-            fields.problems.add("E109", fields.mark_of("languages"), what, "write codes like en, id or pt-BR")
+        if not re.fullmatch(LANGUAGE_PATTERN, language):
+            problems.add("E109", node.mark, f'{what}: "{language}" is no language code', fix)
     return languages
 
 
-def _common(fields: Fields, languages: tuple[str, ...]) -> dict[str, Variable]:
-    """The contact's language, as flows see it."""
-    mark = fields.mark_of("languages")
-    return {LANGUAGE: ChoiceVariable(LANGUAGE, mark, of=languages)} if languages else {}
-
-
 def _read_wordings(fields: Fields) -> dict[str, Template]:
-    """Read `wordings`: texts in place of the built-in ones."""
-    inner = fields.fields("wordings")
-    if inner is None:
-        return {}
-    inner.declare(WORDINGS)
-    found = {name: inner.template(name) for name in WORDINGS if inner.has(name)}
-    inner.close()
+    """The texts in place of the built-in ones."""
+    found = _WORDINGS.values(fields)
     titles: set[str] = set()
     for name, text in found.items():
         if text is None or name in SENTENCES:
             continue
-        check_length(inner, name, text, BUTTON_TITLE)
+        check_length(fields, name, text, BUTTON_TITLE)
         if text.source in titles:
-            what = f'{inner.what}: a second "{text.source}"'
-            inner.problems.add(
-                "E406", text.mark, what, "the buttons stand beside each other: give each a title of its own"
-            )
+            what = f'{fields.what}: a second "{text.source}"'
+            fix = "the buttons stand beside each other: give each a title of its own"
+            fields.problems.add("E406", text.mark, what, fix)
         titles.add(text.source)
     return {name: text for name, text in found.items() if text is not None}
 
 
-def _read_ai(fields: Fields, extensions: Extensions) -> tuple[AiSettings, dict[str, Template]]:
-    """Read `ai`: the settings of all AI turns; and what is said where one fails, as one of the bot's wordings."""
-    inner = fields.fields("ai")
-    if inner is None:
+_LANGUAGE = schemas.pattern(LANGUAGE_PATTERN, "write codes like en, id or pt-BR")
+_WORDINGS = KeySet(*(KeySpec(name, TEMPLATE, f"In place of {texts['en']!r}.") for name, texts in WORDINGS.items()))
+_SORRY = KeySpec(
+    "sorry", WORDING, f"Said where a model fails and the flow says nothing, for {SORRY['en']!r}.", texts=TEXT
+)
+
+
+def _read_ai(fields: Fields | None, extensions: Extensions) -> tuple[AiSettings, dict[str, Template]]:
+    """The settings of all AI turns; and what is said where one fails, as one of the bot's wordings."""
+    if fields is None:
         return AiSettings(), {}
-    settings = read_ai_settings(inner, extensions.handlers)
-    sorry = inner.wording("sorry")
-    inner.close()
-    return settings, {} if sorry is None else {"sorry": sorry}
+    sorry = _SORRY.read(fields)
+    return read_ai_settings(fields, extensions.handlers), {} if sorry is None else {"sorry": sorry}
 
 
-def _read_channels(fields: Fields) -> dict[str, str]:
+def _read_channels(node: Node, problems: Problems, what: str) -> dict[str, str]:
     """The gateway's channel ids, by the channel's number."""
-    inner = fields.fields("channels")
-    entries = () if inner is None else inner.entries()
-    found = {number.text.removeprefix("+"): text_of(node, fields.problems, "channel") for number, node in entries}
-    for number, node in entries:
-        if not number.text.removeprefix("+").isdigit():
-            what = f'bot: channels: "{number.text}" is no number'
-            fields.problems.add(
-                "E109",
-                node.mark,
-                what,
-                "write the channel's number with its country code, then its id: 6281234567890: chn_1",
-            )
-    return {number: id for number, id in found.items() if id is not None}
+    channels = {}
+    for key, item in entries_of(node, problems, what):
+        number, id = key.text.removeprefix("+"), text_of(item, problems, "channel")
+        if not number.isdigit():
+            fix = "write the channel's number with its country code, then its id: 6281234567890: chn_1"
+            problems.add("E109", item.mark, f'{what}: "{key.text}" is no number', fix)
+        if id is not None:
+            channels[number] = id
+    return channels
 
 
 # -- opening hours ----------------------------------------------------------------------------------
-_OWN_KEYS = ("zone", "holidays")
-_DAYS_OFF = either(ANY_TEXT, list_of(ANY_TEXT), map_of(either(one_or_several(ANY_TEXT), EMPTY)))
-HOURS = map_of(
-    map_of(
-        takes(one_or_several(ANY_TEXT), "From when to when, like 9:00-18:00; or a list of such."),
-        {
-            "zone": takes(ANY_TEXT, "Their time zone; the bot's without it."),
-            "holidays": takes(
-                _DAYS_OFF, "Days like 2030-12-25 on which it is closed, with their names or with other times."
-            ),
-        },
-    )
-)
 _STARTS_WITH_A_TIME = re.compile(r"\s*\d")
 
 
-def read_hours(fields: Fields, zone: ZoneInfo) -> dict[str, Hours]:
-    """Read `hours`: days and times by name. ``zone`` is the bot's."""
-    inner = fields.fields("hours")
-    if inner is None:
-        return {}
-    names = [key.text for key, _ in inner.entries() if name_of(key, fields.problems, "hours") is not None]
-    found = ((name, inner.fields(name)) for name in names)
-    return {name: _read_one(name, of, zone) for name, of in found if of is not None}
+def _read_hours(written: tuple[tuple[Scalar, Node], ...], zone: ZoneInfo, problems: Problems) -> dict[str, Hours]:
+    """The opening hours by name. ``zone`` is the bot's."""
+    named = [(key.text, node) for key, node in written if name_of(key, problems, "hours") is not None]
+    return {name: _read_one(name, node, zone, problems) for name, node in named}
 
 
-def read_zone(fields: Fields, key: str, default: ZoneInfo) -> ZoneInfo:
-    """Read a time zone."""
-    name = fields.string(key)
-    try:
-        return default if name is None else ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        fields.problems.add("E109", fields.mark_of(key), f'no time zone "{name}"', "write one like Asia/Jakarta or UTC")
-        return default
-
-
-def _read_one(name: str, fields: Fields, zone: ZoneInfo) -> Hours:
-    fields.what = f'hours "{name}"'
-    zone = read_zone(fields, "zone", zone)
-    holidays = _read_holidays(fields)
+def _read_one(name: str, node: Node, zone: ZoneInfo, problems: Problems) -> Hours:
+    fields = Fields(node, problems, f'hours "{name}"')
+    holidays = _HOLIDAYS.read(fields)
     week: dict[int, tuple[Span, ...]] = {}
-    days = [(key, node) for key, node in fields.entries() if key.text not in _OWN_KEYS]
-    for key, node in days:
-        _add_days(key, _spans_of(node, fields), week, fields)
-    if not any(one_or_more(node) for _, node in days) and not any(holidays.values()):
-        fields.problems.add("E105", fields.mark, f"{fields.what}: it never opens", 'add mon-fri: "9:00-18:00"')
-    return Hours(name, tuple(week.get(day, ()) for day in range(7)), holidays, zone)
+    days = [(key, item) for key, item in fields.entries() if key.text not in _OWN_KEYS.names]
+    for key, item in days:
+        _add_days(key, _spans_of(item, problems, fields.what), week, fields)
+    if not any(one_or_more(item) for _, item in days) and not any(holidays.values()):
+        problems.add("E105", fields.mark, f"{fields.what}: it never opens", 'add mon-fri: "9:00-18:00"')
+    return Hours(name, tuple(week.get(day, ()) for day in range(7)), holidays, _OWN_ZONE.read(fields) or zone)
 
 
 def _add_days(key: Scalar, spans: tuple[Span, ...], week: dict[int, tuple[Span, ...]], fields: Fields) -> None:
@@ -201,7 +157,7 @@ def _add_days(key: Scalar, spans: tuple[Span, ...], week: dict[int, tuple[Span, 
     if days is None:
         what = f'{fields.what}: "{key.text}" is no day'
         fields.problems.add(
-            "E104", key.mark, what, f"write days like mon, mon-fri or sat, sun; or {', '.join(_OWN_KEYS)}"
+            "E104", key.mark, what, f"write days like mon, mon-fri or sat, sun; or {', '.join(_OWN_KEYS.names)}"
         )
         return
     for day in sorted(days & week.keys()):
@@ -209,19 +165,11 @@ def _add_days(key: Scalar, spans: tuple[Span, ...], week: dict[int, tuple[Span, 
     week.update(dict.fromkeys(days, spans))
 
 
-def _read_holidays(fields: Fields) -> dict[date, tuple[Span, ...]]:
+def _read_holidays(node: Node, problems: Problems, what: str) -> dict[date, tuple[Span, ...]]:
     """A list of days, or a map of days and their names, or the times at which it is open then all the same."""
-    match fields.raw("holidays"):
-        case List(items=items):
-            entries: list[tuple[Node, Node | None]] = [(item, None) for item in items]
-        case Map(entries=found):
-            entries = list(found)
-        case None:
-            return {}
-        case other:
-            entries = [(other, None)]
-    days = ((_day_of(key, fields.problems), node) for key, node in entries)
-    return {day: () if _is_name(node) else _spans_of(node, fields) for day, node in days if day is not None}
+    entries = node.entries if isinstance(node, Map) else [(item, None) for item in one_or_more(node)]
+    days = ((_day_of(key, problems), item) for key, item in entries)
+    return {day: () if _is_name(item) else _spans_of(item, problems, what) for day, item in days if day is not None}
 
 
 def _is_name(node: Node | None) -> bool:
@@ -237,58 +185,104 @@ def _day_of(node: Node, problems: Problems) -> date | None:
         return None
 
 
-def _spans_of(node: Node | None, fields: Fields) -> tuple[Span, ...]:
+def _spans_of(node: Node | None, problems: Problems, what: str) -> tuple[Span, ...]:
     """``9:00-18:00``, or a list of such."""
-    spans = [_span_of(item.text if isinstance(item, Scalar) else "", item.mark, fields) for item in one_or_more(node)]
+    spans = (_span_of(item, problems, what) for item in one_or_more(node))
     return tuple(sorted(span for span in spans if span is not None))
 
 
-def _span_of(text: str, mark: Mark, fields: Fields) -> Span | None:
+def _span_of(node: Node, problems: Problems, what: str) -> Span | None:
     """From when to when; what ends before it begins ends on the next day."""
+    text = node.text if isinstance(node, Scalar) else ""
     opens, _, closes = text.replace("–", "-").partition("-")
     start, end = minutes_in(opens), minutes_in(closes)
     if start is None or end is None or start in (end, A_DAY):
-        what = f'{fields.what}: "{text}" is not from when to when'
         fix = 'write "9:00-18:00", "22:00-2:00", or a list of such'
         if start is not None and start == end:
             fix = 'write "0:00-24:00" for a whole day'
-        fields.problems.add("E106", mark, what, fix)
+        problems.add("E106", node.mark, f'{what}: "{text}" is not from when to when', fix)
         return None
     return start, end if end > start else end + A_DAY
 
 
-# -- what its keys take, for editors ----------------------------------------------------------------
-_WORDINGS: Schemas = {
-    name: takes(ANY_TEXT, f"In place of {texts['en']!r}.") for name, texts in WORDINGS.items()
-}  # fmt: skip
-_SORRY: Schemas = {"sorry": takes(WORDING, f"Said where a model fails and the flow says nothing, for {SORRY['en']!r}.")}
-_OPT_OUT: Schemas = {
-    "words": takes(one_or_several(ANY_TEXT), "A contact who writes one of these opts out, in any flow."),
-    "say": takes(WORDING, "What is said then."),
-    "back": takes(one_or_several(ANY_TEXT), "A contact who has opted out and writes one of these is back."),
-}
-_BOT: Schemas = {
-    "name": takes(ANY_TEXT, "The bot's name, for operators."),
-    "timezone": takes(ANY_TEXT, "The time zone of dates and times, like Asia/Jakarta; UTC without it."),
-    "words": takes(WORDS.schema, "Words that are understood in every flow and outside of all."),
-    "opt_out": takes(
-        record(_OPT_OUT, "words"), "Words with which a contact opts out of everything that it does not ask for."
-    ),
-    "defaults": takes(DEFAULTS.schema(), "What a step does where it says nothing itself."),
-    "languages": takes(
-        one_or_several(pattern(LANGUAGE_PATTERN, "write codes like en, id or pt-BR")),
-        "The languages that it speaks, that of the flows first.",
-    ),
-    "wordings": takes(record(_WORDINGS), "The bot's own sentences, in place of the built-in ones."),
-    "hours": takes(HOURS, "Opening hours, by name."),
-    "http": takes(SERVICES, "The services that it sends requests to, by name."),
-    "secrets": takes(SECRETS, "Names of environment variables whose values the services get."),
-    "ai": takes(record({**SETTINGS.schemas, **_SORRY}), "What holds for all AI turns."),
-    "channels": takes(map_of(ANY_TEXT), "The gateway's channel ids, by the channel's number."),
-}
+_SPANS = schemas.one_or_several(STRING.schema)
+_DAYS_OFF = schemas.either(
+    STRING.schema, schemas.list_of(STRING.schema), schemas.map_of(schemas.either(_SPANS, schemas.EMPTY))
+)
+_OWN_ZONE = KeySpec("zone", _ZONE, "Their time zone; the bot's without it.")
+_HOLIDAYS = KeySpec(
+    "holidays",
+    Form(_DAYS_OFF, _read_holidays, absent={}),
+    "Days like 2030-12-25 on which it is shut, with their names or with other times.",
+)
+_OWN_KEYS = KeySet(_OWN_ZONE, _HOLIDAYS)
+_OPEN = schemas.map_of(
+    schemas.takes(_SPANS, "From when to when, like 9:00-18:00; or a list of such."), _OWN_KEYS.schemas
+)
+
+# -- the whole file ---------------------------------------------------------------------------------
+
+_NAME = KeySpec("name", STRING, "The bot's name, for operators.")
+_TIMEZONE = KeySpec("timezone", _ZONE, "The time zone of dates and times, like Asia/Jakarta; UTC without it.")
+_WORDS = KeySpec("words", WORDS, "Words that are understood in every flow and outside of all.")
+_OPT_OUT = KeySpec(
+    "opt_out",
+    nested(KeySet(_OUT_WORDS, _OUT_SAY, _BACK_WORDS), _read_opt_out, "{words: [stop], say: ..., back: [start]}"),
+    "Words with which a contact opts out of everything that it does not ask for.",
+)
+_DEFAULTS = KeySpec("defaults", nested(DEFAULTS, read_defaults), "What a step does where it says nothing itself.")
+_LANGUAGES = KeySpec(
+    "languages",
+    Form(schemas.one_or_several(_LANGUAGE), _read_languages, absent=()),
+    "The languages that it speaks, that of the flows first.",
+)
+_OWN_WORDINGS = KeySpec(
+    "wordings", nested(_WORDINGS, _read_wordings), "The bot's own sentences, in place of the built-in ones."
+)
+_HOURS = KeySpec("hours", Form(schemas.map_of(_OPEN), entries_of, absent=()), "Opening hours, by name.")
+_HTTP = KeySpec("http", raw_node(SERVICES), "The services that it sends requests to, by name.")
+_SECRETS = KeySpec("secrets", raw_node(SECRETS), "Names of environment variables whose values the services get.")
+_AI = KeySpec("ai", opened(KeySet(*SETTINGS, _SORRY)), "What holds for all AI turns.")
+_CHANNELS = KeySpec(
+    "channels", map_of(STRING, _read_channels, absent={}), "The gateway's channel ids, by the channel's number."
+)
+_SETTINGS = KeySpec(
+    "settings", raw_node(schemas.ANY), "Settings that are no secrets, by their names in small letters, without BOT_."
+)
+BOT_KEYS = KeySet(
+    _NAME, _TIMEZONE, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, _HTTP, _SECRETS, _AI, _CHANNELS,
+    _SETTINGS,
+)  # fmt: skip
+"""The keys of ``bot.yml``. What stands under `settings` is read by `bot.settings`."""
 
 
 def bot_schema(settings: Schemas) -> Schema:
     """``bot.yml``. ``settings`` are the keys below the key of that name."""
-    about = "Settings that are no secrets, by their names in small letters, without BOT_."
-    return record({**_BOT, "settings": takes(record(settings), about)})
+    return schemas.record(
+        {**BOT_KEYS.schemas, _SETTINGS.name: schemas.takes(schemas.record(settings), _SETTINGS.about)}
+    )
+
+
+def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefinition:
+    """Read ``bot.yml``."""
+    fields = BOT_KEYS.open(node, problems, "bot")
+    timezone = _TIMEZONE.read(fields) or ZoneInfo("UTC")
+    languages, mark = _LANGUAGES.read(fields), fields.mark_of(_LANGUAGES.name)
+    ai, sorry = _read_ai(_AI.read(fields), extensions)
+    secrets = read_secrets(fields)
+    return BotDefinition(
+        name=_NAME.read(fields) or "Bot",
+        mark=node.mark,
+        timezone=timezone,
+        words=_WORDS.read(fields),
+        defaults=_DEFAULTS.read(fields) or Defaults(),
+        languages=languages,
+        common={LANGUAGE: ChoiceVariable(LANGUAGE, mark, of=languages)} if languages else {},
+        wordings=(_OWN_WORDINGS.read(fields) or {}) | sorry,
+        ai=ai,
+        channels=_CHANNELS.read(fields),
+        secrets=secrets,
+        services=read_services(fields, secrets),
+        hours=_read_hours(_HOURS.read(fields), timezone, problems),
+        opt_out=_OPT_OUT.read(fields) or OptOut(),
+    )

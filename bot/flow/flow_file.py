@@ -6,21 +6,23 @@ from dataclasses import replace
 from bot.core.events import EVENTS
 from bot.extensions.gathered import Extensions
 from bot.flow.definition import CONTACTS, BotDefinition, Flow, ResolvedTransition, Step, Trigger
-from bot.keys.fields import Fields, name_of
-from bot.keys.key_schemas import (
-    ANY_TEXT,
+from bot.keys.declared_keys import (
     BOOLEAN,
     NAME,
-    Schema,
-    Schemas,
-    by_key,
-    choice,
-    map_of,
-    one_or_several,
-    record,
-    takes,
+    STRING,
+    STRINGS,
+    Form,
+    KeySet,
+    KeySpec,
+    nested,
+    one_of,
+    opened,
+    raw_node,
 )
-from bot.keys.patterns import MATCH_KEYS, PATTERN_KEYS, read_match, read_pattern
+from bot.keys.fields import Fields, entries_of, name_of, texts_of
+from bot.keys.key_schemas import ANY, Schema, by_key, choice, map_of, one_or_several, record
+from bot.keys.patterns import MATCH, PATTERN
+from bot.keys.text_shapes import TEXT, Keys, Part, one_or_more_of
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar, fingerprint, one_or_more
 from bot.steps import KINDS
@@ -28,70 +30,146 @@ from bot.steps.custom_steps import all_kinds
 from bot.steps.step_facts import Falls, Outcome
 from bot.steps.step_kind import ReadContext, StepKind
 from bot.steps.step_options import DEFAULTS, SAVE, SOME_HAVE, STEP_OPTIONS, Defaults, read_defaults, read_step_options
-from bot.steps.transition import AGAIN, END, NEXT, RESERVED, WORDS, Transition, read_words
+from bot.steps.transition import AGAIN, END, NEXT, RESERVED, WORDS, Transition
 from bot.types.text_types import TextVariable
 from bot.types.type_registry import VARIABLE, read_variable
 from bot.types.variable import Variable
 
-INTERRUPTED = ("resume", "drop", "ask")
-TRIGGER_KEYS: Schemas = {
-    "words": takes(one_or_several(ANY_TEXT), "Words that start it."),
-    **MATCH_KEYS,
-    **PATTERN_KEYS,
-    "event": takes(one_or_several(choice(*EVENTS)), "Events of the gateway that start it."),
-    "otherwise": takes(BOOLEAN, "Whether it starts when no other flow fits; false where nothing is said."),
-    "contact": takes(choice(*CONTACTS), "Who can start it; everybody where nothing is said."),
-}
+# -- what starts it ---------------------------------------------------------------------------------
 
 
-def read_flow(
-    node: Map,
-    bot: BotDefinition,
-    extensions: Extensions,
-    documents: Mapping[str, str],
-    problems: Problems,
-) -> Flow:
-    """Read one flow with all its steps. ``documents`` are the bot's text files, by path."""
-    fields = Fields(node, problems, "flow")
-    name = fields.name("flow") or ""
-    fields.what = f'flow "{name}"'
-    about = fields.string("about") or ""
-    variables = _read_variables(fields)
-    trigger = read_trigger(fields, variables)
-    inner = fields.fields_meant("defaults")
-    defaults = bot.defaults if inner is None else read_defaults(inner).over(bot.defaults)
-    known, handlers = {**bot.common, **variables}, extensions.handlers
-    kinds = all_kinds(extensions.verbs) if extensions.verbs else KINDS
-    reading = ReadContext("", problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds)
-    steps, unreadable = _read_steps(fields, defaults, reading)
-    interrupted = fields.choice("interrupted", INTERRUPTED)
-    words = read_words(fields)
-    fields.close()
-    mark = fields.mark_of("flow")
-    return Flow(name, mark, about, trigger, variables, defaults, words, steps, interrupted, unreadable)
+def _read_words(node: Node, problems: Problems, what: str) -> tuple[tuple[str, Mark], ...]:
+    marks = (item.mark for item in one_or_more(node))
+    return tuple(zip(texts_of(node, problems, what), marks, strict=False))
 
 
-def _read_variables(fields: Fields) -> dict[str, Variable]:
+def _read_events(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
+    events = texts_of(node, problems, what)
+    for event in events:
+        if event not in EVENTS:
+            fix = did_you_mean(event, EVENTS, f"write one of {', '.join(EVENTS)}")
+            problems.add("E109", node.mark, f'{what}: no event "{event}"', fix)
+    return events
+
+
+_START_WORDS = KeySpec("words", Form(STRINGS.schema, _read_words, Part.WORDS, absent=()), "Words that start it.")
+_EVENT = KeySpec(
+    "event", Form(one_or_several(choice(*EVENTS)), _read_events, absent=()), "Events of the gateway that start it."
+)
+_OTHERWISE = KeySpec("otherwise", BOOLEAN, "Whether it starts when no other flow fits; false where nothing is said.")
+_CONTACT = KeySpec("contact", one_of(*CONTACTS), "Who can start it; everybody where nothing is said.")
+
+
+def _read_trigger(fields: Fields, variables: Mapping[str, Variable]) -> Trigger:
+    """Read what starts a flow with these variables; something must start it."""
+    trigger = Trigger(
+        fields.mark,
+        _START_WORDS.read(fields),
+        MATCH.read(fields),
+        PATTERN.read(fields),
+        _EVENT.read(fields),
+        _OTHERWISE.read(fields),
+        _CONTACT.read(fields),
+    )
+    if not trigger.otherwise and not any(key.written(fields) for key in (_START_WORDS, PATTERN, _EVENT)):
+        fix = "add words, a pattern, an event or otherwise: true"
+        fields.problems.add("E105", fields.mark, f"{fields.what}: there is nothing that starts the flow", fix)
+    if MATCH.written(fields) and not _START_WORDS.written(fields):
+        fix = "add words, or remove it"
+        fields.problems.add("E105", fields.mark_of(MATCH.name), f'{fields.what}: "match" is for words', fix)
+    for name in () if trigger.pattern is None else trigger.pattern.groupindex.keys() - variables.keys():
+        fix = did_you_mean(name, variables, f"declare it under vars: {name}: {{type: text}}")
+        fields.problems.add("E301", fields.mark_of(PATTERN.name), f'{fields.what}: no variable "{name}"', fix)
+    return trigger
+
+
+# -- the flow ---------------------------------------------------------------------------------------
+
+
+def _read_variables(node: Node, problems: Problems, what: str) -> dict[str, Variable]:
     """The variables, also those of which something is wrong: what uses them need not be a problem as well."""
-    inner = fields.fields_meant("vars", "vars: {name: {type: text}}")
     variables = {}
-    for key, node in () if inner is None else inner.entries():
-        name_of(key, fields.problems, "variable")
-        variables[key.text] = read_variable(key.text, node, fields.problems)
-    listed = (item for item in one_or_more(fields.raw("vars")) if not isinstance(item, List))
+    for key, item in entries_of(node, problems, what, "{name: {type: text}}"):
+        name_of(key, problems, "variable")
+        variables[key.text] = read_variable(key.text, item, problems)
+    listed = (item for item in one_or_more(node) if not isinstance(item, List))
     named = (key for item in listed for key in ([key for key, _ in item.entries] if isinstance(item, Map) else [item]))
     return {key.text: TextVariable(key.text, key.mark) for key in named} | variables
 
 
+_NAME = KeySpec("flow", NAME, "The flow's name.", required=True)
+_ABOUT = KeySpec("about", STRING, "What it is for, for whoever reads it.")
+_START = KeySpec(
+    "start",
+    opened(KeySet(_START_WORDS, MATCH, PATTERN, _EVENT, _OTHERWISE, _CONTACT), "{words: [hi, hello]}"),
+    "What starts it.",
+)
+_INTERRUPTED = KeySpec(
+    "interrupted", one_of("resume", "drop", "ask"), "What becomes of it when another flow cuts in; else none can."
+)
+_WORDS = KeySpec("words", WORDS, "Words that are understood in all of it.")
+_VARS = KeySpec(
+    "vars",
+    Form(
+        map_of(VARIABLE),
+        _read_variables,
+        Keys({"of": Keys({}, Part.WORD), "error": TEXT, "check": one_or_more_of({"error": TEXT})}),
+        absent={},
+    ),
+    "Its variables.",
+)
+_DEFAULTS = KeySpec(
+    "defaults", nested(DEFAULTS, read_defaults), "What its steps do where they say nothing; over the bot's defaults."
+)
+_STEPS = KeySpec("steps", raw_node(ANY), "Its steps, in order: it begins with the first.", required=True)
+FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _WORDS, _VARS, _DEFAULTS, _STEPS)
+"""The keys of a flow. What stands under `steps` depends on the kinds of step that the bot has."""
+
+
+def flow_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
+    """A flow with steps of these kinds."""
+    steps = replace(_STEPS, form=raw_node(map_of(step_schema(kinds))))
+    return KeySet(*(key for key in FLOW_KEYS if key is not _STEPS), steps).schema()
+
+
+def read_flow(
+    node: Map, bot: BotDefinition, extensions: Extensions, documents: Mapping[str, str], problems: Problems
+) -> Flow:
+    """Read one flow with all its steps. ``documents`` are the bot's text files, by path."""
+    name = _NAME.read(Fields(node, problems, "flow")) or ""
+    fields = FLOW_KEYS.open(node, problems, f'flow "{name}"')
+    variables, start = _VARS.read(fields), _START.read(fields)
+    defaults = (_DEFAULTS.read(fields) or Defaults()).over(bot.defaults)
+    known, handlers = {**bot.common, **variables}, extensions.handlers
+    kinds = all_kinds(extensions.verbs) if extensions.verbs else KINDS
+    reading = ReadContext("", problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds)
+    steps, unreadable = _read_steps(fields, defaults, reading)
+    return Flow(
+        name,
+        fields.mark_of(_NAME.name),
+        _ABOUT.read(fields) or "",
+        None if start is None else _read_trigger(start, variables),
+        variables,
+        defaults,
+        _WORDS.read(fields),
+        steps,
+        _INTERRUPTED.read(fields),
+        unreadable,
+    )
+
+
+# -- its steps --------------------------------------------------------------------------------------
+
+
 def _read_steps(fields: Fields, defaults: Defaults, reading: ReadContext) -> tuple[dict[str, Step], frozenset[str]]:
     """The steps, and the names of those of which nothing is left."""
-    fields.require("steps")
-    inner = fields.fields_meant("steps", "steps: {name: {say: ...}}")
-    if inner is None:
+    node = _STEPS.read(fields)
+    if node is None:
         return {}, frozenset()
-    found = {key.text: _read_step(key, node, defaults, reading) for key, node in inner.entries()}
-    if isinstance(fields.raw("steps"), Map) and not found:
-        fields.problems.add("E105", fields.mark_of("steps"), f"{fields.what} has no steps", "add the first one")
+    entries = entries_of(node, fields.problems, f"{fields.what}: {_STEPS.name}", "{name: {say: ...}}")
+    found = {key.text: _read_step(key, item, defaults, reading) for key, item in entries}
+    if isinstance(node, Map) and not found:
+        fields.problems.add("E105", node.mark, f"{fields.what} has no steps", "add the first one")
     steps = {name: step for name, step in found.items() if step is not None}
     return steps, frozenset(found.keys() - steps.keys())
 
@@ -175,51 +253,17 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
             fields.problems.add("E123", fields.mark_of(key), f'{fields.what}: "{key}" has no effect: {why}', fix)
 
 
-# -- what starts it ---------------------------------------------------------------------------------
+def step_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
+    """A step of one of these kinds. A key that is a verb and an option too is a verb where no other verb is."""
+    verbs = sorted(kinds, key=lambda verb: verb in STEP_OPTIONS.names)
+    records = {verb: _step_of(kinds[verb]) for verb in verbs}
+    return by_key(records, f"a step has one verb: {', '.join(kinds)}")
 
 
-def read_trigger(fields: Fields, variables: Mapping[str, Variable]) -> Trigger | None:
-    """Read the `start` of a flow with these variables; something must start it."""
-    inner = fields.fields("start", "start: {words: [hi, hello]}")
-    if inner is None:
-        return None
-    trigger = Trigger(
-        inner.mark,
-        _read_words(inner),
-        read_match(inner),
-        read_pattern(inner),
-        _read_events(inner),
-        inner.boolean("otherwise"),
-        inner.choice("contact", CONTACTS),
-    )
-    if isinstance(fields.raw("start"), Map) and not (
-        inner.has("words") or inner.has("pattern") or inner.has("event") or trigger.otherwise
-    ):
-        fix = "add words, a pattern, an event or otherwise: true"
-        fields.problems.add("E105", inner.mark, f"{inner.what}: there is nothing that starts the flow", fix)
-    if inner.has("match") and not inner.has("words"):
-        fields.problems.add(
-            "E105", inner.mark_of("match"), f'{inner.what}: "match" is for words', "add words, or remove it"
-        )
-    for name in () if trigger.pattern is None else trigger.pattern.groupindex.keys() - variables.keys():
-        fix = did_you_mean(name, variables, f"declare it under vars: {name}: {{type: text}}")
-        fields.problems.add("E301", inner.mark_of("pattern"), f'{inner.what}: no variable "{name}"', fix)
-    inner.close()
-    return trigger
-
-
-def _read_words(fields: Fields) -> tuple[tuple[str, Mark], ...]:
-    marks = (item.mark for item in fields.one_or_more("words"))
-    return tuple(zip(fields.strings("words"), marks, strict=False))
-
-
-def _read_events(fields: Fields) -> tuple[str, ...]:
-    events = fields.strings("event")
-    for event in events:
-        if event not in EVENTS:
-            fix = did_you_mean(event, EVENTS, f"write one of {', '.join(EVENTS)}")
-            fields.problems.add("E109", fields.mark_of("event"), f'{fields.what}: no event "{event}"', fix)
-    return events
+def _step_of(kind: type[StepKind]) -> Schema:
+    options = {name: schema for name, schema in STEP_OPTIONS.schemas.items() if name not in SOME_HAVE - kind.options}
+    keys = kind.keys.schemas
+    return record({**keys, **options, kind.verb: keys[kind.verb]}, *dict.fromkeys((kind.verb, *kind.keys.required)))
 
 
 # -- where the outcomes of its steps lead -----------------------------------------------------------
@@ -325,34 +369,3 @@ class _Resolver:
 
     def _missing(self, outcome: str, what: str, fix: str) -> None:
         self._problems.add("E130", self._step.mark, f'step "{self._step.name}" has no `{outcome}`: {what}', fix)
-
-
-# -- what its keys take, for editors ----------------------------------------------------------------
-
-
-def flow_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
-    """A flow with steps of these kinds."""
-    keys: Schemas = {
-        "flow": takes(NAME, "The flow's name."),
-        "about": takes(ANY_TEXT, "What it is for, for whoever reads it."),
-        "start": takes(record(TRIGGER_KEYS), "What starts it."),
-        "interrupted": takes(choice(*INTERRUPTED), "What becomes of it when another flow cuts in; else none can."),
-        "words": takes(WORDS.schema, "Words that are understood in all of it."),
-        "vars": takes(map_of(VARIABLE), "Its variables."),
-        "defaults": takes(DEFAULTS.schema(), "What its steps do where they say nothing; over the bot's defaults."),
-        "steps": takes(map_of(step_schema(kinds)), "Its steps, in order: it begins with the first."),
-    }
-    return record(keys, "flow", "steps")
-
-
-def step_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
-    """A step of one of these kinds. A key that is a verb and an option too is a verb where no other verb is."""
-    verbs = sorted(kinds, key=lambda verb: verb in STEP_OPTIONS.names)
-    records = {verb: _step_of(kinds[verb]) for verb in verbs}
-    return by_key(records, f"a step has one verb: {', '.join(kinds)}")
-
-
-def _step_of(kind: type[StepKind]) -> Schema:
-    options = {name: schema for name, schema in STEP_OPTIONS.schemas.items() if name not in SOME_HAVE - kind.options}
-    keys = kind.keys.schemas
-    return record({**keys, **options, kind.verb: keys[kind.verb]}, *dict.fromkeys((kind.verb, *kind.keys.required)))

@@ -8,31 +8,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from bot.extensions.gathered import Extensions
+from bot.flow.bot_file import BOT_KEYS
 from bot.flow.definition import BotDefinition
 from bot.flow.documents import Documents
+from bot.flow.flow_file import FLOW_KEYS
 from bot.keys.fields import text_of
-from bot.keys.text_shapes import TEXT, Keys, Part, Path, Shape, Spot, one_or_more_of, spots
+from bot.keys.text_shapes import Keys, Part, Path, Shape, Spot, spots
 from bot.lang.languages import ENGLISH, WORDINGS, built_in
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar, one_or_more
 from bot.lang.word_matching import normalise
 from bot.steps.custom_steps import all_kinds
 from bot.steps.step_kind import StepKind
-from bot.steps.step_options import DEFAULTS, STEP_OPTIONS
-from bot.steps.transition import WORDS as WORD_FORM
+from bot.steps.step_options import STEP_OPTIONS
 
 BOT = "bot"
 WORDINGS_KEY = "wordings"
 TITLE, WORDS = "title", "words"  # what is said of something that has a title, or words, for its key
-_WORD_KEYS = WORD_FORM.texts or {}
-_FLOW: Shape = {
-    "start": {"words": Part.WORDS},
-    "words": _WORD_KEYS,
-    "vars": Keys({"of": Keys({}, Part.WORD), "error": TEXT, "check": one_or_more_of({"error": TEXT})}),
-    "defaults": DEFAULTS.texts,
-}
-_OPT_OUT: Shape = {"words": Part.WORDS, "say": TEXT, "back": Part.WORDS}
-_BOT: Shape = {"words": _WORD_KEYS, "opt_out": _OPT_OUT, "defaults": DEFAULTS.texts, "ai": {"sorry": TEXT}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +48,7 @@ def all_spots(documents: Documents, kinds: Mapping[str, type[StepKind]]) -> tupl
     """
     found: list[Spot] = []
     for node in documents.bots[:1]:
-        found += spots(_BOT, node, (BOT,))
+        found += spots(BOT_KEYS.texts, node, (BOT,))
 
     def of_step(node: Node) -> Shape:
         keys = [key.text for key, _ in node.entries] if isinstance(node, Map) else []
@@ -66,7 +58,7 @@ def all_spots(documents: Documents, kinds: Mapping[str, type[StepKind]]) -> tupl
     for node in documents.flows:
         name = node.get("flow")
         if isinstance(name, Scalar):
-            found += spots(_FLOW, node, (name.text,))
+            found += spots(FLOW_KEYS.texts, node, (name.text,))
             found += spots(Keys(of_step), node.get("steps"), (name.text,))
     return tuple(found)
 

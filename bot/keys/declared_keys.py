@@ -121,6 +121,10 @@ class KeySet:
         fields.expect(self.names, self.required, others=others)
         return fields
 
+    def values(self, fields: Fields) -> dict[str, Any]:
+        """What is written under these keys, by name."""
+        return {key.name: key.read(fields) for key in self.keys if key.written(fields)}
+
     def declared_in(self, fields: Fields) -> Fields:
         """The same fields, in which these keys are known."""
         fields.declare(self.names)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from bot.core.errors import BotError
+from bot.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec
 
 if TYPE_CHECKING:  # it serves HTTP, and a check that only reads tests does not need that
     from bot.emulator import Emulator
@@ -21,7 +22,7 @@ class NothingYet(BotError):
 class GatewayEvent:
     """An event of the gateway: the keys with which a test describes it, and the function that makes it happen."""
 
-    keys: tuple[str, ...]
+    keys: KeySet
     happen: Callable[["Emulator", str, Data], object]
 
 
@@ -39,17 +40,23 @@ def _status(
     emulator.status(sent[-1].message_id, status)
 
 
-_OF_CONTACT = ("name", "email", "tags")
+_OF_CONTACT = KeySet(
+    KeySpec("name", STRING, "The contact's name."),
+    KeySpec("email", STRING, "The contact's address for mail."),
+    KeySpec("tags", STRINGS, "The contact's tags."),
+)
+_ASSIGNED = KeySet(KeySpec("agent", STRING, "Who takes the conversation."))
+_NOTHING = KeySet()
 
 GATEWAY_EVENTS: dict[str, GatewayEvent] = {
     "contact.created": GatewayEvent(_OF_CONTACT, partial(_edited, True)),
     "contact.updated": GatewayEvent(_OF_CONTACT, partial(_edited, False)),
-    "conversation.opened": GatewayEvent((), lambda emulator, contact, _: emulator.open(contact)),
-    "conversation.assigned": GatewayEvent(("agent",), lambda emulator, contact, data: emulator.assign(contact, **data)),
-    "conversation.resolved": GatewayEvent((), lambda emulator, contact, _: emulator.resolve(contact)),
-    "message.sent": GatewayEvent((), partial(_status, "sent")),
-    "message.delivered": GatewayEvent((), partial(_status, "delivered")),
-    "message.read": GatewayEvent((), partial(_status, "read")),
-    "message.failed": GatewayEvent((), partial(_status, "failed")),
+    "conversation.opened": GatewayEvent(_NOTHING, lambda emulator, contact, _: emulator.open(contact)),
+    "conversation.assigned": GatewayEvent(_ASSIGNED, lambda emulator, contact, data: emulator.assign(contact, **data)),
+    "conversation.resolved": GatewayEvent(_NOTHING, lambda emulator, contact, _: emulator.resolve(contact)),
+    "message.sent": GatewayEvent(_NOTHING, partial(_status, "sent")),
+    "message.delivered": GatewayEvent(_NOTHING, partial(_status, "delivered")),
+    "message.read": GatewayEvent(_NOTHING, partial(_status, "read")),
+    "message.failed": GatewayEvent(_NOTHING, partial(_status, "failed")),
 }
 """The gateway's events by name, except the contact's own messages and taps."""

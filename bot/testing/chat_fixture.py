@@ -12,11 +12,12 @@ from bot.core.errors import BotError
 from bot.core.session import Session
 from bot.expressions.formats import shown
 from bot.folder import Folder
+from bot.keys.declared_keys import STRINGS
 from bot.lang.problems import Mark, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar
 from bot.lang.wall_clock import parse_duration
 from bot.program import Program
-from bot.testing.expectation_reader import EXPECTED, LISTS, TEXTS
+from bot.testing.expectation_reader import EXPECTED, MESSAGE
 from bot.testing.player import Player
 from bot.testing.transcript import (
     AgainLine,
@@ -153,9 +154,10 @@ class Chat:
 
     def says(self, text: str | None = None, **parts: str | Iterable[str]) -> None:
         """The bot says exactly this. ``parts``, such as ``contains`` and ``buttons``, are parts of the message."""
-        if strange := parts.keys() - {*TEXTS, *LISTS}:
+        if strange := parts.keys() - {*MESSAGE.names}:
             raise TypeError(f"a message has no {', '.join(sorted(strange))}")
-        wanted = {key: _several(part) if key in LISTS else str(part) for key, part in parts.items()}
+        lists = {key.name for key in MESSAGE if key.form is STRINGS}
+        wanted = {key: _several(part) if key in lists else str(part) for key, part in parts.items()}
         if text is not None:
             wanted["says"] = text
         self._take(BotLine(HERE, wanted, alone=not parts))
@@ -166,7 +168,7 @@ class Chat:
 
     def expect(self, **wanted: Any) -> None:
         """Check where the contact is, what is known and what was done: the keys of `expect` in a test."""
-        if strange := wanted.keys() - {*EXPECTED}:
+        if strange := wanted.keys() - {*EXPECTED.names}:
             raise TypeError(f"expect: no key {', '.join(sorted(strange))}")
         self._take(ExpectLine(HERE, {key: _node(value) for key, value in wanted.items()}))
 

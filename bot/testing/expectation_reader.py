@@ -1,125 +1,166 @@
 """Reads what a test expects of a message (`bot`) and of the conversation (`expect`)."""
 
-from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from bot.core.messages import MEDIA_KINDS
-from bot.keys.fields import Fields, text_of
+from bot.keys import key_schemas as schemas
+from bot.keys.declared_keys import STRING, STRINGS, Form, KeySet, KeySpec, either, integer, map_of, nested
+from bot.keys.fields import Fields, entries_of
+from bot.keys.key_schemas import Schema
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import List, Map, Node, Scalar
-from bot.testing.stub_reader import named_value
+from bot.lang.source import List, Node, Scalar
+from bot.testing.stub_reader import CALLS
 from bot.testing.transcript import BotLine, ExpectLine, KnownNames
 
-TEXTS = ("says", "header", "footer", "link", "template", "language", *MEDIA_KINDS, "location")
-LISTS = ("contains", "buttons", "rows", "body")
-CALLS = ("calls", "called", "not_called")
-SAID = ("contains", "any", "without", "judge")
-EXPECTED = ("flow", "step", "vars", "kept", "tags", "language", "sent", *CALLS, "exit", "filled", "says")
+EXIT = "exits."  # how the outcomes begin by which a model leaves a step
+MESSAGE = KeySet(
+    KeySpec("says", STRING, "The whole text, or a caption."),
+    KeySpec("header", STRING, "Its header."),
+    KeySpec("footer", STRING, "Its footer."),
+    KeySpec("link", STRING, "The address of its link."),
+    KeySpec("template", STRING, "The template's name."),
+    KeySpec("language", STRING, "The template's language."),
+    *(KeySpec(kind, STRING, "The file's address.") for kind in MEDIA_KINDS),
+    KeySpec("location", STRING, "The place's name, or its coordinates."),
+    KeySpec("contains", STRINGS, "Texts that stand in it."),
+    KeySpec("buttons", STRINGS, "The titles of all its buttons, in order."),
+    KeySpec("rows", STRINGS, "The titles of all its rows, in order."),
+    KeySpec("body", STRINGS, "The template's parameters."),
+)
+"""What can be said of a message, under `bot`."""
 
 
-def read_says(fields: Fields, known: KnownNames) -> BotLine | None:
-    """Read ``bot``: a text, or a map of a message's parts."""
-    if not isinstance(fields.raw("bot"), Map):
-        text = fields.string("bot")
-        return None if text is None else BotLine(fields.mark, {"says": text}, alone=True)
-    inner = fields.fields("bot")
-    assert inner is not None
-    inner.what = "bot"
-    parts: dict[str, str | tuple[str, ...]] = {}
-    for key in TEXTS:
-        text = inner.string(key)
-        if text is not None:
-            parts[key] = text
-    inner.declare(LISTS)
-    for key in LISTS:
-        if inner.has(key):
-            parts[key] = inner.strings(key)
-    inner.close()
-    if not inner.node.entries:
-        fields.problems.add("E601", inner.mark, "nothing is said about this message", "write says: or contains:")
-    return BotLine(fields.mark, parts)
+def _read_message(fields: Fields) -> BotLine:
+    if not fields.node.entries:
+        fields.problems.add("E601", fields.mark, "nothing is said about this message", "write says: or contains:")
+    return BotLine(fields.mark, MESSAGE.values(fields))
 
 
-def read_expect(fields: Fields, known: KnownNames) -> ExpectLine | None:
-    """Read ``expect``: where the contact is, and what the conversation knows."""
-    inner = fields.fields("expect")
-    if inner is None:
-        return None
-    inner.what = "expect"
-    wanted = {key: node for key in EXPECTED if (node := inner.raw(key)) is not None}
-    inner.close()
-    if not inner.node.entries:
+def _read_whole_text(node: Node, problems: Problems, what: str) -> BotLine | None:
+    text = STRING.read(node, problems, what)
+    return None if text is None else BotLine(node.mark, {"says": text}, alone=True)
+
+
+BOT = either(Form(STRING.schema, _read_whole_text), nested(MESSAGE, _read_message))
+
+
+def _or_nothing(form: Form[Any], nothing: Schema) -> Form[Any]:
+    def read(node: Node, problems: Problems, what: str) -> Any:
+        is_null = isinstance(node, Scalar) and node.value is None
+        return form.absent if is_null else form.read(node, problems, what)
+
+    return replace(form, schema=schemas.either(form.schema, nothing), read=read)
+
+
+_NULL: Schema = {"type": "null"}
+_NAME = _or_nothing(STRING, _NULL)
+_VALUES = map_of(Form(schemas.ANY, lambda node, *_: node), entries_of, absent=())
+_TAGS = Form(
+    schemas.either(schemas.ANY_TEXT, schemas.list_of(schemas.ANY)),
+    lambda node, *rest: None if isinstance(node, List) else STRING.read(node, *rest),
+)
+_FLOW = KeySpec("flow", _NAME, "The flow that the contact is in; null: in none.")
+_STEP = KeySpec("step", _NAME, "The step that the contact is at; null: at none.")
+_VARS = KeySpec("vars", _VALUES, "Variables of the flow, with their values.")
+_KEPT = KeySpec("kept", _VALUES, "Variables that outlive a conversation, with their values.")
+_LANGUAGE = KeySpec("language", _or_nothing(STRING, schemas.EMPTY), "The contact's language.")
+_CALLED = KeySpec("called", CALLS, "Handlers and requests that are among those.")
+_NOT_CALLED = KeySpec("not_called", CALLS, "Handlers and requests that are not among those.")
+_EXIT = KeySpec(
+    "exit", _or_nothing(STRINGS, _NULL), "The exit that a model took since then, or any of several; null: none."
+)
+_FILLED = KeySpec("filled", _VALUES, "Variables that a model notes, with their values.")
+_JUDGE = KeySpec("judge", STRINGS, "Questions about the conversation that a model says yes to.")
+_SAID = KeySet(
+    KeySpec("contains", STRINGS, "What must occur in all that the bot said since then."),
+    KeySpec("any", STRINGS, "Of which one at least must occur in it."),
+    KeySpec("without", STRINGS, "What must not occur in it."),
+    _JUDGE,
+)
+
+
+def _read_said(fields: Fields) -> Fields:
+    if not any(_SAID.values(fields).values()):
+        fix = f"write {', '.join(_SAID.names)}"
+        fields.problems.add("E601", fields.mark, "nothing is expected of what is said", fix)
+    return fields
+
+
+_SAYS = KeySpec(
+    "says", nested(_SAID, _read_said, "{contains: ..., without: ...}"), "What all that the bot said since then is like."
+)
+EXPECTED = KeySet(
+    _FLOW,
+    _STEP,
+    _VARS,
+    _KEPT,
+    KeySpec("tags", _TAGS, "The contact's tags."),
+    _LANGUAGE,
+    KeySpec("sent", integer(0), "How many messages the contact has got in this test."),
+    KeySpec("calls", CALLS, "The handlers called and requests made since something happened last."),
+    _CALLED,
+    _NOT_CALLED,
+    _EXIT,
+    _FILLED,
+    _SAYS,
+)
+"""What can be expected of the conversation, under `expect`."""
+_UNJUDGED = schemas.record({**_SAID.schemas, _JUDGE.name: schemas.NEVER})
+_WITHOUT_MODEL = schemas.record({**EXPECTED.schemas, _SAYS.name: schemas.takes(_UNJUDGED, _SAYS.about)})
+
+
+def expectation(known: KnownNames) -> Form[ExpectLine | None]:
+    """What stands behind `expect` where these names are known."""
+    form = nested(EXPECTED, lambda fields: _read_expect(fields, known))
+    return form if known.evaluates else replace(form, schema=_WITHOUT_MODEL)
+
+
+def _read_expect(fields: Fields, known: KnownNames) -> ExpectLine:
+    values = EXPECTED.values(fields)
+    if not fields.node.entries:
         fix = "write flow:, step:, vars: or another of the keys"
-        fields.problems.add("E601", inner.mark, "nothing is expected here", fix)
-    _check_forms(inner, wanted)
-    _check_said(inner, known)
-    if known.complete:
-        _check_names(inner, wanted, known)
-    return ExpectLine(fields.mark, wanted)
-
-
-def _check_forms(fields: Fields, wanted: Mapping[str, Node]) -> None:
-    for key in ("flow", "step", "language"):
-        if not fields.null(key):
-            fields.string(key)
-    for key in ("vars", "kept", "filled"):
-        fields.fields(key)
-    if not fields.null("exit"):
-        fields.strings("exit")
-    if "tags" in wanted and not isinstance(wanted["tags"], List):
-        text_of(wanted["tags"], fields.problems, "expect: tags")
-    for key in CALLS:
-        for node in fields.items(key):
-            named_value(node, fields.problems)
-    fields.integer("sent", 0)
-
-
-def _check_said(fields: Fields, known: KnownNames) -> None:
-    inner = fields.fields("says", "says: {contains: ..., without: ...}")
-    if inner is None:
-        return
-    inner.what = "expect: says"
-    given = {key: inner.strings(key) for key in SAID}
-    inner.close()
-    if not any(given.values()):
-        inner.problems.add("E601", inner.mark, "nothing is expected of what is said", f"write {', '.join(SAID)}")
-    if given["judge"] and not known.evaluates:
+        fields.problems.add("E601", fields.mark, "nothing is expected here", fix)
+    said = values.get(_SAYS.name)
+    if said is not None and _JUDGE.read(said) and not known.evaluates:
+        what = "a judging question needs a model, which a test has none of"
         fix = "begin the document with evaluate:, or leave it out"
-        inner.problems.add(
-            "E601", inner.mark_of("judge"), "a judging question needs a model, which a test has none of", fix
-        )
+        fields.problems.add("E601", said.mark_of(_JUDGE.name), what, fix)
+    if known.complete:
+        _check_names(fields, known)
+    return ExpectLine(fields.mark, {name: node for name in values if (node := fields.raw(name)) is not None})
 
 
-def _check_names(fields: Fields, wanted: Mapping[str, Node], known: KnownNames) -> None:
+def _check_names(fields: Fields, known: KnownNames) -> None:
     """Check that the flow, the step, the variables and the language that are expected exist."""
-    flow, step = wanted.get("flow"), wanted.get("step")
-    within = list(known.flows.values())
-    if isinstance(flow, Scalar) and flow.value is not None:
-        if flow.text not in known.flows:
-            fix = did_you_mean(flow.text, known.flows, f"there are {', '.join(known.flows)}")
-            fields.problems.add("E103", flow.mark, f'no flow "{flow.text}"', fix)
-            return
-        within = [known.flows[flow.text]]
-    if isinstance(step, Scalar) and step.value is not None:
-        steps = [name for one in within for name in one.steps]
-        if step.text not in steps:
-            fields.problems.add("E102", step.mark, f'no step "{step.text}"', did_you_mean(step.text, steps))
-    where = f" in flow {flow.text}" if len(within) == 1 and isinstance(flow, Scalar) else ""
-    _check_variables(fields, wanted.get("vars"), {name for one in within for name in one.variables}, where)
+    flow, step, language = _FLOW.read(fields), _STEP.read(fields), _LANGUAGE.read(fields)
+    if flow is not None and flow not in known.flows:
+        fix = did_you_mean(flow, known.flows, f"there are {', '.join(known.flows)}")
+        fields.problems.add("E103", fields.mark_of(_FLOW.name), f'no flow "{flow}"', fix)
+        return
+    within = list(known.flows.values()) if flow is None else [known.flows[flow]]
+    steps = [name for one in within for name in one.steps]
+    if step is not None and step not in steps:
+        fields.problems.add("E102", fields.mark_of(_STEP.name), f'no step "{step}"', did_you_mean(step, steps))
+    where = "" if flow is None else f" in flow {flow}"
+    _check_variables(fields, _VARS, {name for one in within for name in one.variables}, where)
     kept = {name for one in known.flows.values() for name, variable in one.variables.items() if variable.keep}
-    _check_variables(fields, wanted.get("kept"), kept, " that is kept")
+    _check_variables(fields, _KEPT, kept, " that is kept")
     kinds = [step.kind for one in known.flows.values() for step in one.steps.values()]
     notable = {
         name for kind in kinds if kind.asks_models for name in (*kind.gives, *(need.variable for need in kind.needs()))
     }
-    _check_variables(fields, wanted.get("filled"), notable, " that a model may note")
+    _check_variables(fields, _FILLED, notable, " that a model may note")
     _check_exits(fields, known)
-    _check_called(fields, wanted, known)
-    if "language" in wanted:
-        fields.choice("language", known.languages)
+    _check_called(fields, known)
+    if language is not None:
+        fields.choice(_LANGUAGE.name, known.languages)
 
 
-def _check_variables(fields: Fields, written: Node | None, names: set[str], where: str) -> None:
-    for key, _ in written.entries if isinstance(written, Map) else ():
+def _check_variables(
+    fields: Fields, spec: KeySpec[tuple[tuple[Scalar, Node], ...]], names: set[str], where: str
+) -> None:
+    for key, _ in spec.read(fields):
         if key.text not in names:
             otherwise = f"there are {', '.join(sorted(names))}" if names else "there are none"
             fix = did_you_mean(key.text, sorted(names), otherwise)
@@ -129,22 +170,15 @@ def _check_variables(fields: Fields, written: Node | None, names: set[str], wher
 def _check_exits(fields: Fields, known: KnownNames) -> None:
     outcomes = [outcome for one in known.flows.values() for step in one.steps.values() for outcome in step.outcomes]
     exits = dict.fromkeys(outcome.removeprefix(EXIT) for outcome in outcomes if outcome.startswith(EXIT))
-    for name in () if fields.null("exit") else fields.strings("exit"):
+    for name in _EXIT.read(fields):
         if name not in exits:
             fix = did_you_mean(name, exits, f"there are {', '.join(exits)}" if exits else "no step has exits")
-            fields.problems.add("E109", fields.mark_of("exit"), f'no exit "{name}"', fix)
+            fields.problems.add("E109", fields.mark_of(_EXIT.name), f'no exit "{name}"', fix)
 
 
-def _check_called(fields: Fields, wanted: Mapping[str, Node], known: KnownNames) -> None:
+def _check_called(fields: Fields, known: KnownNames) -> None:
     """Report a name that no call has: the expectation could never be met, or never fail."""
-    for key in ("called", "not_called"):
-        for node in fields.items(key):
-            call = named_value(node, Problems())
-            if call is not None and " " not in call[0] and call[0] not in known.handlers:
-                fix = did_you_mean(
-                    call[0], known.handlers, "write a handler's name, or a request like GET crm:/orders/*"
-                )
-                fields.problems.add("E501", node.mark, f'no handler "{call[0]}"', fix)
-
-
-EXIT = "exits."
+    for mark, name, _ in (*_CALLED.read(fields), *_NOT_CALLED.read(fields)):
+        if " " not in name and name not in known.handlers:
+            fix = did_you_mean(name, known.handlers, "write a handler's name, or a request like GET crm:/orders/*")
+            fields.problems.add("E501", mark, f'no handler "{name}"', fix)

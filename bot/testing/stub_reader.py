@@ -3,148 +3,175 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from bot.extensions.decorators import HandlerSpec
-from bot.keys.fields import Fields, plain_of, text_of
-from bot.lang.problems import Problems, did_you_mean
+from bot.keys import key_schemas as schemas
+from bot.keys.declared_keys import STRING, Form, KeySet, KeySpec, either, integer, nested, one_of, raw_node, shared
+from bot.keys.fields import Fields, entries_of, items_of, plain_of, text_of
+from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar, one_or_more
 from bot.outgoing import AnswerTooLarge, RequestFailed, RequestTimedOut, Unreachable
 from bot.steps.call_step import UNDECLARED
-from bot.testing.transcript import HandlerStub, HttpStub, KnownNames, ModelStub, StubAnswers, StubDefinitions
-
-MODEL_FAILURES = ("server_error", "quota_exceeded", "model_no_tool_support")
-"""The failures of a model that a test may set, by the service's names (spec: Errors)."""
+from bot.testing.transcript import HandlerStub, HttpStub, KnownNames, ModelStub, StubAnswers
 
 HTTP_FAILURES: dict[str, type[RequestFailed]] = {
     error.outcome: error for error in (RequestTimedOut, Unreachable, AnswerTooLarge)
 }
 """The failures of a request that a test may set, by the outcomes of its step."""
-
+_MODEL_FAILURES = ("server_error", "quota_exceeded", "model_no_tool_support")  # the service's names (spec: Errors)
 _REQUEST = re.compile(r"[A-Z]+ \S+")
-_LEAST_STATUS, _MOST_STATUS = 100, 599
+
+# -- what models answer
 
 
-def read_stubs(fields: Fields, known: KnownNames) -> StubDefinitions:
-    """Read ``handlers``, ``http``, ``models`` (not in an evaluation) and ``random`` of a test."""
-    return StubDefinitions(
-        _read_answers(fields, "handlers", lambda name, node: _read_result(name, node, known, fields.problems)),
-        _read_answers(fields, "http", lambda request, node: _read_http_of(request, node, fields.problems)),
-        {} if known.evaluates else _read_answers(fields, "models", lambda _, node: read_model(node, fields.problems)),
-        _read_random(fields),
-    )
+def _read_calls(node: Node, problems: Problems, what: str) -> tuple[tuple[Mark, str, Mapping[str, Any]], ...]:
+    calls = (_read_call(item, problems) for item in items_of(node, problems, what))
+    return tuple(call for call in calls if call is not None)
 
 
-def read_model(node: Node, problems: Problems) -> ModelStub:
-    """Read an answer of a model: a text, or a map of `says`, `calls` and `fails`."""
-    if not isinstance(node, Map):
-        return ModelStub(text_of(node, problems, "model") or "")
-    fields = Fields(node, problems, "model")
-    text, fails = fields.string("says") or "", fields.choice("fails", MODEL_FAILURES)
-    calls = [named_value(item, problems) for item in fields.items("calls")]
-    fields.close()
-    return ModelStub(text, tuple(call for call in calls if call is not None), fails)
-
-
-def named_value(node: Node, problems: Problems) -> tuple[str, Mapping[str, Any]] | None:
+def _read_call(node: Node, problems: Problems) -> tuple[Mark, str, Mapping[str, Any]] | None:
     """``{leave: tracking}``, or the name of a tool with its arguments."""
     match node:
         case Scalar(text=name):
-            return name, {}
+            return node.mark, name, {}
         case Map(entries=((Scalar(text="leave"), Scalar(text=name)),)):
-            return f"leave_{name}", {}
+            return node.mark, f"leave_{name}", {}
         case Map(entries=((Scalar(text=name), Map() as arguments),)):
-            return name, plain_of(arguments, problems)
+            return node.mark, name, plain_of(arguments, problems)
     fix = "write the tool's name and its arguments: {orders.find: {number: 1}}"
     problems.add("E601", node.mark, "this is not a call", fix)
     return None
 
 
-def read_request(node: Node, problems: Problems) -> tuple[str, HttpStub] | None:
-    """Read a request and its answer: ``{GET https://api.example/orders/1: {json: {...}}}``."""
-    if isinstance(node, Map) and len(node.entries) == 1:
-        (request, answer) = node.entries[0]
-        found = _read_http_of(request, answer, problems)
-        return None if found is None else (request.text, found)
-    problems.add(
-        "E601", node.mark, "this is not a request with its answer", "write {GET https://api.example: {json: ...}}"
-    )
+def _read_model(fields: Fields) -> ModelStub:
+    calls = tuple((name, arguments) for _, name, arguments in _CALLS.read(fields))
+    return ModelStub(_SAYS.read(fields) or "", calls, _MODEL_FAILS.read(fields))
+
+
+CALLS = Form(schemas.list_of(schemas.either(schemas.ANY_TEXT, schemas.map_of(schemas.ANY))), _read_calls, absent=())
+"""Calls, each with its place, its name and its arguments."""
+_SAYS = KeySpec("says", STRING, "What the model says.")
+_CALLS = KeySpec("calls", CALLS, "The tools that it asks for, and the exit that it leaves by.")
+_MODEL_FAILS = KeySpec("fails", one_of(*_MODEL_FAILURES), "How it fails.")
+_TEXT_ALONE = Form(STRING.schema, lambda *at: ModelStub(text_of(*at) or ""))
+MODEL = shared("model-answer", either(_TEXT_ALONE, nested(KeySet(_SAYS, _CALLS, _MODEL_FAILS), _read_model)))
+"""What a model answers: a text, or more."""
+
+# -- what services answer
+
+
+def _read_http(fields: Fields) -> HttpStub:
+    content, text = _JSON.read(fields), _TEXT.read(fields)
+    if content is not None and text is not None:
+        fields.problems.add("E601", fields.mark_of(_TEXT.name), "http: both `json` and `text`", "keep one")
+    body = (text or "").encode() if content is None else json.dumps(plain_of(content, fields.problems)).encode()
+    kind = "text/plain" if content is None else "application/json"
+    return HttpStub(_STATUS.read(fields) or 200, body, kind, _HEADERS.read(fields), _HTTP_FAILS.read(fields))
+
+
+def _read_headers(node: Node, problems: Problems, what: str) -> dict[str, str]:
+    entries = entries_of(node, problems, what)
+    return {name.text.lower(): text_of(value, problems, f"{what}: {name.text}") or "" for name, value in entries}
+
+
+_STATUS = KeySpec("status", integer(100, 599), "Its status; 200 where nothing is said.")
+_JSON = KeySpec("json", raw_node(schemas.ANY), "Its body, as JSON.")
+_TEXT = KeySpec("text", STRING, "Its body, as a text.")
+_HEADERS = KeySpec("headers", Form(schemas.map_of(schemas.ANY), _read_headers, absent={}), "Its headers.")
+_HTTP_FAILS = KeySpec("fails", one_of(*HTTP_FAILURES), "How the request fails.")
+_STATUS_ALONE = Form(_STATUS.form.schema, lambda *at: HttpStub(_STATUS.form.read(*at) or 200))
+_HTTP = shared(
+    "http-answer", either(_STATUS_ALONE, nested(KeySet(_STATUS, _JSON, _TEXT, _HEADERS, _HTTP_FAILS), _read_http))
+)
+
+
+def _read_answer(request: Scalar, node: Node, problems: Problems) -> HttpStub | None:
+    if _REQUEST.fullmatch(request.text) is not None:
+        return _HTTP.read(node, problems, "http")
+    fix = "write its method and address, like GET https://api.example/orders/*"
+    problems.add("E601", request.mark, f'"{request.text}" is not a request', fix)
     return None
 
 
-def _read_answers(fields: Fields, key: str, read: Callable[[Scalar, Node], Any | None]) -> dict[str, StubAnswers]:
-    """Read a map by what is asked: one answer for every time, or a list with one answer for each time."""
-    inner = fields.fields(key)
-    found: dict[str, StubAnswers] = {}
-    for name, node in () if inner is None else inner.entries():
-        turns = isinstance(node, List)
-        answers = [read(name, item) for item in one_or_more(node)]
-        found[name.text] = StubAnswers(tuple(answer for answer in answers if answer is not None), turns)
-    return found
+def _read_request(node: Node, problems: Problems, what: str) -> tuple[str, HttpStub] | None:
+    if isinstance(node, Map) and len(node.entries) == 1:
+        (request, answer) = node.entries[0]
+        found = _read_answer(request, answer, problems)
+        return None if found is None else (request.text, found)
+    fix = "write {GET https://api.example: {json: ...}}"
+    problems.add("E601", node.mark, "this is not a request with its answer", fix)
+    return None
 
 
-def _read_result(name: Scalar, node: Node, known: KnownNames, problems: Problems) -> HandlerStub | None:
+REQUEST = Form(schemas.map_of(_HTTP.schema), _read_request)
+"""A request and its answer: ``{GET https://api.example/orders/1: {json: {...}}}``."""
+
+# -- what handlers return
+
+_RETURNS = KeySpec("returns", raw_node(schemas.ANY), "What the handler returns.")
+_FAILS = KeySpec("fails", STRING, "The error that it ends with: a declared one, timeout, mismatch or error.")
+_RESULT = KeySet(_RETURNS, _FAILS)
+
+
+def _read_result(name: Scalar, node: Node, problems: Problems, known: KnownNames) -> HandlerStub | None:
     spec = known.handlers.get(name.text)
     if spec is None and known.complete:
         fix = did_you_mean(name.text, known.handlers, "declare it in handlers.py")
         problems.add("E501", name.mark, f'no handler "{name.text}"', fix)
         return None
-    fields = Fields(node, problems, f'handler "{name.text}"')
-    returns = fields.raw("returns")
-    fails = fields.choice("fails", _failures(spec)) if spec is not None else fields.string("fails")
-    fields.close()
-    if fields.has("returns") == fields.has("fails"):
-        problems.add(
-            "E601",
-            node.mark,
-            f"{fields.what}: exactly one of returns and fails is needed",
-            "write either returns: or fails:",
-        )
+    fields = _RESULT.open(node, problems, f'handler "{name.text}"')
+    returns, fails = _RETURNS.read(fields), _FAILS.read(fields)
+    if spec is not None:
+        fails = fields.choice(_FAILS.name, (*spec.errors, *UNDECLARED))
+    if fields.has(_RETURNS.name) == fields.has(_FAILS.name):
+        what = f"{fields.what}: exactly one of returns and fails is needed"
+        problems.add("E601", node.mark, what, "write either returns: or fails:")
         return None
     return HandlerStub(None if returns is None else plain_of(returns, problems), fails)
 
 
-def _failures(spec: HandlerSpec) -> tuple[str, ...]:
-    return (*spec.errors, *UNDECLARED)
+# -- all stubs
 
 
-def _read_http_of(request: Scalar, node: Node, problems: Problems) -> HttpStub | None:
-    if _REQUEST.fullmatch(request.text) is None:
-        what = f'"{request.text}" is not a request'
-        problems.add("E601", request.mark, what, "write its method and address, like GET https://api.example/orders/*")
-        return None
-    return _read_http(node, problems)
+def _answers(
+    schema: schemas.Schema, read: Callable[[Scalar, Node, Problems], Any | None]
+) -> Form[dict[str, StubAnswers]]:
+    """A map by what is asked: one answer for every time, or a list with one answer for each time."""
+
+    def read_one(name: Scalar, node: Node, problems: Problems) -> StubAnswers:
+        found = (read(name, item, problems) for item in one_or_more(node))
+        return StubAnswers(tuple(answer for answer in found if answer is not None), turns=isinstance(node, List))
+
+    def read_all(node: Node, problems: Problems, what: str) -> dict[str, StubAnswers]:
+        return {name.text: read_one(name, item, problems) for name, item in entries_of(node, problems, what)}
+
+    return Form(schemas.map_of(schemas.one_or_several(schema)), read_all, absent={})
 
 
-def _read_http(node: Node, problems: Problems) -> HttpStub:
-    """Read a status alone, or a map of `status`, `json` or `text`, `headers`; or `fails`."""
-    if isinstance(node, Scalar):
-        node = Map(node.mark, ((Scalar(node.mark, "status", "status"), node),))
-    fields = Fields(node, problems, "http")
-    status = fields.integer("status", _LEAST_STATUS, _MOST_STATUS) or 200
-    content, text = fields.raw("json"), fields.string("text")
-    headers = fields.fields("headers")
-    given = () if headers is None else headers.entries()
-    fails = fields.choice("fails", HTTP_FAILURES)
-    fields.close()
-    if content is not None and text is not None:
-        problems.add("E601", fields.mark_of("text"), "http: both `json` and `text`", "keep one")
-    body = (text or "").encode() if content is None else json.dumps(plain_of(content, problems)).encode()
-    kind = "text/plain" if content is None else "application/json"
-    told = {name.text.lower(): text_of(value, problems, f"http: headers: {name.text}") or "" for name, value in given}
-    return HttpStub(status, body, kind, told, fails)
-
-
-def _read_random(fields: Fields) -> StubAnswers | None:
+def _read_draws(node: Node, problems: Problems, what: str) -> StubAnswers:
     """Read one number for every draw, or a list with one number for each draw."""
-    written = fields.raw("random")
-    if written is None:
-        return None
     numbers = []
-    for node in one_or_more(written):
-        value = node.value if isinstance(node, Scalar) else None
+    for item in one_or_more(node):
+        value = item.value if isinstance(item, Scalar) else None
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1:
             numbers.append(float(value))
         else:
-            fields.problems.add("E106", node.mark, "random: a number from 0 up to 1 is expected", "write one like 0.25")
-    return StubAnswers(tuple(numbers), turns=isinstance(written, List))
+            problems.add("E106", item.mark, "random: a number from 0 up to 1 is expected", "write one like 0.25")
+    return StubAnswers(tuple(numbers), turns=isinstance(node, List))
+
+
+_DRAWS = Form(schemas.one_or_several({**schemas.number(0), "exclusiveMaximum": 1}), _read_draws)
+
+
+def stubs(known: KnownNames) -> KeySet:
+    """The stubs that a document may have: the fields of `StubDefinitions`. In an evaluation a model answers itself."""
+    results = _answers(_RESULT.schema(), partial(_read_result, known=known))
+    models = _answers(MODEL.schema, lambda _, node, problems: MODEL.read(node, problems, "model"))
+    about_models = "What models answer, by a part of what is asked; a list: in turn."
+    return KeySet(
+        KeySpec("handlers", results, "What handlers return, by name; a list: in turn."),
+        KeySpec("http", _answers(_HTTP.schema, _read_answer), "What services answer, by request; a list: in turn."),
+        KeySpec("random", _DRAWS, "The numbers that are drawn; a list: in turn."),
+        *(() if known.evaluates else (KeySpec("models", models, about_models),)),
+    )

@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bot.core.events import EVENTS
 from bot.core.messages import MEDIA_KINDS
@@ -14,14 +15,28 @@ from bot.core.text import digits, is_phone
 from bot.flow.documents import read_documents
 from bot.folder import Folder
 from bot.gateway.gateway_answers import BY_CODE
-from bot.keys.fields import Fields, plain_of
+from bot.keys import key_schemas as schemas
+from bot.keys.declared_keys import (
+    DURATION,
+    STRING,
+    Form,
+    KeySet,
+    KeySpec,
+    as_node,
+    either,
+    integer,
+    nested,
+    number,
+    one_of,
+)
+from bot.keys.fields import Fields, entries_of, items_of, plain_of, text_of
 from bot.lang.problems import Mark, Problem, Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar
 from bot.program import FaultyBot, Program, load_program
 from bot.settings import problems_in
 from bot.simulation.gateway_events import GATEWAY_EVENTS
-from bot.testing.expectation_reader import read_expect, read_says
-from bot.testing.stub_reader import read_model, read_request, read_stubs
+from bot.testing.expectation_reader import BOT, expectation
+from bot.testing.stub_reader import MODEL, REQUEST, stubs
 from bot.testing.transcript import (
     AgainLine,
     EventLine,
@@ -34,6 +49,7 @@ from bot.testing.transcript import (
     SendLine,
     SilenceLine,
     StartLine,
+    StubDefinitions,
     TapLine,
     Transcript,
     TranscriptLine,
@@ -41,6 +57,9 @@ from bot.testing.transcript import (
     UserLine,
     WaitLine,
 )
+
+T = TypeVar("T")
+Line = Form[TranscriptLine | None]
 
 LATEST = timedelta(minutes=5)  # what was on its way for longer is refused, as the gateway's specification says
 FAULTS = (
@@ -50,65 +69,50 @@ FAULTS = (
 )  # fmt: skip
 """The emulated gateway's faults, but for those that take real time: among them the codes of its refusals."""
 
-LineReader = Callable[[Fields, KnownNames], TranscriptLine | None]
+# -- lines on which something happens
 
 
-def _read_contact_line(make: Callable[[Mark, str, timedelta], TranscriptLine], key: str) -> LineReader:
-    def read(fields: Fields, known: KnownNames) -> TranscriptLine | None:
-        text, late = fields.string(key), _read_late(fields)
-        return None if text is None else make(fields.mark, text, late)
+def _line(form: Form[T | None], make: Callable[[Mark, T], TranscriptLine]) -> Line:
+    """A line whose value has this form."""
 
-    return read
+    def read(node: Node, problems: Problems, what: str) -> TranscriptLine | None:
+        value = form.read(node, problems, what)
+        return None if value is None else make(node.mark, value)
 
-
-def _read_late(fields: Fields) -> timedelta:
-    late = fields.duration("late") or timedelta()
-    if late > LATEST:
-        fix = "write 5m at most: the bot rejects older messages"
-        fields.problems.add(
-            "E106", fields.mark_of("late"), "talk: late: a message cannot be more than 5 minutes late", fix
-        )
-    return late
+    return Form(form.schema, read)
 
 
-def _read_wait(fields: Fields, known: KnownNames) -> TranscriptLine | None:
-    duration = fields.duration("wait")
-    return None if duration is None else WaitLine(fields.mark, duration)
+_FILE = Form(schemas.either(schemas.ANY_TEXT, schemas.EMPTY), as_node)
+_FILES = KeySet(*(KeySpec(kind, _FILE, "A file of the bot's folder, or nothing: a sample.") for kind in MEDIA_KINDS))
+_PLACE = KeySet(
+    KeySpec("latitude", number(-90, 90), "Its latitude, in degrees.", required=True),
+    KeySpec("longitude", number(-180, 180), "Its longitude, in degrees.", required=True),
+    KeySpec("name", STRING, "What it is called."),
+    KeySpec("address", STRING, "Its address."),
+)
 
 
-def _read_send(fields: Fields, known: KnownNames) -> TranscriptLine | None:
-    late = _read_late(fields)
-    if not isinstance(fields.raw("send"), Map):
-        kind = fields.choice("send", (*MEDIA_KINDS, "sticker")) if fields.has("send") else None
-        return None if kind is None else SendLine(fields.mark, kind, late=late)
-    inner = fields.fields("send")
-    assert inner is not None
-    inner.what = "send"
-    inner.declare((*MEDIA_KINDS, "location"))
-    kinds = [kind for kind in (*MEDIA_KINDS, "location") if inner.has(kind)]
-    caption = inner.string("caption")
-    location = _read_location(inner) if kinds == ["location"] else None
-    content = _read_file(inner, kinds[0], known.folder) if len(kinds) == 1 and location is None else None
-    inner.close()
+def _read_place(fields: Fields) -> Mapping[str, Any]:
+    return {key.name: key.read(fields) for key in _PLACE}
+
+
+_LOCATION = KeySpec("location", nested(_PLACE, _read_place), "A place on the map.")
+_CAPTION = KeySpec("caption", STRING, "The text below the file.")
+
+
+def _send(known: KnownNames) -> Line:
+    short = _line(one_of(*MEDIA_KINDS, "sticker"), SendLine)
+    return either(short, nested(KeySet(*_FILES, _LOCATION, _CAPTION), lambda fields: _read_sent(fields, known.folder)))
+
+
+def _read_sent(fields: Fields, folder: Path) -> SendLine | None:
+    kinds = [key for key in (*_FILES, _LOCATION) if key.written(fields)]
     if len(kinds) != 1:
-        fix = f"write one of {', '.join(MEDIA_KINDS)} or location"
-        inner.problems.add("E601", inner.mark, "send: exactly one thing to send is needed", fix)
+        fix = f"write one of {', '.join(_FILES.names)} or {_LOCATION.name}"
+        fields.problems.add("E601", fields.mark, "send: exactly one thing to send is needed", fix)
         return None
-    return SendLine(fields.mark, kinds[0], caption, content, location, late)
-
-
-def _read_location(fields: Fields) -> Mapping[str, Any] | None:
-    inner = fields.fields("location")
-    if inner is None or not (inner.require("latitude") and inner.require("longitude")):
-        return None
-    place = {
-        "latitude": inner.number("latitude", -90, 90),
-        "longitude": inner.number("longitude", -180, 180),
-        "name": inner.string("name"),
-        "address": inner.string("address"),
-    }
-    inner.close()
-    return place
+    content = None if kinds == [_LOCATION] else _read_file(fields, kinds[0].name, folder)
+    return SendLine(fields.mark, kinds[0].name, _CAPTION.read(fields), content, _LOCATION.read(fields))
 
 
 def _read_file(fields: Fields, key: str, folder: Path) -> bytes | None:
@@ -123,164 +127,164 @@ def _read_file(fields: Fields, key: str, folder: Path) -> bytes | None:
         return None
 
 
-def _read_event(fields: Fields, known: KnownNames) -> TranscriptLine | None:
-    node = fields.raw("event")
+_EVENT = schemas.either(
+    schemas.choice(*GATEWAY_EVENTS),
+    schemas.record({name: event.keys.schema() for name, event in GATEWAY_EVENTS.items()}, most=1),
+)
+
+
+def _read_event(node: Node, problems: Problems, what: str) -> EventLine | None:
     event = node.entries[0][0] if isinstance(node, Map) and len(node.entries) == 1 else node
     if not isinstance(event, Scalar) or event.text not in GATEWAY_EVENTS:
         text = event.text if isinstance(event, Scalar) else "this"
         fix = did_you_mean(text, GATEWAY_EVENTS, f"there are {', '.join(GATEWAY_EVENTS)}")
         if text in EVENTS:
             fix = "that is what the contact does: write user:, send:, tap: or pick:"
-        fields.problems.add("E109", fields.mark_of("event"), f"event: {text} is not an event of the gateway", fix)
+        problems.add("E109", node.mark, f"event: {text} is not an event of the gateway", fix)
         return None
-    return EventLine(fields.mark, event.text, _read_data(fields, event.text) if isinstance(node, Map) else {})
+    keys = GATEWAY_EVENTS[event.text].keys
+    told = keys.values(keys.open(node.entries[0][1], problems, event.text)) if isinstance(node, Map) else {}
+    return EventLine(node.mark, event.text, told)
 
 
-def _read_data(fields: Fields, event: str) -> Mapping[str, Any]:
-    """What is said about an event: texts, and tags."""
-    outer = fields.fields("event")
-    inner = None if outer is None else outer.fields(event)
-    if inner is None:
-        return {}
-    inner.what = event
-    data = {key: inner.strings(key) if key == "tags" else inner.string(key) for key in GATEWAY_EVENTS[event].keys}
-    inner.close()
-    return {key: value for key, value in data.items() if inner.has(key)}
+_FAULTS = KeySet(*(KeySpec(kind, integer(1, 1000), "How often.") for kind in FAULTS), most=1)
 
 
-def _read_fault(fields: Fields, known: KnownNames) -> TranscriptLine | None:
-    if not isinstance(fields.raw("fault"), Map):
-        kind = fields.choice("fault", FAULTS) if fields.require("fault") else None
-        return None if kind is None else FaultLine(fields.mark, kind)
-    inner = fields.fields("fault")
-    assert inner is not None
-    inner.what = "fault"
-    inner.declare(FAULTS)
-    times = {kind: inner.integer(kind, 1, 1000) for kind in FAULTS if inner.has(kind)}
-    inner.close()
-    if len(times) != 1:
-        inner.problems.add("E601", inner.mark, "fault: exactly one fault is needed", "write one like {rate_limited: 2}")
+def _read_fault(fields: Fields) -> FaultLine | None:
+    counts = _FAULTS.values(fields)
+    if len(counts) != 1:
+        fields.problems.add(
+            "E601", fields.mark, "fault: exactly one fault is needed", "write one like {rate_limited: 2}"
+        )
         return None
-    ((kind, number),) = times.items()
-    return FaultLine(fields.mark, kind, number or 1)
+    ((kind, count),) = counts.items()
+    return FaultLine(fields.mark, kind, count or 1)
 
 
-def _read_start(fields: Fields, known: KnownNames) -> TranscriptLine | None:
-    if not isinstance(fields.raw("start"), Map):
-        return _start(fields, "start", known, {}, "after")
-    inner = fields.fields("start")
-    assert inner is not None
-    inner.what = "start"
-    data, busy = inner.fields("data"), inner.choice("busy", BUSY, "after") or "after"
-    given = {} if data is None else plain_of(Map(data.mark, data.entries()), fields.problems)
-    line = _start(inner, "flow", known, given, busy) if inner.require("flow") else None
-    inner.close()
-    return line
+def _read_values(node: Node, problems: Problems, what: str) -> Any:
+    return plain_of(Map(node.mark, entries_of(node, problems, what)), problems)
 
 
-def _start(fields: Fields, key: str, known: KnownNames, data: Mapping[str, Any], busy: str) -> TranscriptLine | None:
-    target = fields.string(key)
-    if target is None:
-        return None
-    name, _, step = target.partition("/")
+_FLOW = KeySpec("flow", STRING, "The flow, or FLOW/STEP.", required=True)
+_DATA = KeySpec("data", Form(schemas.map_of(schemas.ANY), _read_values, absent={}), "Values for its variables.")
+_BUSY = KeySpec(
+    "busy",
+    one_of(*BUSY, default="after"),
+    "What becomes of it while the contact is in a flow; after where nothing is said.",
+)
+
+
+def _start(known: KnownNames) -> Line:
+    target = Form(_FLOW.form.schema, partial(_read_target, known=known))
+
+    def read(fields: Fields) -> StartLine | None:
+        flow = replace(_FLOW, form=target).read(fields)
+        return None if flow is None else StartLine(fields.mark, flow, _DATA.read(fields), _BUSY.read(fields) or "after")
+
+    return either(_line(target, StartLine), nested(KeySet(_FLOW, _DATA, _BUSY), read))
+
+
+def _read_target(node: Node, problems: Problems, what: str, known: KnownNames) -> str | None:
+    """A flow, or FLOW/STEP."""
+    target = text_of(node, problems, what)
+    name, _, step = (target or "").partition("/")
     flow = known.flows.get(name)
-    if flow is None and known.complete:
+    if target is not None and flow is None and known.complete:
         fix = did_you_mean(name, known.flows, f"there are {', '.join(known.flows)}")
-        fields.problems.add("E103", fields.mark_of(key), f'no flow "{name}"', fix)
+        problems.add("E103", node.mark, f'no flow "{name}"', fix)
     elif flow is not None and step and step not in flow.steps:
         fix = did_you_mean(step, flow.steps, f"there are {', '.join(flow.steps)}")
-        fields.problems.add("E102", fields.mark_of(key), f'no step "{step}" in flow {name}', fix)
-    return StartLine(fields.mark, target, data, busy)
+        problems.add("E102", node.mark, f'no step "{step}" in flow {name}', fix)
+    return target
 
 
-INPUT_READERS: dict[str, LineReader] = {
-    "user": _read_contact_line(UserLine, "user"),
-    "tap": _read_contact_line(TapLine, "tap"),
-    "pick": _read_contact_line(PickLine, "pick"),
-    "send": _read_send,
-    "wait": _read_wait,
-    "event": _read_event,
-    "start": _read_start,
-    "fault": _read_fault,
+def _read_late(node: Node, problems: Problems, what: str) -> timedelta:
+    late = DURATION.read(node, problems, what) or timedelta()
+    if late > LATEST:
+        fix = "write 5m at most: the bot rejects older messages"
+        problems.add("E106", node.mark, f"{what}: a message cannot be more than 5 minutes late", fix)
+    return late
+
+
+_LATE = KeySpec(
+    "late", Form(DURATION.schema, _read_late, absent=timedelta()), "How long that was on its way, 5m at the most."
+)
+
+# -- all lines
+
+
+def _refuse_model(node: Node, problems: Problems, what: str) -> None:
+    fix = "leave the line out, or begin the document with test:"
+    problems.add("E601", node.mark, "an evaluation cannot say what the model answers", fix)
+
+
+def line_keys(known: KnownNames) -> dict[str, KeySet]:
+    """The keys of each line of a conversation, by its first word, where these names are known."""
+    model = Form(schemas.NEVER, _refuse_model) if known.evaluates else _line(MODEL, ModelLine)
+    on_its_way = (
+        KeySpec("user", _line(STRING, UserLine), "The contact writes."),
+        KeySpec("tap", _line(STRING, TapLine), "The contact taps the newest button of this title."),
+        KeySpec("pick", _line(STRING, PickLine), "The contact picks the newest row of this title."),
+        KeySpec("send", _send(known), "The contact sends a file, a place or a sticker."),
+    )
+    at_once = (
+        KeySpec("wait", _line(DURATION, WaitLine), "Time passes."),
+        KeySpec("event", Form(_EVENT, _read_event), "The gateway reports an event."),
+        KeySpec("start", _start(known), "A program starts a flow, or FLOW/STEP."),
+        KeySpec(
+            "fault",
+            either(_line(one_of(*FAULTS), FaultLine), nested(_FAULTS, _read_fault)),
+            "The gateway does something wrong, at the next occasion.",
+        ),
+        KeySpec("model", model, "What the model answers, once."),
+        KeySpec("http", _line(REQUEST, lambda mark, found: HttpLine(mark, *found)), "What a service answers, once."),
+        KeySpec("bot", BOT, "The bot sends this."),
+        KeySpec("expect", expectation(known), "Where the contact is, and what is known."),
+    )
+    found = {key.name: KeySet(replace(key, required=True), _LATE) for key in on_its_way}
+    return found | {key.name: KeySet(replace(key, required=True)) for key in at_once}
+
+
+WORD_LINES: dict[str, Callable[[Mark], TranscriptLine]] = {
+    "silence": SilenceLine,
+    "restart": RestartLine,
+    "again": AgainLine,
 }
-"""The readers of lines on which something happens, by the first word of the line."""
+"""The lines that are one word."""
 
 
-NOW = datetime(2030, 5, 6, 10, 0)  # a Monday
-TIMES = 3
-MOST_TIMES = 100
-LEAST = 100  # per cent of the tries
-PER_CENT = "(100|[1-9][0-9]?) ?%"
+def _talk(known: KnownNames) -> Form[tuple[TranscriptLine, ...]]:
+    of = line_keys(known)
+    records = {verb: keys.schema() for verb, keys in of.items() if next(iter(keys)).form.schema is not schemas.NEVER}
+    begins = schemas.by_key(records, f"a line begins with one of {', '.join(records)}")
+
+    def read(node: Node, problems: Problems, what: str) -> tuple[TranscriptLine, ...]:
+        if isinstance(node, List) and not node.items:
+            problems.add("E601", node.mark, "talk: there are no lines", "begin it with - user: hello")
+        found = (_read_line(item, of, problems) for item in items_of(node, problems, what))
+        return tuple(line for line in found if line is not None)
+
+    return Form(schemas.list_of(schemas.either(schemas.choice(*WORD_LINES), begins)), read, absent=())
 
 
-def read_transcript(node: Map, known: KnownNames, problems: Problems) -> Transcript:
-    """Read one test or evaluation; what is wrong with it becomes a problem."""
-    fields = Fields(node, problems, "this document")
-    kind = "evaluate" if node.entries and node.entries[0][0].text == "evaluate" else "test"
-    known = replace(known, evaluates=kind == "evaluate")
-    name = fields.string(kind) or ""
-    fields.what = f'{kind} "{name}"'
-    tries = _read_tries(fields) if known.evaluates else None
-    now, contact, stub_definitions = _read_now(fields), _read_contact(fields), read_stubs(fields, known)
-    items = fields.items("talk")
-    if fields.require("talk") and isinstance(fields.raw("talk"), List) and not items:
-        problems.add("E601", fields.mark_of("talk"), "talk: there are no lines", "begin it with - user: hello")
-    lines = [_read_line(item, known, problems) for item in items]
-    fields.close()
-    conversation = tuple(line for line in lines if line is not None)
-    return Transcript(name, node.mark, now, conversation, stub_definitions, contact, tries)
-
-
-def _read_tries(fields: Fields) -> Tries:
-    times, text = fields.integer("times", 1, MOST_TIMES) or TIMES, fields.string("pass")
-    found = None if text is None else re.fullmatch(PER_CENT, text)
-    if text is not None and found is None:
-        fix = "write how many of the tries have to pass, like pass: 80%"
-        fields.problems.add("E106", fields.mark_of("pass"), f'{fields.what}: pass: "{text}" is not a percentage', fix)
-    return Tries(times, LEAST if found is None else int(found[1]))
-
-
-def _read_now(fields: Fields) -> datetime:
-    text = fields.string("now")
-    if text is None:
-        return NOW
-    try:
-        now = datetime.fromisoformat(text)
-    except ValueError:
-        now = None
-    if now is None or now.tzinfo is not None:
-        what = f'{fields.what}: "{text}" is not a time on the bot\'s clock'
-        fields.problems.add("E602", fields.mark_of("now"), what, "write one like 2030-05-06T10:00")
-        return NOW
-    return now
-
-
-def _read_contact(fields: Fields) -> str | None:
-    text = fields.string("contact")
-    number = None if text is None else digits(text)
-    if text is not None and (number is None or not is_phone(number)):
-        what = f'{fields.what}: contact: "{text}" is not a phone number'
-        fields.problems.add("E106", fields.mark_of("contact"), what, "write one with its country code: 6281234567890")
-        return None
-    return number
-
-
-def _read_line(node: Node, known: KnownNames, problems: Problems) -> TranscriptLine | None:
+def _read_line(node: Node, of: Mapping[str, KeySet], problems: Problems) -> TranscriptLine | None:
     if not isinstance(node, Map):
         return _read_word(node, problems)
-    fields = Fields(node, problems, "talk")
-    verbs = [key.text for key, _ in node.entries if key.text in LINE_READERS]
+    verbs = [key.text for key, _ in node.entries if key.text in of]
     if len(verbs) > 1:
         problems.add("E601", node.key_mark(verbs[1]), f'"{verbs[0]}" and "{verbs[1]}" in one line', "make two lines")
         return None
     if not verbs:
         first = node.entries[0][0].text if node.entries else ""
-        fix = did_you_mean(first, LINE_READERS, f"begin it with one of {', '.join(LINE_READERS)}")
+        fix = did_you_mean(first, of, f"begin it with one of {', '.join(of)}")
         problems.add("E601", node.mark, f'talk: a line cannot begin with "{first}"', fix)
         return None
-    line = LINE_READERS[verbs[0]](fields, known)
-    fields.close()
-    return line
+    verb, *_ = keys = of[verbs[0]]
+    fields = keys.open(node, problems, "talk")
+    value = node.get(verb.name)
+    line = None if value is None else verb.form.read(value, problems, verb.name)
+    more = {"late": _LATE.read(fields)} if _LATE in keys.keys else {}
+    return None if line is None else replace(line, mark=node.mark, **more)
 
 
 def _read_word(node: Node, problems: Problems) -> TranscriptLine | None:
@@ -294,38 +298,84 @@ def _read_word(node: Node, problems: Problems) -> TranscriptLine | None:
     return None
 
 
-def _read_model(fields: Fields, known: KnownNames) -> TranscriptLine | None:
-    node = fields.raw("model")
-    if known.evaluates:
-        fix = "leave the line out, or begin the document with test:"
-        fields.problems.add("E601", fields.mark, "an evaluation cannot say what the model answers", fix)
-    return None if node is None else ModelLine(fields.mark, read_model(node, fields.problems))
+# -- whole documents
+
+NOW = datetime(2030, 5, 6, 10, 0)  # a Monday
+TIMES = 3
+LEAST = 100  # per cent of the tries
+_PER_CENT = "(100|[1-9][0-9]?) ?%"
 
 
-def _read_http(fields: Fields, known: KnownNames) -> TranscriptLine | None:
-    node = fields.raw("http")
-    found = None if node is None else read_request(node, fields.problems)
-    return None if found is None else HttpLine(fields.mark, *found)
+def _read_now(node: Node, problems: Problems, what: str) -> datetime:
+    text = text_of(node, problems, what)
+    try:
+        now = NOW if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        now = None
+    if now is None or now.tzinfo is not None:
+        fix = "write one like 2030-05-06T10:00"
+        problems.add("E602", node.mark, f'{what}: "{text}" is not a time on the bot\'s clock', fix)
+        return NOW
+    return now
 
 
-LINE_READERS: dict[str, LineReader] = {
-    **INPUT_READERS,
-    "model": _read_model,
-    "http": _read_http,
-    "bot": read_says,
-    "expect": read_expect,
-}
-"""The readers of all lines, by the first word of the line."""
+def _read_contact(node: Node, problems: Problems, what: str) -> str | None:
+    text = text_of(node, problems, what)
+    number = None if text is None else digits(text)
+    if text is not None and (number is None or not is_phone(number)):
+        fix = "write one with its country code: 6281234567890"
+        problems.add("E106", node.mark, f'{what}: "{text}" is not a phone number', fix)
+        return None
+    return number
 
-OF_TESTS = {"model"}
-"""Those that no evaluation has."""
 
-WORD_LINES: dict[str, Callable[[Mark], TranscriptLine]] = {
-    "silence": SilenceLine,
-    "restart": RestartLine,
-    "again": AgainLine,
-}
-"""The lines that are one word."""
+def _read_least(node: Node, problems: Problems, what: str) -> int:
+    text = text_of(node, problems, what)
+    found = None if text is None else re.fullmatch(_PER_CENT, text)
+    if text is not None and found is None:
+        fix = "write how many of the tries have to pass, like pass: 80%"
+        problems.add("E106", node.mark, f'{what}: "{text}" is not a percentage', fix)
+    return LEAST if found is None else int(found[1])
+
+
+_TEST = KeySpec("test", STRING, "What it shows.", required=True)
+_EVALUATE = KeySpec("evaluate", STRING, "What it shows of a model.", required=True)
+_TIMES = KeySpec("times", integer(1, 100), f"How often the conversation is run; {TIMES} where nothing is said.")
+_PASS = KeySpec(
+    "pass",
+    Form(schemas.pattern(_PER_CENT, "write how many of the tries have to pass, like 80%"), _read_least, absent=LEAST),
+    "How many of the tries have to pass; all where nothing is said.",
+)
+_NOW = KeySpec(
+    "now",
+    Form(STRING.schema, _read_now, absent=NOW),
+    "When it begins, on the bot's clock; 2030-05-06T10:00 where nothing is said.",
+)
+_CONTACT = KeySpec("contact", Form(STRING.schema, _read_contact), "The contact's number, with its country code.")
+
+
+def keys_of(known: KnownNames) -> KeySet:
+    """The keys of a test; or of an evaluation, in which models answer themselves."""
+    first = (_EVALUATE, _TIMES, _PASS) if known.evaluates else (_TEST,)
+    about = "What is said and what happens, in order" + ("; a model answers." if known.evaluates else ".")
+    return KeySet(*first, _NOW, _CONTACT, *stubs(known), KeySpec("talk", _talk(known), about, required=True))
+
+
+def read_transcript(node: Map, known: KnownNames, problems: Problems) -> Transcript:
+    """Read one test or evaluation; what is wrong with it becomes a problem."""
+    known = replace(known, evaluates=bool(node.entries) and node.entries[0][0].text == _EVALUATE.name)
+    title, *_, talk = keys = keys_of(known)
+    name = title.read(Fields(node, problems, "this document")) or ""
+    fields = keys.open(node, problems, f'{title.name} "{name}"')
+    return Transcript(
+        name,
+        node.mark,
+        _NOW.read(fields),
+        talk.read(fields),
+        StubDefinitions(**stubs(known).values(fields)),
+        _CONTACT.read(fields),
+        Tries(_TIMES.read(fields) or TIMES, _PASS.read(fields)) if known.evaluates else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

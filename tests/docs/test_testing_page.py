@@ -14,10 +14,10 @@ from bot.emulator.event_payloads import SAMPLES
 from bot.folder import read_folder
 from bot.lang.source import Map, Node, Scalar
 from bot.simulation.gateway_events import GATEWAY_EVENTS
-from bot.testing.comparison import PARTS
 from bot.testing.coverage import Coverage
-from bot.testing.expectation_reader import EXPECTED
-from bot.testing.transcript_reader import FAULTS, LINE_READERS, WORD_LINES, load_with_tests
+from bot.testing.expectation_reader import EXPECTED, MESSAGE
+from bot.testing.transcript import KnownNames
+from bot.testing.transcript_reader import FAULTS, WORD_LINES, line_keys, load_with_tests
 from bot.testing.transcript_run import run
 from tests.cli.terminal import call
 from tests.docs.test_docs import ROOT, blocks, named_blocks
@@ -98,9 +98,9 @@ def test_every_line_and_every_expectation_has_an_example(cafe: Path) -> None:
     lines = [line for talk in talks for line in getattr(talk, "items", ())]
     used = {key.text for line in lines if isinstance(line, Map) for key, _ in line.entries}
     words = {line.text for line in lines if isinstance(line, Scalar)}
-    assert {*LINE_READERS, "late"} - used - {"pick"} == set()
+    assert {*line_keys(KnownNames()), "late"} - used - {"pick"} == set()
     assert words == {*WORD_LINES}
-    assert {*EXPECTED} - keys_under("expect", lines) == set()
+    assert {*EXPECTED.names} - keys_under("expect", lines) == set()
 
 
 def keys_under(verb: str, lines: list[Node]) -> set[str]:
@@ -109,7 +109,7 @@ def keys_under(verb: str, lines: list[Node]) -> set[str]:
 
 
 def test_every_line_and_every_key_is_described() -> None:
-    assert all(f"| `{verb}: " in TEXT for verb in LINE_READERS)
+    assert all(f"| `{verb}: " in TEXT for verb in line_keys(KnownNames()))
     assert all(f"| `{word}` " in TEXT for word in WORD_LINES)
     named = {*re.findall(r"`([^`\s]+)`", TEXT)}
-    assert {*PARTS, "contains", *EXPECTED, *GATEWAY_EVENTS, *FAULTS} - named == set()
+    assert {*MESSAGE.names, *EXPECTED.names, *GATEWAY_EVENTS, *FAULTS} - named == set()

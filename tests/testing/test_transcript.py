@@ -217,9 +217,9 @@ def test_a_test_without_a_time_has_a_fixed_one() -> None:
             "3:22: E106 talk: late: a message cannot be more than 5 minutes late (write 5m at most",
         ),
         ("{bot: Sorry, no luck.}", '3:18: E104 talk: "no luck." is a key without a value'),
-        ("user:", "3:10: E105 talk: user: a text is missing"),
-        ("wait: soon", '3:11: E106 talk: wait: "soon" is not a duration'),
-        ("send: imago", '3:11: E109 talk: send: "imago" is not known (did you mean "image"?)'),
+        ("user:", "3:10: E105 user: a text is missing"),
+        ("wait: soon", '3:11: E106 wait: "soon" is not a duration'),
+        ("send: imago", '3:11: E109 send: "imago" is not known (did you mean "image"?)'),
         ("send: {caption: Look}", "3:11: E601 send: exactly one thing to send is needed (write one of image, "),
         ("send: {image: none.png}", '3:19: E113 no file "none.png" (write its path in the bot\'s folder)'),
         ("send: {location: {latitude: 99, longitude: 1}}", '3:33: E106 send: location: latitude: "99" is not a number'),
@@ -236,7 +236,7 @@ def test_a_test_without_a_time_has_a_fixed_one() -> None:
         ("start: order/by", '3:12: E102 no step "by" in flow order (did you mean "bye"?)'),
         ("start: {data: {cups: 1}}", '3:12: E105 start: "flow" is missing'),
         ("start: {flow: order, busy: now}", '3:32: E109 start: busy: "now" is not known'),
-        ("fault: send_faild", '3:12: E109 talk: fault: "send_faild" is not known (did you mean "send_failed"?)'),
+        ("fault: send_faild", '3:12: E109 fault: "send_faild" is not known (did you mean "send_failed"?)'),
         ("fault: {}", "3:12: E601 fault: exactly one fault is needed (write one like {rate_limited: 2})"),
         ("model: {fails: sleepy}", '3:20: E109 model: fails: "sleepy" is not known'),
         ("model: {calls: [[a]]}", "3:21: E601 this is not a call (write the tool's name and its arguments"),
@@ -298,7 +298,7 @@ def test_no_name_is_called_wrong_while_the_bot_cannot_be_loaded() -> None:
 def test_a_time_that_is_none_on_the_bots_clock_is_a_problem(now: str) -> None:
     _, problems = transcript_of(f"test: t\nnow: {now}\ntalk: [user: hi]")
     assert problems == [
-        f'tests/t.yml:2:6: E602 test "t": "{now}" is not a time on the bot\'s clock (write one like 2030-05-06T10:00)'
+        f'tests/t.yml:2:6: E602 test "t": now: "{now}" is not a time on the bot\'s clock (write one like 2030-05-06T10:00)'
     ]
 
 
@@ -349,7 +349,7 @@ def test_an_evaluation_says_how_often_it_is_tried_and_how_many_tries_must_pass()
         ("models: {hi: Hello}\ntalk: [user: hi]", '2:1: E104 evaluate "e": unknown key "models"'),
         (
             "talk: [user: hi, model: Hello]",
-            "2:18: E601 an evaluation cannot say what the model answers (leave",
+            "2:25: E601 an evaluation cannot say what the model answers (leave",
         ),
     ],
 )
