@@ -27,7 +27,7 @@ def command(folder: Path | None) -> None:
 
     Exit code 0: success. 1: the bot's own Python cannot be loaded.
     """
-    from bot.testing.transcript_schema import documents_schema
+    from bot.testing.documents_schema import documents_schema
 
     bot = read_folder(find_bot(folder))
     with contextlib.redirect_stdout(sys.stderr):  # what the bot's own Python prints is no part of the schema

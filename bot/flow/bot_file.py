@@ -1,7 +1,9 @@
 """``bot.yml``: its keys, how they are read, and its opening hours."""
 
 import re
+from dataclasses import replace
 from datetime import date
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bot.core.messages import BUTTON_TITLE
@@ -24,7 +26,7 @@ from bot.keys.declared_keys import (
     raw_node,
 )
 from bot.keys.fields import Fields, entries_of, name_of, text_of, texts_of
-from bot.keys.key_schemas import Schema, Schemas
+from bot.keys.key_schemas import Schema
 from bot.keys.text_shapes import TEXT, Part
 from bot.lang.languages import SENTENCES, SORRY, WORDINGS
 from bot.lang.problems import Mark, Problems
@@ -32,7 +34,7 @@ from bot.lang.source import Map, Node, Scalar, one_or_more
 from bot.lang.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in
 from bot.lang.word_matching import normalise
 from bot.steps.ai_settings import SETTINGS, AiSettings, read_ai_settings
-from bot.steps.http_services import SECRETS, SERVICES, read_secrets, read_services
+from bot.steps.http_services import SECRETS, SERVICES, read_services
 from bot.steps.message_parts import check_length
 from bot.steps.step_options import DEFAULTS, Defaults, read_defaults
 from bot.steps.transition import WORDS
@@ -240,8 +242,8 @@ _OWN_WORDINGS = KeySpec(
     "wordings", nested(_WORDINGS, _read_wordings), "The bot's own sentences, in place of the built-in ones."
 )
 _HOURS = KeySpec("hours", Form(schemas.map_of(_OPEN), entries_of, absent=()), "Opening hours, by name.")
-_HTTP = KeySpec("http", raw_node(SERVICES), "The services that it sends requests to, by name.")
-_SECRETS = KeySpec("secrets", raw_node(SECRETS), "Names of environment variables whose values the services get.")
+_HTTP = KeySpec("http", SERVICES, "The services that it sends requests to, by name.")
+_SECRETS = KeySpec("secrets", SECRETS, "Names of environment variables whose values the services get.")
 _AI = KeySpec("ai", opened(KeySet(*SETTINGS, _SORRY)), "What holds for all AI turns.")
 _CHANNELS = KeySpec(
     "channels", map_of(STRING, _read_channels, absent={}), "The gateway's channel ids, by the channel's number."
@@ -256,11 +258,10 @@ BOT_KEYS = KeySet(
 """The keys of ``bot.yml``. What stands under `settings` is read by `bot.settings`."""
 
 
-def bot_schema(settings: Schemas) -> Schema:
-    """``bot.yml``. ``settings`` are the keys below the key of that name."""
-    return schemas.record(
-        {**BOT_KEYS.schemas, _SETTINGS.name: schemas.takes(schemas.record(settings), _SETTINGS.about)}
-    )
+def bot_schema(settings: Form[Any]) -> Schema:
+    """``bot.yml``. ``settings`` is what stands under the key of that name."""
+    below = replace(_SETTINGS, form=settings)
+    return KeySet(*(key for key in BOT_KEYS if key is not _SETTINGS), below).schema()
 
 
 def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefinition:
@@ -269,7 +270,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
     timezone = _TIMEZONE.read(fields) or ZoneInfo("UTC")
     languages, mark = _LANGUAGES.read(fields), fields.mark_of(_LANGUAGES.name)
     ai, sorry = _read_ai(_AI.read(fields), extensions)
-    secrets = read_secrets(fields)
+    secrets = _SECRETS.read(fields)
     return BotDefinition(
         name=_NAME.read(fields) or "Bot",
         mark=node.mark,
@@ -282,7 +283,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         ai=ai,
         channels=_CHANNELS.read(fields),
         secrets=secrets,
-        services=read_services(fields, secrets),
+        services=read_services(_HTTP.read(fields), secrets, problems),
         hours=_read_hours(_HOURS.read(fields), timezone, problems),
         opt_out=_OPT_OUT.read(fields) or OptOut(),
     )

@@ -7,15 +7,18 @@ Each is called ``BOT_<NAME>`` in the environment and ``<name>`` under ``settings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bot.core.errors import BotError
-from bot.keys.key_schemas import ANY_TEXT, Schemas, takes, unseen
 from bot.lang.problems import Problems, did_you_mean, nearest
 from bot.lang.source import Node
 from bot.settings import setting_values as values
+
+if TYPE_CHECKING:
+    from bot.keys.declared_keys import Form
 
 T = TypeVar("T")
 PREFIX = "BOT_"
@@ -200,10 +203,6 @@ class Settings(AccountSettings):
 
 SETTINGS = {spec.name: spec for group in (Settings, ModelService) for spec in _specs(group).values()}
 """All settings, by name."""
-SETTINGS_KEYS: Schemas = {
-    name: takes(unseen(ANY_TEXT) if spec.secret else ANY_TEXT, spec.about) for name, spec in SETTINGS.items()
-}
-"""What editors say of the settings in `bot.yml`. Secrets are known there, and not offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,16 +328,27 @@ def _setting_meant(name: str) -> str:
 
 def problems_in(settings: Node) -> Problems:
     """What is wrong with the `settings` of ``bot.yml``, as far as that does not depend on where the bot runs."""
-    from bot.keys.fields import Fields  # slow to import, and a server that starts reads no more than values
-
     problems = Problems()
-    fields = Fields(settings, problems, "bot: settings", "settings: {port: 8080}")
-    for name, spec in SETTINGS.items():
+    settings_form().read(settings, problems, "bot: settings")
+    return problems
+
+
+def settings_form() -> "Form[Any]":
+    """The settings as a map in ``bot.yml``. Secrets are known there, and editors do not offer them."""
+    from bot.keys.declared_keys import STRING, Form, KeySet, KeySpec, nested  # slow to import, and no server needs them
+    from bot.keys.key_schemas import unseen
+
+    def read(spec: SettingSpec, node: Node, problems: Problems, what: str) -> None:
+        text = STRING.read(node, problems, what)
         try:
-            if (text := fields.string(name)) is not None:
+            if text is not None:
                 spec.parse(text)
         except ValueError as error:
-            what, _, fix = str(error).partition(": ")
-            problems.add("E106", fields.mark_of(name), f"{fields.what}: {name} {what}", fix)
-    fields.close()
-    return problems
+            reason, _, fix = str(error).partition(": ")
+            problems.add("E106", node.mark, f"{what} {reason}", fix)
+
+    def form(spec: SettingSpec) -> Form[None]:
+        return Form(unseen(STRING.schema) if spec.secret else STRING.schema, partial(read, spec))
+
+    keys = KeySet(*(KeySpec(spec.name, form(spec), spec.about) for spec in SETTINGS.values()))
+    return nested(keys, keys.values, "{port: 8080}")

@@ -10,10 +10,9 @@ from bot.expressions.grammar import check_calls
 from bot.expressions.templates import FUNCTIONS, Template
 from bot.keys import key_schemas
 from bot.keys.declared_keys import BOOLEAN, TEMPLATE, Form, KeySet, KeySpec, map_of
-from bot.keys.fields import Fields, entries_of, name_of, template_of
-from bot.keys.key_schemas import one_or_several, pattern
+from bot.keys.fields import Fields, entries_of, name_of, template_of, texts_of
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import Node
+from bot.lang.source import Node, Scalar
 
 SECRET = "secret"
 OURS = "BOT_"  # the settings, which are nobody else's
@@ -21,6 +20,7 @@ _SECRET_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 OUR_HEADERS = ("host", "content-length", "transfer-encoding", "connection", "accept-encoding")
 Named = tuple[tuple[str, Template], ...]
+Entries = tuple[tuple[Scalar, Node], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +62,23 @@ class HttpService:
         return {SECRET: Record(SECRET, {name: secrets[name] for name in self.needs if name in secrets})}
 
 
-def read_secrets(fields: Fields) -> tuple[str, ...]:
-    """Read `secrets` of ``bot.yml``: names of environment variables."""
-    names = fields.strings("secrets")
+def _read_secrets(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
+    names = texts_of(node, problems, what)
     for name in names:
         if not _SECRET_NAME.fullmatch(name) or name.startswith(OURS):
-            what, fix = f'{fields.what}: secrets: "{name}" is no name of a secret', "write one like CRM_KEY"
+            fix = "write one like CRM_KEY"
             if name.startswith(OURS):
                 fix = f"names that begin with {OURS} are those of the settings: choose another"
-            fields.problems.add("E108", fields.mark_of("secrets"), what, fix)
+            problems.add("E108", node.mark, f'{what}: "{name}" is no name of a secret', fix)
     return names
 
 
-def read_services(fields: Fields, secrets: tuple[str, ...]) -> dict[str, HttpService]:
-    """Read `http` of ``bot.yml``: the services by name."""
-    node = fields.raw("http")
+def read_services(entries: Entries, secrets: tuple[str, ...], problems: Problems) -> dict[str, HttpService]:
+    """Read the `SERVICES` of a bot with these secrets, by name."""
     services = {}
-    for key, item in () if node is None else entries_of(node, fields.problems, f"{fields.what}: http"):
-        if name_of(key, fields.problems, "service") is not None:
-            entry = _SERVICE.open(item, fields.problems, f'service "{key.text}"')
+    for key, item in entries:
+        if name_of(key, problems, "service") is not None:
+            entry = _SERVICE.open(item, problems, f'service "{key.text}"')
             services[key.text] = _read_service(key.text, entry, secrets)
     return services
 
@@ -158,5 +156,11 @@ _ALLOW_PRIVATE = KeySpec(
     "allow_private", BOOLEAN, "Whether it may lie in a private network; false where nothing is said."
 )
 _SERVICE = KeySet(_BASE, HEADERS, _QUERY, _ALLOW_PRIVATE)
-SERVICES = key_schemas.map_of(_SERVICE.schema())
-SECRETS = one_or_several(pattern("(?!BOT_)[A-Z][A-Z0-9_]{0,63}", "write one like CRM_KEY"))
+SERVICES: Form[Entries] = Form(key_schemas.map_of(_SERVICE.schema()), entries_of, absent=())
+"""Services by name; `read_services` makes them of it."""
+SECRETS = Form(
+    key_schemas.one_or_several(key_schemas.pattern("(?!BOT_)[A-Z][A-Z0-9_]{0,63}", "write one like CRM_KEY")),
+    _read_secrets,
+    absent=(),
+)
+"""Names of environment variables."""

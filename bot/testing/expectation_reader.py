@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.core.messages import MEDIA_KINDS
 from bot.keys import key_schemas as schemas
-from bot.keys.declared_keys import STRING, STRINGS, Form, KeySet, KeySpec, either, integer, map_of, nested
+from bot.keys.declared_keys import STRING, STRINGS, Form, KeySet, KeySpec, either, integer, map_of, nested, one_of
 from bot.keys.fields import Fields, entries_of
 from bot.keys.key_schemas import Schema
 from bot.lang.problems import Problems, did_you_mean
@@ -154,7 +154,7 @@ def _check_names(fields: Fields, known: KnownNames) -> None:
     _check_exits(fields, known)
     _check_called(fields, known)
     if language is not None:
-        fields.choice(_LANGUAGE.name, known.languages)
+        replace(_LANGUAGE, form=one_of(*known.languages)).read(fields)
 
 
 def _check_variables(

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -121,10 +122,9 @@ def _read_result(name: Scalar, node: Node, problems: Problems, known: KnownNames
         problems.add("E501", name.mark, f'no handler "{name.text}"', fix)
         return None
     fields = _RESULT.open(node, problems, f'handler "{name.text}"')
-    returns, fails = _RETURNS.read(fields), _FAILS.read(fields)
-    if spec is not None:
-        fails = fields.choice(_FAILS.name, (*spec.errors, *UNDECLARED))
-    if fields.has(_RETURNS.name) == fields.has(_FAILS.name):
+    declared = _FAILS if spec is None else replace(_FAILS, form=one_of(*spec.errors, *UNDECLARED))
+    returns, fails = _RETURNS.read(fields), declared.read(fields)
+    if _RETURNS.written(fields) == _FAILS.written(fields):
         what = f"{fields.what}: exactly one of returns and fails is needed"
         problems.add("E601", node.mark, what, "write either returns: or fails:")
         return None

@@ -22,7 +22,6 @@ from bot.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
-    as_node,
     either,
     integer,
     nested,
@@ -82,48 +81,43 @@ def _line(form: Form[T | None], make: Callable[[Mark, T], TranscriptLine]) -> Li
     return Form(form.schema, read)
 
 
-_FILE = Form(schemas.either(schemas.ANY_TEXT, schemas.EMPTY), as_node)
-_FILES = KeySet(*(KeySpec(kind, _FILE, "A file of the bot's folder, or nothing: a sample.") for kind in MEDIA_KINDS))
 _PLACE = KeySet(
     KeySpec("latitude", number(-90, 90), "Its latitude, in degrees.", required=True),
     KeySpec("longitude", number(-180, 180), "Its longitude, in degrees.", required=True),
     KeySpec("name", STRING, "What it is called."),
     KeySpec("address", STRING, "Its address."),
 )
-
-
-def _read_place(fields: Fields) -> Mapping[str, Any]:
-    return {key.name: key.read(fields) for key in _PLACE}
-
-
-_LOCATION = KeySpec("location", nested(_PLACE, _read_place), "A place on the map.")
+_LOCATION = KeySpec(
+    "location", nested(_PLACE, lambda fields: {key.name: key.read(fields) for key in _PLACE}), "A place on the map."
+)
 _CAPTION = KeySpec("caption", STRING, "The text below the file.")
 
 
 def _send(known: KnownNames) -> Line:
-    short = _line(one_of(*MEDIA_KINDS, "sticker"), SendLine)
-    return either(short, nested(KeySet(*_FILES, _LOCATION, _CAPTION), lambda fields: _read_sent(fields, known.folder)))
+    file = Form(schemas.either(schemas.ANY_TEXT, schemas.EMPTY), partial(_read_file, folder=known.folder))
+    files = [KeySpec(kind, file, "A file of the bot's folder, or nothing: a sample.") for kind in MEDIA_KINDS]
+
+    def read(fields: Fields) -> SendLine | None:
+        sent: list[KeySpec[Any]] = [key for key in (*files, _LOCATION) if key.written(fields)]
+        if len(sent) != 1:
+            fix = f"write one of {', '.join(MEDIA_KINDS)} or {_LOCATION.name}"
+            fields.problems.add("E601", fields.mark, "send: exactly one thing to send is needed", fix)
+            return None
+        content = None if _LOCATION in sent else sent[0].read(fields)
+        return SendLine(fields.mark, sent[0].name, _CAPTION.read(fields), content, _LOCATION.read(fields))
+
+    return either(_line(one_of(*MEDIA_KINDS, "sticker"), SendLine), nested(KeySet(*files, _LOCATION, _CAPTION), read))
 
 
-def _read_sent(fields: Fields, folder: Path) -> SendLine | None:
-    kinds = [key for key in (*_FILES, _LOCATION) if key.written(fields)]
-    if len(kinds) != 1:
-        fix = f"write one of {', '.join(_FILES.names)} or {_LOCATION.name}"
-        fields.problems.add("E601", fields.mark, "send: exactly one thing to send is needed", fix)
-        return None
-    content = None if kinds == [_LOCATION] else _read_file(fields, kinds[0].name, folder)
-    return SendLine(fields.mark, kinds[0].name, _CAPTION.read(fields), content, _LOCATION.read(fields))
-
-
-def _read_file(fields: Fields, key: str, folder: Path) -> bytes | None:
+def _read_file(node: Node, problems: Problems, what: str, folder: Path) -> bytes | None:
     """The bytes of a file of the bot's folder; None where none is named."""
-    name = None if fields.null(key) else fields.string(key)
+    name = None if isinstance(node, Scalar) and node.value is None else text_of(node, problems, what)
     if name is None:
         return None
     try:
         return (folder / name).read_bytes()
     except OSError:
-        fields.problems.add("E113", fields.mark_of(key), f'no file "{name}"', "write its path in the bot's folder")
+        problems.add("E113", node.mark, f'no file "{name}"', "write its path in the bot's folder")
         return None
 
 

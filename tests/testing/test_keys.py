@@ -25,9 +25,9 @@ from bot.program import load_handlers
 from bot.settings import problems_in
 from bot.steps import KINDS
 from bot.steps.step_options import SOME_HAVE
+from bot.testing.documents_schema import documents_schema
 from bot.testing.transcript import KnownNames
 from bot.testing.transcript_reader import load_with_tests, read_transcript
-from bot.testing.transcript_schema import documents_schema
 from tests.made_documents import documents
 from tests.own_bots import own_bots
 from tests.schemas import Schema, below, record_in, records

@@ -7,7 +7,7 @@ from bot.extensions.verbs import VerbSpec
 from bot.flow.bot_file import bot_schema
 from bot.flow.flow_file import flow_schema
 from bot.keys.key_schemas import Schema, whole, with_key
-from bot.settings import SETTINGS_KEYS
+from bot.settings import settings_form
 from bot.steps.custom_steps import all_kinds
 from bot.testing.transcript import KnownNames
 from bot.testing.transcript_reader import keys_of
@@ -20,7 +20,7 @@ def documents_schema(verbs: Mapping[str, VerbSpec]) -> dict[str, Any]:
     """
     tests = (keys_of(KnownNames(evaluates=evaluates)) for evaluates in (False, True))
     documents = {"flow": flow_schema(all_kinds(verbs))} | {keys.keys[0].name: keys.schema() for keys in tests}
-    bot = bot_schema(SETTINGS_KEYS)
+    bot = bot_schema(settings_form())
     first = {name: of["properties"][name] for name, of in documents.items()}
     found: Schema = {**bot, "properties": {**first, **bot["properties"]}}
     for name, of in reversed(documents.items()):
