@@ -3,6 +3,7 @@
 import socket
 import threading
 from collections.abc import Iterator
+from queue import SimpleQueue
 
 import pytest
 
@@ -226,6 +227,42 @@ def test_a_pinned_address_is_asked_for_the_certificate_of_the_host() -> None:
             post(HttpClient(f"https://media.invalid:{listener.getsockname()[1]}", address="127.0.0.1"))
         taking.join()
     assert b"media.invalid" in hello[0]
+
+
+def test_many_requests_are_under_way_at_once_and_none_needs_a_thread(gateway: Peer) -> None:
+    stop, answers = threading.Event(), SimpleQueue[object]()
+    gateway.by_default = waiting(b"", stop)
+    client = HttpClient(gateway.url)
+    for _ in range(100):
+        client.begin("POST", "/x", b"{}", HEADERS, answers.put)
+    gateway.wait_for_requests(100)
+    assert [thread.name for thread in threading.enumerate() if "_serve" not in thread.name].count("http") == 1
+    assert sum("_serve" not in thread.name for thread in threading.enumerate()) < 10
+    assert answers.empty()
+    stop.set()
+    assert all(isinstance(answers.get(timeout=20), Ambiguous) for _ in range(100))
+
+
+def test_a_peer_that_hangs_holds_up_no_other(gateway: Peer) -> None:
+    stop = threading.Event()
+    gateway.answers(waiting(b"", stop))
+    HttpClient(gateway.url).begin("POST", "/x", b"{}", HEADERS, lambda answer: None)
+    with peer() as other:
+        assert post(HttpClient(other.url))
+    stop.set()
+
+
+def test_a_defect_of_who_takes_an_answer_ends_no_other_request_and_says_no_word_of_it(
+    gateway: Peer, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = HttpClient(gateway.url)
+
+    def broken(answer: object) -> None:
+        raise ValueError(str(answer))
+
+    client.begin("POST", "/x", b"{}", HEADERS, broken)
+    assert post(client)
+    assert "a defect after a request: ValueError" in caplog.text and "chatMessageId" not in caplog.text
 
 
 STREAM = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
