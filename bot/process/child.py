@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
 ASK_SECONDS = 1.0  # for the engine to answer the web process
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
-YIELDING = 19  # under load the web process goes first: an acknowledged event is durable, and is taken a moment later
 STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
 UNFIT = 71  # and of either where the store's files cannot be used, however often it is started again
 BREATH_SECONDS = 0.001  # one wake-up is enough for all events of so short a time
@@ -133,9 +132,6 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
         engine = _composed(settings, reloads.first())
         reloads.tell(engine.alarms)
         server = local_socket.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
-        os.nice(
-            YIELDING
-        )  # not before: until it has begun, web accepts nothing; nor later: it is for the threads to come
         engine.start()
         _tell(arguments["begin"], b"x")
         server.start()
@@ -193,12 +189,15 @@ def _reload(engine: "Engine", reloads: "ProgramLoader") -> bool:
 def _run_until_sigterm(engine: "Engine", reloads: "ProgramLoader", signals: int, woken: int) -> None:
     """Wake the engine when the web process says so, reload when files are saved, return on SIGTERM."""
     look_at = monotonic() + WATCH_SECONDS
+    woken_at = 0.0
     while True:
         ready, _, _ = select.select([signals, woken], [], [], max(0.0, look_at - monotonic()))
         if woken in ready:
+            if monotonic() - woken_at < 2 * BREATH_SECONDS:
+                sleep(BREATH_SECONDS)
             os.read(woken, 65536)
             engine.wake()
-            sleep(BREATH_SECONDS)
+            woken_at = monotonic()
         received = os.read(signals, 1000) if signals in ready else b""
         if signal.SIGTERM in received:
             return

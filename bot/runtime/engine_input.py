@@ -84,6 +84,7 @@ class InFlightWindow(Generic[R]):
     New rows are given directly as long as the consumer keeps up; else the rest stays in the file and is read when
     there is room again. ``pending`` reads rows after an id from the file. ``takes`` returns the rows that the consumer
     takes; ``takes_again`` says that some of the others can be offered once more: the file is read anew.
+    ``behind`` says that there may be rows in the file that were not given yet.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class InFlightWindow(Generic[R]):
         self._takes_again = takes_again
         self._some_left = False
         self._upto = 0
-        self._behind = True
+        self.behind = True
         self._given: set[int] = set()
 
     def __len__(self) -> int:
@@ -112,19 +113,19 @@ class InFlightWindow(Generic[R]):
 
     def add(self, rows: Sequence[R]) -> None:
         """Rows have been committed."""
-        if rows and not self._behind:
+        if rows and not self.behind:
             room = self._room()
             self._give(rows[:room])
-            self._behind = room < len(rows)
+            self.behind = room < len(rows)
 
     def refill(self) -> None:
         """Read on from the file as far as there is room."""
         if self._some_left and self._takes_again():
-            self._upto, self._behind, self._some_left = 0, True, False
-        while self._behind and (room := min(self._room(), _READ_AT_ONCE)) > 0:
+            self._upto, self.behind, self._some_left = 0, True, False
+        while self.behind and (room := min(self._room(), _READ_AT_ONCE)) > 0:
             rows = self._pending(self._upto, room)
             self._give(rows)
-            self._behind = len(rows) == room
+            self.behind = len(rows) == room
 
     def adopt(self, rows: Iterable[R]) -> None:
         """These were given before, by an earlier run: they are not given again, but their results are awaited."""
@@ -137,12 +138,12 @@ class InFlightWindow(Generic[R]):
     def done_upto(self, id: int) -> bool:
         """True when nothing is left to do of the rows up to an id."""
         return (
-            not self._some_left and (not self._behind or self._upto >= id) and all(given > id for given in self._given)
+            not self._some_left and (not self.behind or self._upto >= id) and all(given > id for given in self._given)
         )
 
     def idle(self) -> bool:
         """True when nothing is left to do now."""
-        return not self._behind and (not self._given or self._consumer.idle())
+        return not self.behind and (not self._given or self._consumer.idle())
 
     def _give(self, rows: Sequence[R]) -> None:
         if rows:
@@ -194,6 +195,13 @@ class EngineInput:
                 metrics.called(type(called.row.effect).__name__.lower(), called.outcome)
             for used in called.usage:
                 metrics.used(used.model, used.prompt_tokens, used.completion_tokens)
+
+
+def can_wait(result: SendResult) -> bool:
+    """Whether nothing follows from the result of a message but that it is done with."""
+    row = result.row
+    expected = result.state == "sent" and result.alias is None
+    return expected and row.priority == REPLY and isinstance(row.effect, Send) and not row.effect.report
 
 
 def handle_send_result(batch: Batch, result: SendResult) -> None:

@@ -70,6 +70,27 @@ def test_the_trace_tells_the_event_the_rule_the_effects_and_the_time_it_took(wor
     assert turn.micros >= 0
 
 
+def test_a_result_that_nobody_waits_for_wakes_nobody(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.say(ANN, "hi")
+    first, second = world.delivery.rows
+    world.say(BOB, "report")
+    asked = world.delivery.rows[2]
+    world.turns.begin_claim(second, lambda error: None)  # it goes without a key
+    world.settle()
+    woken: list[int] = []
+    monkeypatch.setattr(world.turns, "_take_now", lambda: woken.append(len(woken)))
+    world.turns.sent(sent(first))
+    assert not woken
+    world.settle()
+    assert [row.id for row in world.store.pending_sends(0, 9)] == [asked.id], (
+        "it is committed a moment later all the same"
+    )
+    for result in (sent(second), sent(asked), sent(first, "failed"), sent(first, alias=BOB)):
+        before = len(woken)
+        world.turns.sent(result)
+        assert len(woken) == before + 1, result
+
+
 def test_more_events_than_one_commit_takes_are_taken_in_order(world: World) -> None:
     events = [world.say(ANN, "hi", f"evt_{number}", settle=False) for number in range(2 * AT_ONCE + 10)]
     world.settle()
