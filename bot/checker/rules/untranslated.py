@@ -31,7 +31,7 @@ class _Language:
 
 @rule(
     W801="texts that are not translated",
-    W802="a translation of what the flow does not say any more",
+    W802="a translation of an older text",
     W803="a translation that shows other values",
 )
 def find_untranslated(graph: Graph) -> Iterator[Finding]:
