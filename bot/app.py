@@ -146,7 +146,7 @@ class Engine:
 
     def _performers_for(self, file_calls: FileCalls, clock: Clock) -> PerformersByEffect:
         """The performers of all kinds of calls."""
-        called, quarantine = self._loop.called, CrashQuarantine(lambda: self._loop.careful, self._loop.claim)
+        called, quarantine = self._loop.called, CrashQuarantine(lambda: self._loop.in_quarantine, self._loop.claim)
         return PerformersByEffect(
             {
                 Call: Performers(self._python_calls, clock, called, quarantine=quarantine),

@@ -343,11 +343,11 @@ def _done(counts: Mapping[str, int]) -> int:
 
 def summary(counts: Mapping[str, int]) -> str:
     """How many messages of a broadcast have come to what, and what to do about it."""
-    told = ", ".join(f"{number:,} {_outcome_in_words(outcome)}" for outcome, number in sorted(counts.items()))
+    by_outcome = ", ".join(f"{number:,} {_outcome_in_words(outcome)}" for outcome, number in sorted(counts.items()))
     goes_on = " What waits is sent whenever a server runs." if counts.get("waiting") else ""
     held = next((f" It was {state}: --resume goes on with it." for state in HELD[1:] if counts.get(state)), "")
     why = " `bot queue` says why." if any(outcome.startswith(ATTENTION) for outcome in counts) else ""
-    return f"{told or 'Nobody is in it'}.{goes_on}{held}{why}"
+    return f"{by_outcome or 'Nobody is in it'}.{goes_on}{held}{why}"
 
 
 def _outcome_in_words(outcome: str) -> str:

@@ -125,8 +125,8 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
         _echo(_dead_lines(letter))
     for name, numbers in broadcasts.items():
         why = f' (bot broadcast "{name}" says why)' if "paused" in numbers else ""
-        told = ", ".join(f"{number:,} {outcome.replace('_out', ' out')}" for outcome, number in numbers.items())
-        click.echo(f'broadcast "{name}": {told}{why}')
+        by_outcome = ", ".join(f"{number:,} {outcome.replace('_out', ' out')}" for outcome, number in numbers.items())
+        click.echo(f'broadcast "{name}": {by_outcome}{why}')
     waiting, given_up = counts["outbox"], counts["dead_letters"]
     click.echo(f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'} to be sent, {given_up} given up.")
     if len(pending) < waiting or len(dead) < given_up:

@@ -75,7 +75,7 @@ class EmulatedAccount:
         self.templates = Templates()
         self.files: dict[str, int | None] = {}
         self.sent: deque[AcceptedMessage] = deque(maxlen=keep)
-        self.untold: set[str] = set()  # messages without status events so far
+        self.without_status: set[str] = set()  # messages without status events so far
         self.counts: Counter[str] = Counter()
         self.payloads = Payloads(behaviour)
         self._changed = changed
@@ -118,7 +118,7 @@ class EmulatedAccount:
             )
             self.sent.append(sent)
             if self.behaviour.statuses:
-                self.untold.add(message_id)
+                self.without_status.add(message_id)
             self.counts["accepted"] += 1
             self.counts[f"accepted {kind}"] += 1
             if shown:
@@ -126,16 +126,16 @@ class EmulatedAccount:
             self._changed.notify_all()
             return sent
 
-    def tell_statuses(self, sent: AcceptedMessage) -> None:
+    def emit_statuses(self, sent: AcceptedMessage) -> None:
         """Emit the status events of a message, as far as they are switched on; none the second time."""
         with self.lock:
-            if sent.message_id in self.untold:
+            if sent.message_id in self.without_status:
                 for status in self.behaviour.statuses:
-                    self.tell_status(sent, status)
-                self.untold.discard(sent.message_id)
+                    self.emit_status(sent, status)
+                self.without_status.discard(sent.message_id)
                 self._changed.notify_all()
 
-    def tell_status(self, sent: AcceptedMessage, status: str) -> str:
+    def emit_status(self, sent: AcceptedMessage, status: str) -> str:
         """Emit the event of a message's status. Returns its id."""
         carried = sent.message_id if self.behaviour.status_id == "messageId" else sent.chat_message_id
         now = self.clock.now()
@@ -153,10 +153,10 @@ class EmulatedAccount:
                 merged = self.behaviour.contact_tags == "merge"
                 contact.tags = tuple(dict.fromkeys((*contact.tags, *tags) if merged else tags))
             if self.behaviour.companion_events:
-                self.tell_contact(contact, new=known is None)
+                self.emit_contact(contact, new=known is None)
             return contact
 
-    def tell_contact(self, contact: Contact, *, new: bool) -> str:
+    def emit_contact(self, contact: Contact, *, new: bool) -> str:
         """Emit the event of a contact that was created or changed. Returns its id."""
         if new:
             return self.emit("contact.created", self.payloads.created(contact), contact.phone)

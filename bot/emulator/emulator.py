@@ -208,7 +208,7 @@ class Emulator:
     def idle(self) -> bool:
         """Whether no event is being delivered, is due, or will follow a message."""
         with self._lock:
-            return not self._account.untold and self.webhooks.idle()
+            return not self._account.without_status and self.webhooks.idle()
 
     def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> bool:
         """Wait until a condition on the state of this emulator holds; False after ``timeout`` real seconds."""
@@ -306,14 +306,14 @@ class Emulator:
             known.name, known.email = name or known.name, email or known.email
             known.tags = known.tags if tags is None else tuple(tags)
             known.updated_at = self.clock.now()
-            return self._account.tell_contact(known, new=new)
+            return self._account.emit_contact(known, new=new)
 
     def status(self, message_id: str, status: Literal["sent", "delivered", "read", "failed"]) -> str:
         """The status of a message changes. Returns the event's id. Raises `LookupError` for a message that was never accepted."""
         with self._lock:
             for sent in self._account.sent:
                 if message_id in (sent.message_id, sent.chat_message_id):
-                    return self._account.tell_status(sent, status)
+                    return self._account.emit_status(sent, status)
         raise LookupError(f"no message has the id {message_id!r}")
 
     def emit(
@@ -339,11 +339,11 @@ class Emulator:
 
     def _before_answer(self, sent: AcceptedMessage) -> None:
         if self.behaviour.statuses_first and self.behaviour.statuses:
-            self._account.tell_statuses(sent)
+            self._account.emit_statuses(sent)
             self.wait_until(lambda: self._stopping.is_set() or self.webhooks.idle(), timeout=5.0)
 
     def _after_answer(self, sent: AcceptedMessage) -> None:
-        self._account.tell_statuses(sent)
+        self._account.emit_statuses(sent)
 
 
 Body = dict[str, Any]

@@ -65,7 +65,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     except (FlowBroken, *FAILURES) as broken:
         turn.failure = str(broken)
         turn.trace.notes.append(f"ended: {turn.failure}")
-        turn.tell_error(turn.failure)
+        turn.call_error_hooks(turn.failure)
         turn.end_all()
     _apologise(turn)
     _keep_quiet(turn)
@@ -496,7 +496,7 @@ def _tell_end(turn: TurnContext, before: Session) -> None:
     """Tell the hooks where the conversation has ended in this turn: the contact is in no flow any more."""
     last = turn.ended or before.frame
     if turn.session.frame is None and last is not None:
-        turn.tell_hooks(CONVERSATION_END, last.flow, expired=turn.expired, vars=last.vars)
+        turn.call_hooks(CONVERSATION_END, last.flow, expired=turn.expired, vars=last.vars)
 
 
 def _tell_gateway(turn: TurnContext, before: Session) -> None:

@@ -128,7 +128,7 @@ class Executor:
             case HandOver(tag=tag, event=event, values=values):
                 turn.tag(tag)
                 frame.step_state["tag"] = tag
-                turn.tell_hooks(event, frame.flow, step=frame.step, **values)
+                turn.call_hooks(event, frame.flow, step=frame.step, **values)
             case RunFlow(flow=flow, inputs=inputs):
                 return self._open(f"/{flow}", inputs, came_from=frame.flow)
         return None
@@ -306,7 +306,7 @@ class Executor:
             if outcome in transitions and not leaving.startswith("errors."):
                 self._note_failure(failed)
                 if outcome == "errors.else":
-                    turn.tell_error(str(failed))
+                    turn.call_error_hooks(str(failed))
                 return outcome
         raise FlowBroken(f"{turn.where}: {failed}")
 

@@ -352,7 +352,7 @@ class TurnContext:
             self.trace.notes.append(f"window_closed: {failed}")
             return None
 
-    def tell_hooks(self, event: str, flow: str | None, **told: Any) -> None:
+    def call_hooks(self, event: str, flow: str | None, **told: Any) -> None:
         """Tell the hooks of the bot's own Python of an event, in this flow or in all: by effects, so that a crash loses none."""
         for hook in self.library.hooks:
             if hook.event == event and hook.flow in (None, flow):
@@ -365,11 +365,11 @@ class TurnContext:
         self.failure = str(failed)
         self.trace.notes.append(self.failure)
 
-    def tell_error(self, reason: str) -> None:
+    def call_error_hooks(self, reason: str) -> None:
         """Tell the hooks that something failed at the active step, which no `errors` of that name takes."""
         frame = self.session.frame
         flow, step = (None, None) if frame is None else (frame.flow, frame.step)
-        self.tell_hooks(ERROR, flow, step=step, reason=reason)
+        self.call_hooks(ERROR, flow, step=step, reason=reason)
 
 
 class NameScope:

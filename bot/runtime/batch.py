@@ -225,7 +225,7 @@ class Batch:
                 self.commit.unparked.add(id)
 
     def _turn(self, event: Event, fired: datetime | None = None) -> Turn | None:
-        if self._run.careful:
+        if self._run.in_quarantine:
             self.store.mark_taking(event.id)
         session = self.session(event.contact)
         if event.at > self.now:  # it came before the clock was set back

@@ -217,14 +217,14 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
     if row.priority == CAMPAIGN:
         handle_campaign_result(batch, result)
     else:
-        state = _session_hears(batch, result) or result.state
+        state = _report_to_session(batch, result) or result.state
         batch.commit.send_ended(row, state, result.message_ids, result.attempts, result.detail, result.at)
     give_up_if_failed(batch, result.message_ids)
     if result.alias is not None:
         learn_alias(batch, result.alias, row.contact)
 
 
-def _session_hears(batch: Batch, result: SendResult) -> str | None:
+def _report_to_session(batch: Batch, result: SendResult) -> str | None:
     """Report to the session on its own message, if it wants that. Returns the outcome if it sends a plain text instead."""
     row, effect, state = result.row, result.row.effect, result.state
     if row.priority != REPLY or not isinstance(effect, Send) or (state == "sent" and not effect.report):

@@ -189,7 +189,7 @@ class EngineLoop:
         return self._ask(request)
 
     def claim(self, row: CallRow) -> None:
-        """Return when it is durable that a call is about to be made by a careful engine. Raises `EngineStopped`."""
+        """Return when it is durable that a call is about to be made in the crash quarantine. Raises `EngineStopped`."""
         self._ask(row)
 
     def begin_claim(self, row: OutboxRow, done: Callable[[BotError | None], None]) -> None:
@@ -203,9 +203,9 @@ class EngineLoop:
         self._begin_ask(row).add_done_callback(answered)
 
     @property
-    def careful(self) -> bool:
-        """Whether this run is careful after crashes: see `bot.store.crash_quarantine`."""
-        return self._cycle.careful
+    def in_quarantine(self) -> bool:
+        """Whether the crash quarantine is on in this run: see `bot.store.crash_quarantine`."""
+        return self._cycle.in_quarantine
 
     def settled(self) -> bool:
         """True when nothing is left to do until something comes in or time passes.
@@ -450,14 +450,14 @@ class EngineCycle:
         self._store.end_run()
 
     @property
-    def careful(self) -> bool:
-        """Whether this run is careful after crashes: see `bot.store.crash_quarantine`."""
-        return self._run.careful
+    def in_quarantine(self) -> bool:
+        """Whether the crash quarantine is on in this run: see `bot.store.crash_quarantine`."""
+        return self._run.in_quarantine
 
     @property
     def at_once(self) -> int:
         """How many events one cycle takes, of all kinds together."""
-        return 1 if self.careful else AT_ONCE
+        return 1 if self.in_quarantine else AT_ONCE
 
     def take(self, incoming: EngineInput) -> tuple[bool, Answers]:
         """Run one cycle: results first, then requests, then the log, and timers once that is read to its end.

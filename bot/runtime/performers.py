@@ -66,13 +66,13 @@ Perform = Callable[[CallRow, Say], CallAttempt]
 
 @dataclass(frozen=True, slots=True)
 class CrashQuarantine:
-    """How calls are made that may have crashed the engine, while it is ``careful``: see `bot.store.crash_quarantine`.
+    """How calls are made that may have crashed the engine, while the quarantine ``is_on``: see `bot.store.crash_quarantine`.
 
     They are made one at a time, each after ``claim`` has returned: then it is durable that the row is about to be
     performed. ``concerns`` says which rows may end the process: those that run the bot's own Python.
     """
 
-    careful: Callable[[], bool] = lambda: False
+    is_on: Callable[[], bool] = lambda: False
     claim: Callable[[CallRow], None] = lambda row: None
     concerns: Callable[[CallRow], bool] = lambda row: True
 
@@ -177,7 +177,7 @@ class Performers:
             log.error("%s is not done again: the engine crashed twice while it was", name_of(job.row))
             return CallAttempt("error", detail="the engine crashed twice while this was done")
         try:
-            if self._quarantine.careful() and self._quarantine.concerns(job.row):
+            if self._quarantine.is_on() and self._quarantine.concerns(job.row):
                 self._quarantine.claim(job.row)
             return self._perform(job.row, lambda text: self._say(job, text))
         except BotError as error:  # it could not be claimed, and was not begun
@@ -221,7 +221,7 @@ class Performers:
 
     def _resize(self, hanging: int) -> None:
         self._hanging = hanging
-        self._pool.size = (1 if self._quarantine.careful() else self._threads) + min(hanging, self._spare)
+        self._pool.size = (1 if self._quarantine.is_on() else self._threads) + min(hanging, self._spare)
 
     def _all_hang(self) -> bool:
         return self._hanging >= self._threads + self._spare

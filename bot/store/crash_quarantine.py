@@ -21,17 +21,17 @@ ENDED = "UPDATE meta SET clean = 1, crashes = 0, taking = NULL"
 
 @dataclass(frozen=True, slots=True)
 class EngineRun:
-    """How a run of the engine begins. ``careful``: the quarantine is on, so each event is marked and taken in a
+    """How a run of the engine begins. ``in_quarantine``: each event is marked and taken in a
     commit of its own.
 
     ``suspects`` are the events that were being taken at two crashes: they are not taken again.
     """
 
-    careful: bool
+    in_quarantine: bool
     suspects: frozenset[str]
 
 
-ORDINARY = EngineRun(careful=False, suspects=frozenset())
+ORDINARY = EngineRun(in_quarantine=False, suspects=frozenset())
 """A run without the quarantine."""
 
 

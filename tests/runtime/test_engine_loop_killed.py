@@ -64,12 +64,12 @@ def test_an_event_that_kills_the_process_is_given_up_and_all_others_are_taken(
     assert taken == before
     assert poison.startswith(event)
     assert one["taken"][BOB] == ["evt_0", "evt_2", "evt_3", "call:evt_3#0"]
-    assert one["kills"] == 4  # two before it is careful, two while it was
+    assert one["kills"] == 4  # two before the quarantine, two in it
 
 
 def test_a_call_that_kills_the_process_is_given_up_and_all_others_are_made(tmp_path: Path) -> None:
     (one,) = outcomes(tmp_path, [(ANN, "call"), (BOB, "call"), (BOB, "hi"), (ANN, "bye")], "call")
-    assert one["kills"] == 4  # two before it is careful, two while it was
+    assert one["kills"] == 4  # two before the quarantine, two in it
     assert one["taken"] == {ANN: ["evt_0", "call:evt_0#0", "evt_3"], BOB: ["evt_1", "call:evt_1#0", "evt_2"]}
     assert one["said"] == {ANN: ["called: error", "1: bye", "2: bye"], BOB: ["called: done", "1: hi", "2: hi"]}
     assert one["dead"] == []

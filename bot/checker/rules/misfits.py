@@ -20,7 +20,7 @@ from bot.types.type_registry import Variable
 
 _PARTS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]{2}")
-_NO_WORDS = frozenset({"integer", "number", "date", "time"})
+_WITHOUT_WORDS = frozenset({"integer", "number", "date", "time"})
 """The types whose values never contain two letters in a row."""
 Found = tuple[Mark, str, str]
 """The place of a value that never fits, what is wrong, and what to do."""
@@ -92,7 +92,7 @@ class _Misfits:
         kinds = self._nulls.text(Used(value, null=Null.TAKEN), flow).kinds - {ValueKind.NULL}
         if kinds and not any(variable.may_be_made_of(kind) for kind in kinds):
             yield _misfit(value.mark, min(kinds, key=lambda kind: kind.value), variable)
-        elif not value.single and variable.type in _NO_WORDS and _WORD.search(_PARTS.sub("", value.source)):
+        elif not value.single and variable.type in _WITHOUT_WORDS and _WORD.search(_PARTS.sub("", value.source)):
             yield _misfit(value.mark, ValueKind.TEXT, variable)
 
     def _arguments(self, step: Step, flow: Flow) -> Iterator[Found]:
