@@ -90,8 +90,9 @@ class Batch:
 
     def look_up(self, contacts: Collection[str] = (), messages: Collection[str] = ()) -> None:
         """Read what will be asked for, in one go: each query waits for the interpreter, which the senders keep busy."""
-        if contacts:
-            self._states = self.store.states(contacts)
+        unknown = [contact for contact in contacts if self.store.recent_session(contact) is None]
+        if unknown:
+            self._states = self.store.states(unknown)
             strangers = [contact for contact, state in self._states.items() if state is None]
             self._aliases = self.store.contacts_of_aliases(strangers)
         if messages:
@@ -106,7 +107,8 @@ class Batch:
 
     def knows(self, contact: str) -> bool:
         """Whether there has been anything with a contact of this number."""
-        return self.session(contact) != Session(contact)
+        session = self.session(contact)
+        return session.visit > 0 or session != Session(contact)
 
     def contact_in(self, conversation: str) -> str | None:
         """The contact of a conversation of the gateway's, as this batch has left the sessions."""
@@ -163,6 +165,9 @@ class Batch:
         return session
 
     def _load(self, contact: str) -> Session:
+        recent = self.store.recent_session(contact)
+        if recent is not None:
+            return recent
         try:
             if contact not in self._states:
                 return self.store.session(contact) or Session(contact)

@@ -116,14 +116,14 @@ class Commit:
         self._cursor_before = cursor
         self._last_event: str | None = None
         self._at = time_text(at)
-        self._sessions: dict[str, _Row] = {}
+        self._sessions: dict[str, tuple[Session, _Row]] = {}
         self._parked: dict[str, list[tuple[MessageReceived | Tapped, str]]] = {}
         self._rows: dict[str, list[_Row]] = {}
 
     def statements(self) -> Iterator[tuple[str, list[_Row]]]:
         """The statements to write, each with its rows; none if nothing has happened."""
         rows = self._rows | {
-            engine_tables.WRITE_SESSION: list(self._sessions.values()),
+            engine_tables.WRITE_SESSION: [row for _, row in self._sessions.values()],
             engine_tables.PARK: [
                 (storable(c), event, self._at) for c, parked in self._parked.items() for _, event in parked
             ],
@@ -168,7 +168,7 @@ class Commit:
         )  # the first session of a conversation: `bot replay` begins with it
         written = turn_row(event, turn.trace, effects, micros)
         self._add(trace_rows.ADD_TURN, (self._at, *written, met, optional_time_text(turn.wake_at)))
-        self._sessions[event.contact] = (*session, self._at)
+        self._sessions[event.contact] = turn.session, (*session, self._at)
         self.turns.append((event, turn, micros))
         for row, effect in zip(rows, effects, strict=True):
             if isinstance(row, OutboxRow):
@@ -190,11 +190,15 @@ class Commit:
 
     def set_session(self, session: Session, wake_at: datetime | None) -> None:
         """A session that was not made by a turn."""
-        self._sessions[session.contact] = (*session_row(session, wake_at), self._at)
+        self._sessions[session.contact] = session, (*session_row(session, wake_at), self._at)
 
     def writes_session(self, contact: str) -> bool:
         """Whether this commit writes the contact's session, so that the one in the file is out of date."""
         return contact in self._sessions
+
+    def sessions(self) -> Iterator[tuple[Session, int]]:
+        """The sessions that this commit writes, each with the characters that it takes."""
+        return ((session, len(row[-2])) for session, row in self._sessions.values())
 
     def park(self, event: MessageReceived | Tapped) -> None:
         """Keep an event until its contact's call has ended."""

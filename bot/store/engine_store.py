@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ KEPT = {
 """How long finished rows are kept, by table."""
 
 _PRUNED_AT_ONCE = 500
+_RECENT = 2000
+_RECENT_CHARACTERS = 4000
 
 _META = "SELECT store_id, cursor, written_at, set_back FROM meta"
 _EARLIER = "strftime('%Y-%m-%dT%H:%M:%f', {0}, :by) || '000+00:00'"
@@ -62,11 +65,14 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = FileLock(path)
+        self._recent: dict[str, Session] = {}  # the sessions that were written last, which need not be read
         try:
             self._connection = open_writer(path)
             meta = self._one(_META)
             self.store_id: str = meta[0]
+            self._cursor: int = meta[1]
             self.set_back: int = meta[3]
+            self._last_ids = dict(self._all(_LAST_IDS))
         except BaseException:
             self._lock.release()
             raise
@@ -120,7 +126,11 @@ class Store:
 
     def cursor(self) -> int:
         """The place in the log up to which events have been taken."""
-        return int(self._one(_META)[1])
+        return self._cursor
+
+    def recent_session(self, contact: str) -> Session | None:
+        """A contact's session, where it was written not long ago. Nobody changes a session that was written."""
+        return self._recent.get(contact)
 
     def session(self, contact: str) -> Session | None:
         """A contact's session, if it has one. Raises `bot.core.session.UnreadableSession`."""
@@ -308,9 +318,23 @@ class Store:
     def write(self, commit: Commit) -> bool:
         """Write a commit, in full or not at all. Returns False if there was nothing in it."""
         statements = list(commit.statements())
-        if statements:
-            self._write(*statements)
-        return bool(statements)
+        if not statements:
+            return False
+        self._write(*statements)
+        self._cursor = commit.cursor
+        for table, rows in (("outbox", commit.sends), ("calls", commit.calls)):
+            if rows:
+                self._last_ids[table] = rows[-1].id
+        self._remember(commit)
+        return True
+
+    def _remember(self, commit: Commit) -> None:
+        for session, characters in commit.sessions():
+            self._recent.pop(session.contact, None)
+            if characters <= _RECENT_CHARACTERS:
+                self._recent[session.contact] = session
+        for contact in list(islice(self._recent, max(0, len(self._recent) - _RECENT))):
+            del self._recent[contact]
 
     def prune(self, now: datetime) -> bool:
         """Delete some rows that were kept long enough. Returns whether there may be more."""
@@ -328,6 +352,7 @@ class Store:
 
     def erase(self, contact: str, upto: int, now: datetime) -> Withdrawn:
         """Delete a contact, and note that the log must forget its events ``upto`` a place: see `bot.store.contact_data`."""
+        self._recent.clear()
         with trouble_in_words(self.path):
             return contact_data.begin_erasure(self._connection, contact, upto, now)
 
