@@ -257,7 +257,7 @@ class Damaged:
 @pytest.mark.parametrize(
     "use",
     [
-        lambda store: store.cursor(),
+        lambda store: store.written_at(),
         lambda store: store.counts(),
         lambda store: store.caught_up(),
         lambda store: store.begin_run(),
