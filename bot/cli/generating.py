@@ -16,7 +16,7 @@ from bot.testing.coverage import Coverage
 from bot.testing.examples_from_tests import examples_from
 from bot.testing.generation import ConversationGenerator, GeneratedTest
 from bot.testing.transcript import KnownNames, Transcript
-from bot.testing.transcript_reader import LoadedTests, read_transcript
+from bot.testing.transcript_reader import LoadedTests, TranscriptReader
 from bot.testing.transcript_run import run
 
 GENERATED = "tests/generated/"
@@ -82,11 +82,9 @@ def transcript_of(generated: GeneratedTest, program: Program, bot: Folder) -> Tr
     """The test; None where it says what no test can say."""
     problems, library = Problems(), program.library
     known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, bot.path)
-    transcripts = [
-        read_transcript(node, known, problems)
-        for node in read(GENERATED, generated.text, problems)
-        if isinstance(node, Map)
-    ]
+    reader = TranscriptReader(known)
+    nodes = read(GENERATED, generated.text, problems)
+    transcripts = [reader.read(node, problems) for node in nodes if isinstance(node, Map)]
     return None if problems else transcripts[0]
 
 

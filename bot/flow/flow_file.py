@@ -25,7 +25,7 @@ from bot.keys.patterns import MATCH, PATTERN
 from bot.keys.text_shapes import TEXT, Keys, Part, one_or_more_of
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar, fingerprint, one_or_more
-from bot.steps import KINDS
+from bot.steps import KINDS, step_options
 from bot.steps.custom_steps import all_kinds
 from bot.steps.step_facts import Falls, Outcome
 from bot.steps.step_kind import ReadContext, StepKind
@@ -195,7 +195,6 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     defaults = options.defaults.over(inherited)
     kind = kind_class.read(fields, replace(reading, step=name, save=options.save, errors=defaults.errors or {}))
     _refuse_options(fields, kind)
-    fields.close()
     said = fingerprint(node, without="renamed_from")  # who waits there is asked nothing anew for a new name alone
     return Step(name, key.mark, kind, options, defaults, said, written=_in_a_line(fields.node.get(verb)))
 
@@ -237,17 +236,16 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
     nobody = f"the step waits for {waits_for}", "put it on a step that waits for an answer"
     anything = "the step takes every reply", "remove it"
     nowhere = "every outcome has a target of its own", "remove it"
-    refused = (
-        {}
-        if kind.waits
-        else dict.fromkeys(("retry", "remind", *(() if kind.ignores_messages else ("timeout",))), nobody)
-    )
+    refused = {}
+    if not kind.waits:
+        timeout = () if kind.ignores_messages else (step_options.TIMEOUT,)
+        refused = {key.name: nobody for key in (step_options.RETRY, step_options.REMIND, *timeout)}
     if not kind.takes_words:
-        refused["words"] = nobody
+        refused[step_options.WORDS_HERE.name] = nobody
     if kind.takes_pending_input:
-        refused["retry"] = anything
+        refused[step_options.RETRY.name] = anything
     if not any(outcome.falls is Falls.THEN for outcome in kind.outcomes().values()):
-        refused["then"] = nowhere
+        refused[step_options.THEN.name] = nowhere
     for key, (why, fix) in refused.items():
         if fields.has(key):
             fields.problems.add("E123", fields.mark_of(key), f'{fields.what}: "{key}" has no effect: {why}', fix)

@@ -147,9 +147,8 @@ _FAULTS = KeySet(*(KeySpec(kind, integer(1, 1000), "How often.") for kind in FAU
 def _read_fault(fields: Fields) -> FaultLine | None:
     counts = _FAULTS.values(fields)
     if len(counts) != 1:
-        fields.problems.add(
-            "E601", fields.mark, "fault: exactly one fault is needed", "write one like {rate_limited: 2}"
-        )
+        fix = "write one like {rate_limited: 2}"
+        fields.problems.add("E601", fields.mark, "fault: exactly one fault is needed", fix)
         return None
     ((kind, count),) = counts.items()
     return FaultLine(fields.mark, kind, count or 1)
@@ -159,7 +158,6 @@ def _read_values(node: Node, problems: Problems, what: str) -> Any:
     return plain_of(Map(node.mark, entries_of(node, problems, what)), problems)
 
 
-_FLOW = KeySpec("flow", STRING, "The flow, or FLOW/STEP.", required=True)
 _DATA = KeySpec("data", Form(schemas.map_of(schemas.ANY), _read_values, absent={}), "Values for its variables.")
 _BUSY = KeySpec(
     "busy",
@@ -169,13 +167,14 @@ _BUSY = KeySpec(
 
 
 def _start(known: KnownNames) -> Line:
-    target = Form(_FLOW.form.schema, partial(_read_target, known=known))
+    target = Form(STRING.schema, partial(_read_target, known=known))
+    flow = KeySpec("flow", target, "The flow, or FLOW/STEP.", required=True)
 
     def read(fields: Fields) -> StartLine | None:
-        flow = replace(_FLOW, form=target).read(fields)
-        return None if flow is None else StartLine(fields.mark, flow, _DATA.read(fields), _BUSY.read(fields) or "after")
+        name, busy = flow.read(fields), _BUSY.read(fields) or "after"
+        return None if name is None else StartLine(fields.mark, name, _DATA.read(fields), busy)
 
-    return either(_line(target, StartLine), nested(KeySet(_FLOW, _DATA, _BUSY), read))
+    return either(_line(target, StartLine), nested(KeySet(flow, _DATA, _BUSY), read))
 
 
 def _read_target(node: Node, problems: Problems, what: str, known: KnownNames) -> str | None:
@@ -249,7 +248,7 @@ WORD_LINES: dict[str, Callable[[Mark], TranscriptLine]] = {
 
 def _talk(known: KnownNames) -> Form[tuple[TranscriptLine, ...]]:
     of = line_keys(known)
-    records = {verb: keys.schema() for verb, keys in of.items() if next(iter(keys)).form.schema is not schemas.NEVER}
+    records = {verb: keys.schema() for verb, keys in of.items() if keys.keys[0].form.schema is not schemas.NEVER}
     begins = schemas.by_key(records, f"a line begins with one of {', '.join(records)}")
 
     def read(node: Node, problems: Problems, what: str) -> tuple[TranscriptLine, ...]:
@@ -273,11 +272,10 @@ def _read_line(node: Node, of: Mapping[str, KeySet], problems: Problems) -> Tran
         fix = did_you_mean(first, of, f"begin it with one of {', '.join(of)}")
         problems.add("E601", node.mark, f'talk: a line cannot begin with "{first}"', fix)
         return None
-    verb, *_ = keys = of[verbs[0]]
-    fields = keys.open(node, problems, "talk")
-    value = node.get(verb.name)
+    verb, *beside = of[verbs[0]]
+    fields, value = of[verb.name].open(node, problems, "talk"), node.get(verb.name)
     line = None if value is None else verb.form.read(value, problems, verb.name)
-    more = {"late": _LATE.read(fields)} if _LATE in keys.keys else {}
+    more = {key.name: key.read(fields) for key in beside}
     return None if line is None else replace(line, mark=node.mark, **more)
 
 
@@ -355,21 +353,30 @@ def keys_of(known: KnownNames) -> KeySet:
     return KeySet(*first, _NOW, _CONTACT, *stubs(known), KeySpec("talk", _talk(known), about, required=True))
 
 
-def read_transcript(node: Map, known: KnownNames, problems: Problems) -> Transcript:
-    """Read one test or evaluation; what is wrong with it becomes a problem."""
-    known = replace(known, evaluates=bool(node.entries) and node.entries[0][0].text == _EVALUATE.name)
-    title, *_, talk = keys = keys_of(known)
-    name = title.read(Fields(node, problems, "this document")) or ""
-    fields = keys.open(node, problems, f'{title.name} "{name}"')
-    return Transcript(
-        name,
-        node.mark,
-        _NOW.read(fields),
-        talk.read(fields),
-        StubDefinitions(**stubs(known).values(fields)),
-        _CONTACT.read(fields),
-        Tries(_TIMES.read(fields) or TIMES, _PASS.read(fields)) if known.evaluates else None,
-    )
+class TranscriptReader:
+    """Reads the tests and evaluations of a bot whose names are known. What is wrong with one becomes a problem."""
+
+    def __init__(self, known: KnownNames) -> None:
+        tests, evaluations = replace(known, evaluates=False), replace(known, evaluates=True)
+        self._tests = keys_of(tests), stubs(tests)
+        self._evaluations = keys_of(evaluations), stubs(evaluations)
+
+    def read(self, node: Map, problems: Problems) -> Transcript:
+        """Read one."""
+        evaluates = bool(node.entries) and node.entries[0][0].text == _EVALUATE.name
+        keys, stub_keys = self._evaluations if evaluates else self._tests
+        title, *_, talk = keys
+        name = title.read(Fields(node, problems, "this document")) or ""
+        fields = keys.open(node, problems, f'{title.name} "{name}"')
+        return Transcript(
+            name,
+            node.mark,
+            _NOW.read(fields),
+            talk.read(fields),
+            StubDefinitions(**stub_keys.values(fields)),
+            _CONTACT.read(fields),
+            Tries(_TIMES.read(fields) or TIMES, _PASS.read(fields)) if evaluates else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,12 +396,13 @@ def load_with_tests(folder: Folder) -> LoadedTests:
         program = load_program(folder)
     except FaultyBot as error:
         tests = read_documents(folder.sources, Problems()).tests
-        unknown = KnownNames(folder=folder.path, complete=False)
-        transcripts = [read_transcript(node, unknown, found) for node in tests]
+        reader = TranscriptReader(KnownNames(folder=folder.path, complete=False))
+        transcripts = [reader.read(node, found) for node in tests]
         return LoadedTests(None, transcripts, sorted({*error.problems, *found.sorted()}))
     library = program.library
     known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, folder.path)
-    transcripts = [read_transcript(node, known, found) for node in program.tests]
+    reader = TranscriptReader(known)
+    transcripts = [reader.read(node, found) for node in program.tests]
     _check_names(transcripts, found)
     return LoadedTests(program, transcripts, found.sorted())
 

@@ -6,7 +6,7 @@ from bot.lang.problems import Problems
 from bot.lang.source import Map, read
 from bot.program import Program
 from bot.testing.transcript import BotLine, ExpectLine, InputLine, KnownNames
-from bot.testing.transcript_reader import read_transcript
+from bot.testing.transcript_reader import TranscriptReader
 from bot.testing.transcript_run import run
 
 
@@ -16,7 +16,7 @@ def why_not_shown(conversation: Counterexample, program: Program, folder: Folder
     (node,) = read("found.yml", conversation.test, problems)
     assert isinstance(node, Map)
     known = KnownNames(program.library.flows, program.extensions.calls, program.library.bot.languages, folder.path)
-    transcript = read_transcript(node, known, problems)
+    transcript = TranscriptReader(known).read(node, problems)
     if problems:
         return "\n".join(map(str, problems.sorted()))
     failure = run(transcript, program, folder)

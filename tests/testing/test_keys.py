@@ -27,7 +27,7 @@ from bot.steps import KINDS
 from bot.steps.step_options import SOME_HAVE
 from bot.testing.documents_schema import documents_schema
 from bot.testing.transcript import KnownNames
-from bot.testing.transcript_reader import load_with_tests, read_transcript
+from bot.testing.transcript_reader import TranscriptReader, load_with_tests
 from tests.made_documents import documents
 from tests.own_bots import own_bots
 from tests.schemas import Schema, below, record_in, records
@@ -75,6 +75,7 @@ steps: {a: {say: A photo., image: {link: "https://files.example/a.png"}}}
 OWN = (*own_bots(), REST)
 BUILT_IN = documents_schema({})
 NO_PYTHON = Extensions()
+UNKNOWN = TranscriptReader(KnownNames(complete=False))
 NO_BOT = read_bot(Map(Mark("bot.yml", 1, 1), ()), NO_PYTHON, Problems())
 
 
@@ -151,7 +152,7 @@ def problems_of(document: Any, extensions: Extensions = NO_PYTHON) -> set[tuple[
     if node.get("flow") is not None:
         read_flow(node, NO_BOT, extensions, {}, found)
     elif node.get("test") is not None or node.get("evaluate") is not None:
-        read_transcript(node, KnownNames(complete=False), found)
+        UNKNOWN.read(node, found)
     else:
         read_bot(node, extensions, found)
     return {(problem.code, problem.what) for problem in found.sorted()}

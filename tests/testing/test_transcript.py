@@ -36,7 +36,7 @@ from bot.testing.transcript import (
     UserLine,
     WaitLine,
 )
-from bot.testing.transcript_reader import NOW, read_transcript
+from bot.testing.transcript_reader import NOW, TranscriptReader
 from tests.talk import library_of
 
 FLOWS = library_of("""
@@ -64,7 +64,7 @@ def transcript_of(text: str, known: KnownNames = KNOWN) -> tuple[Transcript, lis
     problems = Problems()
     (node,) = read("tests/t.yml", text, problems)
     assert isinstance(node, Map)
-    return read_transcript(node, known, problems), [str(problem) for problem in problems.sorted()]
+    return TranscriptReader(known).read(node, problems), [str(problem) for problem in problems.sorted()]
 
 
 def problems_of(line: str) -> list[str]:
