@@ -31,15 +31,15 @@ log = logging.getLogger(__name__)
 
 
 class RequestRefused(BotError):
-    """What an operator asks cannot be done as it was asked."""
+    """An operator's request cannot be carried out."""
 
 
 class TurnRefused(BotError):
-    """A turn that is not to be made, or whose outcome is not to be kept."""
+    """A turn that must not be made, or whose result must not be kept."""
 
 
 def effect_key(store_id: str, ref: str) -> str:
-    """The idempotency key of an effect: the same at every repeat of its turn, also in a restored store."""
+    """The idempotency key of an effect. It is the same at every repeat of its turn, also in a restored store."""
     return hashlib.sha256(f"{store_id} {storable(ref)}".encode()).hexdigest()
 
 
@@ -54,7 +54,7 @@ class Batch:
         self._run = run
         self._set_back = store.set_back
         self._sessions: dict[str, Session] = {}
-        self._states: dict[str, str | None] = {}  # what was looked up beforehand
+        self._states: dict[str, str | None] = {}  # what was read beforehand
         self._aliases: dict[str, str | None] = {}
         self._statuses: dict[str, MessageStatus | None] = {}
         last = store.last_ids()
@@ -84,7 +84,7 @@ class Batch:
         if not self.commit.writes_session(due.contact):
             milliseconds = round(due.wake_at.timestamp() * 1000)
             id = f"time:{due.contact}:{due.visit}:{milliseconds}"
-            if self._set_back:  # the same time of day may come once more
+            if self._set_back:  # the same time of day may come again
                 id = f"{id}:{self._set_back}"
             self.take(TimeReached(id, due.contact, self.now), fired=due.wake_at)
 
@@ -106,23 +106,23 @@ class Batch:
         return found or self._statuses[message]
 
     def knows(self, contact: str) -> bool:
-        """Whether there has been anything with a contact of this number."""
+        """Whether there has been any event or message of this contact."""
         session = self.session(contact)
         return session.visit > 0 or session != Session(contact)
 
     def contact_in(self, conversation: str) -> str | None:
-        """The contact of a conversation of the gateway's, as this batch has left the sessions."""
+        """The contact of one of the gateway's conversations, as this batch has left the sessions."""
         here = (session.contact for session in self._sessions.values() if session.conversation == conversation)
         return next(here, None) or self.store.contact_in(conversation)
 
     def contact_of_alias(self, alias: str) -> str | None:
-        """The contact who writes from this number, if it is another than the one it is written to."""
+        """The contact who writes from this number, if it is not the number that the bot writes to."""
         if alias not in self._aliases:
             self._aliases |= self.store.contacts_of_aliases((alias,))
         return self.commit.aliases.get(alias) or self._aliases[alias]
 
     def send_row(self, ref: str, effect: Send | PutContact, session: Session, priority: int = REPLY) -> OutboxRow:
-        """The row of a message to the session's contact, or of a change that the gateway gets for it."""
+        """The row of a message to the session's contact, or of a change of the contact for the gateway."""
         return OutboxRow(
             id=next(self._send_ids),
             ref=ref,

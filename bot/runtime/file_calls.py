@@ -23,10 +23,10 @@ from bot.store.rows import CallRow
 
 
 class KeptFile:
-    """A file on its way to its place in ``folder``: written beside it, and moved there whole.
+    """A file that is written to ``folder``: beside its place first, and moved there when it is complete.
 
-    A second try under the same ``name`` begins anew. Leaving the block without `keep` removes what was written.
-    Everything here raises `OSError`, on a full disk say.
+    A second try under the same ``name`` begins from the start. Leaving the block without `keep` removes what was
+    written. Everything here raises `OSError`, for example on a full disk.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -46,11 +46,11 @@ class KeptFile:
             self._part.unlink(missing_ok=True)
 
     def write(self, data: bytes) -> None:
-        """Write on."""
+        """Append to the file."""
         self._file.write(data)
 
     def ends(self, size: int) -> tuple[bytes, bytes]:
-        """The first and the last ``size`` bytes."""
+        """The first and the last ``size`` bytes of the file."""
         length = self._file.seek(0, os.SEEK_END)
         self._file.seek(0)
         start = self._file.read(size)
@@ -58,7 +58,7 @@ class KeptFile:
         return start, self._file.read(size)
 
     def keep(self, suffix: str) -> Path:
-        """Move it to its place; when this returns it is durable."""
+        """Move the file to its place. When this returns, it is durable."""
         self._file.flush()
         os.fsync(self._file.fileno())
         path = self._folder / f"{self._name}.{suffix}"
@@ -68,7 +68,7 @@ class KeptFile:
 
 
 def _make(folder: Path) -> None:
-    """The folder and those it lies in, private, each durable in the one above."""
+    """Make the folder and its parents, private, each durable in its parent."""
     if not folder.is_dir():
         _make(folder.parent)
         folder.mkdir(0o700, exist_ok=True)
@@ -88,7 +88,7 @@ _PASSING = (408, 425, 429)
 
 
 class NotFetched(BotError):
-    """The file could not be got. ``again``: another try may help."""
+    """The file could not be fetched. ``again``: another try may help."""
 
     def __init__(self, reason: str, *, again: bool = False) -> None:
         super().__init__(reason)
@@ -96,14 +96,15 @@ class NotFetched(BotError):
 
 
 class DownloadTooLarge(BotError):
-    """The file has more bytes than are taken."""
+    """The file has more bytes than are allowed."""
 
 
 class Downloads:
-    """Gets files by http and https. Safe to use from many threads.
+    """Fetches files by http and https. Safe to use from many threads.
 
-    What the gateway's own host serves is got wherever that is, inside our network too, and as the gateway is reached:
-    the operator named it. Everything else is asked directly, and never with the environment's proxies or certificates.
+    Files of the gateway's own host are fetched wherever that is, also inside our network, and like the gateway
+    itself, because the operator named it. All other hosts are reached directly, never with the environment's proxies
+    or certificates.
     """
 
     def __init__(self, gateway_url: str) -> None:
@@ -111,16 +112,16 @@ class Downloads:
 
     @contextmanager
     def open(self, url: str, *, most: int, seconds: float) -> Iterator[Iterator[bytes]]:
-        """A file's bytes while they come, ``most`` of them at most and in ``seconds`` at most, redirects included.
+        """A file's bytes as they come, at most ``most`` of them and for at most ``seconds``, redirects included.
 
-        Raises `NotFetched` and `ValueTooLarge`, first of all itself, then from the bytes.
+        Raises `NotFetched` and `ValueTooLarge`: itself, and from the bytes.
         """
         deadline = monotonic() + seconds
         inside = True
         try:
             for _ in range(MOST_REDIRECTS + 1):
                 place = WebAddress.of(url)
-                inside = inside and place.server == self._gateway  # nobody leads back in from outside
+                inside = inside and place.server == self._gateway  # a redirect from outside does not lead back in
                 with _answer(place, inside, most, deadline) as answer:
                     if answer.status not in REDIRECTS:
                         yield _checked(answer, place, most)
@@ -137,7 +138,7 @@ class Downloads:
 
 @contextmanager
 def _answer(place: WebAddress, inside: bool, most: int, deadline: float) -> Iterator[Streamed]:
-    """The answer of the gateway's own host, if ``inside``, which is reached as the gateway is; else of a public one."""
+    """The answer: if ``inside``, of the gateway's own host, reached like the gateway; else of a public host."""
     address = None if inside else place.public_address(_left(deadline))
     left = _left(deadline)
     with closing(HttpClient(place.origin, seconds=left, body_limit=most, address=address, own=inside)) as http:
@@ -164,10 +165,10 @@ def _checked(answer: Streamed, place: WebAddress, most: int) -> Iterator[bytes]:
 
 
 MARGIN = 5.0
-"""Seconds by which a fetch ends before its performer would give it up."""
+"""How many seconds before its performer's time-out a fetch ends."""
 
 SPARE_BYTES = 256 << 20
-"""What files leave free of the disk: the store needs it."""
+"""Free disk space in bytes that files must leave, because the store needs it."""
 
 log = logging.getLogger(__name__)
 
@@ -201,7 +202,9 @@ class FileCalls:
             log.error("a file of a contact's cannot be kept: too little is free of the disk")
             return CallAttempt(NOT_FETCHED, detail="too little is free of the disk", again=True)
         media, seconds = effect.media, effect.within - MARGIN
-        with KeptFile(folder, name) as file:  # from the first: erasing the folder meanwhile takes this file along
+        with KeptFile(
+            folder, name
+        ) as file:  # from the beginning: if the folder is erased meanwhile, this file goes, too
             with self._downloads.open(media.url, most=effect.most, seconds=seconds) as chunks:
                 for chunk in chunks:
                     file.write(chunk)
@@ -213,7 +216,7 @@ class FileCalls:
 
 
 def _already_kept(folder: Path, name: str, media: Media) -> CallAttempt | None:
-    """The file that was kept before a crash, if any: it is not fetched again, because its address may have expired."""
+    """The file that was kept before a crash, if there is one. It is not fetched again, because its address may have expired."""
     for found in FILE_TYPES:
         path = folder / f"{name}.{found.suffix}"
         if path.exists():

@@ -1,6 +1,7 @@
-"""Gateway commands: what a `bot` command has the gateway do, one request each, within the limits that all requests share.
+"""Gateway commands: the requests of `bot` commands to the gateway, within the limits that all requests share.
 
-Delivery lends a command a permit for each request while a server runs. Else the command asks under the server's lock.
+While a server runs, delivery lends a command a permit for each request. Otherwise the command makes the request
+itself, under the server's lock.
 """
 
 import threading
@@ -33,7 +34,7 @@ from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import GATEWAY_COMMAND
 
 PATIENCE = 60.0
-"""Seconds that a command waits for a permit: in a minute there is one, unless a day's requests are used up."""
+"""Seconds that a command waits for a permit: one is free within a minute, unless the day's requests are used up."""
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -41,16 +42,16 @@ T = TypeVar("T", bound=Page[Any] | ContactPut | RegisteredWebhook)
 
 
 class UnknownCommand(BotError):
-    """The request is not of a form that is known here."""
+    """The request has an unknown form."""
 
 
 class NoPermit(BotError):
-    """The gateway's limits left no room for a command's request."""
+    """The gateway's limits left no request for a command."""
 
 
 @dataclass(slots=True)
 class Permit:
-    """Permission for one request. ``rate`` is what its answer said about limits; an error's is known by itself."""
+    """Permission for one request. ``rate`` is what its answer says about limits; an error has this information itself."""
 
     rate: Rate | None = None
 
@@ -72,12 +73,12 @@ class GatewayCommands:
         self._note = note
 
     def run(self, request: Request) -> Answer:
-        """Run one. Raises `UnknownCommand`, `NoPermit` and the errors of `bot.gateway.gateway_answers`.
+        """Run a command. Raises `UnknownCommand`, `NoPermit` and the errors of `bot.gateway.gateway_answers`.
 
         ``{"call": "templates"}``, ``{"call": "chat_templates", "page": 1}`` and ``{"call": "contacts", "page": 1}``
-        are answered with ``items`` and ``has_more``; ``put_contact`` (phone, name, email, tags) with ``id``, or
-        with ``refused``, in words, where that one contact is at fault; ``register_webhook`` (name, url, events,
-        secret) with all of the registration.
+        return ``items`` and ``has_more``. ``put_contact`` (phone, name, email, tags) returns ``id``, or ``refused``
+        with the reason if the contact is at fault. ``register_webhook`` (name, url, events, secret) returns the whole
+        registration.
         """
         gateway = self._gateway
         match request:
@@ -116,16 +117,16 @@ def _items(page: Page[Any]) -> Answer:
 
 
 def note_command(commit: Commit, call: str) -> None:
-    """Leave a trace of a request that is about to be made: it counts against the limits, also after a restart."""
+    """Add a request that is about to be made to the trace: it counts against the limits, also after a restart."""
     event_id, body = f"command:{uuid4().hex}", json_text({"do": "gateway", "call": call})
     commit.add_note(None, event_id, body, GATEWAY_COMMAND, call)
 
 
 @contextmanager
 def commands_without_server(account: AccountSettings, store: Path, clock: Clock) -> Iterator[GatewayCommands]:
-    """Gateway commands while no server runs: under the server's lock, within what is left of the last day's limits.
+    """Gateway commands while no server runs: under the server's lock, within the rest of the last day's limits.
 
-    There need be no store yet. Raises `bot.store.files.StoreLocked`.
+    A store need not exist yet. Raises `bot.store.files.StoreLocked`.
     """
     with ExitStack() as opened:
         opened.callback(server_lock(store).release)
@@ -148,10 +149,11 @@ def _note_in_store(store: Path, clock: Clock, call: str) -> None:
 
 
 class CommandPermits:
-    """Lends permits of the rate limiter to commands; they go before campaigns.
+    """Lends permits of the rate limiter to commands, before campaigns get them. ``lock`` guards the limiter and the
+    breakers.
 
-    ``lock`` guards the limiter and the breakers. ``changed`` is called, with the lock held, when a permit was lent or
-    given back, or a command begins or ends to wait. ``waiting`` is how many commands wait for a permit.
+    ``changed`` is called, with the lock held, when a permit was lent or given back, or when a command begins or ends
+    to wait. ``waiting`` is how many commands wait for a permit.
     """
 
     def __init__(
@@ -174,9 +176,10 @@ class CommandPermits:
 
     @contextmanager
     def permit(self, timeout: float) -> Iterator[Permit]:
-        """A permit for one request, once the limits allow it. Raises `NoPermit` after ``timeout`` real seconds.
+        """A permit for one request, as soon as the limits allow it. Raises `NoPermit` after ``timeout`` real seconds.
 
-        A `bot.gateway.gateway_answers.GatewayError` of the block is counted as what it says about the limits and the route.
+        A `bot.gateway.gateway_answers.GatewayError` in the block counts as what it says about the limits and the
+        route.
         """
         with self._lock:
             number = self._wait(timeout)
@@ -196,11 +199,11 @@ class CommandPermits:
                 self._changed()
 
     def given_back(self) -> None:
-        """A permit was given back: commands that wait look again. With the lock held."""
+        """A permit was given back: wake the commands that wait. With the lock held."""
         self._given_back.notify_all()
 
     def close(self) -> None:
-        """Nobody waits any longer. With the lock held."""
+        """Wake all commands that wait; none gets a permit any more. With the lock held."""
         self._closed = True
         self.given_back()
 
@@ -227,7 +230,7 @@ class CommandPermits:
 
 
 def _attempt_of(error: GatewayError, now: datetime) -> SendAttempt:
-    """A command's failed request, as the breakers judge it. The command itself reports every fault but the limits."""
+    """The result of a command's failed request, for the breakers. The command reports every fault itself, except the limits."""
     if isinstance(error, GatewayRateLimited):
         return refused("retry", error, now)
     return SendAttempt("retry" if error.retry else "failed", requested=error.requested)

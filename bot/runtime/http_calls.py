@@ -18,7 +18,7 @@ from bot.runtime.performers import LONGEST_WAIT, CallAttempt, Say
 from bot.store.rows import CallRow
 
 _PASSING = (408, 425, 429)
-_LONGEST_TYPE = 200  # characters: some long ones take seconds to read
+_LONGEST_TYPE = 200  # characters: parsing some longer ones takes seconds
 _CHARSETS = {
     "utf-8": "utf-8-sig",
     "us-ascii": "ascii",
@@ -26,7 +26,7 @@ _CHARSETS = {
     "windows-1252": "cp1252",
     "utf-16": "utf-16",
 }
-"""How the character sets that are taken are read: Python knows others, some of which a peer could keep it busy with."""
+"""The accepted character sets and how each is decoded. Python knows others, with some of which a service could block it."""
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class HttpCalls:
         self.cache = AnswerCache(clock)
 
     def __call__(self, row: CallRow, say: Say) -> CallAttempt:
-        """Send the row's request, or take a recent answer to the same request. Raises nothing."""
+        """Send the row's request, or use a recent answer to the same request. Raises nothing."""
         request = row.effect
         assert isinstance(request, HttpRequest)
         known = self.cache.get(request)
@@ -90,12 +90,12 @@ def _name(request: HttpRequest) -> str:
 
 
 def _repeatable(request: HttpRequest) -> bool:
-    """Whether it may be sent twice: by its method, or because its author has given it a key of its own."""
+    """Whether a request may be sent twice: by its method, or because the author has given it a key."""
     return request.method not in UNSAFE or IDEMPOTENCY_KEY.lower() in {name.lower() for name in request.headers}
 
 
 def _passes(request: HttpRequest, status: int) -> bool:
-    """Whether another attempt may help: a service that refused has not acted, but one that failed may have."""
+    """Whether another attempt may help: not if the service refused the request, but perhaps if it failed."""
     return status in _PASSING or (status >= 500 and _repeatable(request))
 
 
@@ -106,7 +106,7 @@ def _wait(answer: HttpAnswer) -> int | None:
 
 
 def _value(answer: HttpAnswer) -> Any:
-    """JSON where the answer says so, or looks so and is; else its text; null where there is none."""
+    """JSON if the answer says so, or looks like JSON and is; else its text; null if there is none."""
     if not answer.body:
         return None
     header = Message()
@@ -147,7 +147,7 @@ class _Kept:
 
 
 class AnswerCache:
-    """Answers by the whole request. The oldest are dropped where there are too many. Safe to use from many threads."""
+    """Answers by their whole request. The oldest are dropped if there are too many. Safe to use from many threads."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -178,7 +178,7 @@ class AnswerCache:
                 self._drop(next(iter(self._kept)))
 
     def clear(self) -> None:
-        """Forget all: the services may be others now."""
+        """Forget all answers: the services may have changed."""
         with self._lock:
             self._kept.clear()
             self._size = 0

@@ -12,11 +12,11 @@ from bot.core.text import is_blank, json_object, texts_in
 from bot.core.values import Usage
 from bot.runtime.performers import CallAttempt, Say
 
-_CHARACTERS = 8  # a token has at most, on the average: a longer answer does not keep to its `max_tokens`
+_CHARACTERS = 8  # the most characters of a token, on average: a longer answer ignores its `max_tokens`
 
 
 class AnswerStopped(BotError):
-    """The answer is not read to its end, although the model has not failed. ``outcome``: ``unsafe`` or ``timeout``."""
+    """Reading an answer was stopped, although the model has not failed. ``outcome``: ``unsafe`` or ``timeout``."""
 
     def __init__(self, outcome: str, detail: str) -> None:
         super().__init__(detail)
@@ -24,11 +24,12 @@ class AnswerStopped(BotError):
 
 
 class AnswerReader:
-    """Takes an answer's stream. The first ``most`` paragraphs are said as each is complete; the rest is its text.
+    """Reads an answer's stream. The first ``most`` paragraphs are sent when each is complete; the rest is the
+    answer's text.
 
-    ``judge`` gets each text before it is said or given back, what a call gives included, and then all so far together;
-    it raises `AnswerStopped` if that may not be sent.
-    ``is_late`` says whether the time for the whole answer is up.
+    ``judge`` gets each text before it is sent or returned, including the texts in calls, and then the whole answer so
+    far; it raises `AnswerStopped` if that may not be sent. ``is_late`` says whether the time for the whole answer is
+    over.
     """
 
     def __init__(
@@ -52,9 +53,8 @@ class AnswerReader:
         self._stream: Stream | None = None
 
     def read(self, stream: Stream) -> CallAttempt:
-        """Read to the end, or to where no answer ends.
-
-        Raises `bot.ai.ai_errors.CompletionError` and `AnswerStopped`.
+        """Read the answer to its end, or as far as it may be read. Raises `bot.ai.ai_errors.CompletionError` and
+        `AnswerStopped`.
         """
         self._stream = stream
         for piece in stream:
@@ -62,17 +62,17 @@ class AnswerReader:
             if self._characters > _CHARACTERS * self.request.max_tokens:
                 return self._done((), "length", stream.usage)
         completion = stream.completion
-        if completion.finish == FILTERED:  # what has come of it may say the contrary of the whole
+        if completion.finish == FILTERED:  # the part that came may say the opposite of the whole
             raise AnswerStopped("unsafe", "content filter: the service has cut the answer")
         return self._done(completion.calls, _finish(completion), completion.usage)
 
     @property
     def begun(self) -> bool:
-        """Whether anything of an answer has come, be it a thought or a call."""
+        """Whether anything of an answer has come, even if it is only reasoning or a call."""
         return self._stream is not None and self._stream.begun
 
     def used(self) -> Usage:
-        """What has been used up so far: the question at least, once it was asked."""
+        """The tokens used so far: at least those of the request, once it was sent."""
         return self.request.estimate("") if self._stream is None else self._stream.usage
 
     def _take(self, piece: str) -> None:
@@ -94,7 +94,7 @@ class AnswerReader:
         self.said += 1
 
     def _check(self, text: str) -> None:
-        """Have a text moderated by itself, and together with all before it: parts may be harmless only one by one."""
+        """Have a text moderated alone, and together with all texts before it: parts may be harmless only when they are alone."""
         if not text:
             return
         self._judge(text)
@@ -125,17 +125,18 @@ def answer_value(
     calls: Sequence[dict[str, str]] = (),
     usage: Usage | None = None,
 ) -> dict[str, Any]:
-    """The value of a `bot.core.events.CallEnded` of a model. ``text`` is what has not been said in paragraphs.
+    """The value of the `bot.core.events.CallEnded` of a model.
 
-    ``finish``: ``stop``, ``length`` (cut by its bound), ``tool_calls``, or ``cut``: the rest will never come.
-    ``tokens`` is what it used up, for the trace; 0 where nobody knows.
+    ``text`` is the text that was not sent as paragraphs. ``finish``: ``stop``, ``length`` (cut at its limit),
+    ``tool_calls``, or ``cut``: the rest will never come. ``tokens`` is the usage, for the trace; 0 if it is not
+    known.
     """
     tokens = 0 if usage is None else usage.prompt_tokens + usage.completion_tokens
     return {"text": text, "said": said, "calls": list(calls), "finish": finish, "model": model, "tokens": tokens}
 
 
 def _given(calls: Sequence[ToolCall]) -> str:
-    """The texts in the arguments of calls. Arguments that are no JSON object reach no tool."""
+    """The texts in the arguments of calls. Arguments that are no JSON object are passed to no tool."""
     return "\n".join(texts_in([list(json_object(call.arguments).values()) for call in calls]))
 
 
@@ -151,9 +152,8 @@ _HEADING = re.compile(r"#{1,6}\s")
 
 
 class Paragraphs:
-    """Cuts text that comes in pieces at its blank lines.
-
-    What belongs together stays so: a list, a block of code, and what is introduced by a heading or a colon.
+    """Cuts a stream of text at its blank lines. A list, a block of code, and a heading or a line with a colon with
+    what follows it stay together.
     """
 
     def __init__(self) -> None:
@@ -172,11 +172,11 @@ class Paragraphs:
         return complete
 
     def rest(self) -> str:
-        """All that belongs to no complete paragraph."""
+        """The text that belongs to no complete paragraph."""
         return "\n".join([*self._lines, "".join(self._line)]).strip()
 
     def _take(self, line: str) -> list[str]:
-        """Add a line. The paragraph that is complete before it, or with it, if one is."""
+        """Add a line. Returns the paragraph that is complete before this line or with it, if there is one."""
         complete = []
         if not line and not self._in_code and not self._may_go_on():
             return self._end()
@@ -196,7 +196,7 @@ class Paragraphs:
         return next((line for line in reversed(self._lines) if line), "")
 
     def _may_go_on(self) -> bool:
-        """True when the paragraph may go on after a blank line."""
+        """Whether the paragraph may continue after a blank line."""
         return _introduces(self._last()) or _is_of_list(self._last())
 
     def _goes_on(self, line: str) -> bool:

@@ -1,4 +1,4 @@
-"""A bot's own Python in service, from its start hooks to the closing of its providers."""
+"""Calls of a bot's own Python, from its start hooks to the closing of its providers."""
 
 import logging
 import threading
@@ -20,23 +20,23 @@ from bot.store.rows import CallRow
 
 
 class Providers:
-    """Gives handlers what they need by name. Safe to use from many threads."""
+    """Gives handlers the values of providers by name. Safe to use from many threads."""
 
     def __init__(self, specs: Mapping[str, ProviderSpec]) -> None:
         self._made = {name: _Made(spec) for name, spec in specs.items()}
 
     def given(self, names: Iterable[str]) -> dict[str, Any]:
-        """What these providers have made. Raises what they raise; then they are asked again the next time."""
+        """The values of these providers. Raises their errors; a provider that failed is tried again the next time."""
         return {name: self._made[name].get() for name in names}
 
     def close(self) -> None:
-        """Close all that was made, the newest declared first. What raises then is a line in the log."""
+        """Close all values, the newest declared first. An error is only logged."""
         for made in reversed(self._made.values()):
             made.close()
 
 
 class _Made:
-    """What one provider makes."""
+    """The value of one provider."""
 
     def __init__(self, spec: ProviderSpec) -> None:
         self._spec = spec
@@ -45,7 +45,7 @@ class _Made:
         self._rest: Generator[Any, None, None] | None = None  # to be resumed when it is closed
 
     def get(self) -> Any:
-        """The value, made now if it is the first time."""
+        """The value. It is made at the first call."""
         with self._lock:
             if self._value is None:
                 self._value = (self._make(),)
@@ -60,13 +60,13 @@ class _Made:
         return value
 
     def close(self) -> None:
-        """Resume the generator that yielded the value, to its end."""
+        """Resume the generator that yielded the value, until it ends."""
         with self._lock:
             rest, self._rest, self._value = self._rest, None, None
         try:
             if rest is not None:
                 next(rest, None)
-        except BaseException as error:  # SystemExit too: the others are closed all the same
+        except BaseException as error:  # SystemExit too: the other providers are closed all the same
             log.error('provider "%s" raised %s when it was closed', self._spec.name, type(error).__name__)
 
 
@@ -83,7 +83,7 @@ class Caller:
         self._arguments = Arguments(spec)
 
     def call(self, given: Mapping[str, Any], key: str) -> CallAttempt:
-        """Call the handler. Raises nothing, whatever it raises."""
+        """Call the handler. Raises nothing, whatever the handler raises."""
         try:
             arguments = self._arguments.fitted(given)
         except BadArgument as error:
@@ -127,8 +127,8 @@ def _line(text: str) -> str:
     return " ".join(text.split())[:_DETAIL]
 
 
-START_SECONDS = 10.0  # for each hook
-STOP_SECONDS = 2.0  # for all together: what stops a server waits no longer
+START_SECONDS = 10.0  # for each start hook
+STOP_SECONDS = 2.0  # for all together: a server that stops waits no longer
 log = logging.getLogger(__name__)
 
 
@@ -143,7 +143,7 @@ class PythonVersion:
         self._callers: dict[str, Caller] = {}
 
     def caller(self, name: str) -> Caller | None:
-        """A handler, a hook or the work of a verb by its name."""
+        """A handler, a hook or the work of a verb, by its name."""
         if name not in self._callers and name in self._calls:
             what = f'{"hook" if name in self._hooks else "handler"} "{name}"'
             self._callers[name] = Caller(self._calls[name], self._providers, what)
@@ -154,12 +154,12 @@ class PythonVersion:
         return tuple(hook for hook in self._hooks.values() if hook.event == event)
 
     def start(self) -> None:
-        """Run the start hooks, one after another. One that raises or hangs is a line in the log."""
+        """Run the start hooks, one after another. A hook that raises or hangs is only logged."""
         for hook in self.hooks(START):
             _bounded(f'hook "{hook.name}"', self._runs(hook), START_SECONDS)
 
     def stop(self) -> None:
-        """Run the stop hooks, then close what the providers have made. What hangs is left alone."""
+        """Run the stop hooks, then close the values of providers. A hook that hangs is left alone."""
         jobs = [(f'hook "{hook.name}"', self._runs(hook)) for hook in self.hooks(STOP)]
         jobs.append(("the closing of the providers", self._providers.close))
         for what, job in jobs:
@@ -180,7 +180,7 @@ def _bounded(what: str, job: Callable[[], object], seconds: float) -> None:
 
 
 class PythonCalls:
-    """Performs `Call` and `Tell`: handlers and hooks by name, as they are now. Safe to use from many threads."""
+    """Performs `Call` and `Tell`: calls handlers and hooks by name, in their present version. Safe to use from many threads."""
 
     def __init__(self, extensions: Extensions) -> None:
         self._python = PythonVersion(extensions)
@@ -199,7 +199,7 @@ class PythonCalls:
         return ended if most is None or ended.outcome != "done" else replace(ended, value=cut(ended.value, most))
 
     def call(self, name: str, arguments: Mapping[str, Any], key: str) -> CallAttempt | None:
-        """Call a handler by name; None where there is none."""
+        """Call a handler by name; None if there is none."""
         with self._current() as python:
             caller = python.caller(name)
             return None if caller is None else caller.call(arguments, key)
@@ -226,7 +226,7 @@ class PythonCalls:
             self._python.stop()
 
     def swap(self, extensions: Extensions) -> None:
-        """Call these from now on. Those before are stopped when their last call has ended."""
+        """Call the handlers and hooks of this version from now on. The earlier version is stopped when its last call has ended."""
         new = PythonVersion(extensions)
         new.start()
         with self._lock:

@@ -16,24 +16,24 @@ from bot.store.rows import REPLY
 MINUTE = 60.0
 DAY = 86_400.0
 RESERVE = 10
-_STEP = 0.125  # seconds: finer than this a minute is not looked at
+_STEP = 0.125  # seconds: the smallest unit in which a minute is counted
 _HEADERS_HOLD = MINUTE
-_FIRST_SECONDS = 5.0  # for which the others wait for the answer to the first request after a crash
+_FIRST_SECONDS = 5.0  # seconds for which other requests wait for the answer to the first one after a crash
 
 
 class RateLimiter:
     """Gives out permits for requests, within two sliding windows: a minute, and a day.
 
-    A request counts from its permit until a minute (a day) after its answer: the gateway counts it somewhere in
-    between, so that its window cannot overflow either. Any 24 hours within the limit also keep the calendar day,
-    which is 24 hours, within it.
+    A request counts from its permit until a minute (a day) after its answer. The gateway counts it somewhere in
+    between, so its window cannot overflow either. If every 24 hours are within the limit, so is the calendar day.
 
-    Other messages than replies leave ``reserve`` requests of each minute, and the same share of each day, to replies. They
-    are spread evenly, because after a burst no request would be free for a minute. So a reply hardly ever waits.
+    Messages that are no replies leave ``reserve`` requests of each minute, and the same share of each day, to
+    replies. They are spread evenly, because after a burst no request would be free for a minute. So a reply hardly
+    ever waits.
 
-    What the gateway's headers say lowers this and never raises it. ``recent`` are the requests before a restart:
-    when, which may be below 0, and how many. ``crashed``: there may have been others, which were under way; so the
-    first request goes alone, and its answer says how many are left.
+    The gateway's headers can lower these limits, never raise them. ``recent`` are the requests before a restart: when
+    (this may be below 0), and how many. ``crashed``: there may have been other requests in progress. Then the first
+    request goes alone, and its answer says how many are left.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class RateLimiter:
         self._minute, self._day = _SlidingWindow(per_minute, MINUTE, _STEP), _SlidingWindow(per_day, DAY, 60.0)
         self._windows = (self._minute, reserve), (self._day, _of_day(per_minute, per_day, reserve))
         self._gap = MINUTE / (per_minute - reserve)
-        self._next: float | None = None  # when the next request that is no reply may go, to a step
+        self._next: float | None = None  # when the next request that is no reply may go, rounded to a step
         self._in_flight = 0
-        self._given = 0  # permits so far: the number of a permit is its place among them
+        self._given = 0  # permits so far: a permit's number is its place among them
         self._said: _ReportedLimit | None = None
-        self._disproved = False  # that none are left
+        self._disproved = False  # whether the word that none are left was wrong
         self._none_since: float | None = None
         self._none_for = 0.0
         self._first_until: float | None = -inf if crashed else None  # None: the first request need not go alone
@@ -64,7 +64,7 @@ class RateLimiter:
                 window.count(at, count)
 
     def left(self, now: float, priority: int = REPLY) -> int:
-        """How many permits there are now."""
+        """How many permits are free now."""
         others = priority != REPLY
         left = min(window.left(now) - (kept if others else 0) for window, kept in self._windows) - self._in_flight
         if self._said is not None and self._said.until > now:
@@ -76,12 +76,12 @@ class RateLimiter:
         return max(left, 0)
 
     def take(self, now: float, priority: int = REPLY) -> int | None:
-        """A permit for one request, or None when there is none now. It is given back by `give_back`."""
+        """A permit for one request, or None if none is free. `give_back` takes it back."""
         if not self.left(now, priority):
             return None
         if priority != REPLY:
             last, self._next = self._next, now + self._gap
-            if last is not None and now < last + self._gap:  # a little early or late evens out
+            if last is not None and now < last + self._gap:  # a little early and a little late cancel out
                 self._next = last + self._gap
         if self._first_until is not None:
             self._first_until = now + _FIRST_SECONDS
@@ -90,7 +90,7 @@ class RateLimiter:
         return self._given
 
     def give_back(self, permit: int, clock: Clock, requested: bool, rate: Rate | None) -> None:
-        """Take a permit back; with what the answer said about limits, where there was a request."""
+        """Take a permit back, with what the answer said about limits if there was a request."""
         if requested:
             said = rate or Rate()
             self.ended(permit, clock.elapsed(), said.remaining, said.resets_in(clock.now()))
@@ -98,11 +98,12 @@ class RateLimiter:
             self.unused(permit)
 
     def ended(self, permit: int, now: float, remaining: int | None = None, resets_in: float | None = None) -> None:
-        """The permit's request was answered, or failed. The answer may say how many requests are left, and in how many
-        seconds there are all again: a minute where it does not, or where that cannot be since a clock is wrong.
+        """The permit's request was answered, or failed. The answer may say how many requests are left, and in how
+        many seconds there are all again. Without that, or if it cannot be true because a clock is wrong, a minute is
+        taken.
 
-        None left, and no time at which there are some, is believed once: where a minute later the next answer says so
-        again, it does not count. What is true of it the gateway says by refusing.
+        An answer that none are left, without a time, is believed once. If the next answer a minute later says so
+        again, it is ignored: if it is true, the gateway will refuse the request.
         """
         self._in_flight -= 1
         self._first_until = None
@@ -124,13 +125,13 @@ class RateLimiter:
             self._none_for = 0.0 if self._none_since is None else now - self._none_since
 
     def unused(self, permit: int) -> None:
-        """The permit's request never left: it does not count."""
+        """The permit's request was not sent: it does not count."""
         self._in_flight -= 1
         if self._first_until is not None:
             self._first_until = -inf
 
     def free_at(self, now: float, priority: int = REPLY) -> float | None:
-        """When the next permit is free: ``now`` if one is; None if that depends on a request in flight."""
+        """When the next permit is free: ``now`` if one is; None if that depends on a request in progress."""
         others = priority != REPLY
         free = max(now, self._turn(now)) if others else now
         if self._said is not None and self._said.left(self._given) <= (self._reserve if others else 0):
@@ -142,7 +143,7 @@ class RateLimiter:
         return free if free < inf else None
 
     def room(self, now: float) -> dict[str, int]:
-        """How many requests each window leaves now, to replies: ``minute`` and ``day``."""
+        """How many requests each window has left for replies: ``minute`` and ``day``."""
         windows = {"minute": self._minute, "day": self._day}
         return {name: max(window.left(now) - self._in_flight, 0) for name, window in windows.items()}
 
@@ -151,7 +152,7 @@ class RateLimiter:
         return self._day.left(now) <= self._in_flight
 
     def said_none_for(self, now: float) -> float:
-        """For how many seconds all answers have said that no requests are left; 0 where that holds nothing back now."""
+        """For how many seconds all answers have said that no requests are left; 0 if no request waits for that now."""
         return self._none_for if self._said is not None and self._said.until > now else 0.0
 
     def _turn(self, now: float) -> float:
@@ -159,7 +160,7 @@ class RateLimiter:
 
 
 def campaign_time(messages: int, per_minute: int, per_day: int) -> timedelta:
-    """How long so many messages of a campaign take at the least, on a day of which nothing is used up yet."""
+    """The least time that so many messages of a campaign take, on a day with no requests so far."""
     reserve = min(RESERVE, per_minute // 2)
     a_day = min(per_day - _of_day(per_minute, per_day, reserve), int((per_minute - reserve) * DAY / MINUTE))
     days, rest = divmod(messages, max(a_day, 1))
@@ -171,9 +172,9 @@ def _of_day(per_minute: int, per_day: int, reserve: int) -> int:
 
 
 class _ReportedLimit:
-    """``remaining`` requests were left, by the gateway's word, when it answered the one with this permit.
+    """By the gateway's word, ``remaining`` requests were left when it answered the one with this permit.
 
-    The newest permit's answer is the newest word; what was given out since then is not in it.
+    The answer to the newest permit counts. Permits given out since then are not in its number.
     """
 
     __slots__ = ("given", "permit", "remaining", "until")
@@ -182,7 +183,7 @@ class _ReportedLimit:
         self.permit = permit
         self.remaining = remaining
         self.until = until
-        self.given = given  # how many permits there had been by then
+        self.given = given  # how many permits had been given out by then
 
     def left(self, given: int) -> int:
         return max(self.remaining - (given - self.permit), 0)
@@ -250,7 +251,7 @@ _LOOK_EVERY = 60.0
 
 
 def share_of(per_day: int) -> int:
-    """How many requests a day one contact gets where nothing is set: 2 % of all, but at least `LEAST_A_DAY`."""
+    """How many requests a day one contact gets by default: 2 % of all, but at least `LEAST_A_DAY`."""
     return max(per_day // 50, min(per_day, LEAST_A_DAY))
 
 
@@ -292,12 +293,12 @@ class ContactLimiter:
         return max(free, self._minute.free_at(now, contact))
 
     def give_up(self, contact: str) -> bool:
-        """A message is given up because its contact's share is used up. Returns True for the contact's first one."""
+        """A message is given up because its contact's share is used up. Returns whether it is the contact's first one."""
         known, self._over[contact] = self._over.get(contact, False), True
         return not known
 
     def look(self, now: float) -> None:
-        """Take back the alarm where contacts have a share again."""
+        """Clear the alarm, or lower its count, when contacts have a share again."""
         if self._over and now >= self._look_at:
             self._look_at = now + _LOOK_EVERY
             for contact in [each for each in self._over if self._day.free_at(now, each) <= now]:
@@ -346,7 +347,9 @@ class LimitAlarms:
         )
 
     def _report_while(self, name: str, now: float, is_so: bool, what: str, advice: str) -> None:
-        """Requests that become free are used up at once while messages wait: so an alarm ends `OVER_AFTER` seconds later."""
+        """Report or clear an alarm. While messages wait, every free request is used at once, so an alarm ends only
+        `OVER_AFTER` seconds later.
+        """
         if is_so:
             if name not in self._reported:
                 self._alarms.report(name, what, advice)
