@@ -28,7 +28,7 @@ types: $(READY)         ## types, strict
 	$(BIN)/mypy
 
 bench: $(READY)         ## figures, as ratios against a limit taken in the same run
-	$(BIN)/python -m benchmarks.webhook
+	$(BIN)/python -m benchmarks.conversation
 	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.cycle
 
