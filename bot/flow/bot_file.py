@@ -143,10 +143,10 @@ def _read_hours(written: tuple[tuple[Scalar, Node], ...], zone: ZoneInfo, proble
 
 
 def _read_one(name: str, node: Node, zone: ZoneInfo, problems: Problems) -> Hours:
-    fields = Fields(node, problems, f'hours "{name}"')
+    fields = _OWN_KEYS.open(node, problems, f'hours "{name}"', others=True)
     holidays = _HOLIDAYS.read(fields)
     week: dict[int, tuple[Span, ...]] = {}
-    days = [(key, item) for key, item in fields.entries() if key.text not in _OWN_KEYS.names]
+    days = [(key, item) for key, item in fields.node.entries if key.text not in _OWN_KEYS.names]
     for key, item in days:
         _add_days(key, _spans_of(item, problems, fields.what), week, fields)
     if not any(one_or_more(item) for _, item in days) and not any(holidays.values()):

@@ -1,6 +1,6 @@
 """A flow's document: how its steps are read, what starts it, where its outcomes lead, and what its keys take."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from bot.core.events import EVENTS
@@ -19,7 +19,7 @@ from bot.keys.declared_keys import (
     opened,
     raw_node,
 )
-from bot.keys.fields import Fields, entries_of, name_of, texts_of
+from bot.keys.fields import Fields, entries_of, name_of, refuse_no_map, texts_of
 from bot.keys.key_schemas import ANY, Schema, by_key, choice, map_of, one_or_several, record
 from bot.keys.patterns import MATCH, PATTERN
 from bot.keys.text_shapes import TEXT, Keys, Part, one_or_more_of
@@ -30,7 +30,7 @@ from bot.steps.custom_steps import all_kinds
 from bot.steps.step_facts import Falls, Outcome
 from bot.steps.step_kind import ReadContext, StepKind
 from bot.steps.step_options import DEFAULTS, SAVE, SOME_HAVE, STEP_OPTIONS, Defaults, read_defaults, read_step_options
-from bot.steps.transition import AGAIN, END, NEXT, RESERVED, WORDS, Transition
+from bot.steps.transition import AGAIN, END, NEXT, RESERVED, TRANSITION, WORDS, Transition
 from bot.types.text_types import TextVariable
 from bot.types.type_registry import VARIABLE, read_variable
 from bot.types.variable import Variable
@@ -184,19 +184,21 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
             "E108", key.mark, f'"{name}" cannot be a step: the word is a target of its own', "choose another name"
         )
         return None
-    fields = Fields(node, problems, f'step "{name}"')
-    verb = _verb(fields, reading.kinds) if isinstance(node, Map) else None
-    if verb is None:
+    what = f'step "{name}"'
+    if not isinstance(node, Map):
+        refuse_no_map(node, problems, what, "key: value")
         return None
-    kind_class = reading.kinds[verb]
-    general = (key.name for key in STEP_OPTIONS if key is not SAVE or kind_class.saves)
-    fields.expect((*kind_class.keys.names, *general), ())
+    verbs = _verbs(node, problems, what, reading.kinds)
+    if not verbs:
+        return None
+    kind_class = reading.kinds[verbs[0]]
+    fields = _step_keys(kind_class).open(_without(verbs[1:], node), problems, what)
     options = read_step_options(fields, saves=kind_class.saves)
     defaults = options.defaults.over(inherited)
     kind = kind_class.read(fields, replace(reading, step=name, save=options.save, errors=defaults.errors or {}))
     _refuse_options(fields, kind)
     said = fingerprint(node, without="renamed_from")  # who waits there is asked nothing anew for a new name alone
-    return Step(name, key.mark, kind, options, defaults, said, written=_in_a_line(fields.node.get(verb)))
+    return Step(name, key.mark, kind, options, defaults, said, written=_in_a_line(node.get(kind_class.verb)))
 
 
 def _in_a_line(node: Node | None) -> str:
@@ -209,25 +211,32 @@ def _in_a_line(node: Node | None) -> str:
     return ""
 
 
-def _verb(fields: Fields, kinds: Mapping[str, type[StepKind]]) -> str | None:
-    """The one verb of a step; none, two or an unknown one is a problem. `set` beside another verb is an option."""
-    keys = {key.text: key for key, _ in fields.node.entries}
+def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[StepKind]]) -> list[str]:
+    """The verbs of a step: none and two are a problem. `set` beside another verb is an option."""
+    keys = {key.text: key for key, _ in node.entries}
     verbs = [name for name in keys if name in kinds]
     if len(verbs) > 1 and "set" in verbs:
         verbs.remove("set")
     verbs = [name for name in verbs if name in KINDS] or verbs  # a built-in verb's key may be a verb of the bot's own
     if not verbs:
         first = next(iter(keys), None)
-        what = f'{fields.what} has no verb, it begins with "{first}"' if first else f"{fields.what} is empty"
-        fields.problems.add(
-            "E107", fields.mark, what, did_you_mean(first or "", kinds, f"write one of {', '.join(kinds)}")
-        )
-        return None
+        found = f'{what} has no verb, it begins with "{first}"' if first else f"{what} is empty"
+        problems.add("E107", node.mark, found, did_you_mean(first or "", kinds, f"write one of {', '.join(kinds)}"))
     for extra in verbs[1:]:
-        fields.raw(extra)
-        what = f'{fields.what} has two verbs, "{verbs[0]}" and "{extra}"'
-        fields.problems.add("E107", keys[extra].mark, what, "make two steps of it")
-    return verbs[0]
+        found = f'{what} has two verbs, "{verbs[0]}" and "{extra}"'
+        problems.add("E107", keys[extra].mark, found, "make two steps of it")
+    return verbs
+
+
+def _without(names: Collection[str], node: Map) -> Map:
+    return replace(node, entries=tuple(entry for entry in node.entries if entry[0].text not in names))
+
+
+def _step_keys(kind: type[StepKind]) -> KeySet:
+    """What may stand on a step of a kind. An outcome that is not written is reported as one that leads nowhere."""
+    own = (replace(key, required=False) if key.form is TRANSITION else key for key in kind.keys)
+    general = (key for key in STEP_OPTIONS if key.name not in kind.keys.names and (key is not SAVE or kind.saves))
+    return KeySet(*own, *general)
 
 
 def _refuse_options(fields: Fields, kind: StepKind) -> None:

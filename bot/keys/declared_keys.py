@@ -17,14 +17,14 @@ from datetime import timedelta
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
-from bot.expressions.templates import Expression, Template
+from bot.expressions.templates import AnyOf, Expression, Template
 from bot.keys import fields as values
 from bot.keys import key_schemas as keys
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import Schema, Schemas
 from bot.keys.text_shapes import Keys, Part, Shape, one_or_more_of
-from bot.lang.problems import Problems
-from bot.lang.source import Map, Node
+from bot.lang.problems import Problems, nearest
+from bot.lang.source import List, Map, Node, Scalar
 
 T = TypeVar("T")
 Short = TypeVar("Short")
@@ -70,10 +70,6 @@ class KeySpec(Generic[Written]):
         """Whether it is written."""
         return fields.has(self.name)
 
-    def require(self, fields: Fields) -> bool:
-        """Whether it is written; a problem where it is not."""
-        return fields.require(self.name)
-
 
 class KeySet:
     """The keys that a map may have; ``most`` of them at once, where that is said."""
@@ -113,22 +109,33 @@ class KeySet:
     def open(
         self, node: Node, problems: Problems, what: str, form: str = "key: value", *, others: bool = False
     ) -> Fields:
-        """The map, to be read key by key. Unknown and missing keys are reported, and what is no map: ``form`` to write.
+        """The map, to be read key by key. Reported are unknown keys, else missing ones, and what is no map: ``form`` to write.
 
-        ``others``: further keys may stand there.
+        A map or a list under a misspelt key is read, so that what refers to it is no problem too. ``others``: further keys may stand
+        there, and only one that is like a missing one is reported.
         """
-        fields = Fields(node, problems, what, form)
-        fields.expect(self.names, self.required, others=others)
+        if not isinstance(node, Map):
+            values.refuse_no_map(node, problems, what, form)
+            return Fields(Map(node.mark, ()), problems, what)
+        fields = Fields(node, problems, what)
+        missing = [name for name in self.required if not fields.has(name)]
+        unknown = [(key, item) for key, item in node.entries if key.text not in self.names]
+        if others:
+            unknown = [(key, item) for key, item in unknown if nearest(key.text, self.names) in missing]
+        for key, item in unknown:
+            meant = None if isinstance(item, Scalar) else nearest(key.text, self.names)
+            if meant is not None:
+                fields.take(meant, item)
+        if unknown:
+            values.refuse_left_over([key for key, _ in unknown], node, self.names, what, problems)
+        else:
+            for name in missing:
+                fields.miss(name)
         return fields
 
     def values(self, fields: Fields) -> dict[str, Any]:
         """What is written under these keys, by name."""
         return {key.name: key.read(fields) for key in self.keys if key.written(fields)}
-
-    def declared_in(self, fields: Fields) -> Fields:
-        """The same fields, in which these keys are known."""
-        fields.declare(self.names)
-        return fields
 
 
 def nested(known: KeySet, read: Callable[[Fields], T], form: str = "key: value") -> Form[T | None]:
@@ -224,9 +231,30 @@ STRING: Form[str | None] = Form(keys.ANY_TEXT, values.text_of)
 """A text that stands for itself."""
 STRINGS: Form[tuple[str, ...]] = Form(keys.one_or_several(keys.ANY_TEXT), values.texts_of, absent=())
 TEMPLATE: Form[Template | None] = Form(keys.ANY_TEXT, values.template_of)
-WORDING: Form[Template | None] = Form(keys.WORDING, values.wording_of)
-"""A text that is said: one, or one of several by chance."""
 EXPRESSION: Form[Expression | None] = Form(keys.EXPRESSION, values.expression_of)
 NAME: Form[str | None] = Form(keys.NAME, values.name_of)
 BOOLEAN: Form[bool] = Form(keys.BOOLEAN, values.boolean_of, absent=False)
 DURATION: Form[timedelta | None] = Form(keys.DURATION, values.duration_of)
+
+
+def _wording_of(node: Node, problems: Problems, what: str) -> Template | None:
+    if not isinstance(node, List):
+        return values.template_of(node, problems, what)
+    fix = "write one text in quotes, or {any: [...]}, of which one is sent each time"
+    problems.add("E106", node.mark, f"{what}: a text is expected, YAML reads a list here", fix)
+    return None
+
+
+def _any_of(fields: Fields) -> Template | None:
+    wordings = _ANY.read(fields)
+    if _ANY.written(fields) and not wordings:
+        what = f"{fields.what}: {_ANY.name}: there is no text to take"
+        fields.problems.add("E105", fields.mark, what, "write two or more")
+    return AnyOf(wordings, fields.mark) if wordings else None
+
+
+_ANY = KeySpec("any", one_or_more(TEMPLATE), "Several texts, of which chance takes one each time.", required=True)
+WORDING: Form[Template | None] = shared(
+    "wording", either(Form(keys.ANY_TEXT, _wording_of), nested(KeySet(_ANY), _any_of))
+)
+"""A text that is said: one, or one of several by chance."""

@@ -1,50 +1,33 @@
-"""Typed reads from a map of the source, which collect every problem instead of stopping at the first."""
+"""The fields of a map, and readers of values: they collect every problem instead of stopping at the first."""
 
 import re
 from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from decimal import Decimal
-from functools import partial
 from typing import Any, TypeVar
 
-from bot.expressions.templates import AnyOf, Expression, Template, compile_expression, compile_template
+from bot.expressions.templates import Expression, Template, compile_expression, compile_template
 from bot.lang import wall_clock
-from bot.lang.problems import Mark, Problem, Problems, did_you_mean, nearest
+from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar, one_or_more, plain
 
 T = TypeVar("T")
 
 
 class Fields:
-    """The keys of one map. Every key that is declared or read is known; `close` complains of all others.
+    """What is written under the keys of a map that `bot.keys.declared_keys.KeySet.open` has checked."""
 
-    ``form`` is what to write where it is no map.
-    """
-
-    def __init__(self, node: Node, problems: Problems, what: str, form: str = "key: value") -> None:
+    def __init__(self, node: Map, problems: Problems, what: str) -> None:
+        self.node = node
         self.problems = problems
         self.what = what
-        self._asked: dict[str, None] = {}
-        self._missing: dict[str, Problem] = {}
-        self._is_map = isinstance(node, Map)
-        self._misspelt = False
-        if isinstance(node, Map):
-            self.node = node
-        else:
-            refuse_no_map(node, problems, what, form)
-            self.node = Map(node.mark, ())
         # a locale may give two keys one title: the first counts
-        self._nodes = {key.text: value for key, value in reversed(self.node.entries)}
+        self._nodes = {key.text: value for key, value in reversed(node.entries)}
 
     @property
     def mark(self) -> Mark:
         """Where the map begins."""
         return self.node.mark
-
-    @property
-    def asked(self) -> Collection[str]:
-        """The keys that have been asked for, in that order."""
-        return self._asked.keys()
 
     def mark_of(self, key: str) -> Mark:
         """Where a key's value stands; the map's own mark where there is none."""
@@ -52,15 +35,10 @@ class Fields:
 
     def raw(self, key: str) -> Node | None:
         """A key's value as it is, or None."""
-        self._asked[key] = None
         return self._nodes.get(key)
 
-    def declare(self, keys: Iterable[str]) -> None:
-        """These keys may be written: `close` does not complain of them, whether they are read or not."""
-        self._asked.update(dict.fromkeys(keys))
-
     def has(self, key: str) -> bool:
-        """Whether a key is written. That makes no key known: a reader declares or reads it."""
+        """Whether a key is written."""
         return key in self._nodes
 
     def null(self, key: str) -> bool:
@@ -68,137 +46,13 @@ class Fields:
         node = self.raw(key)
         return node is None or (isinstance(node, Scalar) and node.value is None)
 
-    def is_text(self, key: str) -> bool:
-        """Whether a key's value is a text, and no number or the like."""
-        node = self.raw(key)
-        return isinstance(node, Scalar) and isinstance(node.value, str)
+    def take(self, key: str, node: Node) -> None:
+        """Read a node under this key, if nothing is written there: the key that it stands under is this one misspelt."""
+        self._nodes.setdefault(key, node)
 
-    def expect(self, known: Collection[str], required: Iterable[str], *, others: bool = False) -> None:
-        """Report keys that are none of the ``known`` ones, else those of the ``required`` ones that are not written.
-
-        A map under a misspelt key is read, so that what refers to it is no problem too. ``others``: further keys may
-        stand there, so that only one that is like a missing one is reported.
-        """
-        missing = [key for key in required if not self.has(key)]
-        left = [(key, node) for key, node in self.node.entries if key.text not in (*known, *self._asked)]
-        self.declare(known)
-        if others:
-            left = [(key, node) for key, node in left if nearest(key.text, known) in missing]
-        for key, node in left:
-            meant = nearest(key.text, known) if isinstance(node, Map) else None
-            if meant is not None:
-                self._nodes.setdefault(meant, node)
-        self._misspelt = bool(left)
-        if left:
-            refuse_left_over([key for key, _ in left], self.node, known, self.what, self.problems)
-        for name in missing:
-            self.require(name)
-
-    def require(self, key: str) -> bool:
-        """Whether a key is written; a problem where it is not, unless `close` finds a key that it may be misspelt."""
-        self.declare((key,))
-        if not self.has(key) and self._is_map and not self._misspelt:
-            what = f'{self.what}: "{key}" is missing'
-            self._missing[key] = self.problems.add("E105", self.mark, what, f"add {key}:")
-        return self.has(key)
-
-    def string(self, key: str, default: str | None = None) -> str | None:
-        """A text that stands for itself."""
-        return self._read(key, text_of, default)
-
-    def name(self, key: str) -> str | None:
-        """A name."""
-        return self._read(key, name_of, None)
-
-    def integer(self, key: str, minimum: int | None = None, maximum: int | None = None) -> int | None:
-        """A whole number within bounds."""
-        return self._read(key, partial(integer_of, least=minimum, most=maximum), None)
-
-    def number(self, key: str, minimum: float | None = None, maximum: float | None = None) -> float | None:
-        """A number within bounds."""
-        return self._read(key, partial(number_of, least=minimum, most=maximum), None)
-
-    def boolean(self, key: str, default: bool = False) -> bool:
-        """``true`` or ``false``."""
-        return self._read(key, partial(boolean_of, default=default), default)
-
-    def duration(self, key: str) -> timedelta | None:
-        """A duration."""
-        return self._read(key, duration_of, None)
-
-    def choice(self, key: str, options: Iterable[str], default: str | None = None) -> str | None:
-        """One of a few words."""
-        return self._read(key, partial(choice_of, words=options, default=default), default)
-
-    def strings(self, key: str) -> tuple[str, ...]:
-        """A list of texts, or one text."""
-        return self._read(key, texts_of, ())
-
-    def template(self, key: str) -> Template | None:
-        """A text that is a template."""
-        return self._read(key, template_of, None)
-
-    def wording(self, key: str) -> Template | None:
-        """A text that is sent: one, or `{any: [...]}`, of which chance takes one each time."""
-        return self._read(key, wording_of, None)
-
-    def templates(self, key: str) -> tuple[Template, ...]:
-        """A list of templates, or one."""
-        return self._read(key, templates_of, ())
-
-    def expression(self, key: str) -> Expression | None:
-        """A bare expression."""
-        return self._read(key, expression_of, None)
-
-    def fields(self, key: str, form: str = "key: value") -> "Fields | None":
-        """The map under a key. ``form`` is what to write where it is no map."""
-        node = self.raw(key)
-        return None if node is None else Fields(node, self.problems, self._at(key), form)
-
-    def fields_meant(self, key: str, form: str = "key: value") -> "Fields | None":
-        """The same, also for a misspelt key: `close` reports the misspelling, so that what refers to the key need not."""
-        self.declare((key,))
-        if self.has(key):
-            return self.fields(key, form)
-        found = nearest(key, [name.text for name, _ in self.node.entries if name.text not in self._asked])
-        node = None if found is None else self._nodes[found]
-        return Fields(node, self.problems, self._at(key)) if isinstance(node, Map) else None
-
-    def one_or_more(self, key: str) -> tuple[Node, ...]:
-        """The items of the list under a key, or its one value."""
-        return one_or_more(self.raw(key))
-
-    def items(self, key: str, fix: str = "") -> tuple[Node, ...]:
-        """The list under a key. ``fix`` is what to do where it is none."""
-        return self._read(key, partial(items_of, fix=fix), ())
-
-    def entries(self) -> tuple[tuple[Scalar, Node], ...]:
-        """All entries; every key counts as asked for."""
-        self._asked.update((key.text, None) for key, _ in self.node.entries)
-        return self.node.entries
-
-    def close(self, *, whole: bool = True) -> None:
-        """Report every key that was never asked for. One of them may be a missing key misspelt: then only that is reported.
-
-        ``whole`` is False where nobody knows which keys there may be beside those that were asked for.
-        """
-        left = [key for key, _ in self.node.entries if key.text not in self._asked]
-        if not whole:
-            left = [key for key in left if nearest(key.text, self._asked) in self._missing]
-        if left:
-            self.problems.withdraw(self._missing.values())
-            refuse_left_over(left, self.node, self._asked.keys(), self.what, self.problems)
-
-    def _plain(self, key: str) -> bool | int | float | str | None:
-        node = self.raw(key)
-        return node.value if isinstance(node, Scalar) else None
-
-    def _at(self, key: str) -> str:
-        return f"{self.what}: {key}"
-
-    def _read(self, key: str, read: Callable[[Node, Problems, str], T], absent: T) -> T:
-        node = self.raw(key)
-        return absent if node is None else read(node, self.problems, self._at(key))
+    def miss(self, key: str) -> None:
+        """Report a key that is not written."""
+        self.problems.add("E105", self.mark, f'{self.what}: "{key}" is missing', f"add {key}:")
 
 
 def integer_of(
@@ -259,27 +113,6 @@ def texts_of(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
             fix = f"write [{item.text}] where several are meant, else put it in quotes"
             problems.add("E106", item.mark, f'{what}: "{item.text}" is one text', fix)
     return each_of(node, problems, what, text_of)
-
-
-def wording_of(node: Node, problems: Problems, what: str) -> Template | None:
-    """A text that is sent: one, or `{any: [...]}`, of which chance takes one each time."""
-    if isinstance(node, List):
-        fix = "write one text in quotes, or {any: [...]}, of which one is sent each time"
-        problems.add("E106", node.mark, f"{what}: a text is expected, YAML reads a list here", fix)
-        return None
-    if not isinstance(node, Map):
-        return template_of(node, problems, what)
-    inner = Fields(node, problems, what)
-    inner.expect(("any",), ("any",))
-    wordings = inner.templates("any")
-    if inner.has("any") and not wordings:
-        problems.add("E105", node.mark, f"{what}: any: there is no text to take", "write two or more")
-    return AnyOf(wordings, node.mark) if wordings else None
-
-
-def templates_of(node: Node, problems: Problems, what: str) -> tuple[Template, ...]:
-    """A list of templates, or one."""
-    return each_of(node, problems, what, template_of)
 
 
 def each_of(

@@ -158,10 +158,3 @@ NAME = pattern(NAME_PATTERN, "use small letters, digits and _, a letter first, 6
 BOOLEAN: Schema = {"type": "boolean"}
 NUMBER = number()
 DURATION = shared("duration", pattern(r"\s*(?:[0-9]{1,9}\s*[smhdwSMHDW]\s*)+", "write one like 90s, 10m, 2h30m or 5d"))
-WORDING = shared(
-    "wording",
-    either(
-        ANY_TEXT,
-        record({"any": takes(one_or_several(ANY_TEXT), "Several texts, of which chance takes one each time.")}, "any"),
-    ),
-)

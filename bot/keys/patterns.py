@@ -6,7 +6,7 @@ from typing import Any
 
 import regex
 
-from bot.keys.declared_keys import Form, KeySet, KeySpec
+from bot.keys.declared_keys import Form, KeySpec
 from bot.keys.fields import choice_of, text_of
 from bot.keys.key_schemas import ANY_TEXT, choice
 from bot.lang.problems import Problems
@@ -52,8 +52,6 @@ MATCH = KeySpec(
 )
 """One of `bot.lang.word_matching.WAYS`."""
 PATTERN = KeySpec("pattern", Form(ANY_TEXT, _pattern_of), "A regular expression that the text matches in full.")
-MATCH_KEYS, PATTERN_KEYS = KeySet(MATCH).schemas, KeySet(PATTERN).schemas
-read_match, read_pattern = MATCH.read, PATTERN.read
 
 
 def matches(pattern: Any, text: str) -> bool:

@@ -202,7 +202,6 @@ def read_ai_settings(
     fields: Fields, handlers: Mapping[str, HandlerSpec], budget: KeySpec[Fields | None] = _BOT_BUDGET
 ) -> AiSettings:
     """Read the keys that stand on a step, whose ``budget`` is another one, or under ``ai`` in ``bot.yml``."""
-    SETTINGS.declared_in(fields)
     busy = _WHILE_BUSY.read(fields)
     links = _LINKS.read(fields)
     for host in links:

@@ -13,10 +13,10 @@ from bot.core.messages import clip
 from bot.core.text import estimate, without_controls, without_invisible
 from bot.core.values import Record
 from bot.expressions.templates import Template
-from bot.keys.declared_keys import STRING, STRINGS, TEMPLATE, KeySpec, as_node, map_of, seconds
+from bot.keys.declared_keys import STRING, STRINGS, TEMPLATE, KeySpec, map_of, seconds
 from bot.keys.fields import Fields, entries_of, text_of
 from bot.lang.problems import did_you_mean
-from bot.lang.source import Node
+from bot.lang.source import Node, Scalar
 from bot.steps.ai_exchange import Exchange, most_of_turn
 from bot.steps.ai_settings import (
     ANSWER_TOKENS,
@@ -49,8 +49,8 @@ _COMMAND = re.compile(
 WITHIN = 60.0  # seconds for one answer of the model's
 INSTRUCTIONS = KeySpec("ai", TEMPLATE, "The instructions to the model.", required=True)
 FACTS = KeySpec("facts", STRINGS, "Text files beside the flow's file, of which the model knows.")
-FILL: KeySpec[Node | None] = KeySpec(
-    "fill", map_of(STRING, as_node), "Variables that the model may note, each with what it is."
+FILL: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
+    "fill", map_of(STRING, entries_of, absent=()), "Variables that the model may note, each with what it is."
 )
 WITHIN_KEY = KeySpec("within", seconds(WITHIN), f"How long one answer may take; {WITHIN:.0f}s where nothing is said.")
 
@@ -340,10 +340,9 @@ STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable)
 
 def read_fill(fields: Fields, variables: Mapping[str, Variable]) -> dict[str, str]:
     """Read `fill`: for each variable that the model may note, what it is."""
-    node, what = FILL.read(fields), f"{fields.what}: {FILL.name}"
     fill: dict[str, str] = {}
-    for name, item in () if node is None else entries_of(node, fields.problems, what):
-        about = text_of(item, fields.problems, f"{what}: {name.text}")
+    for name, item in FILL.read(fields):
+        about = text_of(item, fields.problems, f"{fields.what}: {FILL.name}: {name.text}")
         variable = variables.get(name.text)
         if variable is None:
             fix = did_you_mean(name.text, variables, f"declare it under vars: {name.text}: {{type: text}}")

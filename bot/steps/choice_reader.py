@@ -97,8 +97,8 @@ def _read_choices(node: Node, problems: Problems, what: str, made: KeySet) -> Ch
 
 
 def _read_list(fields: Fields) -> Choices:
-    if not _SECTIONS.written(fields):
-        _ROWS.require(fields)
+    if not _SECTIONS.written(fields) and not _ROWS.written(fields):
+        fields.miss(_ROWS.name)
     rows = _ROWS.read(fields)
     made, fixed = (None, ()) if rows is None else (rows.made, rows.fixed)
     return Choices(

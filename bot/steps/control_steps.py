@@ -1,8 +1,9 @@
 """Steps that say nothing and lead the flow: ``branch``, ``set``, ``wait`` and ``run``."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from bot.core.values import Record
@@ -22,12 +23,11 @@ from bot.keys.declared_keys import (
     map_of,
     one_or_more,
     opened,
-    raw_node,
 )
-from bot.keys.fields import Fields, entries_of, template_of, text_of
+from bot.keys.fields import Fields, entries_of, items_of, template_of, text_of
 from bot.keys.key_schemas import ANY_TEXT, NAME_PATTERN, NEVER, list_of, pattern, record, with_key
 from bot.lang.problems import Mark, Problems
-from bot.lang.source import Node
+from bot.lang.source import Map, Node
 from bot.lang.wall_clock import read_iso
 from bot.steps.schedule import CLOCK, duration_of, in_time, start_of
 from bot.steps.step_facts import Falls, FlowRun, Given, Null, Outcome, Rest, RestFor, StepFailed, Used
@@ -50,10 +50,15 @@ _IF = KeySpec("if", EXPRESSION, "The condition.", required=True)
 _THEN = KeySpec("then", TARGET_FORM, "Where it leads that this is true.", required=True)
 _ELSE = KeySpec("else", TARGET_FORM, "Where it leads that none is true; the last of the list, alone.")
 _CONDITION = KeySet(_IF, _THEN, _ELSE)
-_OTHERWISE = record({**_CONDITION.schemas, _IF.name: NEVER, _THEN.name: NEVER})
-_BRANCH = KeySpec(
+_LAST = KeySet(replace(_IF, required=False), replace(_THEN, required=False), _ELSE)
+_LAST_ALONE = record({**_CONDITION.schemas, _IF.name: NEVER, _THEN.name: NEVER})
+_BRANCH: KeySpec[tuple[Node, ...]] = KeySpec(
     "branch",
-    raw_node(list_of(with_key(_ELSE.name, _OTHERWISE, _CONDITION.schema()))),
+    Form(
+        list_of(with_key(_ELSE.name, _LAST_ALONE, _CONDITION.schema())),
+        partial(items_of, fix=f"write a list: {_ITEMS}"),
+        absent=(),
+    ),
     "Conditions in order: the first that is true leads on.",
     required=True,
 )
@@ -73,13 +78,12 @@ class BranchStep(StepKind):
         """Read the list of ``{if, then}`` and ``{else}``."""
         conditions: list[tuple[Expression, Target]] = []
         otherwise: Target | None = None
-        for index, node in enumerate(fields.items("branch", f"write a list: {_ITEMS}")):
+        for index, node in enumerate(_BRANCH.read(fields)):
             what = f"{fields.what}: branch {index + 1}"
             if otherwise is not None:
                 reading.problems.add("E122", node.mark, f"{what} comes after `else`", "put `else` last")
-            inner = Fields(node, reading.problems, what, _ITEMS)
-            alone = _ELSE.written(inner)
-            inner.expect(_CONDITION.names, () if alone else _CONDITION.required)
+            alone = isinstance(node, Map) and node.get(_ELSE.name) is not None
+            inner = (_LAST if alone else _CONDITION).open(node, reading.problems, what, _ITEMS)
             condition, target = _IF.read(inner), _THEN.read(inner)
             if alone and (_IF.written(inner) or _THEN.written(inner)):
                 fix = "write {if: ..., then: step} or {else: step}"

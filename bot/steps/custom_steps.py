@@ -32,8 +32,8 @@ from bot.keys.declared_keys import (
 from bot.keys.fields import Fields, refuse_altered
 from bot.keys.key_schemas import ANY, EMPTY, either
 from bot.keys.text_shapes import MAY
-from bot.lang.problems import Mark, Problems
-from bot.lang.source import Map, Node
+from bot.lang.problems import Problems
+from bot.lang.source import Node
 from bot.steps import KINDS
 from bot.steps.call_step import TRIES_KEY, WITHIN_KEY, check_errors
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, StepFailed, Used
@@ -48,7 +48,7 @@ from bot.steps.step_kind import (
     WaitForEffect,
     WaitHere,
 )
-from bot.steps.step_options import SOME_HAVE, STEP_OPTIONS, read_step_options
+from bot.steps.step_options import SOME_HAVE, STEP_OPTIONS
 from bot.steps.transition import (
     RESERVED,
     TRANSITION,
@@ -74,10 +74,12 @@ class CustomStep(StepKind):
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read the keys that the class annotates, and a transition for each outcome."""
-        keys = [key for key in cls.spec.keys.values() if key.required or not fields.null(key.name)]
-        declared = {key.name: key for key in cls.keys}
-        written = {key.name: declared[key.name].read(fields) for key in keys if fields.require(key.name)}
-        transitions = {name: declared[name].read(fields) for name in cls.spec.outcomes}
+        transitions = {key.name: key.read(fields) for key in cls.keys if key.name in cls.spec.outcomes}
+        written = {
+            key.name: key.read(fields)
+            for key in cls.keys
+            if key.name in cls.spec.keys and fields.has(key.name) and (key.required or not fields.null(key.name))
+        }
         if cls.spec.outside is None:
             return cls(written, transitions, 0.0, 1)
         check_errors(fields, cls.spec.outside)
@@ -248,8 +250,6 @@ _OUTCOMES = frozenset({"within", "tries", "other", "skip", "else", "if"})
 @cache
 def _words_of_the_language() -> frozenset[str]:
     """What any step may say beside its verb, and `_OUTCOMES`."""
-    fields = Fields(Map(Mark("", 0, 0), ()), Problems(), "")
-    read_step_options(fields, saves=True)
     return _OUTCOMES.union(STEP_OPTIONS.names)
 
 

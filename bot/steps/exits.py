@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.expressions.templates import Expression
-from bot.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, as_node, either, map_of, opened
+from bot.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, either, map_of, opened
 from bot.keys.fields import Fields, entries_of
-from bot.lang.problems import Mark, did_you_mean
+from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.source import Map, Node, Scalar
 from bot.steps.step_facts import Falls, Outcome, Used, only_if
 from bot.steps.transition import (
@@ -31,9 +31,18 @@ _NEEDS = KeySpec(
     "succeeded.",
 )
 _KEYS = KeySet(_WHEN, _NEEDS, CONDITION, *TRANSITION_KEYS)
-EXITS: KeySpec[Node | None] = KeySpec(
+
+
+def _some_of(node: Node, problems: Problems, what: str) -> tuple[tuple[Scalar, Node], ...]:
+    if isinstance(node, Map) and not node.entries:
+        fix = "add one, like done: {when: they have what they need, then: end}"
+        problems.add("E105", node.mark, f"{what}: there is no exit", fix)
+    return entries_of(node, problems, what)
+
+
+EXITS: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
     "exits",
-    map_of(either(TO_TARGET, opened(_KEYS)), as_node),
+    map_of(either(TO_TARGET, opened(_KEYS)), _some_of, absent=()),
     "The transitions by which alone the model may leave, one at least.",
     required=True,
 )
@@ -67,16 +76,8 @@ def read_exits(
 
     There is one at least. ``tools`` are the handlers that the step has as tools, of all ``handlers``.
     """
-    EXITS.require(fields)
-    node = EXITS.read(fields)
-    if node is None:
-        return ()
-    what, needed = f"{fields.what}: {EXITS.name}", _Needed(variables, tools, handlers)
-    if isinstance(node, Map) and not node.entries:
-        fix = "add one, like done: {when: they have what they need, then: end}"
-        fields.problems.add("E105", node.mark, f"{what}: there is no exit", fix)
-    entries = entries_of(node, fields.problems, what)
-    return tuple(_read_exit(fields, name, item, needed) for name, item in entries)
+    needed = _Needed(variables, tools, handlers)
+    return tuple(_read_exit(fields, name, node, needed) for name, node in EXITS.read(fields))
 
 
 @dataclass(frozen=True, slots=True)

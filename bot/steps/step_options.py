@@ -188,7 +188,6 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
 
 def read_defaults(fields: Fields) -> Defaults:
     """Read the `defaults` of a flow or of the bot."""
-    fields.expect(DEFAULTS.names, ())
     return Defaults(
         RETRY.read(fields),
         REMIND.read(fields),

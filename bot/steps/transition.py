@@ -301,8 +301,3 @@ def _word_of(key: Scalar, node: Node, problems: Problems) -> Word:
 _WORD_KEYS = KeySet(*TRANSITION_KEYS, CONDITION)
 WORDS: Form[Words] = map_of(shared("word", either(TO_TARGET, opened(_WORD_KEYS))), _words_of, Part.WORD, absent={})
 """A transition for each word, which may have an `if`."""
-
-
-def read_words(fields: Fields) -> Words:
-    """Read `words`."""
-    return KeySpec("words", WORDS, "").read(fields)

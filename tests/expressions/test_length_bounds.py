@@ -14,7 +14,6 @@ from bot.expressions.filters import DRAW
 from bot.expressions.length_bounds import LengthBound, LengthBounds
 from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import compile_template
-from bot.keys.fields import Fields
 from bot.lang.languages import CONTACT_LANGUAGE
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import Map, read
@@ -103,8 +102,7 @@ def declared() -> dict[str, Any]:
     problems = Problems()
     (node,) = read("vars.yml", "\n".join(f"{name}: {text}" for name, text in DECLARED.items()), problems)
     assert isinstance(node, Map)
-    fields = Fields(node, problems, "vars")
-    found = {name.text: read_variable(name.text, of, problems) for name, of in fields.entries()}
+    found = {name.text: read_variable(name.text, of, problems) for name, of in node.entries}
     assert not problems
     return found
 

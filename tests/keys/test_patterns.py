@@ -2,26 +2,26 @@
 
 import pytest
 
+from bot.keys.declared_keys import STRINGS, KeySet, KeySpec
 from bot.keys.fields import Fields
-from bot.keys.patterns import matches, read_match, read_pattern
+from bot.keys.patterns import MATCH, PATTERN, matches
 from bot.lang.problems import Problems
-from bot.lang.source import Map, read
+from bot.lang.source import read
 
 
 def fields_of(text: str, problems: Problems) -> Fields:
     (node,) = read("x.yml", text.encode(), problems)
-    assert isinstance(node, Map)
-    return Fields(node, problems, "start")
+    return KeySet(MATCH, PATTERN, KeySpec("words", STRINGS, "Words.")).open(node, problems, "start")
 
 
 def test_words_are_matched_whole_unless_something_else_is_said() -> None:
-    assert read_match(fields_of("words: [x]", Problems())) == "whole"
-    assert read_match(fields_of("match: anywhere", Problems())) == "anywhere"
+    assert MATCH.read(fields_of("words: [x]", Problems())) == "whole"
+    assert MATCH.read(fields_of("match: anywhere", Problems())) == "anywhere"
 
 
 def test_an_unknown_way_is_a_problem() -> None:
     problems = Problems()
-    assert read_match(fields_of("match: anywere", problems)) == "whole"
+    assert MATCH.read(fields_of("match: anywere", problems)) == "whole"
     (problem,) = problems.sorted()
     assert str(problem) == 'x.yml:1:8: E109 start: match: "anywere" is not known (did you mean "anywhere"?)'
 
@@ -31,18 +31,18 @@ def test_an_unknown_way_is_a_problem() -> None:
 )  # fmt: skip
 def test_a_pattern_that_cannot_be_used_is_a_problem(written: str, reason: str) -> None:
     problems = Problems()
-    assert read_pattern(fields_of(f"pattern: {written}", problems)) is None
+    assert PATTERN.read(fields_of(f"pattern: {written}", problems)) is None
     (problem,) = problems.sorted()
     assert problem.code == "E305"
     assert reason in problem.what
 
 
 def test_a_pattern_matches_in_full() -> None:
-    pattern = read_pattern(fields_of(r"pattern: '[A-Z]{2}\d{3}'", Problems()))
+    pattern = PATTERN.read(fields_of(r"pattern: '[A-Z]{2}\d{3}'", Problems()))
     assert matches(pattern, "AB123")
     assert not matches(pattern, "AB1234")
 
 
 def test_a_pattern_that_takes_too_long_does_not_match() -> None:
-    pattern = read_pattern(fields_of("pattern: '(.*a){12}b'", Problems()))
+    pattern = PATTERN.read(fields_of("pattern: '(.*a){12}b'", Problems()))
     assert not matches(pattern, "a" * 4000)

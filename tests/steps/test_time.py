@@ -123,7 +123,10 @@ def test_opening_hours_are_clean(hours: str) -> None:
         ('{o: {mon-fri: "9:00-18:00", fri: "9:00-12:00"}}', 'E121 hours "o": friday stands twice'),
         ('{o: {mon: "9:00-18:00", zone: Asia/Jkarta}}', 'E109 no time zone "Asia/Jkarta"'),
         ('{o: {mon: "9:00-18:00", holidays: [25.12.]}}', 'E106 holidays: "25.12." is no day (write days like 2030'),
-        ('{o: {mon: "9:00-18:00", holidays: {2030-12-24: "9-12"}}}', 'E106 hours "o": "9-12" is not from when to when'),
+        (
+            '{o: {mon: "9:00-18:00", holidays: {2030-12-24: "9-12"}}}',
+            'E106 hours "o": holidays: "9-12" is not from when to when',
+        ),
         ('{O: {mon: "9:00-18:00"}}', 'E108 hours: "O" is no name'),
     ],
 )

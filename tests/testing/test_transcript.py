@@ -320,7 +320,7 @@ def test_a_test_without_a_line_or_a_name_proves_nothing() -> None:
 
 
 def test_a_test_needs_a_talk_and_takes_no_other_keys() -> None:
-    _, problems = transcript_of("test: t\ntalks: []")
+    _, problems = transcript_of("test: t\ntalks: [user: hi]")
     assert [problem.split(" ")[1] for problem in problems] == ["E104"]
     _, problems = transcript_of("test: t")
     assert [problem.split(" ")[1] for problem in problems] == ["E105"]
