@@ -1,7 +1,7 @@
-"""`advance`, the pure function at the heart: it takes one event; and who gets a message (`FIRST`, `OFFERS`).
+"""`advance`, the pure function at the centre: it takes one event. `FIRST` and `OFFERS` say who gets a message.
 
-No I/O, no clock, no threads, no randomness: time and ids come in with the event. The rules are those of the
-language (docs/language).
+It uses no I/O, no clock, no threads and no random numbers: time and ids come with the event. The rules are those of
+the language (docs/language).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -53,11 +53,12 @@ from bot.steps.transition import END, NEXT, ROUTE, Word, Words
 
 
 def advance(library: Library, session: Session, event: Event) -> Turn:
-    """Take one event: a new session, what is to be done, and when to be woken next.
+    """Take one event: return a new session, the effects, and the time at which something is due next.
 
-    Messages and taps must not come while ``session.busy``: the caller parks them; one that ``Turn.parks_message`` says so of,
-    too. Once ``session.waits_for_effect`` no more, those come as one (`merged`) where it ``has_parked_messages``, else
-    one by one. A defect in here may raise anything; a defect in a flow never does.
+    A message or tap must not come while ``session.busy``: the caller parks it, and also one for which
+    ``Turn.parks_message`` is true. When the session no longer ``waits_for_effect``, the parked ones come as one event
+    (`merged`) if it ``has_parked_messages``, else one by one. A defect in this program may raise anything; a defect
+    in a flow never does.
     """
     turn = TurnContext(library, session, event)
     try:
@@ -69,16 +70,16 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         turn.end_all()
     _apologise(turn)
     _keep_quiet(turn)
-    _tell_end(turn, session)
-    _tell_gateway(turn, session)
+    _call_end_hooks(turn, session)
+    _update_gateway_contact(turn, session)
     how = turn.failure, turn.in_plain_text, turn.parks_message, turn.drops_parked
     return Turn(turn.session, tuple(turn.effects), wake_at(turn), turn.trace, *how)
 
 
 def _take(executor: Executor, event: Event) -> None:
-    """Give the event to the function that takes it."""
+    """Call the function for this kind of event."""
     turn = executor.turn
-    _note_who_speaks(turn, event)
+    _note_initiative(turn, event)
     if isinstance(event, MessageReceived | Tapped):
         turn.note_contact(event)
         take_message(executor, reply_of(event))
@@ -113,8 +114,8 @@ def _take(executor: Executor, event: Event) -> None:
             turn.end_all()
 
 
-def _note_who_speaks(turn: TurnContext, event: Event) -> None:
-    """Note whether the contact goes on with the conversation, or time does: what is sent later follows from that."""
+def _note_initiative(turn: TurnContext, event: Event) -> None:
+    """Note whether the contact continues the conversation, or time does: messages that are sent later depend on it."""
     if isinstance(event, MessageReceived | Tapped):
         turn.session.unsolicited = False
     elif isinstance(event, TimeReached) and turn.session.opted_out:
@@ -125,7 +126,7 @@ def _note_who_speaks(turn: TurnContext, event: Event) -> None:
 
 
 def take_message(executor: Executor, reply: Reply) -> None:
-    """Offer a message to everybody in the order of `FIRST`, then of `OFFERS`: whoever takes it has it."""
+    """Offer a message in the order of `FIRST`, then of `OFFERS`, until one of them takes it."""
     turn = executor.turn
     if any(offer(executor, reply) for offer in FIRST):
         return
@@ -140,9 +141,8 @@ def take_message(executor: Executor, reply: Reply) -> None:
 
 
 def _opt_out(executor: Executor, reply: Reply) -> bool:
-    """The words of `opt_out`. A word that ends it is then taken as any other message.
-
-    Raises `TemplateFailed`; then, too, the contact has opted out.
+    """The words of `opt_out`. A word that ends it is then handled like any other message. Raises `TemplateFailed`;
+    the contact has opted out in that case, too.
     """
     turn = executor.turn
     opt_out = turn.library.bot.opt_out
@@ -159,12 +159,12 @@ def _opt_out(executor: Executor, reply: Reply) -> bool:
         if opt_out.say is not None:
             turn.send(TextMessage(opt_out.say.render(turn.scope())))
     finally:
-        turn.session.unsolicited = True  # what was asked for before is not any more
+        turn.session.unsolicited = True  # requests from before no longer count
     return True
 
 
 def _agent(executor: Executor, reply: Reply) -> bool:
-    """A person who has the conversation: the bot is silent."""
+    """A person has the conversation: the bot is silent."""
     turn = executor.turn
     if turn.session.agent is not None:
         turn.trace.rule = "an agent has the conversation: not heard"
@@ -172,13 +172,13 @@ def _agent(executor: Executor, reply: Reply) -> bool:
 
 
 def _edited_flow(executor: Executor, reply: Reply) -> bool:
-    """A flow that was edited meanwhile: where it leads the contact elsewhere, an event means nothing there."""
+    """A flow that was edited while the contact waited. If that moves the contact, an event for the old step has no meaning."""
     session = executor.turn.session
     return session.frame is not None and session.agent is None and executor.migrate_session() is Migrated.MOVED
 
 
 def _hand_over(executor: Executor, reply: Reply) -> bool:
-    """A step that waits for a person, and listens to nobody else."""
+    """A step that waits for a person ignores all messages."""
     turn = executor.turn
     ignores_messages = turn.session.frame is not None and turn.step.kind.ignores_messages
     if ignores_messages:
@@ -187,7 +187,7 @@ def _hand_over(executor: Executor, reply: Reply) -> bool:
 
 
 def _question_to_continue(executor: Executor, reply: Reply) -> bool:
-    """The question whether to go on with an interrupted flow: yes puts the flow's own question, no ends the flow."""
+    """The question whether to continue an interrupted flow. Yes asks the flow's own question again, no ends the flow."""
     turn, frame = executor.turn, executor.turn.session.frame
     if frame is None or not frame.asks_to_continue or frame.question_unseen or not _is_current(turn, frame, reply):
         return False
@@ -207,7 +207,7 @@ def _question_to_continue(executor: Executor, reply: Reply) -> bool:
 
 
 def _own_buttons(executor: Executor, reply: Reply) -> bool:
-    """What the step knows for its own before any word: its buttons, the replies of its template."""
+    """The step's own buttons and the replies of its template come before any word."""
     turn, frame = executor.turn, executor.turn.session.frame
     if frame is None or frame.question_unseen or not _is_current(turn, frame, reply):
         return False
@@ -246,7 +246,7 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
 
 
 def _word(executor: Executor, reply: Reply) -> bool:
-    """A word of the bot's, of the flow's or of the step's."""
+    """A word of the bot, of the flow or of the step."""
     turn, frame = executor.turn, executor.turn.session.frame
     try:
         word = next((word for text in reply.texts for word in _words_in(turn, text)), None)
@@ -275,7 +275,7 @@ def _word(executor: Executor, reply: Reply) -> bool:
 
 
 def _unseen_question(executor: Executor, reply: Reply) -> bool:
-    """A question that did not reach the contact: what they write is no answer to it, so it is put again."""
+    """A question that did not reach the contact: their message cannot be its answer, so it is asked again."""
     turn, frame = executor.turn, executor.turn.session.frame
     if frame is None:
         return False
@@ -288,7 +288,7 @@ def _unseen_question(executor: Executor, reply: Reply) -> bool:
 
 
 def _answer(executor: Executor, reply: Reply) -> bool:
-    """An answer to the step's question: `skip`, a choice, what the variable takes."""
+    """An answer to the step's question: `skip`, a choice, or a value of the variable."""
     turn = executor.turn
     if turn.session.frame is None:
         return False
@@ -298,7 +298,9 @@ def _answer(executor: Executor, reply: Reply) -> bool:
 
 
 def _interruption(executor: Executor, reply: Reply) -> bool:
-    """What starts another flow, where the active one lets others interrupt it. A flow that is open below is gone back to."""
+    """A start of another flow, if the active flow lets others interrupt it. If that flow is open below, the
+    conversation returns to it.
+    """
     turn = executor.turn
     if turn.session.frame is None or turn.flow.interrupted is None:
         return False
@@ -314,7 +316,7 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
 
 
 def _other_or_retry(executor: Executor, reply: Reply) -> bool:
-    """Every other reply at a step: its `other`, else its `retry` until there were too many."""
+    """Any other reply at a step: its `other`, else its `retry` until there were too many."""
     turn, frame = executor.turn, executor.turn.session.frame
     if frame is None:
         return False
@@ -334,13 +336,13 @@ def _other_or_retry(executor: Executor, reply: Reply) -> bool:
 
 
 def _start(executor: Executor, reply: Reply) -> bool:
-    """The flow that the message starts, for a contact who is in none."""
+    """The flow that the message starts, for a contact who is in no flow."""
     executor.start_by_message(reply)
     return True
 
 
 Offer = Callable[[Executor, Reply], bool]
-"""Takes a message, or says False: it is for somebody else."""
+"""A function that takes a message, or returns False to pass it on."""
 
 FIRST: tuple[Offer, ...] = (
     _opt_out,  # "stop" works in every flow and outside of all
@@ -357,12 +359,12 @@ OFFERS: tuple[Offer, ...] = (
     _answer,
     _interruption,
     _other_or_retry,
-    _start,  # only where the contact is in no flow: `_other_or_retry` takes every other message
+    _start,  # only if the contact is in no flow: `_other_or_retry` takes every other message
 )
 
 
 def _is_current(turn: TurnContext, frame: Frame, reply: Reply) -> bool:
-    """Whether a reply can be meant for the question that waits: of taps only its own, whatever its step was called then."""
+    """Whether a reply may belong to the question that waits. Of taps only its own do, whatever name its step had then."""
     tap = reply.tap
     if tap is None:
         return True
@@ -371,13 +373,15 @@ def _is_current(turn: TurnContext, frame: Frame, reply: Reply) -> bool:
 
 
 def _tapped_at(flow: Flow, tap: ReplyId) -> str | None:
-    """The step at which there is something to tap: an id may be typed by anybody, and opens no other."""
+    """The step with something to tap that a tap belongs to. Anybody can type an id, so an id of a step without
+    buttons counts for nothing.
+    """
     step = name_now(flow, tap.step)
     return step if step is not None and flow.can_be_tapped(flow.steps[step]) else None
 
 
 def _words_in(turn: TurnContext, text: str) -> Iterator[Word]:
-    """The words of this text that are understood where the contact is. Raises `TemplateFailed`."""
+    """The words in this text that are understood at the contact's step. Raises `TemplateFailed`."""
     said = normalise(text)
     for words in _levels_of_words(turn):
         word = words.get(said) if words else None
@@ -393,7 +397,7 @@ def _levels_of_words(turn: TurnContext) -> Iterator[Words]:
 
 
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:
-    """A contact who is in no flow: what the word sets is for the flow that it opens."""
+    """Take a word's transition for a contact who is in no flow: the values that it sets are for the flow that it opens."""
     if target == ROUTE:
         executor.start_by_message(reply)
     elif target.startswith("/"):
@@ -408,7 +412,7 @@ def _leave_unanswered(executor: Executor, outcome: str) -> None:
 
 
 def _retry(executor: Executor, reply: Reply) -> None:
-    """Put the question again: with what the step's kind objects to the reply, where it does, in place of what `retry` says."""
+    """Ask the question again. If the step's kind has an objection to the reply, it replaces the text of `retry`."""
     turn = executor.turn
     try:
         objection = turn.step.kind.objection(turn.step_context(), reply)
@@ -422,7 +426,7 @@ def _retry(executor: Executor, reply: Reply) -> None:
 
 
 def reply_of(event: MessageReceived | Tapped) -> Reply:
-    """The event as steps see it. A quick reply may come as a tap or as text (docs/decisions.md)."""
+    """The reply for steps. A quick reply may come as a tap or as text (docs/decisions.md)."""
     if isinstance(event, Tapped):
         tap = ReplyId.parse(event.reply)
         return Reply(text=event.title or event.reply, payload=event.reply) if tap is None else Reply(tap=tap)
@@ -438,12 +442,14 @@ _PARKED = "kept:"
 
 
 def as_parked(message: MessageReceived | Tapped) -> MessageReceived | Tapped:
-    """A message that a step has put off, as the event that brings it back later: a turn happens once per event."""
+    """The event that brings back a message which a step has put off. It has an id of its own, because a turn happens
+    once per event.
+    """
     return replace(message, id=_PARKED + message.id)
 
 
 def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Tapped:
-    """Parked messages as one, in order; one that is alone stays what it is."""
+    """Parked messages as one event, in order. A single message does not change."""
     last = messages[-1]
     if len(messages) == 1:
         return last
@@ -458,9 +464,9 @@ def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Ta
 
 
 def _apologise(turn: TurnContext) -> None:
-    """Say sorry where a model has failed, nothing has been said since, and no model or call is waited for.
+    """Say sorry if a model has failed, the bot has said nothing since, and no model or call is being waited for.
 
-    An agent who has the conversation answers in its place; what cannot be sent any more is a dead letter.
+    An agent who has the conversation answers instead. If the message can no longer be sent, there is a dead letter.
     """
     session = turn.session
     if session.agent is not None or any(isinstance(effect, Send) for effect in turn.effects):
@@ -474,13 +480,15 @@ def _apologise(turn: TurnContext) -> None:
     turn.trace.notes.append("a model failed, and the flow says nothing: sorry")
     try:
         turn.send(TextMessage(wording(turn.scope(), "sorry")))
-    except FAILURES as failed:  # the bot's own wording cannot be rendered
+    except FAILURES as failed:  # the bot's own text cannot be rendered
         turn.trace.notes.append(f"ai: sorry: {failed}")
         turn.send(TextMessage(wording({**turn.scope(), OWN_WORDINGS: {}}, "sorry")))
 
 
 def _keep_quiet(turn: TurnContext) -> None:
-    """Cancel whatever is to start for a contact who has opted out, and end what would wait for an answer to nothing."""
+    """Cancel the flows that are to start for a contact who has opted out, and end flows that wait for an answer to an
+    unsent question.
+    """
     session = turn.session
     if not session.opted_out:
         return
@@ -492,17 +500,17 @@ def _keep_quiet(turn: TurnContext) -> None:
         turn.end_all()
 
 
-def _tell_end(turn: TurnContext, before: Session) -> None:
-    """Tell the hooks where the conversation has ended in this turn: the contact is in no flow any more."""
+def _call_end_hooks(turn: TurnContext, before: Session) -> None:
+    """Call the hooks for the end of a conversation if the contact is in no flow any more."""
     last = turn.ended or before.frame
     if turn.session.frame is None and last is not None:
         turn.call_hooks(CONVERSATION_END, last.flow, expired=turn.expired, vars=last.vars)
 
 
-def _tell_gateway(turn: TurnContext, before: Session) -> None:
-    """Give the gateway's contact the tags that this turn has changed, with all that it had (docs/decisions.md).
+def _update_gateway_contact(turn: TurnContext, before: Session) -> None:
+    """Update the gateway's contact if this turn has changed tags, with all other values (docs/decisions.md).
 
-    It is not told what it has just said itself.
+    A change that came from the gateway is not sent back.
     """
     session = turn.session
     said_itself = isinstance(turn.event, ContactChanged) and {*session.tags} == {*session.gateway_tags}

@@ -45,7 +45,7 @@ MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
 
 
 class Migrated(Enum):
-    """What became of the contact whose step was edited since it began to wait."""
+    """What an edit of the active step has done to its contact."""
 
     UNMOVED = "it waits where it did"
     MOVED = "it was led elsewhere, so that the event means nothing there"
@@ -53,19 +53,19 @@ class Migrated(Enum):
 
 
 class Executor:
-    """Moves the contact of one turn through its flows. A step decides; this does what it decided."""
+    """Moves the contact of one turn through its flows. A step decides; the executor carries out what it decided."""
 
     def __init__(self, turn: TurnContext) -> None:
         self.turn = turn
         self._entered = 0
-        self._routed = False  # a message is handed on once in a turn
+        self._routed = False  # a message is routed again at most once in a turn
 
     # -- the loop ---------------------------------------------------------------------------------
 
     def run(self, result: StepResult | None, rule: str = "") -> None:
-        """Carry out a result of the active step, and those of the steps that it leads to, until one waits.
+        """Carry out a result of the active step, and the results of the steps that follow, until one waits.
 
-        ``rule`` is what the trace says of why, where nothing has said so yet. None: nothing is to be done.
+        ``rule`` is the rule for the trace, if it has none yet. None as the result: there is nothing to do.
         """
         while result is not None:
             if isinstance(result, PostponeMessage):
@@ -88,7 +88,7 @@ class Executor:
         self.turn.parks_message = True
 
     def _note(self, result: LeaveStep | Waits) -> StepTaken:
-        """Note what the active step decided, for the trace; and what it leaves to the next one."""
+        """Note what the active step decided, in the trace; and what it passes on to the next step."""
         turn, frame = self.turn, self.turn.frame
         taken = StepTaken(frame.flow, frame.step, effects=len(turn.effects))
         turn.trace.steps.append(taken)
@@ -99,7 +99,7 @@ class Executor:
         return taken
 
     def _send(self, result: LeaveStep | Waits) -> list[str]:
-        """Send a result's messages; the names of their effects."""
+        """Send the messages of a result. Returns the names of their effects."""
         refs = []
         for message in result.messages:
             ref = self.turn.send(message, report=isinstance(result, WaitForSend))
@@ -109,9 +109,10 @@ class Executor:
         return refs
 
     def _wait(self, result: Waits, sent: list[str]) -> StepResult | None:
-        """Wait at the active step: for the contact, for an effect's end, or for a flow that it opens, which goes on then.
+        """Wait at the active step: for the contact, for the end of an effect, or for a flow that it opens and that
+        runs now.
 
-        ``sent`` are its messages: where one is refused, the step is resumed.
+        ``sent`` are its messages: if one of them is refused, the step is resumed.
         """
         turn, frame = self.turn, self.turn.frame
         if isinstance(result, WaitForEffect):
@@ -136,9 +137,10 @@ class Executor:
     def _leave(
         self, taken: StepTaken, result: LeaveStep, *, expired: bool = False, objection: str | None = None
     ) -> StepResult | None:
-        """Leave the active step by the outcome of a result, or stay where the outcome leads nowhere.
+        """Leave the active step by the outcome of a result, or stay if the outcome has no target.
 
-        What it gives and says on the way may fail: then one of its `errors` is the outcome, and nothing was given.
+        The values and texts on the way may fail. Then one of the step's `errors` is the outcome, and no value was
+        set.
         """
         turn, frame, step, outcome = self.turn, self.turn.frame, self.turn.step, result.outcome
         resolved, before = turn.flow.machine.follow(frame.step, outcome), turn.checkpoint()
@@ -156,16 +158,17 @@ class Executor:
             return self._leave(taken, LeaveStep(self._outcome_of(failed, leaving=outcome), known=result.known))
         own = (frame.unanswered_question or "").partition("/")[0] == frame.flow
         if own and resolved.success and resolved.target != BACK and step.kind.asks:
-            frame.unanswered_question = None  # its flow has gone on
-        put_again = objection is not None and resolved.target == AGAIN  # by the objection
+            frame.unanswered_question = None  # the contact has answered
+        put_again = objection is not None and resolved.target == AGAIN  # the objection has done so
         target = None if put_again else self._after_correction(resolved)
         taken.outcome, taken.target = outcome, target
         return None if target is None else self._go(target, expired=expired, failed=outcome.startswith("errors."))
 
     def _go(self, target: str, *, expired: bool = False, failed: bool = False) -> StepResult | None:
-        """Go to a target from the active step; what the step decides that is arrived at.
+        """Go to a target from the active step. Returns what the next step decides.
 
-        ``expired``: since nobody answered; ``failed``: since it failed. Whoever ran a flow that ends gets to know either.
+        ``expired``: nobody answered; ``failed``: the step failed. The step that ran a flow learns of either when the
+        flow ends.
         """
         frame = self.turn.frame
         self.turn.remove_step_tags((frame,))
@@ -184,32 +187,36 @@ class Executor:
     # -- what starts the loop: for events -----------------------------------------------------------
 
     def ask(self, decide: Callable[[StepContext], StepResult | None]) -> StepResult | None:
-        """Ask the active step; a failure in its texts or values becomes the outcome for failures."""
+        """The result of a function of the active step. A failure in its texts or values becomes the outcome for failures."""
         try:
             return decide(self.turn.step_context())
         except FAILURES as failed:
             return LeaveStep(self._outcome_of(failed), known=getattr(failed, "known", {}))
 
     def resume(self, event: Awaited, rule: str) -> None:
-        """What the active step waited for has happened."""
+        """Continue after the event that the active step waited for."""
         self.run(self._resumed(event), rule)
 
     def follow(self, outcome: str, *, expired: bool = False, objection: str | None = None) -> None:
         """Leave the active step by an outcome that it did not decide on: `retry`, `timeout`, an error.
 
-        ``objection`` is said in place of what the transition says, and is as good as the question put again.
+        ``objection`` is said in place of the transition's `say`, and counts as the question.
         """
         result = LeaveStep(outcome)
         self.run(self._leave(self._note(result), result, expired=expired, objection=objection))
 
     def fail(self, failed: Failure) -> None:
-        """A failure outside the step's own doing: its errors take over. Raises it where the contact is in no flow."""
+        """Leave the active step by its errors, after a failure that it did not cause itself. Raises the failure if
+        the contact is in no flow.
+        """
         if self.turn.session.frame is None:
             raise failed
         self.follow(self._outcome_of(failed))
 
     def pass_through(self, transition: Transition) -> bool:
-        """Say and give what stands on a transition that is no outcome of the step's. False: the step's errors took over."""
+        """Carry out the `say`, `set` and the like of a transition that is no outcome of the step's. Returns False if
+        the step's errors took over.
+        """
         try:
             self._pass(transition)
         except FAILURES as failed:
@@ -222,21 +229,21 @@ class Executor:
         self.run(self._go(target))
 
     def put_again(self) -> None:
-        """Put the active step's question once more."""
+        """Ask the active step's question again."""
         self.run(self._put_again())
 
     def open(self, target: str, inputs: Mapping[str, Any]) -> None:
-        """Begin a flow, for a contact who is in none."""
+        """Begin a flow for a contact who is in none."""
         self.run(self._open(target, inputs))
 
     def correct(self, step: str | None) -> None:
-        """The answer of this step is to be corrected: after it comes the active step again."""
+        """Let the contact correct the answer of an earlier step. After it, the active step follows again."""
         self.turn.frame.corrected_step, self.turn.frame.step_after_correction = step, self.turn.frame.step
 
-    # -- giving and saying, when a step is left -----------------------------------------------------
+    # -- values and texts when a step is left -------------------------------------------------------
 
     def _give(self, step: Step, result: LeaveStep) -> None:
-        """Do a step's `save`, `set`, `tag` and `schedule`; `set` reads the values from before it. Raises a `Failure`."""
+        """Carry out a step's `save`, `set`, `tag` and `schedule`. `set` sees the values from before. Raises a `Failure`."""
         turn, options = self.turn, step.options
         if result.saved is not NOTHING and options.save is not None:
             turn.assign(options.save, result.saved)
@@ -248,15 +255,15 @@ class Executor:
             arrange(turn, options)
 
     def _pass(self, transition: Transition, known: Mapping[str, Any] | None = None) -> None:
-        """Do a transition's `say`, `set`, `tag`, `cancel` and `ask`, before it leads anywhere. Raises a `Failure`.
+        """Carry out a transition's `say`, `set`, `tag`, `cancel` and `ask`, before its target. Raises a `Failure`.
 
-        ``known`` is what its templates see beside the rest.
+        ``known`` are further names for its templates.
         """
         turn = self.turn
         scope = {**turn.scope(), **known} if known else turn.scope()
         if transition.say is not None:
             turn.send(TextMessage(transition.say.render(scope)))
-        idle = turn.session.frame is None  # then there are no variables but the contact's language
+        idle = turn.session.frame is None  # then there are no variables except the contact's language
         turn.assign_all((item for item in transition.set if not idle or item.name == LANGUAGE), scope)
         self._tag(transition, scope)
         if transition.cancel:
@@ -271,7 +278,7 @@ class Executor:
             self.turn.tag(tag.render(scope))
 
     def _ask_in_other_words(self, body: str) -> None:
-        """Put the active step's question in these words; where there is none, they are only said."""
+        """Ask the active step's question in these words. If it has no question, they are only said."""
         step = self.turn.known_step
         question = None if step is None else step.kind.ask_again(self.turn.step_context(), body)
         if question is None:
@@ -280,7 +287,7 @@ class Executor:
             self._wait(question, self._send(question))
 
     def _after_correction(self, resolved: ResolvedTransition) -> str | None:
-        """The target, but for an answer that was to be corrected: after it comes the step that sent there."""
+        """The target; after a corrected answer, the step from which the correction started."""
         frame, target = self.turn.frame, resolved.target
         if resolved.written is not None and resolved.written.corrects:
             self.correct(target)
@@ -293,10 +300,10 @@ class Executor:
     # -- failures -------------------------------------------------------------------------------------
 
     def _outcome_of(self, failed: Failure, leaving: str = "") -> str:
-        """The active step's outcome for a failure, which happened while it was left by ``leaving``.
+        """The active step's outcome for a failure that happened while it was left by ``leaving``.
 
-        Raises `FlowBroken` where none is declared, where that one fails itself, or where it led back here and to the same
-        failure: what is said on such a way would be sent hundreds of times.
+        Raises `FlowBroken` if there is none, if that outcome fails itself, or if it led back to the same failure:
+        otherwise its texts would be sent hundreds of times.
         """
         turn, transitions = self.turn, self.turn.step.transitions
         name = "mismatch" if isinstance(failed, Mismatch) else getattr(failed, "outcome", "failed")
@@ -311,9 +318,10 @@ class Executor:
         raise FlowBroken(f"{turn.where}: {failed}")
 
     def _note_failure(self, failed: Failure) -> None:
-        """Note everything that the step depends on. Raises `FlowBroken` where it failed with exactly that before.
+        """Note the state on which the failed step depends. Raises `FlowBroken` if it has failed in exactly this state
+        before.
 
-        No value of it is changed in place.
+        Values of the state are never changed in place.
         """
         turn, session = self.turn, self.turn.session
         frames = [(each.flow, each.step, each.vars, each.step_state, each.visit_counts) for each in session.frames]
@@ -325,7 +333,7 @@ class Executor:
     # -- arriving -------------------------------------------------------------------------------------
 
     def _enter(self, name: str) -> StepResult | None:
-        """Arrive at a step of the active flow; what it decides."""
+        """Enter a step of the active flow. Returns what it decides."""
         frame, step = self.turn.frame, self.turn.flow.steps[name]
         self._count(step)
         visits, key = step.options.visits, f"{frame.flow}/{name}"
@@ -341,7 +349,9 @@ class Executor:
         return self.ask(lambda context: self.turn.step.kind.enter(context))
 
     def _put_again(self) -> StepResult | None:
-        """The whole question once more: the same visit, so that its buttons stay good. Not while the answer is awaited."""
+        """Ask the whole question again. It is the same visit, so its buttons stay valid. A question is not asked
+        again while its answer is being awaited.
+        """
         frame = self.turn.frame
         if frame.awaited_effect is not None:
             return None
@@ -350,7 +360,7 @@ class Executor:
         return self._entered_step()
 
     def _return_to(self, question: str) -> StepResult | None:
-        """Go back to a question that was left without an answer; where an edit took it away, the flow ends."""
+        """Return to a question that was left without an answer. If an edit has removed it, the flow ends."""
         turn, frame = self.turn, self.turn.frame
         flow, _, name = question.partition("/")
         known, retries = turn.library.flows.get(flow), frame.unanswered_retries
@@ -376,7 +386,7 @@ class Executor:
     def _open(
         self, target: str, inputs: Mapping[str, Any], *, came_from: str | None = None, interrupts: bool = False
     ) -> StepResult | None:
-        """Begin a flow in a frame of its own, on top of the others; what its first step decides."""
+        """Open a flow in a frame of its own, on top of the others. Returns what its first step decides."""
         try:
             step = self.turn.push_flow(target, inputs, came_from, interrupts=interrupts)
         except Mismatch as mismatch:
@@ -386,7 +396,7 @@ class Executor:
         return self._enter(step)
 
     def _end(self, *, expired: bool = False, failed: bool = False) -> StepResult | None:
-        """End the active flow: its caller goes on by `then`, `expired` or `errors`; an interrupted flow is returned to
+        """End the active flow. Its caller continues by `then`, `expired` or `errors`. An interrupted flow continues,
         unless this one has expired.
         """
         turn = self.turn
@@ -409,10 +419,10 @@ class Executor:
     def _resumed(self, event: Awaited) -> StepResult | None:
         return self.ask(lambda context: self.turn.step.kind.resume(context, event))
 
-    # -- interruptions: a flow begins on top of another, which is returned to as it declares --------------
+    # -- interruptions: a flow begins on top of another, which continues later ------------------------
 
     def interrupt(self, target: str, inputs: Mapping[str, Any]) -> None:
-        """Interrupt the active flow by another (``flow``, or ``flow/step``). An older copy of that is dropped."""
+        """Interrupt the active flow by another (``flow``, or ``flow/step``). An open copy of that flow is dropped."""
         turn = self.turn
         came_from = turn.frame.flow
         if turn.flow.interrupted == "drop":
@@ -424,11 +434,13 @@ class Executor:
         self.run(self._open(f"/{target}", inputs, came_from=came_from, interrupts=interrupts))
 
     def return_to_interrupted(self, *, agreed: bool = False) -> None:
-        """Go back to the active flow, which was interrupted; ``agreed``: the contact has asked for it."""
+        """Continue the active flow, which was interrupted. ``agreed``: the contact has asked for it."""
         self.run(self._return_to_interrupted(agreed=agreed))
 
     def _return_to_interrupted(self, *, agreed: bool = False) -> StepResult | None:
-        """Its clocks start anew, and its question is put; where it says `ask`, the contact is asked first whether to go on."""
+        """Continue an interrupted flow: its times begin again, and its question is asked. With `ask`, the contact is
+        asked first whether to continue.
+        """
         turn = self.turn
         if turn.session.frame is None:
             return None
@@ -446,11 +458,13 @@ class Executor:
         frame.asks_to_continue = True
         return None
 
-    # -- an edit of the flows meets a live conversation ---------------------------------------------------
+    # -- an edit of the flows while a contact waits ---------------------------------------------------
 
     def migrate_session(self) -> Migrated:
-        """Adapt the contact's step to an edit of its flow. Unchanged: it waits on; changed: its question is put again
-        when the contact writes; a step of another kind: it is entered; gone: the contact is led where `gone` says.
+        """Adapt the contact's step to an edit of its flow.
+
+        Unchanged: it keeps waiting. Changed: its question is asked again when the contact writes. A step of another
+        kind: it is entered. Removed: the target of `gone` follows.
         """
         change, result = self._migrate()
         self.run(result)
@@ -459,7 +473,7 @@ class Executor:
         return Migrated.MOVED if change.moves else Migrated.UNMOVED
 
     def _migrate(self) -> tuple[StepChange, StepResult | None]:
-        """What an edit has made of the active step; where that moves the contact, what is decided there."""
+        """The effect of an edit on the active step; if the contact moves, what the next step decides."""
         turn, frame = self.turn, self.turn.frame
         edited = edited_step(turn.library, frame)
         if edited.change is StepChange.GONE:
@@ -481,7 +495,7 @@ class Executor:
         return edited.change, None
 
     def _leave_gone(self) -> StepResult | None:
-        """Go where `gone` says; where nothing is declared, the flow has expired."""
+        """Go to the target of `gone`. If there is none, the flow has expired."""
         turn = self.turn
         target, gone = target_when_gone(turn.library, turn.frame), turn.defaults.gone
         turn.remove_step_tags((turn.frame,))
@@ -496,7 +510,7 @@ class Executor:
     # -- what starts a flow ---------------------------------------------------------------------------------
 
     def triggers(self) -> TriggerIndex:
-        """What starts flows for this contact."""
+        """All starts of flows for this contact, in their language."""
         triggers = self.turn.library.triggers
         return triggers.returning if self.turn.session.visit else triggers.first
 
@@ -517,7 +531,7 @@ class Executor:
         return self._open(f"/{flow}", {} if match is None else self.inputs_of(match))
 
     def inputs_of(self, match: TriggerMatch) -> dict[str, Any]:
-        """What a text gives to the variables of the flow that it starts: as answers would, where they fit."""
+        """The inputs that a text gives to the flow that it starts: as an answer would, if it fits."""
         turn, inputs = self.turn, {}
         variables = turn.library.flows[match.flow].variables
         for name, text in match.given.items():
@@ -526,7 +540,7 @@ class Executor:
         return inputs
 
     def _reroute(self) -> StepResult | None:
-        """Hand the message to the router as a new one (`route`)."""
+        """Route the message again as a new one (`route`)."""
         turn, event, reply = self.turn, self.turn.event, self.turn.pending_input
         if reply is None and isinstance(event, MessageReceived | Tapped):
             reply = Reply(text=event.title if isinstance(event, Tapped) else event.text)
@@ -537,7 +551,7 @@ class Executor:
         return self._start_by_message(reply)
 
     def start_by_event(self) -> None:
-        """Start the flow that waits for such an event; a contact who is in a flow, or with an agent, stays there."""
+        """Start the flow that waits for this event. A contact who is in a flow, or with an agent, stays there."""
         turn = self.turn
         flow = self.triggers().by_event(turn.event)
         if flow is None or turn.session.frame is not None or turn.session.agent is not None:
@@ -549,7 +563,7 @@ class Executor:
             self.open(f"/{flow}", {})
 
     def start_plan(self, plan: Plan, inputs: Mapping[str, Any], why: str) -> None:
-        """Start a plan's flow now, or leave it out where the contact is busy."""
+        """Start the flow of a plan now, or skip it if the contact is busy."""
         turn = self.turn
         if not can_start(turn, plan):
             turn.trace.rule = f"no start of {plan.flow}: the contact is busy"

@@ -1,4 +1,4 @@
-"""What an edit of the flows has made of the step where a contact waits."""
+"""Session migration: what an edit of the flows does to the step at which a contact waits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from bot.steps.transition import END
 
 
 class StepChange(Enum):
-    """What an edit has made of a step."""
+    """What an edit does to a step."""
 
     NONE = "none"
-    EDITED = "edited"  # the contact waits on, at its new form
-    ASKED = "asked"  # the question is put again, in its new form
-    ANEW = "anew"  # it waits in another way now: it is entered anew
+    EDITED = "edited"  # the contact keeps waiting, at the new form of the step
+    ASKED = "asked"  # the question is asked again, in its new form
+    ANEW = "anew"  # the step waits in another way now: it is entered again
     GONE = "gone"
 
     @property
     def moves(self) -> bool:
-        """Whether the contact cannot wait on at the step."""
+        """Whether the contact cannot keep waiting at the step."""
         return self in (StepChange.ANEW, StepChange.GONE)
 
 
 @dataclass(frozen=True, slots=True)
 class EditedStep:
-    """A change, and the name that the step has now: another where it was renamed."""
+    """A change, and the present name of the step, which may be a new one."""
 
     step: str
     change: StepChange
@@ -37,9 +37,10 @@ _NOT_RENAMED: Mapping[str, str] = {}
 
 
 def name_now(flow: Flow, step: str, formerly: Mapping[str, str] = _NOT_RENAMED) -> str | None:
-    """The name that a step of a flow has now; None where it is gone.
+    """The present name of a step of a flow; None if it was removed.
 
-    ``formerly`` is what a frame knows of names before an edit: one that is taken back brings those again.
+    ``formerly`` are names from before an edit, which the frame remembers. They count again when the edit is taken
+    back.
     """
     name: str | None = step
     tried: set[str] = set()
@@ -55,7 +56,7 @@ def name_now(flow: Flow, step: str, formerly: Mapping[str, str] = _NOT_RENAMED) 
 
 
 def edited_step(library: Library, frame: Frame) -> EditedStep:
-    """What an edit has made of the step where a frame waits."""
+    """What an edit does to the step at which a frame waits."""
     flow = library.flows.get(frame.flow)
     name = None if flow is None else name_now(flow, frame.step, frame.former_step_names)
     if flow is None or name is None:
@@ -70,9 +71,9 @@ def edited_step(library: Library, frame: Frame) -> EditedStep:
 
 
 def target_when_gone(library: Library, frame: Frame) -> str | None:
-    """Where a frame is led whose step is gone: ``end``, a step of its flow, ``/flow`` or ``/flow/step``.
+    """The target of a frame whose step was removed: ``end``, a step of its flow, ``/flow`` or ``/flow/step``.
 
-    None: nothing is declared. Then its flow expires, as it does at ``end``.
+    None: no target is declared, and the flow expires, as it does at ``end``.
     """
     gone = library.flows.get(frame.flow, library.bot).defaults.gone
     if gone is None:
@@ -81,5 +82,5 @@ def target_when_gone(library: Library, frame: Frame) -> str | None:
 
 
 def is_note_of_edit(note: str) -> bool:
-    """Whether a note of a trace says that a turn has met an edit."""
+    """Whether a note in a trace says that the turn has met an edit."""
     return note.endswith(("was edited", "is gone"))

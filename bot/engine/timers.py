@@ -11,13 +11,13 @@ from bot.steps.schedule import no_later
 
 
 def wake_at(turn: TurnContext) -> datetime | None:
-    """When time will next mean something: to the active step, or to a flow that is to start."""
+    """When something is due next: of the active step, or a flow that starts later."""
     times = (next_plan_at(turn) if turn.session.plans else None, _step_wakes_at(turn))
     return min((time for time in times if time is not None), default=None)
 
 
 def take_time(executor: Executor) -> None:
-    """Do what has been due for longest; the active step's before the flow that is to start at the same time."""
+    """Carry out what has been due for longest. The active step comes before a flow that is due at the same time."""
     turn = executor.turn
     at_step, planned = _step_wakes_at(turn), next_plan_at(turn)
     turn.trace.rule = "nothing was due"
@@ -28,9 +28,10 @@ def take_time(executor: Executor) -> None:
 
 
 def keep_to_the_clock(turn: TurnContext) -> None:
-    """Let nothing that has happened lie ahead of the event, and no wait be longer than it was declared.
+    """Move times that are ahead of the event back to it, and shorten waits that are longer than declared: the clock
+    was set back since.
 
-    Where it is so, the clock was set back since. A day and an hour that somebody has named stay as they are.
+    A day and an hour that a person has named do not change.
     """
     session, now = turn.session, turn.event.at
     if session.last_inbound is not None:
@@ -55,12 +56,14 @@ def _step_wakes_at(turn: TurnContext) -> datetime | None:
 
 
 def _take_step_time(executor: Executor) -> None:
-    """A reminder wins a tie with the time-out, which counts from it, unless it is fixed."""
+    """Carry out the end of a wait, a reminder or the time-out of the active step. If both are due, the reminder comes
+    first, because the time-out counts from it, unless it is fixed.
+    """
     turn, frame, now = executor.turn, executor.turn.frame, executor.turn.event.at
     over, reminder = turn.step.kind.wakes_at(frame.step_state), _reminder_at(turn, turn.step)
     if over is not None and over <= now:
         result = executor.ask(lambda context: turn.step.kind.enter(context))
-        frame.step_state = {}  # a wait that leads to `again` begins anew
+        frame.step_state = {}  # a wait that leads to `again` begins again
         turn.trace.rule = "the time of the wait has come"
         executor.run(result)
         return
@@ -75,15 +78,16 @@ def _take_step_time(executor: Executor) -> None:
     timeout = _timeout_at(frame, turn.step)
     if timeout is not None and timeout <= now:
         turn.trace.rule = "time-out"
-        frame.entered_at = frame.silent_since = now  # one that leads to `again` counts from here, fixed or not
+        frame.entered_at = frame.silent_since = now  # after `again` the time counts from here, fixed or not
         turn.note_unanswered(turn.step.transitions["timeout"].target)
         executor.follow("timeout", expired=True)
 
 
 def _take_due_plan(executor: Executor) -> None:
-    """Start the plan that has been due for longest, if there is one that can be started: one a turn.
+    """Start the plan that has been due for longest, if one can start; one plan in a turn.
 
-    A flow that an edit has removed is left out with a note. Inputs that do not fit any more, and too many starts, are a failure.
+    If an edit has removed its flow, the plan is skipped with a note. Inputs that no longer fit, and too many starts,
+    are a failure.
     """
     turn = executor.turn
     plan = take_next_due(turn)

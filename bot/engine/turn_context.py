@@ -1,4 +1,4 @@
-"""What one turn reads and writes: a copy of the session, the effects so far, the trace, and the names that texts see."""
+"""What one turn reads and writes: a copy of the session, the effects so far, the trace, and the names for templates."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -30,21 +30,21 @@ from bot.types.type_registry import Mismatch
 
 Failure = StepFailed | TemplateFailed | Mismatch
 FAILURES = (StepFailed, TemplateFailed, Mismatch)
-"""What may go wrong in a flow while it runs: an outcome takes it where one is declared, else the conversation ends."""
+"""The errors of flows while they run. If the step has an outcome for one, that is taken; else the conversation ends."""
 
 
 MOST_FRAMES = 10
 
 
 class FlowBroken(BotError):
-    """A flow asks for what cannot be done; the conversation ends, which is reported to the operator."""
+    """A flow asks for something impossible. The conversation ends, and the operator gets a dead letter."""
 
 
 Checkpoint = tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[Plan, ...], str | None]
 
 
 class TurnContext:
-    """The state of one turn. Where the contact goes is decided by `Executor`."""
+    """The state of one turn. `Executor` decides where the contact goes."""
 
     def __init__(self, library: Library, session: Session, event: Event) -> None:
         self.session = session.copy()
@@ -55,21 +55,21 @@ class TurnContext:
         self._scope = NameScope(library, event, self.now)
         self.effects: list[Effect] = []
         self.trace = Trace()
-        self.ended: Frame | None = None  # the last frame that was taken away
+        self.ended: Frame | None = None  # the last frame that was removed
         self.expired = False  # ... because nobody answered
-        self.failure: str | None = None  # reported to the operator, although the conversation goes on
+        self.failure: str | None = None  # reported to the operator, although the conversation continues
         self.failed: list[Any] = []  # the states in which steps have failed
-        self.in_plain_text = False  # the message that was refused goes as a plain text
+        self.in_plain_text = False  # the refused message is sent as a plain text
         self.parks_message = False  # the message waits, with others, until the active step is done
-        self.drops_parked = False  # what waits so is not taken: the contact has gone elsewhere
-        self.withheld = False  # a message was not sent, since the contact has opted out
+        self.drops_parked = False  # waiting messages are dropped, because the contact has gone elsewhere
+        self.withheld = False  # a message was not sent, because the contact has opted out
         self.pending_input: Reply | None = None  # what the contact wrote, until a step takes it
 
     # -- where the contact is ---------------------------------------------------------------------
 
     @property
     def frame(self) -> Frame:
-        """The active frame; only where there is one."""
+        """The active frame. There must be one."""
         return self.session.frames[-1]
 
     @property
@@ -92,7 +92,7 @@ class TurnContext:
 
     @property
     def defaults(self) -> Defaults:
-        """The defaults that apply where the contact is: the step's; where an edit removed that, its flow's; else the bot's."""
+        """The defaults for the active step: its own; if an edit has removed the step, those of its flow; else the bot's."""
         frame = self.session.frame
         flow = None if frame is None else self.library.flows.get(frame.flow)
         return (self.known_step or flow or self.library.bot).defaults
@@ -103,10 +103,10 @@ class TurnContext:
         return f"{self.frame.flow}/{self.frame.step}"
 
     def note_contact(self, event: MessageReceived | Tapped) -> None:
-        """Note a sign of life: it opens the window, and may name the channel and the conversation."""
+        """Note that the contact has written: this opens the window, and may name the channel and the conversation."""
         session = self.session
         session.due_count = session.refusals = 0
-        sent_at = min(event.sent_at, event.at)  # by the sender's clock: nobody writes after it has come
+        sent_at = min(event.sent_at, event.at)  # by the sender's clock: no message is written after it has come
         if session.last_inbound is None or sent_at > session.last_inbound:
             session.last_inbound = sent_at
         if isinstance(event, MessageReceived):
@@ -114,18 +114,18 @@ class TurnContext:
             session.conversation = event.conversation or session.conversation
 
     def note_unanswered(self, target: str | None, *, digression: bool = False) -> None:
-        """Note a question that is left for this target without an answer: `back` leads there.
+        """Note a question that is left for this target without an answer: `back` returns to it.
 
-        A digression changes nothing of how often it has been put again.
+        Leaving and returning does not change how often the question was repeated.
         """
         frame = self.session.frame
         if frame is not None and target not in (None, AGAIN, BACK) and self.step.kind.asks:
             frame.unanswered_question, frame.unanswered_retries = self.where, frame.retries if digression else 0
 
-    # -- the stack of frames: flows that the contact is in, each opened by the one below it, or interrupting it -----------
+    # -- the stack of frames: the contact's open flows, each opened by the one below it, or interrupting it --------------
 
     def push_flow(self, target: str, inputs: Mapping[str, Any], came_from: str | None, *, interrupts: bool) -> str:
-        """Put a flow on top, with its inputs; the step that it begins with. Raises `Mismatch`, and puts nothing then."""
+        """Put a flow on top, with its inputs. Returns its first step. Raises `Mismatch`, and changes nothing then."""
         below, now = self.session.frames, self.event.at
         if len(below) >= MOST_FRAMES:
             raise FlowBroken(f"more than {MOST_FRAMES} flows are open on top of each other")
@@ -140,10 +140,11 @@ class TurnContext:
         return step
 
     def go_over_to(self, target: str) -> str:
-        """Let the active frame go over to another flow, with the conversation's variables; the step to enter there.
+        """Let the active frame continue in another flow, with the conversation's variables. Returns the step to enter
+        there.
 
-        A flow that is open below is gone back to, with its own variables: the runs above it are over. Else a word
-        like "menu" would pile up flows that nobody returns to.
+        If that flow is open below, the conversation returns to it, with its own variables, and the flows above it
+        end. Otherwise a word like "menu" would pile up flows to which nobody returns.
         """
         session, left = self.session, self.frame.flow
         name, step = self._place(target)
@@ -174,24 +175,24 @@ class TurnContext:
         self.note_former_name()
 
     def note_former_name(self) -> None:
-        """Note what the active step was called before an edit: nothing else knows that once the edit is taken back."""
+        """Note the name of the active step before an edit. It is needed if the edit is taken back."""
         frame, former = self.frame, self.step.options.renamed_from
         if former is not None and former not in self.flow.steps:
             frame.former_step_names = {**frame.former_step_names, f"{frame.flow}/{frame.step}": former}
 
     def pop_frame(self) -> Frame:
-        """Take the active frame away."""
+        """Remove the active frame."""
         ended = self.ended = self.frame
         self.session.frames = self.session.frames[:-1]
         return ended
 
     def drop_flow(self) -> None:
-        """Take the active flow away, and whoever ran it: nobody returns to them. What they interrupted is left."""
+        """Remove the active flow and the flows that ran it: no conversation returns to them. A flow that they interrupted stays."""
         while self.session.frame is not None and not self.pop_frame().interrupts:
             continue
 
     def drop_copy(self, flow: str) -> None:
-        """A flow interrupts once: an older copy of it is taken away, with the flows that it runs."""
+        """Remove an open copy of a flow that interrupts again, with the flows that it runs."""
         kept: list[Frame] = []
         dropping = False
         for frame in self.session.frames:
@@ -201,14 +202,14 @@ class TurnContext:
         self.session.frames = tuple(kept)
 
     def go_back_to(self, flow: str) -> bool:
-        """Go back to a flow that is open below and interrupted nobody: what lies above it is over. False: none is."""
+        """Return to a flow that is open below and interrupted nobody; the flows above it end. Returns False if there is none."""
         frames = self.session.frames
         depth = next((n for n, frame in enumerate(frames, 1) if frame.flow == flow and not frame.interrupts), 0)
         self.session.frames = frames[: depth or None]
         return depth > 0
 
     def make_room(self) -> None:
-        """Where the stack is full, the flow that was interrupted first is given up, with whoever ran it."""
+        """If the stack is full, drop the flow that was interrupted first, with the flows that ran it."""
         frames = self.session.frames
         oldest = next((n for n, frame in enumerate(frames) if n and frame.interrupts), None)
         if len(frames) >= MOST_FRAMES and oldest is not None:
@@ -216,12 +217,12 @@ class TurnContext:
             self.session.frames = frames[oldest:]
 
     def remove_step_tags(self, frames: Iterable[Frame]) -> None:
-        """Take away the tags that stood for being at these frames' steps."""
+        """Remove the tags that these frames' steps have set while they wait."""
         gone = {frame.step_state.get("tag") for frame in frames}
         self.session.tags = tuple(tag for tag in self.session.tags if tag not in gone)
 
     def end_all(self) -> None:
-        """End everything that the contact is in."""
+        """End all flows of the contact."""
         self.remove_step_tags(self.session.frames)
         self.ended = self.session.frame or self.ended
         self.session.frames = ()
@@ -233,7 +234,7 @@ class TurnContext:
     # -- what texts and steps see -----------------------------------------------------------------
 
     def scope(self) -> Mapping[str, Any]:
-        """What templates and expressions see: the built-in names and the active flow's variables."""
+        """The names for templates and expressions: the built-in ones and the active flow's variables."""
         return self._scope.of(self.session, self.library)
 
     def step_context(self) -> StepContext:
@@ -248,7 +249,7 @@ class TurnContext:
     # -- variables and tags -----------------------------------------------------------------------
 
     def declare_variables(self) -> None:
-        """A declared variable of the active flow starts at its value, unless the conversation brought one that fits."""
+        """Give each declared variable of the active flow its first value, unless the conversation brought a value that fits."""
         frame, variables = self.frame, self.flow.variables
         values = {name: variable.value for name, variable in variables.items()}
         kept = self.session.kept_variables
@@ -264,7 +265,7 @@ class TurnContext:
         if name == LANGUAGE and self.library.bot.languages:
             self._set_language(value)
             return
-        flow = self.library.flows.get(self.frame.flow)  # an edit may have removed it, while its variables go on
+        flow = self.library.flows.get(self.frame.flow)  # an edit may have removed it, while its variables stay
         variable = None if flow is None else flow.variables.get(name)
         value = value if variable is None else variable.coerce(value, self.now)
         self.frame.vars = {**self.frame.vars, name: value}
@@ -277,7 +278,7 @@ class TurnContext:
             self.assign(name, value)
 
     def assign_all(self, assignments: Iterable[Assignment], scope: Mapping[str, Any] | None = None) -> None:
-        """Do a `set`: every value is evaluated before any is assigned. Raises a `Failure`."""
+        """Carry out a `set`: every value is evaluated before any is assigned. Raises a `Failure`."""
         assignments = tuple(assignments)
         if not assignments:
             return
@@ -287,7 +288,7 @@ class TurnContext:
             self.assign(name, value)
 
     def _set_language(self, language: Any) -> None:
-        """The contact's language from now on."""
+        """Set the contact's language."""
         if language not in self.library.bot.languages:
             raise Mismatch(f"it is none of {', '.join(self.library.bot.languages)}")
         self.session.language = language
@@ -299,16 +300,16 @@ class TurnContext:
             self.session.tags = (*self.session.tags, tag)
 
     def untag(self, tag: str) -> None:
-        """Take a tag of the contact's away."""
+        """Remove a tag of the contact's."""
         self.session.tags = tuple(other for other in self.session.tags if other != tag)
 
     def checkpoint(self) -> Checkpoint:
-        """What leaving a step may change: for `roll_back`."""
+        """Everything that leaving a step may change: for `roll_back`."""
         session = self.session
         return self.frame.vars, session.kept_variables, session.tags, session.plans, session.language
 
     def roll_back(self, before: Checkpoint) -> None:
-        """Undo what was changed since then: the step was not left after all."""
+        """Undo these changes: the step was not left after all."""
         session = self.session
         self.frame.vars, session.kept_variables, session.tags, session.plans, session.language = before
         self.library = self._written_library.in_language(session.language)
@@ -317,13 +318,13 @@ class TurnContext:
 
     @property
     def keeps_quiet(self) -> bool:
-        """True for a contact who has opted out, and did not ask for what would be sent now."""
+        """Whether the contact has opted out and did not ask for the message that would be sent now."""
         return self.session.opted_out and self.session.unsolicited
 
     def send(self, message: Message, *, report: bool = False) -> str | None:
-        """Send a message, shortened to the gateway's limits; the effect's name. Raises `StepFailed`.
+        """Send a message, shortened to the gateway's limits. Returns the effect's name. Raises `StepFailed`.
 
-        None: it is not sent, since the contact has opted out and did not ask for it.
+        None: it is not sent, because the contact has opted out and did not ask for it.
         """
         if self.keeps_quiet:
             self.withheld = True
@@ -337,12 +338,12 @@ class TurnContext:
         return self.add_effect(Send(message, instead, report))
 
     def add_effect(self, effect: Effect) -> str:
-        """Decide on an effect; its name."""
+        """Add an effect. Returns its name."""
         self.effects.append(effect)
         return effect_ref(self.event.id, len(self.effects) - 1)
 
     def _template_instead(self) -> TemplateMessage | None:
-        """The template that goes when the window is closed: the step's, the flow's or the bot's."""
+        """The template that replaces the message when the window is closed: the step's, the flow's or the bot's."""
         notice = self.defaults.window_closed
         if notice is None:
             return None
@@ -353,7 +354,9 @@ class TurnContext:
             return None
 
     def call_hooks(self, event: str, flow: str | None, **told: Any) -> None:
-        """Tell the hooks of the bot's own Python of an event, in this flow or in all: by effects, so that a crash loses none."""
+        """Call the hooks for an event, those of this flow and those of all. They are called by effects, so that a
+        crash loses none.
+        """
         for hook in self.library.hooks:
             if hook.event == event and hook.flow in (None, flow):
                 self.add_effect(
@@ -361,26 +364,26 @@ class TurnContext:
                 )
 
     def refuse_start(self, failed: Failure) -> None:
-        """Start no flow, and tell the operator why."""
+        """Start no flow, and report why to the operator."""
         self.failure = str(failed)
         self.trace.notes.append(self.failure)
 
     def call_error_hooks(self, reason: str) -> None:
-        """Tell the hooks that something failed at the active step, which no `errors` of that name takes."""
+        """Call the error hooks: something failed at the active step, and it has no transition for this error by its name."""
         frame = self.session.frame
         flow, step = (None, None) if frame is None else (frame.flow, frame.step)
         self.call_hooks(ERROR, flow, step=step, reason=reason)
 
 
 class NameScope:
-    """The names that a turn's templates and expressions see, made anew where something of them has changed.
+    """The names for a turn's templates and expressions. They are made again when one of them has changed.
 
-    ``now`` is the event's time in the bot's zone. Values are replaced and never changed, so that it is enough to look
-    whether they are the same.
+    ``now`` is the event's time in the bot's time zone. Values are replaced and never changed in place, so comparing
+    identities is enough.
     """
 
     def __init__(self, library: Library, event: Event, now: datetime) -> None:
-        self._library = library  # with its own Python and chance, whatever language is spoken
+        self._library = library  # with its own Python and random numbers, whatever the language
         self._event = event
         self._now = now
         self._draws = 0
@@ -427,7 +430,7 @@ class NameScope:
         return {**self._built_in, "came_from": frame.came_from, **values}
 
     def _message(self) -> str | None:
-        """What the contact wrote or tapped in this turn; null where it was anything else that happened."""
+        """What the contact wrote or tapped in this turn; null for other events."""
         match self._event:
             case MessageReceived(kind="text", text=text):
                 return text
@@ -447,10 +450,10 @@ def _contact(session: Session) -> Record:
 
 
 def _language(session: Session, languages: tuple[str, ...]) -> str:
-    """The contact's, where the bot speaks it still; else the one that the flows are written in."""
+    """The contact's language, if the bot still speaks it; else the language of the flows."""
     return session.language if session.language in languages else languages[0]
 
 
 def _are(these: tuple[Any, ...], those: tuple[Any, ...]) -> bool:
-    """Whether they are the very same values, in order."""
+    """Whether they are the identical values, in order."""
     return len(these) == len(those) and all(map(is_, these, those))
