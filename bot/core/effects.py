@@ -1,15 +1,16 @@
 """Effects: everything that a turn decides to do. They are rows of the outbox until they are done."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
+from bot.core.immutable import immutable
 from bot.core.messages import Message, TemplateMessage
 from bot.core.values import Media, stored
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class Send:
     """Send a message to the contact.
 
@@ -23,7 +24,7 @@ class Send:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class Call:
     """Call a Python handler. ``within`` is in seconds; ``tries`` is how often an undeclared error is retried.
 
@@ -38,7 +39,7 @@ class Call:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class PutContact:
     """Tell the gateway what is known of the contact. ``tags`` are all that it is to have there."""
 
@@ -51,7 +52,7 @@ TOO_LARGE, WRONG_TYPE, NOT_FETCHED = "TooLarge", "WrongType", "NotFetched"
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class Fetch:
     """Keep a file that the contact sent: its address at the gateway dies after 24 hours. ``most`` is in bytes.
 
@@ -65,7 +66,7 @@ class Fetch:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class TokenBudget:
     """How many tokens may be used up: by the contact in this turn, which began at ``since``; and since midnight (UTC) by
     the contact, and by all together. None: no bound.
@@ -78,7 +79,7 @@ class TokenBudget:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class Complete:
     """Ask a model to go on with a conversation (spec: Chat request).
 
@@ -109,7 +110,7 @@ class Complete:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class HttpRequest:
     """Send an HTTP request. ``address`` is ``https://...``, or ``crm:/orders/17``: a path of a service of `bot.yml`.
 
@@ -130,7 +131,7 @@ class HttpRequest:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class Tell:
     """Tell a hook of the bot's own Python what has happened. No step waits for it. ``within`` is in seconds."""
 

@@ -3,10 +3,10 @@
 ``id`` is unique for ever and names the turn; ``at`` is the turn's time (aware, UTC).
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from bot.core.immutable import immutable
 from bot.core.messages import Message
 from bot.core.values import Location, Media, stored
 
@@ -27,7 +27,7 @@ EVENTS = (
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class MessageReceived:
     """A contact wrote: ``message.inbound``. ``sent_at`` is the event's own timestamp: the window runs from it."""
 
@@ -46,7 +46,7 @@ class MessageReceived:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class Tapped:
     """A contact tapped a button or picked a row: ``message.interactive_reply``."""
 
@@ -60,7 +60,7 @@ class Tapped:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class TimeReached:
     """The session's wake-up time has come."""
 
@@ -70,7 +70,7 @@ class TimeReached:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class CallEnded:
     """A handler, a model or a fetch ended. ``outcome``: ``done``, ``timeout``, ``mismatch`` or the error's name."""
 
@@ -84,7 +84,7 @@ class CallEnded:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class CallProgressed:
     """A paragraph of a model's answer is complete; more may come."""
 
@@ -100,7 +100,7 @@ UNSENT = ("refused", "failed", "unknown")
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class SendEnded:
     """A message that somebody waits for, or that did not go as planned.
 
@@ -121,7 +121,7 @@ class SendEnded:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class HandoffClosed:
     """An agent resolved the conversation: ``conversation.resolved``."""
 
@@ -132,7 +132,7 @@ class HandoffClosed:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class ContactChanged:
     """The gateway made or changed the contact: ``contact.created``, ``contact.updated``. None: not said."""
 
@@ -146,7 +146,7 @@ class ContactChanged:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class ConversationOpened:
     """A conversation was opened by the contact: ``conversation.opened``."""
 
@@ -158,7 +158,7 @@ class ConversationOpened:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class ConversationAssigned:
     """An agent has taken the conversation: ``conversation.assigned``. The bot is silent until it is resolved."""
 
@@ -171,7 +171,7 @@ class ConversationAssigned:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class StatusReported:
     """What became of a message: ``message.sent``, ``.delivered``, ``.read``, ``.failed``.
 
@@ -191,7 +191,7 @@ STARTS = "start:"
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class StartRequested:
     """A program, or an operator, starts a flow for the contact, with values for its variables.
 
@@ -208,7 +208,7 @@ class StartRequested:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class ResetRequested:
     """An operator ends everything this contact is in."""
 

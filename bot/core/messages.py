@@ -5,9 +5,10 @@ Source of each number: the gateway's specification, "Limits" and "POST send-mess
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from bot.core.immutable import immutable
 from bot.core.values import stored
 
 TEXT_BODY = 4096
@@ -40,7 +41,7 @@ _OTHER_SUFFIXES = frozenset({
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class TextMessage:
     """A plain message."""
 
@@ -49,7 +50,7 @@ class TextMessage:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class MediaMessage:
     """An image, audio, video or document, by its public address."""
 
@@ -60,7 +61,7 @@ class MediaMessage:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class LocationMessage:
     """A place, in degrees."""
 
@@ -71,7 +72,7 @@ class LocationMessage:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class Choice:
     """A reply button, or a row of a list (only rows show a description)."""
 
@@ -81,7 +82,7 @@ class Choice:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class Buttons:
     """A question with up to three quick reply buttons. A header, no footer (see docs: decisions)."""
 
@@ -91,7 +92,7 @@ class Buttons:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class LinkButton:
     """A message with one button that opens an address (``cta_url``)."""
 
@@ -103,7 +104,7 @@ class LinkButton:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class Section:
     """A titled group of rows."""
 
@@ -112,7 +113,7 @@ class Section:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class ListMessage:
     """A question with a list that opens by a button. A footer, no header (see docs: decisions)."""
 
@@ -123,7 +124,7 @@ class ListMessage:
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class TemplateMessage:
     """An approved template with its parameters.
 
@@ -181,9 +182,29 @@ def clip(text: str, limit: int) -> str:
 
 def violations(message: Message) -> list[str]:
     """Every limit of the gateway that a message breaks, in words; empty when it can be sent."""
-    if isinstance(message, TextMessage) and message.body.strip() and len(message.body) <= TEXT_BODY:
-        return []  # nearly every message
-    return list(_violations(message))
+    return [] if _fits(message) else list(_violations(message))
+
+
+def _fits(message: Message) -> bool:
+    """Whether it is one of most messages: a text, or plain buttons, within all limits."""
+    if isinstance(message, TextMessage):
+        return len(message.body) <= TEXT_BODY and not message.body.isspace() and message.body != ""
+    if not isinstance(message, Buttons) or message.header is not None or not 1 <= len(message.buttons) <= BUTTONS:
+        return False
+    body, titles, ids = message.body, {each.title for each in message.buttons}, {each.id for each in message.buttons}
+    return (
+        0 < len(body) <= INTERACTIVE_BODY
+        and not body.isspace()
+        and len(titles) == len(ids) == len(message.buttons)
+        and all(
+            0 < len(each.title) <= BUTTON_TITLE
+            and not each.title.isspace()
+            and 0 < len(each.id) <= REPLY_ID
+            and not each.id.isspace()
+            and each.description is None
+            for each in message.buttons
+        )
+    )
 
 
 def _violations(message: Message) -> Iterator[str]:
@@ -249,9 +270,11 @@ def _list(message: ListMessage) -> Iterator[str]:
 
 def clipped(message: Message) -> Message:
     """The message with every over-long text shortened to its limit: what is not known before it is sent."""
+    if _fits(message):
+        return message
     match message:
         case TextMessage(body):
-            return message if len(body) <= TEXT_BODY else replace(message, body=clip(body, TEXT_BODY))
+            return replace(message, body=clip(body, TEXT_BODY))
         case MediaMessage():
             return replace(message, caption=_clip_if(message.caption, CAPTION))
         case Buttons(body, buttons, header):

@@ -7,6 +7,7 @@ from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.events import CallEnded, SendEnded
+from bot.core.immutable import immutable
 from bot.core.values import loads, stored
 
 
@@ -55,7 +56,7 @@ BUSY = ("skip", "after", "interrupt")
 
 
 @stored
-@dataclass(frozen=True, slots=True)
+@immutable
 class Plan:
     """A flow that is to start for the contact. ``name`` is unique for the contact: a second one replaces the first.
 

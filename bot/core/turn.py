@@ -6,6 +6,7 @@ from typing import Any
 
 from bot.core.effects import Effect
 from bot.core.events import Event
+from bot.core.immutable import immutable
 from bot.core.session import Session
 
 
@@ -30,7 +31,7 @@ class Trace:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Turn:
     """The decisions of one turn: nothing has been done yet.
 
@@ -50,7 +51,7 @@ class Turn:
     drops_parked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class RecordedTurn:
     """An event and what was decided for it. ``steps`` are dicts of flow, step, outcome, target, conditions and effects.
 
@@ -67,7 +68,7 @@ class RecordedTurn:
     wake_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Conversation:
     """The turns from one that began outside of all flows to the last before the next such.
 

@@ -128,14 +128,17 @@ def _note_initiative(turn: TurnContext, event: Event) -> None:
 def take_message(executor: Executor, reply: Reply) -> None:
     """Offer a message in the order of `FIRST`, then of `OFFERS`, until one of them takes it."""
     turn = executor.turn
-    if any(offer(executor, reply) for offer in FIRST):
-        return
+    for offer in FIRST:
+        if offer(executor, reply):
+            return
     frame, waiting, visit = turn.session.frame, 0, 0
     if frame is not None:
         frame.silent_since = turn.event.at
         frame.parked_messages = frame.parked_messages if turn.session.waits_for_effect else 0
         waiting, visit = frame.parked_messages, frame.visit
-    any(offer(executor, reply) for offer in OFFERS)
+    for offer in OFFERS:
+        if offer(executor, reply):
+            break
     now = turn.session.frame
     turn.drops_parked = waiting > 0 and (now is None or now.visit != visit)
 

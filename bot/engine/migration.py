@@ -1,9 +1,9 @@
 """Session migration: what an edit of the flows does to the step at which a contact waits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
+from bot.core.immutable import immutable
 from bot.core.session import Frame
 from bot.flow.definition import Flow
 from bot.flow.library import Library
@@ -25,7 +25,7 @@ class StepChange(Enum):
         return self in (StepChange.ANEW, StepChange.GONE)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class EditedStep:
     """A change, and the present name of the step, which may be a new one."""
 

@@ -81,6 +81,9 @@ class FlowMachine:
     def __init__(self, steps: Iterable[str], resolved: Iterable[ResolvedTransition]) -> None:
         self._steps = steps
         self._resolved = resolved
+        self._followed: dict[
+            tuple[str, str], ResolvedTransition
+        ] = {}  # no transition has a condition: each leads where it led
 
     @cached_property
     def _table(self) -> transitions.Machine:
@@ -99,9 +102,13 @@ class FlowMachine:
 
     def follow(self, step: str, outcome: str) -> ResolvedTransition:
         """The transition of an outcome. Raises `transitions.MachineError` for one that the step does not have."""
+        known = self._followed.get((step, outcome))
+        if known is not None:
+            return known
         cursor = _Cursor(step)
         self._table.events[outcome].trigger(cursor)
         assert cursor.followed is not None
+        self._followed[step, outcome] = cursor.followed
         return cursor.followed
 
 

@@ -1,11 +1,12 @@
 """What a question offers to choose from: fixed in the flow file, or made at run time."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 from bot.core import messages as limits
+from bot.core.immutable import immutable
 from bot.core.messages import clip
 from bot.expressions.formats import shown
 from bot.expressions.templates import Expression, Template
@@ -152,6 +153,13 @@ class FixedChoice:
         return Outcome(self.transition, Falls.THEN, given=only_if(self.condition), saves=saves)
 
     @property
+    def constant(self) -> bool:
+        """Whether it is always shown, and always the same."""
+        about = () if self.about is None else (self.about,)
+        texts = (self.title, self.written, *about, *templates_in(self.value))
+        return self.condition is None and all(text.constant for text in texts)
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """The texts that a contact can write to choose it, as far as they are no templates."""
         return (self.title.source, *self.words) if self.title.constant else self.words
@@ -167,7 +175,7 @@ class FixedChoice:
         yield from (Used(text, null=Null.TAKEN, given=given) for text in templates_in(self.value))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ShownChoice:
     """One choice as the contact sees it. ``index`` is its own in whatever page, language or form it is shown.
 
@@ -212,6 +220,13 @@ class Choices:
     how: str = WHOLE
     many: Many | None = None
     numbered: bool = False
+    _constant: tuple[ShownChoice, ...] | None = field(
+        init=False, compare=False, repr=False
+    )  # where they are always the same
+
+    def __post_init__(self) -> None:
+        constant = self.made is None and self.fixed and all(choice.constant for choice in self.fixed)
+        object.__setattr__(self, "_constant", self._shown({}, {}) if constant else None)
 
     @property
     def fails(self) -> bool:
@@ -277,11 +292,12 @@ class Choices:
 
     def shown(self, context: StepContext, step_state: Mapping[str, Any]) -> tuple[ShownChoice, ...]:
         """The choices that are shown, in order: made ones first, titles made unique. Raises `StepFailed` for none."""
+        return self._shown(context.scope, step_state) if self._constant is None else self._constant
+
+    def _shown(self, scope: Mapping[str, Any], step_state: Mapping[str, Any]) -> tuple[ShownChoice, ...]:
         made, hidden = step_state.get("made", ()), step_state.get("hidden", ())
         shown = [_made(n, item) for n, item in enumerate(made)]
-        shown += [
-            _shown(len(made) + n, choice, context.scope) for n, choice in enumerate(self.fixed) if n not in hidden
-        ]
+        shown += [_shown(len(made) + n, choice, scope) for n, choice in enumerate(self.fixed) if n not in hidden]
         if not shown:
             raise StepFailed("failed", "there is nothing to choose from")
         return _unique(shown, self.title_limit(as_buttons=self.as_buttons(shown)))

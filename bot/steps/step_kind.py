@@ -3,13 +3,14 @@
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from bot.core.effects import Call, Complete, Fetch, HttpRequest
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, HandoffClosed, SendEnded
+from bot.core.immutable import immutable
 from bot.core.messages import Message, TextMessage, in_plain_text
 from bot.core.values import Location, Media, dumps
 from bot.expressions.opening_hours import Hours
@@ -42,7 +43,7 @@ from bot.types.type_registry import Variable
 _NUMBERS = re.compile("[0-9]{1,3}/[0-9]{1,18}")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ReplyId:
     """Which choice of which question was tapped: an old tap never chooses something else.
 
@@ -82,7 +83,7 @@ def _hashed(title: str, value: Any) -> str:
     return hashlib.sha256(dumps([title, value]).encode(errors="surrogatepass")).hexdigest()[:8]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Reply:
     """What a contact sent, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
 
@@ -101,7 +102,7 @@ class Reply:
         return tuple(text for text in (self.text, self.payload) if text)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FlowEnded:
     """The flow that a `run` step opened has come to its end; ``failed``: because a step of it failed."""
 
@@ -114,7 +115,7 @@ Awaited = CallEnded | CallProgressed | SendEnded | ConversationAssigned | Handof
 """What a step that does not wait for the contact waits for, or what cuts that short."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StepContext:
     """A step's view of the session while it is entered or takes a reply. It decides; it changes nothing."""
 
@@ -133,7 +134,7 @@ class StepContext:
 NOTHING = object()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class LeaveStep:
     """Leave by an outcome: `save`, `set` and the transition follow.
 
@@ -152,7 +153,7 @@ class LeaveStep:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _Waiting:
     """What all results have by which a step is not left. ``step_state`` is what the step will need to go on."""
 
@@ -162,12 +163,12 @@ class _Waiting:
     notes: tuple[str, ...] = ()  # for the trace
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WaitHere(_Waiting):
     """Wait for the contact, or for time to pass."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable(kw_only=True)
 class WaitForEffect(_Waiting):
     """Wait for the end of a call, a request or a model's answer.
 
@@ -178,17 +179,17 @@ class WaitForEffect(_Waiting):
     listens: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WaitForSend(_Waiting):
     """Wait until the gateway has taken the last of the messages, or refused it."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class KeepWaiting(_Waiting):
     """Go on waiting for the same effect, after a part of a model's answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable(kw_only=True)
 class RunFlow(_Waiting):
     """Open a flow in a frame of its own, with these inputs, and wait until it has ended."""
 
@@ -196,7 +197,7 @@ class RunFlow(_Waiting):
     inputs: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable(kw_only=True)
 class HandOver(_Waiting):
     """Wait for a person who takes the conversation over.
 
@@ -208,7 +209,7 @@ class HandOver(_Waiting):
     values: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class PostponeMessage:
     """Change nothing: the contact's message waits until the step has what it waits for."""
 
@@ -220,7 +221,7 @@ StepResult = LeaveStep | Waits | PostponeMessage
 Sent = SentFile | SentTemplate | SentText | Offered
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ReadContext:
     """What a kind may look at while it is read: its step's name, its flow's variables, the bot's handlers and files."""
 

@@ -1,16 +1,16 @@
 """The rows that the engine's file takes and gives: messages to send, calls to make, and what has become of them."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from bot.core.effects import Performed, PutContact, Send
 from bot.core.events import MessageReceived, Tapped
+from bot.core.immutable import immutable
 
 REPLY, SYNC, CAMPAIGN = 0, 1, 2
 """The order in which messages go when not all can: a reply, a change of a contact at the gateway, a broadcast."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class OutboxRow:
     """A message that is to be sent, or a change of the contact that the gateway is to get.
 
@@ -36,7 +36,7 @@ class OutboxRow:
     window_until: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SentRow:
     """A message that the gateway took. ``message_ids`` are its names there; the rest is as in `OutboxRow`."""
 
@@ -53,7 +53,7 @@ STATUSES = ("queued", "sent", "failed", "delivered", "read")
 """What a message can be, each further on than the one before. One that was delivered has not failed."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class MessageStatus:
     """How far a message has got, and the gateway's words where it failed."""
 
@@ -66,7 +66,7 @@ class MessageStatus:
         return STATUSES.index(self.name)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class CallRow:
     """Something that is to be done outside, and whose end a session waits for.
 
@@ -85,7 +85,7 @@ class CallRow:
     crashes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ParkedRow:
     """An event that waits for its contact's call to end."""
 
@@ -93,7 +93,7 @@ class ParkedRow:
     event: MessageReceived | Tapped
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class DueRow:
     """A session whose time has come. ``visit`` is its active step's."""
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Self
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.core.values import Location, Media
 from bot.expressions.abstract_values import AbstractValues, ValueKind, bounded, just, some
 from bot.expressions.length_bounds import UNKNOWN, LengthBound, among
@@ -38,7 +39,7 @@ class Mismatch(BotError):
     """A value that a flow or a handler gives does not fit the variable. The text does not repeat the value."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Answer:
     """What a contact sent in answer to a question."""
 
