@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Protocol
 
+_NOTHING = timedelta()
 SMALLEST_STEP = timedelta(seconds=5)
 """A clock that is set by less is set in the ordinary course of things, and nobody needs to know."""
 
@@ -120,16 +121,19 @@ class Steps:
         self._clock = clock
         self._began = self._beginning()
 
-    def seen(self) -> timedelta:
-        """How far the clock was set since the last call: below 0 is back, 0 is not at all."""
-        by = self.unseen()
+    def seen(self, beginning: datetime | None = None) -> timedelta:
+        """How far the clock was set since the last call: below 0 is back, 0 is not at all.
+
+        ``beginning`` is the time of day at which nothing had passed, where the caller has just asked the clock.
+        """
+        by = self.unseen(beginning)
         self._began += by
         return by
 
-    def unseen(self) -> timedelta:
+    def unseen(self, beginning: datetime | None = None) -> timedelta:
         """The same, without an effect on the next call."""
-        by = self._beginning() - self._began
-        return by if abs(by) >= SMALLEST_STEP else timedelta()
+        by = (beginning or self._beginning()) - self._began
+        return by if by <= -SMALLEST_STEP or by >= SMALLEST_STEP else _NOTHING
 
     def _beginning(self) -> datetime:
         """The time of day at which nothing had passed, as the clock says now."""
@@ -152,7 +156,10 @@ class ExpiryTime:
     def now(self) -> datetime:
         """The time of day, or one before it."""
         with self._lock:
-            by, now, passed = self._steps.seen(), self._clock.now(), self._clock.elapsed()
+            now, passed = self._clock.now(), self._clock.elapsed()
+            by = self._steps.seen(now - timedelta(seconds=passed))
+            if not by and not self._ahead:
+                return now
             if by < timedelta():
                 self._ahead.clear()
             elif by:

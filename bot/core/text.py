@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import orjson
+
 KEPT_CHARACTERS = 64 * 1024
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 _NUMBER = re.compile(r"\+?([0-9]{1,15})")
@@ -89,9 +91,12 @@ def texts_in(value: Any) -> Iterator[str]:
 def json_object(content: bytes | str) -> dict[str, Any]:
     """The JSON object in a text; an empty one where there is none, whatever stands there."""
     try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):  # no JSON, no UTF-8, a number of 5,000 digits, 100,000 brackets
-        return {}
+        value = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        try:
+            value = json.loads(content)  # which takes more than the standard: NaN, half of a surrogate pair
+        except (ValueError, RecursionError):  # no JSON, no UTF-8, a number of 5,000 digits, 100,000 brackets
+            return {}
     return value if isinstance(value, dict) else {}
 
 

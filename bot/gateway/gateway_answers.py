@@ -37,14 +37,18 @@ class Rate:
         return None if self.resets_at is None else (self.resets_at - now).total_seconds()
 
 
+UNSAID = Rate()
+"""Of an answer that says nothing of limits."""
+
+
 def read_rate(headers: Mapping[str, str]) -> Rate:
     """Read ``X-RateLimit-Remaining``, ``X-RateLimit-Reset`` and ``Retry-After``; what is no such value is not said."""
-    remaining = _number(headers.get("X-RateLimit-Remaining"))
-    return Rate(
-        None if remaining is None else int(remaining),
-        _time(headers.get("X-RateLimit-Reset")),
-        _wait(headers.get("Retry-After")),
-    )
+    remaining, reset = headers.get("X-RateLimit-Remaining"), headers.get("X-RateLimit-Reset")
+    retry_after = headers.get("Retry-After")
+    if remaining is None and reset is None and retry_after is None:
+        return UNSAID
+    left = _number(remaining)
+    return Rate(None if left is None else int(left), _time(reset), _wait(retry_after))
 
 
 def _number(text: str | None) -> float | None:
@@ -103,7 +107,7 @@ class GatewayError(BotError):
         row = row_of(ERRORS, type(self), code)
         self.message = message
         self.details = dict(details or {})
-        self.rate = rate or Rate()
+        self.rate = rate or UNSAID
         self.code = code or row.code
         self.retry = row.retry
         self.advice = advice or row.advice

@@ -1,12 +1,13 @@
 """The client of the gateway: its endpoints, and messages as its JSON. One call is one request."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 from urllib.parse import urlencode
+
+import orjson
 
 from bot.core.messages import (
     Buttons,
@@ -323,6 +324,8 @@ class Gateway:
 
     def _without_key(self, response: Response) -> Response:
         """The answer; a refusal may quote the key, and its words are kept and shown."""
+        if self._key not in response.body:
+            return response
         return replace(response, body=response.body.replace(self._key, b"[key]"))
 
     def _endpoint(self, kind: str) -> Endpoint:
@@ -341,7 +344,7 @@ def _endpoints(kind: str) -> tuple[Endpoint, ...]:
 
 
 def _json(body: Mapping[str, Any]) -> bytes:
-    return json.dumps(body, separators=(",", ":")).encode()
+    return orjson.dumps(body)
 
 
 def _certain(answer: Response | HttpError, keyed: bool) -> Response:

@@ -209,8 +209,9 @@ class Delivery:
                 return None
             self._sending = True
         try:
-            while (job := self._next()) is not None:
-                self._sender.begin(job.queue, partial(self._ended, job))
+            while jobs := self._take_all():
+                for job in jobs:
+                    self._sender.begin(job.queue, partial(self._ended, job))
         except BaseException:
             with self._lock:
                 self._sending = False  # the next one who comes begins what can go
@@ -218,17 +219,20 @@ class Delivery:
         with self._lock:
             return self._scheduler.next_change(self._clock.elapsed())
 
-    def _next(self) -> "_Job | None":
+    def _take_all(self) -> list[_Job]:
+        """All that can go now. Where that is nothing, the next who looks is another thread."""
         with self._lock:
             now = self._clock.elapsed()
             self._contact_limiter.look(now)
             self._limit_alarms.look(now, waiting=self._waiting() > 0)
             self._scheduler.update(now)
-            job = self._take(now) if self._running and self._in_flight < self._most else None
-            if job is None:
+            jobs = []
+            while self._running and self._in_flight < self._most and (job := self._take(now)) is not None:
+                jobs.append(job)
+            if not jobs:
                 self._sending = False
                 self._timekeeper.look_at(self._scheduler.next_change(now))
-            return job
+            return jobs
 
     def _ended(self, job: _Job, attempt: SendAttempt) -> None:
         with self._lock:

@@ -10,7 +10,7 @@ from math import inf
 
 from bot.alarms import Alarms
 from bot.clock import Clock
-from bot.gateway.gateway_answers import Rate
+from bot.gateway.gateway_answers import UNSAID, Rate
 from bot.store.rows import REPLY
 
 MINUTE = 60.0
@@ -92,8 +92,9 @@ class RateLimiter:
     def give_back(self, permit: int, clock: Clock, requested: bool, rate: Rate | None) -> None:
         """Take a permit back, with what the answer said about limits if there was a request."""
         if requested:
-            said = rate or Rate()
-            self.ended(permit, clock.elapsed(), said.remaining, said.resets_in(clock.now()))
+            said = rate or UNSAID
+            resets_in = None if said.resets_at is None else said.resets_in(clock.now())
+            self.ended(permit, clock.elapsed(), said.remaining, resets_in)
         else:
             self.unused(permit)
 

@@ -78,7 +78,7 @@ class Scheduler:
         """The next queue whose first message can be sent, and the permit for it."""
         for priority in self._priorities():
             for route, waiting in self._waiting[priority].items():
-                if not self._breakers[route].allowed(len(waiting.ready), now):
+                if not waiting.ready or not self._breakers[route].allowed(1, now):
                     continue
                 permit = self._limiter.take(now, priority)
                 if permit is None:
@@ -89,12 +89,10 @@ class Scheduler:
                 return waiting.ready.popleft(), permit
         return None
 
-    def update(self, now: float) -> int:
-        """Make ready what is due. Returns how many messages can be sent now."""
+    def update(self, now: float) -> None:
+        """Make ready what is due."""
         for waiting in self._all_waiting():
             waiting.update(now)
-        ready = ((priority, self._ready(priority, now)) for priority in self._priorities())
-        return sum(min(queues, self._limiter.left(now, priority)) for priority, queues in ready if queues)
 
     def next_change(self, now: float) -> float | None:
         """The next time after now at which something can be sent or falls due."""
@@ -118,13 +116,6 @@ class Scheduler:
 
     def _all_waiting(self) -> Iterator[DelayQueue[ContactQueue]]:
         return chain.from_iterable(by_route.values() for by_route in self._waiting.values())
-
-    def _ready(self, priority: int, now: float) -> int:
-        """How many messages of a priority could go but for the limits."""
-        by_route = self._waiting[priority].items()
-        return sum(
-            self._breakers[route].allowed(len(waiting.ready), now) for route, waiting in by_route if waiting.ready
-        )
 
     def _free_times(self, now: float) -> Iterator[float | None]:
         """When something of what is ready can go, by priority and route; None if that depends on an answer."""
