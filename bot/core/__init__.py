@@ -1,1 +1,1 @@
-"""Values that every other part speaks in. Nothing here does I/O, reads a clock or draws a random number."""
+"""Values that all other parts use. Nothing here does I/O, reads a clock or draws a random number."""

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 
 class BotError(Exception):
-    """An error whose text is written for the person who reads it: what is wrong, where, what to do."""
+    """An error whose text is written for a person: it says what is wrong, where, and what to do."""
 
 
 E = TypeVar("E", bound=BotError)

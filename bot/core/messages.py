@@ -269,7 +269,7 @@ def _list(message: ListMessage) -> Iterator[str]:
 
 
 def clipped(message: Message) -> Message:
-    """The message with every over-long text shortened to its limit: what is not known before it is sent."""
+    """The message with every too long text cut at its limit. Its length is only known when it is sent."""
     if _fits(message):
         return message
     match message:

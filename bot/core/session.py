@@ -18,7 +18,7 @@ class Frame:
 
     flow: str
     step: str
-    visit: int  # unique per contact: what tells this entry of the step from every other
+    visit: int  # unique for the contact: it tells this visit of the step from every other
     entered_at: datetime
     silent_since: datetime  # when something was last sent or received here: reminders and time-outs count from it
     fingerprint: str = ""  # of the step's source, to notice an edit
@@ -48,11 +48,11 @@ SENDING_WINDOW = timedelta(hours=24) - timedelta(minutes=5)
 message may still wait to be sent (decisions: "Window")."""
 
 OPTED_OUT = "opted_out"
-"""The tag of a contact who has opted out, here and at the gateway: such a contact is only answered."""
+"""The tag of a contact who has opted out, here and at the gateway. Such a contact only gets answers."""
 HAS_OPTED_OUT = "the contact has opted out"
 
 BUSY = ("skip", "after", "interrupt")
-"""What becomes of a start while the contact is in a flow: it is left out, it waits, or it interrupts."""
+"""What happens to a start while the contact is in a flow: it is skipped, it waits, or it interrupts."""
 
 
 @stored
@@ -86,7 +86,7 @@ class Session:
     email: str | None = None
     tags: tuple[str, ...] = ()
     gateway_tags: tuple[str, ...] = ()  # those that the gateway had when it last spoke of the contact
-    agent: str | None = None  # who has taken the conversation over in the gateway; the bot is silent
+    agent: str | None = None  # who has taken the conversation over at the gateway; the bot is silent
     last_inbound: datetime | None = None  # newest message or tap, by its own timestamp: opens the window
     language: str | None = None  # the contact's, where one was chosen; else the bot's first
     kept_variables: dict[str, Any] = field(default_factory=dict)  # those with `keep`: they outlive the conversation
@@ -95,12 +95,12 @@ class Session:
     due_since: datetime | None = None
     refusals: int = 0  # how often a refused message has led on by errors since then
     apology_due: bool = False  # a model has failed, and nothing has been said to the contact since
-    unsolicited: bool = False  # of a contact who has opted out: what happens now is not what the contact asks for
+    unsolicited: bool = False  # of a contact who has opted out: the contact has not asked for what happens now
     visit: int = 0  # the last visit number given out
     frames: tuple[Frame, ...] = ()
 
     def copy(self) -> "Session":
-        """A session that can be changed, its frames too, while this one stays as it is."""
+        """A copy of the session and its frames that can be changed without changing this one."""
         copied = Session(*_fields_of_session(self))
         copied.frames = tuple(Frame(*_fields_of_frame(frame)) for frame in self.frames)
         return copied
@@ -112,7 +112,7 @@ class Session:
 
     @property
     def opted_out(self) -> bool:
-        """True for a contact who wants nothing but answers."""
+        """Whether the contact has opted out and only wants answers."""
         return OPTED_OUT in self.tags
 
     def window_is_open(self, now: datetime) -> bool:

@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"\+?([0-9]{1,15})")
 _PHONE = re.compile(r"[1-9][0-9]{6,14}")
 _SEPARATORS = str.maketrans("", "", " -().\u00a0")
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Control characters, and those that turn the direction of writing: a name could look like another."""
+"""Control characters, and marks that turn the direction of writing: with them a name could look like another one."""
 
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
@@ -39,7 +39,7 @@ def clean(text: str, limit: int = KEPT_CHARACTERS) -> str:
 
 
 def line(value: Any, limit: int) -> str | None:
-    """A text in one line, without what cannot be seen; None for what is no text, or an empty one."""
+    """A text on one line, without invisible characters; None if it is no text, or empty."""
     if not isinstance(value, str):
         return None
     return _UNSEEN.sub("", " ".join(clean(value, 4 * limit).split()))[:limit].strip() or None
@@ -89,7 +89,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def json_object(content: bytes | str) -> dict[str, Any]:
-    """The JSON object in a text; an empty one where there is none, whatever stands there."""
+    """The JSON object in a text; an empty one if there is none."""
     try:
         value = orjson.loads(content)
     except orjson.JSONDecodeError:
@@ -106,7 +106,7 @@ def is_phone(number: str) -> bool:
 
 
 def digits(value: Any) -> str | None:
-    """A phone number as its digits, whatever stands between them; None for what is none (spec: Phone number format)."""
+    """The digits of a phone number, without other signs; None for anything else (spec: Phone number format)."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     found = _NUMBER.fullmatch(value.translate(_SEPARATORS)) if isinstance(value, str) else None

@@ -26,7 +26,7 @@ class StepTaken:
 class Trace:
     """Why a turn did what it did, for `bot trace` and ``/trace``."""
 
-    rule: str = ""  # what took the event: tap, word, answer, option, skip, other, retry, start, time, ...
+    rule: str = ""  # the rule that took the event: tap, word, answer, option, skip, other, retry, start, time, ...
     steps: list[StepTaken] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 

@@ -119,7 +119,7 @@ class ValueTooLarge(BotError):
 
 
 class Measure:
-    """Counts what is in one value, up to `MOST_VALUES`: a list that stands in it twice counts twice."""
+    """Counts the parts of one value, up to `MOST_VALUES`. A list that it contains twice counts twice."""
 
     def __init__(self) -> None:
         self._left = MOST_VALUES
@@ -175,7 +175,7 @@ def _without_nul(text: str) -> str:
 
 
 def json_default(value: Any) -> Any:
-    """What stands in JSON for a value that it has no form for."""
+    """The JSON form of a value that JSON does not have."""
     match value:
         case Mapping():
             return dict(value)
@@ -245,7 +245,7 @@ def dumps(value: Any) -> str:
 
 
 def keepable(result: Any) -> Any:
-    """What Python code or another program gave, as a value that can be written. Raises `UnstorableValue`."""
+    """A value of Python code or another program as one that can be stored. Raises `UnstorableValue`."""
     try:
         value = plain(result)
         dumps(value).encode()

@@ -1,4 +1,4 @@
-"""What happens outside: calls and messages end, agents come and go, the gateway's contact changes, a program starts a flow."""
+"""Events from outside: calls and messages end, agents come and go, the gateway's contact changes, a program starts a flow."""
 
 from datetime import timedelta
 
@@ -31,7 +31,7 @@ SOMEBODY = "an agent"
 
 
 def take_call(executor: Executor, event: CallEnded) -> None:
-    """A handler has ended; a result that nobody waits for any more is dropped."""
+    """The end of a call. If nobody waits for it any more, it is dropped."""
     frame = executor.turn.session.frame
     if frame is None or frame.awaited_effect != event.effect:
         executor.turn.trace.rule = "late result: dropped"
@@ -40,7 +40,7 @@ def take_call(executor: Executor, event: CallEnded) -> None:
 
 
 def take_progress(executor: Executor, event: CallProgressed) -> None:
-    """A paragraph of a model's answer; one that nobody waits for any more is dropped."""
+    """A paragraph of a model's answer. If nobody waits for it any more, it is dropped."""
     session = executor.turn.session
     if session.frame is None or session.frame.awaited_effect != event.effect or session.agent is not None:
         executor.turn.trace.rule = "late paragraph: dropped"
@@ -49,9 +49,10 @@ def take_progress(executor: Executor, event: CallProgressed) -> None:
 
 
 def take_send(executor: Executor, event: SendEnded) -> None:
-    """A message was sent as somebody asked to know, or did not go as planned.
+    """A message was sent, if somebody wanted to know, or was not sent as planned.
 
-    What is refused is the active step's affair while it waits with that message; else only a link is sent as a text.
+    If the active step waits with a refused message, the refusal is the step's own matter. Otherwise only a refused
+    link is sent again, as a plain text.
     """
     turn, frame = executor.turn, executor.turn.session.frame
     turn.trace.rule = f"message {event.outcome}"
@@ -60,18 +61,18 @@ def take_send(executor: Executor, event: SendEnded) -> None:
     elif turn.session.agent is not None:
         return
     elif event.outcome == "refused" and isinstance(event.message, LinkButton) and not turn.keeps_quiet:
-        # no template in its place: nobody is asked for an answer
+        # without a template in its place the contact has no question to answer
         turn.add_effect(Send(TextMessage(in_plain_text(event.message))))
         _note_plain_text(turn)
     elif event.outcome in UNSEEN and frame is not None:
-        # the contact saw a template, or nothing, and what it answers is not this: the question comes again
+        # the contact saw a template, or nothing, so their answer is not for this question: it is asked again
         frame.question_unseen = frame.question_unseen or (turn.step.kind.asks and turn.step.kind.needs_window)
 
 
 def _is_lost(event: SendEnded, frame: Frame) -> bool:
     """Whether a message with which the active step waits did not reach the contact.
 
-    A model that is still at work is waited for, whatever becomes of what it has said already.
+    A model that is still at work is waited for, whatever happens to the paragraphs that were sent already.
     """
     sent = frame.step_state.get("sent", ())
     awaited = frame.awaited_effect
@@ -79,7 +80,7 @@ def _is_lost(event: SendEnded, frame: Frame) -> bool:
 
 
 def _go_on(executor: Executor, event: CallEnded | SendEnded, rule: str) -> None:
-    """Let the active step go on with what it waited for; while an agent has the conversation, keep that."""
+    """Resume the active step with the event that it waited for. While an agent has the conversation, the event is kept."""
     turn, frame = executor.turn, executor.turn.frame
     if turn.session.agent is not None:
         frame.deferred_result = event
@@ -91,9 +92,11 @@ def _go_on(executor: Executor, event: CallEnded | SendEnded, rule: str) -> None:
 
 
 def _made_good(executor: Executor, event: SendEnded) -> bool:
-    """Send a plain text in place of buttons, a list or a link; else take the errors of a question. False: neither.
+    """Send a plain text in place of buttons, a list or a link; else take the errors of a question. Returns False if
+    neither is possible.
 
-    A question that nobody has seen is put again when the contact writes: what they write is no answer to it.
+    A question that the contact has not seen is asked again when they write, because their message cannot be its
+    answer.
     """
     turn, frame, kind = executor.turn, executor.turn.frame, executor.turn.step.kind
     if event.outcome == "refused" and _put_in_plain_text(executor, event):
@@ -134,9 +137,10 @@ def _note_plain_text(turn: TurnContext) -> None:
 
 
 def take_conversation(executor: Executor, event: ConversationOpened | ConversationAssigned) -> None:
-    """A conversation was opened, or an agent took it: then the bot is silent until it is resolved.
+    """A conversation was opened, or an agent took it. With an agent the bot is silent until the conversation is
+    resolved.
 
-    What a model is being asked right then is the agent's to answer.
+    A question that a model is being asked at this moment is for the agent to answer.
     """
     turn, session = executor.turn, executor.turn.session
     session.conversation = event.conversation or session.conversation
@@ -166,7 +170,7 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
         executor.start_by_event()
     elif turn.step.kind.ignores_messages:
         executor.resume(event, "closed")
-    elif had is not None:  # what was asked before lies far above what the agent wrote
+    elif had is not None:  # the question is far above the agent's messages by now
         frame.entered_at = frame.silent_since = event.at
         frame.question_unseen = frame.question_unseen or turn.step.kind.asks
         if frame.deferred_result is not None:
@@ -174,7 +178,9 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
 
 
 def take_contact(executor: Executor, event: ContactChanged) -> None:
-    """Name and email are the gateway's; of the tags, what it added or took away since it last spoke of the contact."""
+    """The gateway's contact has changed: its name and email replace ours. Of the tags, those count that it added or
+    removed since its last event.
+    """
     session = executor.turn.session
     executor.turn.trace.rule = event.event
     session.name = event.name or session.name
@@ -191,7 +197,7 @@ def take_contact(executor: Executor, event: ContactChanged) -> None:
 
 
 def take_start(executor: Executor, event: StartRequested) -> None:
-    """A program or an operator starts a flow: at once, or as `busy` says. What is wrong with it is a failure."""
+    """A program or an operator starts a flow: at once, or as `busy` says. A mistake in the request is a failure."""
     turn, session = executor.turn, executor.turn.session
     if session.opted_out:
         turn.trace.rule = f"no start of {event.flow} by {event.by}: {HAS_OPTED_OUT}"

@@ -1,6 +1,6 @@
-"""Flows that start by themselves, when their time has come or because a program asks: kept in the session as plans.
+"""Flows that start by themselves, at a time or because a program asks. The session keeps them as plans.
 
-What starts them is in `bot.engine.timers` and `bot.engine.outside_events`.
+`bot.engine.timers` and `bot.engine.outside_events` start them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,11 +27,11 @@ class NoSuchFlow(StepFailed):
     """A program asks for a flow, or a step of one, that is not there."""
 
 
-# -- what steps and transitions plan and cancel -------------------------------------------------------
+# -- plans of steps and transitions -------------------------------------------------------------------
 
 
 def arrange(turn: TurnContext, options: StepOptions) -> None:
-    """Do a step's `cancel` and then its `schedule`: all of it, or nothing where it raises a `Failure`."""
+    """Carry out a step's `cancel` and then its `schedule`: in full, or not at all if it raises a `Failure`."""
     scope = turn.scope()
     plans = _without(turn, options.cancel, scope)
     for schedule in options.schedule:
@@ -57,7 +57,7 @@ def keep_plans(turn: TurnContext, plans: tuple[Plan, ...]) -> None:
 
 
 def _without(turn: TurnContext, names: Sequence[Template], scope: Mapping[str, Any]) -> dict[str, Plan]:
-    """The contact's plans by their names, but for these."""
+    """The contact's plans by their names, without these."""
     gone = {name_in(name, scope) for name in names}
     return {plan.name: plan for plan in turn.session.plans if plan.name not in gone}
 
@@ -86,7 +86,7 @@ def take_next_due(turn: TurnContext) -> Plan | None:
 
 
 def count_due(turn: TurnContext, plan: Plan) -> None:
-    """Count what has come due without a word from the contact, so that no flow schedules itself round and round.
+    """Count a start that came due without a word from the contact, so that no flow schedules itself without end.
 
     Raises `StepFailed` for more than `MOST_DUE` within an hour.
     """
@@ -105,7 +105,7 @@ def is_decided(turn: TurnContext, plan: Plan) -> bool:
 
 
 def can_start(turn: TurnContext, plan: Plan) -> bool:
-    """Whether a plan's flow can start now: nobody who talks to a person, or who waits for a call, is interrupted."""
+    """Whether a plan's flow can start now. A contact who talks to a person, or whose call has not ended, is not interrupted."""
     session, frame = turn.session, turn.session.frame
     if session.agent is not None:
         return False
@@ -116,17 +116,17 @@ def can_start(turn: TurnContext, plan: Plan) -> bool:
 
 
 def at_no_later(plan: Plan, now: datetime) -> Plan:
-    """A plan that starts no later than what it was to wait for from now on: the clock may have been set back."""
+    """The plan, starting no later than its wait allows from now on: the clock may have been set back."""
     return plan if plan.after is None else replace(plan, at=no_later(plan.at, now, plan.after))
 
 
-# -- what a plan gives to its flow --------------------------------------------------------------------
+# -- the inputs of a plan's flow ----------------------------------------------------------------------
 
 
 def objections(library: Library, where: str, data: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with a start of ``flow`` or ``flow/step`` that a program asks for, in words.
+    """What is wrong with a program's request to start ``flow`` or ``flow/step``, in words; empty if nothing is.
 
-    It is under ``flow`` where there is no such flow, else under ``data``; empty where nothing is wrong.
+    The key is ``flow`` if there is no such flow, else ``data``.
     """
     try:
         requested_inputs(library, where, data, None)

@@ -80,7 +80,7 @@ def takes_null(name: str, argument: int) -> bool:
 
 
 def of_null(name: str) -> AbstractValues:
-    """What a filter makes of null; no value where it fails. A text that is empty because of it is `lost`."""
+    """The value of a filter for null; no value if it fails. A text that is empty because of null is `lost`."""
     if name in _FAILING:
         return frozenset()
     if name in filters.TEXT_FILTERS:
@@ -96,7 +96,7 @@ def of_null(name: str) -> AbstractValues:
 
 
 def returned(name: str) -> AbstractValues:
-    """What a filter or a function returns."""
+    """The values that a filter or a function can return."""
     return _RETURNS[name]
 
 
@@ -109,13 +109,13 @@ _MOMENTS = {ValueKind.DATE, ValueKind.DATETIME}
 _NUMERIC = (nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
 _STAYS_WHOLE = (nodes.Add, nodes.Sub, nodes.Mul, nodes.FloorDiv, nodes.Mod)  # of whole numbers
 NONE: AbstractValues = frozenset()
-"""The abstract values of what always fails."""
+"""The abstract values of an expression that always fails."""
 
 
 class Evaluator:
-    """Evaluates the expressions of one text, and notes what becomes of the values that are `lost`.
+    """Evaluates the expressions of one text, and notes what happens to values that are `lost`.
 
-    ``hole``: one was shown, and there is nothing to see; ``fails``: something fails because of one.
+    ``hole``: such a value is shown, and the text has a hole; ``fails``: something fails because of one.
     """
 
     def __init__(self, known: Mapping[str, AbstractValues]) -> None:
@@ -129,7 +129,7 @@ class Evaluator:
         return ANYTHING if work is None else bounded(work(self, node))
 
     def shows(self, value: AbstractValues) -> bool:
-        """Note that a value is shown. False where it never exists."""
+        """Note that a value is shown. Returns False if it never exists."""
         there = self.there(value)
         self.hole = self.hole or any(found.lost for found in there)
         return bool(there)
@@ -300,7 +300,7 @@ def _are_whole(*values: AbstractValue) -> bool:
 
 
 def _added(one: ValueKind, other: ValueKind, *, adds: bool, whole: bool) -> AbstractValues:
-    """What `+` and `-` make of two kinds; no value where they cannot be combined."""
+    """The values of `+` and `-` for two kinds; none if they cannot be combined."""
     kinds = {ValueKind.NUMBER if kind is ValueKind.BOOLEAN else kind for kind in (one, other)}
     if len(kinds) == 1 and kinds <= ({ValueKind.TEXT, ValueKind.LIST} if adds else _MOMENTS):
         return some(one if adds else ValueKind.DURATION)

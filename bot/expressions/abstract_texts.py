@@ -1,5 +1,5 @@
-"""Texts and conditions evaluated abstractly: whether null leaves a hole in them or makes them fail, what they may evaluate to,
-and whether they never fail.
+"""Abstract evaluation of texts and conditions: whether null leaves a hole in them or makes them fail, their possible
+values, and whether they never fail.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,10 +17,10 @@ from bot.expressions.templates import Expression, Template, is_plain
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a text or an expression evaluates to. There are no ``values`` where it fails.
+    """The possible ``values`` of a text or an expression; none if it always fails.
 
-    ``hole``: a text has one since the variable in question is null; ``fails``: it may fail for that reason; ``blank``: it
-    is shown, and there is nothing to see.
+    ``hole``: the text has a hole because the variable in question is null; ``fails``: it may fail for that reason;
+    ``blank``: it is shown, and nothing is visible.
     """
 
     values: AbstractValues
@@ -57,7 +57,7 @@ class AbstractText:
         return [each.tree for each in self._wordings]
 
     def evaluate(self, known: Mapping[str, AbstractValues], *, shown: bool = False) -> Evaluation:
-        """What it evaluates to, where some names may be these. ``shown``: as a text, even where it is one value alone."""
+        """Evaluate it, with these values for some names. ``shown``: as a text, even if it is nothing but one value."""
         found = [self._read(tree, known, shown=shown or not self._single) for tree in self._trees]
         if len(found) == 1:
             return found[0]
@@ -152,7 +152,7 @@ _SAFE = frozenset({
     "abs", "age", "date", "days_until", "first", "join", "last", "length", "number", "pick", "reverse", "round", "shuffle",
     "time", "weekday",
 })  # fmt: skip
-"""The filters that never fail with what they take, where their arguments are written out."""
+"""The filters that never fail with values of the kinds that they take, if their arguments are literals."""
 _ADDED = (_NUMBERS, frozenset({ValueKind.TEXT}), _LISTS)
 
 
@@ -225,7 +225,7 @@ class _Safety:
 
 
 def _below(node: nodes.Node) -> Iterable[nodes.Node]:
-    """The children that can fail: what stands before `default` or a test may be missing, and a function's name is no value."""
+    """The children that can fail. A value before `default` or a test may be missing, and the name of a function is no value."""
     match node:
         case nodes.Filter(name="default", node=nodes.Getattr() | nodes.Name(), args=arguments):
             return arguments

@@ -1,6 +1,6 @@
 """Abstract values: what a value may be, as far as it is known before a conversation.
 
-All that a value may be is a set of them. The empty set is a value that never exists, because its evaluation always fails.
+A set contains all possibilities. The empty set is a value that never exists, because its evaluation always fails.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin
 
 from bot.core.values import Location, Media
 
-MOST = 64  # that one value may be: what may be more may be anything
+MOST = 64  # possibilities of one value: with more of them it may be anything
 
 
 class ValueKind(Enum):
@@ -31,7 +31,7 @@ class ValueKind(Enum):
     RECORD = "a record"
     FILE = "a file"
     PLACE = "a place"
-    GONE = "nothing"  # what is not there, such as a field that a record does not have
+    GONE = "nothing"  # a missing value, such as a field that a record does not have
     ANY = "anything"  # null included
 
 
@@ -114,7 +114,7 @@ def just(value: Any) -> AbstractValue:
 
 
 def kind_of_type(annotation: Any) -> ValueKind:
-    """The kind of value that an annotation is for; `ValueKind.ANY` where that leaves it open."""
+    """The kind of value for an annotation; `ValueKind.ANY` if the annotation leaves it open."""
     origin = getattr(annotation, "__origin__", annotation)
     if not isinstance(origin, type):
         return ValueKind.ANY
@@ -174,7 +174,7 @@ def equal(left: AbstractValue, right: AbstractValue) -> tuple[bool, ...]:
 
 
 def ordered(left: AbstractValue, right: AbstractValue, compare: Callable[[Any, Any], bool]) -> tuple[bool, ...]:
-    """What comparing two values by their order may evaluate to; nothing where they have no order."""
+    """The possible results of comparing two values by their order; none if they have no order."""
     if ValueKind.ANY in (left.kind, right.kind):
         return (True, False)
     if not _are_alike(left, right) or left.kind is ValueKind.NULL:

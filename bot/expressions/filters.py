@@ -38,7 +38,7 @@ def _random(context: Context) -> float:
 
 @pass_context
 def _pick(context: Context, value: Any) -> Any:
-    """``{{ ["Hi", "Hello"] | pick }}``: one of them by chance; null where there is none."""
+    """``{{ ["Hi", "Hello"] | pick }}``: a random element; null for an empty list."""
     items = elements(context, value)
     return items[int(context.parent[DRAW]() * len(items))] if items else None
 
@@ -92,7 +92,9 @@ def _replace(value: Any, old: str, new: str) -> str:
 
 
 def _split(value: Any, separator: str | None = None) -> list[str]:
-    """``{{ names | split(",") }}``: the parts between, without the spaces around them; the words where it is left out."""
+    """``{{ names | split(",") }}``: the parts between the separators, without spaces around them; without an
+    argument, the words.
+    """
     parts = written(value).split(None if separator is None else _text(separator))
     return [stripped for part in parts if (stripped := part.strip())]
 
@@ -122,12 +124,12 @@ TEXT_FILTERS: dict[str, Callable[..., Any]] = {
 
 
 def _default(value: Any, instead: Any = "") -> Any:
-    """``{{ name | default('there') }}``: instead of null, of an empty text and of what is not there."""
+    """``{{ name | default('there') }}``: a replacement for null, an empty text and a missing value."""
     return instead if value is None or isinstance(value, Undefined) or value == "" else value
 
 
 def there(value: Any) -> Any:
-    """The value itself. Raises jinja2's `UndefinedError` where it is not there."""
+    """The value itself. Raises jinja2's `UndefinedError` if it is missing."""
     if isinstance(value, Undefined):
         value._fail_with_undefined_error()
     return value

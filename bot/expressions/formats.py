@@ -18,7 +18,7 @@ from bot.expressions.template_failures import TemplateFailed, kind_of
 from bot.lang import wall_clock
 from bot.lang.languages import CONTACT_LANGUAGE, ENGLISH, without_country
 
-if TYPE_CHECKING:  # babel takes 70 ms to import: only what is not plain English waits for it
+if TYPE_CHECKING:  # importing babel takes 70 ms: only other languages than plain English need it
     from babel import Locale
 
 
@@ -53,7 +53,7 @@ def shown(value: Any) -> str:
 
 
 def written(value: Any) -> str:
-    """The same within a template. Raises `TemplateFailed` for what has more than `MAX_TEXT` characters."""
+    """A value as text within a template. Raises `TemplateFailed` if it has more than `MAX_TEXT` characters."""
     kind = type(value)
     if kind is str or kind is int:
         return str(value)
@@ -77,7 +77,7 @@ def too_long() -> NoReturn:
 
 
 def _pieces(several: Sequence[Any] | Mapping[str, Any]) -> Iterator[str]:
-    """The text of a list or a record, piece by piece: what holds a list many times is too long before it is whole."""
+    """The text of a list or a record in pieces, so that a list which contains another one many times is stopped early."""
     comma = ""
     for name in several:
         item, named = (several[name], f"{comma}{name}: ") if isinstance(several, Mapping) else (name, comma)
@@ -109,14 +109,14 @@ _NO_BREAK = str.maketrans("\u00a0\u202f", "  ")  # in a chat they look alike, an
 
 
 def prepare(languages: Iterable[str]) -> None:
-    """Load what these languages and English need, so that the first contact does not wait for it."""
+    """Load the data of these languages and of English, so that the first contact does not wait for it."""
     for language in (*languages, ENGLISH):
         _locale(language)
 
 
 @lru_cache(maxsize=256)
 def _locale(language: str) -> "Locale":
-    """What babel knows of a language: with its country, without it, or English."""
+    """Babel's data of a language: with its country, without it, or of English."""
     from babel import Locale, UnknownLocaleError
 
     for known in (language, without_country(language)):
@@ -128,7 +128,7 @@ def _locale(language: str) -> "Locale":
 
 
 def decimal_sign(language: str) -> str:
-    """What a language writes before the fraction of a number: a point or a comma."""
+    """The sign before the fraction of a number in a language: a point or a comma."""
     from babel.numbers import get_decimal_symbol
 
     return get_decimal_symbol(_locale(language))
@@ -173,7 +173,7 @@ def _time(context: Context, value: Any, form: str = "short") -> str:
 
 
 def as_spoken(value: Any, scope: Mapping[str, Any]) -> str:
-    """A date, a time or a number as the contact's language writes it; anything else as it is shown."""
+    """A date, a time or a number in the form of the contact's language; any other value as it is shown."""
     value, language = _at_home(value, scope), scope.get(CONTACT_LANGUAGE) or ENGLISH
     if isinstance(value, datetime):
         return f"{_in_words(value, language)}, {_on_the_clock(value, language)}"

@@ -45,8 +45,8 @@ def _unknown(called: Called, mark: Mark, own: Mapping[str, FunctionSpec], proble
     problems.add("E204", mark, f'no {called.kind} "{called.name}"', fix)
 
 
-MAX_LOOPS = 2  # inside each other
-MAX_DEPTH = 50  # of an expression or of blocks inside each other
+MAX_LOOPS = 2  # within each other
+MAX_DEPTH = 50  # of expressions or blocks within each other
 _ALLOWED = frozenset({
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.Getattr, nodes.Getitem,
     nodes.Slice, nodes.Filter, nodes.Test, nodes.Call, nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not,
@@ -74,7 +74,7 @@ class GrammarFault:
 
 @dataclass(slots=True)
 class TemplateUses:
-    """The free names of a template, the dotted paths read from them, what it calls, and what is not allowed."""
+    """The free names of a template, the dotted paths that it reads, its calls, and what is not allowed in it."""
 
     names: set[str] = field(default_factory=set)
     paths: set[tuple[str, ...]] = field(default_factory=set)
@@ -143,10 +143,10 @@ class TemplateUses:
                     self.hours.add(name)
 
     def _arguments(self, node: nodes.Filter | nodes.Call, name: str, function: Callable[..., Any], value: int) -> None:
-        """What stands between the brackets. ``value`` is 1 where a value stands before the filter, else 0."""
+        """The arguments in brackets. ``value`` is 1 if a value comes before the filter, else 0."""
         if self._spreads(node):
             return
-        inside = value + hasattr(function, "jinja_pass_arg")  # what templates do not write between the brackets
+        inside = value + hasattr(function, "jinja_pass_arg")  # arguments that templates do not write
         taken = inspect.signature(function)
         try:
             taken.bind(*[None] * (inside + len(node.args)), **{str(argument.key): None for argument in node.kwargs})
@@ -196,7 +196,7 @@ def _is_text(node: nodes.Node) -> bool:
 
 
 def _path(node: nodes.Node) -> tuple[str, ...]:
-    """``order.customer.name`` as its parts; empty where it does not begin with a name."""
+    """``order.customer.name`` as its parts; empty if it does not begin with a name."""
     parts: list[str] = []
     while True:
         match node:

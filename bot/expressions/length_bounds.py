@@ -26,7 +26,7 @@ from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import SANDBOX, Template, is_plain
 from bot.lang.languages import CONTACT_LANGUAGE, ENGLISH
 
-MOST_VALUES = 256  # that are gone through; what may have more is only known by its length
+MOST_VALUES = 256  # values that are tried; of a value with more possibilities only the length is known
 _OF_NUMBERS = frozenset({"abs", "currency", "number", "round"})
 _OF_VALUES = _OF_NUMBERS | {"capitalize", "date", "lower", "replace", "time", "title", "trim", "truncate", "upper",
                             "urlencode", "weekday"}  # fmt: skip
@@ -80,7 +80,7 @@ def either(bounds: Iterable[LengthBound]) -> LengthBound:
 
 
 def together(bounds: Iterable[LengthBound]) -> LengthBound:
-    """Their texts one behind the other."""
+    """The bound of several texts, one after another."""
     found = list(bounds)
     return LengthBound(sum(bound.most for bound in found), any(bound.open for bound in found))
 
@@ -203,7 +203,7 @@ def filtered(name: str, value: LengthBound, arguments: Sequence[LengthBound], la
 
 
 def _each(name: str, value: LengthBound, given: tuple[Any, ...], language: str) -> LengthBound:
-    """What it makes of each value. Those for which it fails are none: there is no text then."""
+    """The results for each value. A value for which it fails has no result."""
     if name == "time" and _names_zone(given):
         return UNKNOWN
     values = _with_inner(name, value.values, given) if value.spread else value.values

@@ -38,7 +38,7 @@ def elements(context: Any, value: Any, nodes: int = 1) -> list[Any]:
 
 
 def _read(context: Any, items: list[Any], field: Any) -> list[Any]:
-    """What each element has in a field; the elements themselves where no field is named."""
+    """The value of a field in each element; the elements themselves if no field is named."""
     if field is None:
         return items
     found = [context.environment.getattr(item, field) for item in items]
@@ -61,7 +61,7 @@ def _append(context: Any, value: Any, item: Any) -> list[Any]:
 
 @pass_context
 def _map(context: Any, value: Any, field: str) -> list[Any]:
-    """``{{ orders | map("number") }}``: what each has in a field."""
+    """``{{ orders | map("number") }}``: the value of a field in each element."""
     return _read(context, elements(context, value), field)
 
 
@@ -121,7 +121,7 @@ def _unique(context: Any, value: Any, field: str | None = None) -> list[Any]:
 
 
 def _sameness(value: Any) -> Any:
-    """What two values have in common where they are the same one. A record is no key of its own: all would be alike."""
+    """A key that is equal for equal values. A record itself cannot be one: all records would be equal."""
     if isinstance(value, str | int | Decimal):
         return value
     try:
@@ -144,7 +144,7 @@ def _number(value: Any) -> int | Decimal:
 
 
 def _outermost(choose: Callable[..., Any]) -> Callable[..., Any]:
-    """``{{ orders | max("total") }}``: the least or the most of a list or of a field; null where there is none."""
+    """``{{ orders | max("total") }}``: the least or greatest value of a list or of a field; null for an empty list."""
 
     @pass_context
     def of(context: Any, value: Any, field: str | None = None) -> Any:
@@ -167,12 +167,12 @@ def _length(value: Any) -> int:
 
 
 def _first(value: Any) -> Any:
-    """``{{ items | first }}``: null where there is none."""
+    """``{{ items | first }}``: the first element; null for an empty list."""
     return next(iter(_several(value)), None)
 
 
 def _last(value: Any) -> Any:
-    """``{{ items | last }}``: null where there is none."""
+    """``{{ items | last }}``: the last element; null for an empty list."""
     items = _several(value)
     return items[-1] if items else None
 
@@ -201,13 +201,13 @@ def _keys(context: Any, value: Any) -> list[str]:
 
 @pass_context
 def _values(context: Any, value: Any) -> list[Any]:
-    """``{{ prices | values }}``: what a record has in its fields."""
+    """``{{ prices | values }}``: the values of a record's fields."""
     return list(_record(context, value).values())
 
 
 @pass_context
 def _merge(context: Any, value: Any, other: Any) -> dict[str, Any]:
-    """``{{ order | merge({"state": "paid"}) }}``: a record with more fields, or other values in them."""
+    """``{{ order | merge({"state": "paid"}) }}``: a record with more fields, or with other values."""
     return {**_record(context, value), **_record(context, other)}
 
 

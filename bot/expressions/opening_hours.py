@@ -1,4 +1,4 @@
-"""Opening hours: when an office is open, by the clock of its zone, with its holidays; and what templates ask of them."""
+"""Opening hours: when an office is open, in its time zone and with its holidays; and the functions of templates for them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Hours:
     zone: ZoneInfo
 
     def opens(self, moment: datetime) -> datetime | None:
-        """When it is open next, in UTC: the moment itself where it is open then; None where it never is again."""
+        """When it opens next, in UTC: the given time if it is open then; None if it never opens again."""
         first = moment.astimezone(self.zone).date() - timedelta(days=1)  # a night may have begun on the day before
         for ahead in range(_AHEAD):
             day = first + timedelta(days=ahead)
@@ -45,7 +45,7 @@ class Hours:
 
 @pass_context
 def _open(context: Context, name: Any, at: Any = None) -> bool:
-    """``open("office")``: whether it is open now; ``open("office", slot.starts)``: whether it is at another time."""
+    """``open("office")``: whether it is open now; ``open("office", slot.starts)``: whether it is open at that time."""
     moment = context.parent["now"] if at is None else at
     if not isinstance(moment, datetime):
         raise TemplateFailed(f"open() takes a date with a time, not {kind_of(moment)}")
@@ -55,7 +55,7 @@ def _open(context: Context, name: Any, at: Any = None) -> bool:
 
 @pass_context
 def _opens(context: Context, name: Any) -> datetime | None:
-    """``opens("office")``: when it is open next, which is now where it is open; null where it never is again."""
+    """``opens("office")``: when it opens next; now if it is open; null if it never opens again."""
     now: datetime = context.parent["now"]
     found = _named(context, name).opens(now)
     return None if found is None else found.astimezone(now.tzinfo)
@@ -69,7 +69,7 @@ def _named(context: Context, name: Any) -> Hours:
 
 
 def no_hours(name: str, known: Mapping[str, Hours]) -> tuple[str, str]:
-    """What is wrong with a name that no hours have, and what to do."""
+    """What is wrong with an unknown name of opening hours, and what to do."""
     written = f"there are {', '.join(known)}" if known else "add them to bot.yml under hours"
     return f'no opening hours "{name}"', did_you_mean(name, known, written)
 

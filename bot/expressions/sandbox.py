@@ -59,12 +59,12 @@ class OwnCall:
 
 
 def own_calls(specs: Iterable[FunctionSpec]) -> Mapping[str, OwnCall]:
-    """What a scope has under `bot.expressions.sandbox.OWN_FUNCTIONS`."""
+    """The functions of the bot's Python in a scope: the value of `OWN_FUNCTIONS`."""
     return {spec.name: OwnCall(spec) for spec in specs}
 
 
 def kept(what: str, result: Any) -> Any:
-    """What a function of the bot's returned, as a value that a conversation can keep. Raises `TemplateFailed`."""
+    """The result of a function of the bot's, as a value that a conversation can keep. Raises `TemplateFailed`."""
     try:
         return values.keepable(result)
     except UnstorableValue as error:
@@ -72,9 +72,10 @@ def kept(what: str, result: Any) -> Any:
 
 
 def call_own(what: str, function: Callable[..., Any], args: Iterable[Any] = (), kwargs: Any = None) -> Any:
-    """Call a function of the bot's, with copies of its arguments. Raises `TemplateFailed` whatever it raises.
+    """Call a function of the bot's, with copies of its arguments. Raises `TemplateFailed` for every error of the
+    function.
 
-    The error says where it was raised, and nothing of its text, which may quote a contact.
+    The error has the place where it was raised, and nothing of its text, which may quote a contact.
     """
     try:
         return function(*copy.deepcopy(tuple(args)), **copy.deepcopy(kwargs or {}))
@@ -152,7 +153,7 @@ class TemplateCodeGenerator(NativeCodeGenerator):
         self.write("))")
 
     def visit_For(self, node: nodes.For, frame: Any) -> None:
-        """What is in a loop is counted."""
+        """Count the elements of a loop."""
         self._loops += 1
         super().visit_For(node, frame)
         self._loops -= 1
@@ -207,7 +208,7 @@ def _is_written_out(node: nodes.Expr) -> bool:
 
 MAX_NUMBER_BITS = 256
 EACH = " each"  # the filter around every loop's list; no template can spell this name
-OWN_FILTER = " own"  # stands for every filter of the bot's own; the first argument is its name
+OWN_FILTER = " own"  # the name of every filter of the bot's own; the first argument is the filter's name
 _DAY = ("year", "month", "day")
 _CLOCK = ("hour", "minute", "second")
 _FIELDS: dict[type, tuple[str, ...]] = {
@@ -243,13 +244,13 @@ class RenderContext(Context):
 
     @property
     def effort(self) -> Effort:
-        """What may still be done in this turn."""
+        """The work that the rest of this turn may do."""
         if self._effort is None:
             self._effort = self.parent.get(EFFORT) or Effort()
         return self._effort
 
     def counted(self, value: Any, times: int = 1) -> Any:
-        """The value itself, which is gone through. Raises `TemplateFailed` where that is too much."""
+        """The value itself, whose parts are counted as work. Raises `TemplateFailed` if that is too much."""
         kind = type(value)
         if kind in SIZED and (kind is not str or len(value) > SHORT):
             self.effort.count(value, times)
@@ -307,7 +308,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.undefined(obj=obj, name=attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """``order["state"]``, ``items[0]``, ``text[:5]``. What was looked for may be a contact's: no error names it."""
+        """``order["state"]``, ``items[0]``, ``text[:5]``. Errors do not name the key, which may be a contact's text."""
         if isinstance(obj, Undefined):
             return obj
         indexed = isinstance(obj, list | tuple | str) and isinstance(argument, int | slice)
@@ -339,7 +340,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _moved(context: Context, operator: str, moment: datetime, other: Any) -> Any:
-    """A time that is later or earlier, or how long it is after another one."""
+    """A time that is later or earlier by a duration, or the duration between two times."""
     if isinstance(other, timedelta):
         return later(moment, other if operator == "+" else -other, context.parent["now"].tzinfo)
     if isinstance(other, datetime) and operator == "-":

@@ -37,7 +37,7 @@ class TemplateFailed(BotError):
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, in words: errors say this instead of the value, which may be a contact's text."""
+    """The kind of a value, in words. Errors name it instead of the value, which may be a contact's text."""
     return next((words for types, words in _KINDS if isinstance(value, types)), "a value of another kind")
 
 
@@ -49,8 +49,8 @@ def kinds_in(message: str) -> list[str]:
 MOST = 5_000_000  # units in one turn: half a second or so
 NODE = 10  # units: one name, operation or value that a loop's body is made of, at each pass
 CALL = 20  # nodes that a filter or a function counts as, beside its own
-WRITTEN = 20  # units: for each value in what becomes a text, or another one
-CONTAINER = 10  # values that a list or a record counts as, beside what is in it
+WRITTEN = 20  # units: for each value that becomes a text, or part of one
+CONTAINER = 10  # units for a list or a record itself, beside its elements
 CHARACTERS = 10  # of a text that count as one value more
 SHORT = 1000  # characters: a text up to here is paid for by its node
 SIZED = frozenset({str, list, tuple, dict, Record})
@@ -59,14 +59,14 @@ _MOST_KNOWN = 8  # that are not gone through again: a loop goes through the same
 
 
 class Effort:
-    """What may still be done in one turn."""
+    """The work that the rest of a turn may do."""
 
     def __init__(self) -> None:
         self._left = MOST
-        self._known: dict[int, tuple[Any, int]] = {}  # with the value itself, so that no other takes its id
+        self._known: dict[int, tuple[Any, int]] = {}  # with the value itself, so that no other value gets its id
 
     def spend(self, units: int) -> None:
-        """Do so much of it. Raises `TemplateFailed` where that is more than is left."""
+        """Do so much work. Raises `TemplateFailed` if less is left."""
         self._left -= units
         if self._left < 0:
             raise TemplateFailed("loops and filters do too much in one turn: go over less, or work it out in Python")
@@ -84,7 +84,9 @@ class Effort:
         self._known[id(value)] = value, (before - self._left) // times
 
     def _go_through(self, value: Any, times: int) -> None:
-        """Spend on the way: what holds a list many times is never gone through to its end."""
+        """Count the parts of a value, and stop as soon as it is too much, so that a value which repeats others is not
+        counted to its end.
+        """
         if isinstance(value, str):
             self.spend(times * (1 + len(value) // CHARACTERS))
             return
@@ -94,4 +96,4 @@ class Effort:
                 self._go_through(item, times)
 
 
-EFFORT = " effort"  # what the templates of this turn may still do; where it is missing, each begins anew
+EFFORT = " effort"  # the work that the templates of this turn may do; if it is missing, each template has its own limit

@@ -115,12 +115,12 @@ class Template(_Program):
 
     @property
     def wordings(self) -> "tuple[Template, ...]":
-        """The texts that it may be: itself, where it is no choice of several."""
+        """The texts that it may be: several if it is a choice, else only itself."""
         return (self,)
 
     @classmethod
     def plain(cls, text: str, mark: Mark) -> Self:
-        """A text that stands for itself."""
+        """A text without templates."""
         return cls(text, mark)
 
     def render(self, scope: Mapping[str, Any]) -> str:
@@ -146,9 +146,9 @@ class Template(_Program):
 
 
 def compile_template(source: str, mark: Mark, problems: Problems, *, literal: bool = False) -> Template:
-    """Read a template; what is wrong with it becomes a problem, and an empty text stands in.
+    """Read a template. A mistake becomes a problem, and an empty text takes its place.
 
-    ``literal`` says that the source is a ``|`` block, so that its lines follow the mark's.
+    ``literal``: the source is a ``|`` block, so its lines follow the line of the mark.
     """
     if _SYNTAX.search(source) is None:
         return Template(source, mark)
@@ -160,7 +160,7 @@ def compile_template(source: str, mark: Mark, problems: Problems, *, literal: bo
 
 
 def compile_expression(source: str, mark: Mark, problems: Problems) -> Expression:
-    """Read a bare expression; what is wrong with it becomes a problem, and null stands in."""
+    """Read an expression. A mistake becomes a problem, and null takes its place."""
     reading = _Reading(source, mark, problems, literal=False)
     tree = None
     if _SYNTAX.search(source) is not None:
@@ -186,7 +186,7 @@ class _Reading:
 
     @property
     def calls(self) -> tuple[tuple[Called, Mark], ...]:
-        """What it calls of the bot's own Python, and where."""
+        """The functions and filters of the bot's own Python that it calls, and where."""
         return tuple((called, self._at(called.line)) for called in self.uses.calls)
 
     def parse(self, code: str, kind: str, parse: Callable[[], nodes.Template]) -> nodes.Template | None:
@@ -243,13 +243,13 @@ def is_single(tree: nodes.Template) -> bool:
 
 
 def compiled(tree: nodes.Template) -> Callable[[RenderContext], Iterator[Any]]:
-    """What yields the parts of a text. The tree is changed by that."""
+    """A function that yields the parts of a text. It changes the tree."""
     _complete(tree)
     return jinja2.Template.from_code(SANDBOX, SANDBOX.compile(tree), {}).root_render_func
 
 
 def _complete(node: nodes.Node) -> None:
-    """Count what loops go over, and name the one filter that stands for all of the bot's own; from the inside out."""
+    """Change the tree, from the inside out: loops count their elements, and one filter stands for all filters of the bot's own."""
     for child in node.iter_child_nodes():
         _complete(child)
     match node:
@@ -267,18 +267,18 @@ def _size(loop: nodes.For) -> int:
 
 
 def is_plain(source: str) -> bool:
-    """Whether a text holds nothing but values of variables, as they are. It need not be parsed to know them."""
+    """Whether a text contains nothing but values of variables, so that it need not be parsed."""
     return _PLAIN.fullmatch(source) is not None
 
 
 def _like_python(source: str) -> str | None:
-    """What to write where an expression is written as in another language."""
+    """What to write if an expression is written as in another language."""
     found = (fix for pattern, fix in _OF_OTHER_LANGUAGES if pattern.search(source))
     return next(found, None)
 
 
 def _fix_of(error: jinja2.TemplateSyntaxError) -> str:
-    """What to do where a text cannot be read."""
+    """What to do if a text cannot be read."""
     if "unknown tag" in (error.message or "") and "was looking for" not in (error.message or ""):
         return "only if and for stand in {% %}; write a value as {{ name }}"
     return "look at its braces, brackets and quotes"
@@ -295,7 +295,7 @@ def _in_words(error: jinja2.TemplateSyntaxError) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Why it failed, without any value: those may be what a contact wrote."""
+    """Why it failed, without any value, because a value may be a contact's text."""
     match error:
         case TemplateFailed() | jinja2.UndefinedError():
             return str(error)
@@ -345,9 +345,9 @@ _LEXER = Environment()
 
 
 def pieces_of(source: str, mark: Mark, problems: Problems) -> Pieces | None:
-    """Take a text with ``{{ }}`` apart. What is wrong with it becomes a problem, and None stands in."""
+    """Take a text with ``{{ }}`` apart. A mistake becomes a problem, and the result is None."""
     if compile_template(source, mark, problems).source != source:
-        return None  # it has problems, and an empty text stands in
+        return None  # a problem was added, and an empty text takes its place
     pieces: list[str | Template] = []
     inside: list[str] = []
     for _, kind, text in _LEXER.lex(source):
@@ -368,13 +368,13 @@ _RECORD = "contact"  # of which each field is a value of its own
 
 
 def values_used(text: Template) -> frozenset[str]:
-    """All values that a text looks at, each as it is written."""
+    """All values that a text reads, each as it is written."""
     fields = {".".join(path[:2]) for path in text.paths if path[0] == _RECORD}
     return frozenset(text.names - {_RECORD}) | fields
 
 
 def values_shown(text: Template) -> frozenset[str]:
-    """The values of which something is shown: what conditions alone look at is none of them."""
+    """The values that a text shows, without those that only its conditions read."""
     if text.constant:
         return frozenset()
     found = frozenset(name for node in text.tree.body for name in _shown(node))
