@@ -58,24 +58,26 @@ _ZONE = Form(STRING.schema, _read_zone)
 # -- words that opt out -----------------------------------------------------------------------------
 
 
-def _read_said(node: Node, problems: Problems, what: str) -> dict[str, Mark]:
-    """Words, as they are matched, each with its place."""
-    texts = texts_of(node, problems, what)
-    return {normalise(text): item.mark for text, item in zip(texts, one_or_more(node), strict=False)}
+def _read_spoken(node: Node, problems: Problems, what: str) -> tuple[tuple[str, Mark], ...]:
+    marks = (item.mark for item in one_or_more(node))
+    return tuple(zip(texts_of(node, problems, what), marks, strict=False))
+
+
+SPOKEN = Form(STRINGS.schema, _read_spoken, Part.WORDS, absent=())
+"""Words that contacts write, each with its place."""
 
 
 def _read_opt_out(fields: Fields) -> OptOut:
-    words, back = _OUT_WORDS.read(fields), _BACK_WORDS.read(fields)
+    words, back = ({normalise(text): mark for text, mark in key.read(fields)} for key in (_OUT_WORDS, _BACK_WORDS))
     for said in words.keys() & back.keys():
         fix = "choose another word for one of them"
         fields.problems.add("E312", back[said], f'{fields.what}: back: "{said}" is a word that opts out', fix)
     return OptOut(words, _OUT_SAY.read(fields), back)
 
 
-_SAID = Form(STRINGS.schema, _read_said, Part.WORDS, absent={})
-_OUT_WORDS = KeySpec("words", _SAID, "A contact who writes one of these opts out, in any flow.", required=True)
+_OUT_WORDS = KeySpec("words", SPOKEN, "A contact who writes one of these opts out, in any flow.", required=True)
 _OUT_SAY = KeySpec("say", WORDING, "What is said then.", texts=TEXT)
-_BACK_WORDS = KeySpec("back", _SAID, "A contact who has opted out and writes one of these is back.")
+_BACK_WORDS = KeySpec("back", SPOKEN, "A contact who has opted out and writes one of these is back.")
 
 # -- languages and texts ----------------------------------------------------------------------------
 

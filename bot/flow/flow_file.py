@@ -5,25 +5,26 @@ from dataclasses import replace
 
 from bot.core.events import EVENTS
 from bot.extensions.gathered import Extensions
+from bot.flow.bot_file import SPOKEN
 from bot.flow.definition import CONTACTS, BotDefinition, Flow, ResolvedTransition, Step, Trigger
+from bot.keys import key_schemas
 from bot.keys.declared_keys import (
     BOOLEAN,
     NAME,
     STRING,
-    STRINGS,
     Form,
     KeySet,
     KeySpec,
+    map_of,
     nested,
     one_of,
     opened,
     raw_node,
 )
 from bot.keys.fields import Fields, entries_of, name_of, refuse_no_map, texts_of
-from bot.keys.key_schemas import ANY, Schema, by_key, choice, map_of, one_or_several, record
+from bot.keys.key_schemas import ANY, Schema, by_key, choice, one_or_several, record
 from bot.keys.patterns import MATCH, PATTERN
-from bot.keys.text_shapes import TEXT, Keys, Part, one_or_more_of
-from bot.lang.problems import Mark, Problems, did_you_mean
+from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar, fingerprint, one_or_more
 from bot.steps import KINDS, step_options
 from bot.steps.custom_steps import all_kinds
@@ -38,11 +39,6 @@ from bot.types.variable import Variable
 # -- what starts it ---------------------------------------------------------------------------------
 
 
-def _read_words(node: Node, problems: Problems, what: str) -> tuple[tuple[str, Mark], ...]:
-    marks = (item.mark for item in one_or_more(node))
-    return tuple(zip(texts_of(node, problems, what), marks, strict=False))
-
-
 def _read_events(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
     events = texts_of(node, problems, what)
     for event in events:
@@ -52,7 +48,7 @@ def _read_events(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
     return events
 
 
-_START_WORDS = KeySpec("words", Form(STRINGS.schema, _read_words, Part.WORDS, absent=()), "Words that start it.")
+_START_WORDS = KeySpec("words", SPOKEN, "Words that start it.")
 _EVENT = KeySpec(
     "event", Form(one_or_several(choice(*EVENTS)), _read_events, absent=()), "Events of the gateway that start it."
 )
@@ -108,16 +104,7 @@ _INTERRUPTED = KeySpec(
     "interrupted", one_of("resume", "drop", "ask"), "What becomes of it when another flow cuts in; else none can."
 )
 _WORDS = KeySpec("words", WORDS, "Words that are understood in all of it.")
-_VARS = KeySpec(
-    "vars",
-    Form(
-        map_of(VARIABLE),
-        _read_variables,
-        Keys({"of": Keys({}, Part.WORD), "error": TEXT, "check": one_or_more_of({"error": TEXT})}),
-        absent={},
-    ),
-    "Its variables.",
-)
+_VARS = KeySpec("vars", map_of(VARIABLE, _read_variables, absent={}), "Its variables.")
 _DEFAULTS = KeySpec(
     "defaults", nested(DEFAULTS, read_defaults), "What its steps do where they say nothing; over the bot's defaults."
 )
@@ -128,7 +115,7 @@ FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _WORDS, _VARS, _DEFAULTS
 
 def flow_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
     """A flow with steps of these kinds."""
-    steps = replace(_STEPS, form=raw_node(map_of(step_schema(kinds))))
+    steps = replace(_STEPS, form=raw_node(key_schemas.map_of(step_schema(kinds))))
     return KeySet(*(key for key in FLOW_KEYS if key is not _STEPS), steps).schema()
 
 

@@ -73,7 +73,7 @@ class Spot:
 
 def spots(shape: Shape, node: Node | None, path: Path = ()) -> Iterator[Spot]:
     """Every place of a node with something for people, in the order of the file."""
-    if callable(shape):
+    while callable(shape):
         shape = shape(node) if node is not None else {}
     if node is None or (isinstance(node, Scalar) and node.value is None):
         return

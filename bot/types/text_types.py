@@ -12,6 +12,7 @@ from bot.expressions.length_bounds import UNKNOWN, LengthBound, text_up_to
 from bot.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, integer
 from bot.keys.fields import Fields
 from bot.keys.patterns import PATTERN, matches
+from bot.keys.text_shapes import Keys, Part
 from bot.lang.source import Scalar, one_or_more
 from bot.lang.word_matching import normalise
 from bot.types.variable import Mismatch, Variable, mismatch
@@ -23,7 +24,7 @@ _CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.T
 
 _MAX = KeySpec("max", integer(1, LONGEST), f"How many characters it may have; {LONGEST} if left out.")
 _EXAMPLE = KeySpec("example", STRING, "An example that fits, shown to whoever asks for it.")
-_OF = KeySpec("of", STRINGS, "The texts of which it is one.", required=True)
+_OF = KeySpec("of", STRINGS, "The texts of which it is one.", required=True, texts=Keys({}, Part.WORD))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from bot.keys.declared_keys import (
 )
 from bot.keys.fields import Fields, refuse_altered, text_of
 from bot.keys.key_schemas import ANY, by_value, choice
+from bot.keys.text_shapes import TEXT, Shape
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Map, Node, Scalar, plain
 from bot.types.address_types import EmailVariable, PhoneVariable
@@ -59,11 +60,14 @@ def _short_check_of(node: Node, problems: Problems, what: str) -> AnswerCheck | 
 
 
 _IF = KeySpec("if", EXPRESSION, "What must be true of the answer, which is called it.", required=True)
-_OBJECTION = KeySpec("error", TEMPLATE, "What the contact gets where it is not true.")
+_OBJECTION = KeySpec("error", TEMPLATE, "What the contact gets where it is not true.", texts=TEXT)
 _ONE_CHECK = either(Form(EXPRESSION.schema, _short_check_of), nested(KeySet(_IF, _OBJECTION), _check_of))
 _CHECKS = KeySpec("check", shared("check", one_or_more(_ONE_CHECK)), "What must be true of an answer.")
 _ERROR = KeySpec(
-    "error", TEMPLATE, "What the contact gets whose answer does not fit, in place of the question's retry."
+    "error",
+    TEMPLATE,
+    "What the contact gets whose answer does not fit, in place of the question's retry.",
+    texts=TEXT,
 )
 
 
@@ -74,10 +78,21 @@ def _settings_of(kind: str) -> KeySet:
     return KeySet(_TYPE, _VALUE, KEEP, _OPTIONAL, *declared.keys, *answered)
 
 
-VARIABLE = key_schemas.shared(
+def _texts_of(node: Node) -> Shape:
+    kind = node.get(_TYPE.name) if isinstance(node, Map) else None
+    return _settings_of(kind.text).texts if isinstance(kind, Scalar) and kind.text in TYPES else {}
+
+
+VARIABLE = shared(
     "variable",
-    key_schemas.either(_TYPE.form.schema, by_value(_TYPE.name, {kind: _settings_of(kind).schema() for kind in TYPES})),
+    raw_node(
+        key_schemas.either(
+            _TYPE.form.schema, by_value(_TYPE.name, {kind: _settings_of(kind).schema() for kind in TYPES})
+        ),
+        _texts_of,
+    ),
 )
+"""The declaration of a variable; `read_variable` reads it."""
 TAKEN = frozenset({
     *FUNCTIONS, "contact", "now", "today", "came_from", "message", "it", "loop", "self", "true", "false", "none",
     "and", "or", "not", "in", "is", "if", "else",

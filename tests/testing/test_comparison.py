@@ -10,7 +10,8 @@ from bot.core.values import Media, Record
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import Node, read
 from bot.simulation.phone import ListRow, ShownFile, ShownLink, ShownMessage
-from bot.testing.comparison import differences_of, fits
+from bot.testing.comparison import PARTS, differences_of, fits
+from bot.testing.expectation_reader import MESSAGE
 from bot.testing.transcript import BotLine
 
 MARK = Mark("t.yml", 1, 1)
@@ -95,6 +96,10 @@ def test_each_part_of_a_message_can_be_expected() -> None:
     assert found(parts, shown) == []
     assert [what for what, _, _ in found(parts, ShownMessage())] == list(parts)
     assert found({"video": "https://a.example/1.png"}, shown) == [("video", "https://a.example/1.png", "nothing")]
+
+
+def test_each_key_of_a_message_is_compared() -> None:
+    assert {*MESSAGE.names} == {*PARTS, "contains"}
 
 
 def test_order_and_number_of_choices_matter() -> None:
