@@ -81,8 +81,7 @@ class Server:
         found = {}
         with suppress(OSError):
             for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split():
-                arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-                found.update({role: int(pid) for role in ("web", "engine") if role.encode() in arguments})
+                found[Path(f"/proc/{pid}/comm").read_text().strip().removeprefix("bot-")] = int(pid)
         return found
 
     def kill(self, victim: str) -> None:

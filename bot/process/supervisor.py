@@ -1,26 +1,26 @@
 """The supervisor: opens the port, starts the web and the engine process, and starts again whichever dies.
 
-It runs nobody's flows or handlers, so nothing in them can take it down. Its children end when the pipe
-that it holds open closes, which also happens when it is killed.
+It runs nobody's flows or handlers, so nothing in them can take it down. It has one thread, imports what its children
+need, and forks them. They end when the pipe that it holds open closes, which also happens when it is killed.
 """
 
-import json
+import gc
+import importlib
 import logging
 import os
 import select
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
 
 from bot.core.errors import BotError
-from bot.process.child import UNFIT
+from bot.process.child import UNFIT, main
+from bot.process.fork import fork
 from bot.settings import Settings
 from bot.store.files import FileLock, StoreLocked, children_lock, server_lock
 from bot.store.store_backup import finish_restore
@@ -32,9 +32,6 @@ STEADY_SECONDS = 10.0  # a child that lived so long did not fail at its start
 LONGEST_PAUSE = 1.5
 ORPHAN_SECONDS = 15.0  # a killed server's engine ends slowly on a busy machine: it has the lowest priority
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
-_HERE = Path(__file__).resolve().parents[2]
-# this very package, and no module of the folder that the command runs in
-_CHILD = f"import sys; sys.path.append({str(_HERE)!r}); from bot.process.child import main; main()"
 log = logging.getLogger("bot.serve")
 
 
@@ -81,19 +78,16 @@ class Supervisor:
         begun, begin = _pipe(held)
         os.set_blocking(begin, False)
         last_good = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-        secrets = [*self._settings.named]
-        common = {"folder": str(self._folder), "lifeline": lifeline, "news": news, "secrets": secrets}
-        common["lock"] = self._children_lock
-        self._children = [
-            _Child(
-                "engine", common | {"woken": woken, "begin": begin, "last_good": last_good.fileno()}, self._settings
-            ),
-            _Child("web", common | {"listener": self._listener.fileno(), "begun": begun, "wake": wake}, self._settings),
-        ]
+        common = {"lifeline": lifeline, "news": news, "lock": self._children_lock}
+        web = {"listener": self._listener.fileno(), "begun": begun, "wake": wake}
+        engine = {"woken": woken, "begin": begin, "last_good": last_good.fileno()}
+        self._engine = _Child("engine", self._settings, self._folder, common | engine)
+        # web first: it is forked before the engine's half, which is larger, is imported
+        self._children = [_Child("web", self._settings, self._folder, common | web), self._engine]
         self._starting = {child.role for child in self._children}
 
     def _children_wanted(self) -> bool:
-        return self._stop_by is None or any(child.process for child in self._children)
+        return self._stop_by is None or any(child.pid for child in self._children)
 
     def _take_signals(self) -> None:
         ready, _, _ = select.select([self._signals, self._news], [], [], self._pause())
@@ -103,11 +97,11 @@ class Supervisor:
             if number in (signal.SIGTERM, signal.SIGINT):
                 self._stop(signal.SIGTERM if self._stop_by is None else signal.SIGKILL)
             elif number == signal.SIGHUP:
-                self._children[0].signal(signal.SIGHUP)
+                self._engine.signal(signal.SIGHUP)
 
     def _pause(self) -> float | None:
         """Seconds until there is something to do without a signal."""
-        moments = [child.due for child in self._children if child.process is None and self._stop_by is None]
+        moments = [child.due for child in self._children if child.pid is None and self._stop_by is None]
         moments += [] if self._stop_by is None else [self._stop_by]
         return max(0.0, min(moments) - monotonic()) if moments else None
 
@@ -126,7 +120,7 @@ class Supervisor:
                     self._stop(signal.SIGTERM)
                 else:
                     child.plan_restart(code)
-            if child.process is None and self._stop_by is None and child.due <= monotonic():
+            if child.pid is None and self._stop_by is None and child.due <= monotonic():
                 child.start()
         if self._stop_by is not None and self._stop_by <= monotonic():
             log.warning("what still runs after %g s is killed; it goes on at the next start", STOP_SECONDS)
@@ -143,33 +137,37 @@ class Supervisor:
 class _Child:
     """A process of ours: what it is started with, and when."""
 
-    def __init__(self, role: str, arguments: dict[str, Any], settings: Settings) -> None:
+    def __init__(self, role: str, settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
         self.role = role
-        self.process: subprocess.Popen[bytes] | None = None
+        self.pid: int | None = None
         self.due = 0.0
-        self._command = [sys.executable, "-P", "-c", _CHILD, role, json.dumps(arguments)]
-        self._files = tuple(value for value in arguments.values() if isinstance(value, int))
         self._settings = settings
+        self._folder = folder
+        self._files = files
         self._started = 0.0
         self._failures = 0
 
     def start(self) -> None:
-        """Start it, in a session of its own: Ctrl-C in the terminal is the supervisor's to pass on."""
+        """Import its half, which takes time once, and fork."""
         self._started = monotonic()
-        environ = {**os.environ, **self._settings.environ()}
-        self.process = subprocess.Popen(self._command, env=environ, pass_fds=self._files, start_new_session=True)
+        gc.disable()  # what is imported stays
+        half = importlib.import_module(f"bot.process.{self.role}_process").run
+        run = partial(main, self.role, half, self._settings, self._folder, self._files)
+        self.pid = fork(f"bot-{self.role}", run, self._files.values())
+        gc.enable()
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal, if it runs."""
-        if self.process is not None:
-            self.process.send_signal(number)
+        if self.pid is not None:
+            os.kill(self.pid, number)
 
     def reap(self) -> int | None:
         """The exit code, once, if it has ended."""
-        code = None if self.process is None else self.process.poll()
-        if code is not None:
-            self.process = None
-        return code
+        pid, status = (0, 0) if self.pid is None else os.waitpid(self.pid, os.WNOHANG)
+        if pid == 0:
+            return None
+        self.pid = None
+        return os.waitstatus_to_exitcode(status)
 
     def plan_restart(self, code: int) -> None:
         """Start it again at once; after failures in a row with growing pauses, all short of two seconds."""

@@ -112,11 +112,7 @@ class Serving:
     def child(self, role: str) -> int:
         """The process id of a child that runs now."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        found = [
-            pid
-            for pid in children
-            if role in (role_of(int(pid)), *Path(f"/proc/{pid}/cmdline").read_text().split("\0"))
-        ]
+        found = [pid for pid in children if role_of(int(pid)) == role]
         return int(found[0])
 
     def status(self) -> dict[str, Any]:

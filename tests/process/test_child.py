@@ -2,19 +2,19 @@
 
 import os
 
-from bot.process.child import _tell
+from bot.process.child import tell
 
 
 def test_news_that_finds_a_full_pipe_is_known_already() -> None:
     read, write = os.pipe()
     os.set_blocking(write, False)
-    _tell(write, b"x")
+    tell(write, b"x")
     while True:
         try:
             os.write(write, bytes(4096))
         except BlockingIOError:
             break
-    _tell(write, b"x")
+    tell(write, b"x")
     assert os.read(read, 1) == b"x"
     os.close(read)
     os.close(write)
@@ -23,5 +23,5 @@ def test_news_that_finds_a_full_pipe_is_known_already() -> None:
 def test_a_pipe_whose_other_end_is_gone_ends_nobody() -> None:
     read, write = os.pipe()
     os.close(read)
-    _tell(write, b"x")
+    tell(write, b"x")
     os.close(write)

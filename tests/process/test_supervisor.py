@@ -1,5 +1,6 @@
 """When the supervisor starts a process again that has ended, and when it ends itself."""
 
+import os
 import socket
 from pathlib import Path
 
@@ -44,19 +45,26 @@ def test_a_server_waits_until_the_children_of_a_killed_one_have_ended(
         (f"exit {UNFIT}", True, False),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_process_that_has_ended_is_started_again_unless_it_cannot_serve(
-    tmp_path: Path, ends: str, was_up: bool, goes_on: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str, was_up: bool, goes_on: bool
 ) -> None:
+    monkeypatch.setattr("bot.process.supervisor.main", lambda *_: os.execvp("sh", ["sh", "-c", ends]))
     settings = read_settings(tmp_path, NEEDED, {})
     supervisor = Supervisor(settings, tmp_path, print)
-    child = _Child("web", {}, settings)
-    child._command = ["sh", "-c", ends]
+    child = _Child("web", settings, tmp_path, {})
     child.start()
-    assert child.process is not None
-    child.process.wait()
+    has_ended(child)
     supervisor._children, supervisor._starting = [child], set() if was_up else {"web"}
     with socket.socket() as supervisor._listener:
         supervisor._look_after_children()
-    assert (child.process is not None, supervisor._exit_code) == ((True, 0) if goes_on else (False, 1))
-    if child.process is not None:
-        child.process.wait()
+    assert (child.pid is not None, supervisor._exit_code) == ((True, 0) if goes_on else (False, 1))
+    if child.pid is not None:
+        has_ended(child)
+        child.reap()
+
+
+def has_ended(child: _Child) -> None:
+    """Wait for a child's end, and leave its exit code to be asked for."""
+    assert child.pid is not None
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)

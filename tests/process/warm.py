@@ -1,12 +1,11 @@
-"""`bot serve` without the two seconds in which Python imports it, three times over.
+"""`bot serve` without the second in which Python imports it.
 
-A process that has imported everything (`python -m tests.process.warm`, one of each worker) forks the server, and the
-server forks its halves where it would start Python anew. All else is as in earnest: three processes, their signals,
-pipes, files and exit codes. `tests/test_kill.py`, and servers that are started by a command, are started in earnest.
+A process that has imported everything (`python -m tests.process.warm`, one of each worker) forks the server, as the
+server forks web and engine. All else is as in earnest: three processes, their signals, pipes, files and exit codes.
+`tests/test_kill.py`, and servers that are started by a command, are started in earnest.
 """
 
 import atexit
-import ctypes
 import gc
 import json
 import os
@@ -16,17 +15,16 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from time import monotonic
-from types import SimpleNamespace
 from typing import Any
 
+from bot.cli import main as run
+from bot.process.fork import fork
+
 ROOT = Path(__file__).parents[2]
-_PR_SET_NAME = 15
-_CAUGHT = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 
 class Forked:
@@ -115,23 +113,26 @@ def _warm() -> _Warm:
 
 
 def role_of(pid: int) -> str:
-    """What a process that was forked is called: ``serve``, ``web``, ``engine``."""
-    return Path(f"/proc/{pid}/comm").read_text().strip()
+    """What a process of a server is: ``serve`` the first, ``web``, ``engine``."""
+    return Path(f"/proc/{pid}/comm").read_text().strip().removeprefix("bot-")
 
 
 # What the warm process does
 
 
-def main(number: int) -> Callable[[], object]:
-    """Fork a server for each request, and report which has ended. It returns in the server alone: what that is to run."""
+def main(number: int) -> None:
+    """Fork a server for each request, and report which has ended."""
     requests = socket.socket(fileno=number)
     news, write = os.pipe()
     os.set_blocking(write, False)
     os.set_blocking(news, False)
     signal.set_wakeup_fd(write)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    import bot.cli.serve
+    import bot.process.engine_process
+    import bot.process.web_process  # noqa: F401 - here, and in all that is forked
+
     gc.collect()
-    gc.freeze()  # else each process would copy all of it when it looks for garbage
     while True:
         ready, _, _ = select.select([requests.fileno(), news], [], [])
         if news in ready:
@@ -141,10 +142,7 @@ def main(number: int) -> Callable[[], object]:
             asked, files, _, _ = socket.recv_fds(requests, 1 << 20, 1)
             if not asked:
                 os._exit(0)
-            pid = os.fork()
-            if pid == 0:
-                requests.detach()
-                return _server(json.loads(asked), *files)
+            pid = fork("bot-serve", partial(_serve, json.loads(asked), *files), files)
             os.close(*files)
             requests.send(json.dumps({"pid": pid}).encode())
 
@@ -160,60 +158,22 @@ def _report_ended(requests: socket.socket) -> None:
         requests.send(json.dumps({"pid": pid, "code": os.waitstatus_to_exitcode(status)}).encode())
 
 
-def _server(request: dict[str, Any], output: int) -> Callable[[], object]:
-    from bot.cli import main as bot
-    from bot.process import supervisor
-
+def _serve(request: dict[str, Any], output: int) -> None:
+    """Be `bot serve`, and end as it does."""
     os.dup2(output, 1)
     os.dup2(output, 2)
-    _be("serve", request["environ"], ())
-    sys.argv = ["bot", *request["arguments"]]
-    vars(supervisor)["subprocess"] = SimpleNamespace(Popen=_Half)
-    return bot
-
-
-class _Half:
-    """One of the server's two halves, in its parent: what of `subprocess.Popen` the supervisor needs."""
-
-    def __init__(
-        self, command: list[str], env: Mapping[str, str], pass_fds: Sequence[int], start_new_session: bool
-    ) -> None:
-        *_, code, role, arguments = command
-        self.returncode: int | None = None
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                os.setsid()
-                _be(role, env, pass_fds)
-                sys.argv = ["-c", role, arguments]
-                exec(code, {"__name__": "__main__"})
-            finally:
-                os._exit(1)
-
-    def poll(self) -> int | None:
-        if self.returncode is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
-        return self.returncode
-
-    def send_signal(self, number: int) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-
-def _be(role: str, environ: Mapping[str, str], files: Sequence[int]) -> None:
-    """Leave nothing of the process that has forked this one: its signals, files, environment and name."""
-    signal.set_wakeup_fd(-1)
-    for caught in _CAUGHT:
-        signal.signal(caught, signal.default_int_handler if caught == signal.SIGINT else signal.SIG_DFL)
-    for number in {int(path.name) for path in Path("/proc/self/fd").iterdir()}.difference(files, (0, 1, 2)):
-        with suppress(OSError):  # the one by which these were listed
-            os.close(number)
+    os.close(output)
     sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", buffering=1, closefd=False)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
-    os.environ.update(environ)
-    ctypes.CDLL(None).prctl(_PR_SET_NAME, role.encode(), 0, 0, 0)
+    os.environ.update(request["environ"])
+    sys.argv = ["bot", *request["arguments"]]
+    try:
+        run()
+    except SystemExit as end:
+        sys.stdout.flush()
+        os._exit(end.code if isinstance(end.code, int) else 0)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))()
+    main(int(sys.argv[1]))

@@ -1,0 +1,109 @@
+"""The engine process: takes the events of the inbox, sends messages, and makes calls."""
+
+import logging
+import os
+import select
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+from bot import local_socket
+from bot.app import Engine
+from bot.clock import SystemClock
+from bot.process.child import end_with, tell, tell_up
+from bot.process.program_loader import ProgramLoader
+from bot.program import Program
+from bot.settings import Settings
+from bot.watchdog import WATCHDOG, end_when_deaf
+
+WATCH_SECONDS = 0.5  # between two looks at the bot's files
+STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
+BREATH_SECONDS = 0.001  # one wake-up is enough for all events of so short a time
+log = logging.getLogger("bot")
+
+
+def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
+    """Take events until SIGTERM, and load the bot again when its files are saved."""
+    WATCHDOG.on_stuck = lambda what: os._exit(STUCK)  # started again, the engine gives up the event that does it
+    end_when_deaf()
+    signals = _signals()
+    end_with(files["lifeline"])
+    with os.fdopen(files["last_good"], "r+b") as last_good:
+        reloads = ProgramLoader(folder, last_good)
+        engine = _composed(settings, reloads.first())
+        reloads.tell(engine.alarms)
+        server = local_socket.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
+        engine.start()
+        tell(files["begin"], b"x")
+        server.start()
+        tell_up(files["news"], b"engine\n")
+        _run_until_sigterm(engine, reloads, signals, files["woken"])
+        server.stop()
+        engine.stop()
+
+
+def _composed(settings: Settings, program: Program) -> Engine:
+    if program.library.asks_models and settings.model_service is None:
+        log.error("flows ask models, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
+    return Engine(
+        program,
+        settings.store,
+        SystemClock(),
+        gateway_url=settings.gateway_url,
+        gateway_key=settings.gateway_key,
+        channel_id=settings.channel_id,
+        per_minute=settings.gateway_per_minute,
+        per_day=settings.gateway_per_day,
+        per_contact=settings.gateway_per_contact,
+        repeat_unknown=settings.repeat_unknown,
+        models=settings.model_service,
+        secrets=os.environ,  # those that flows name, which a reload may change
+    )
+
+
+def _signals() -> int:
+    """A descriptor on which SIGTERM and SIGHUP are a byte each."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    signal.set_wakeup_fd(write)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+    return read
+
+
+def _answer(engine: Engine, reloads: ProgramLoader, request: dict[str, Any]) -> dict[str, Any]:
+    """What a local client asks: ``reload`` is for the files, all else for the engine."""
+    if request.get("do") == "reload":
+        return {"reloaded": _reload(engine, reloads)}
+    return engine.operate(request)
+
+
+def _reload(engine: Engine, reloads: ProgramLoader) -> bool:
+    program = reloads.again()
+    if program is not None:
+        engine.swap(program)
+    return program is not None
+
+
+def _run_until_sigterm(engine: Engine, reloads: ProgramLoader, signals: int, woken: int) -> None:
+    """Wake the engine when the web process says so, reload when files are saved, return on SIGTERM."""
+    look_at = monotonic() + WATCH_SECONDS
+    woken_at = 0.0
+    while True:
+        ready, _, _ = select.select([signals, woken], [], [], max(0.0, look_at - monotonic()))
+        if woken in ready:
+            if monotonic() - woken_at < 2 * BREATH_SECONDS:
+                sleep(BREATH_SECONDS)
+            os.read(woken, 65536)
+            engine.wake()
+            woken_at = monotonic()
+        received = os.read(signals, 1000) if signals in ready else b""
+        if signal.SIGTERM in received:
+            return
+        if monotonic() >= look_at or signal.SIGHUP in received:
+            look_at = monotonic() + WATCH_SECONDS
+            if reloads.changed() or signal.SIGHUP in received:
+                _reload(engine, reloads)
+        engine.check()

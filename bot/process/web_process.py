@@ -1,0 +1,56 @@
+"""The web process: takes events, answers, and wakes the engine."""
+
+import select
+import signal
+import socket
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot import local_socket
+from bot.clock import SystemClock
+from bot.process.child import end_with, tell, tell_up
+from bot.settings import Settings
+from bot.web.web_service import WebService
+
+ASK_SECONDS = 1.0  # for the engine to answer
+BEGIN_SECONDS = 1.0  # for the engine to begin: requests wait in the socket meanwhile, then they are answered 503
+
+
+def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
+    """Serve the webhook until SIGTERM."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # one thread waits for it, and it interrupts none
+    end_with(files["lifeline"])
+    service = WebService(
+        settings.store,
+        socket.socket(fileno=files["listener"]),
+        SystemClock(),
+        secrets=settings.webhook_secrets,
+        tolerance=settings.webhook_tolerance,
+        path=settings.webhook_path,
+        begun=_Once(files["begun"]),
+        wake=lambda: tell(files["wake"], b"x"),
+        ask=lambda request: local_socket.ask(settings.store, request, ASK_SECONDS),
+        api_key=settings.api_key,
+    )
+    threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
+    tell_up(files["news"], b"web\n")
+    select.select([files["begun"]], [], [], BEGIN_SECONDS)
+    service.run()
+
+
+class _Once:
+    """Whether anything was ever written to a pipe. Nobody reads it, so it is still true after a restart."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+        self._written = False
+
+    def __call__(self) -> bool:
+        self._written = self._written or bool(select.select([self._pipe], [], [], 0)[0])
+        return self._written
+
+
+def _stop_on_sigterm(service: WebService) -> None:
+    signal.sigwait([signal.SIGTERM])
+    service.stop()
