@@ -59,6 +59,10 @@ class Tapped:
     message: str | None = None
 
 
+FROM_CONTACT = (MessageReceived, Tapped)
+"""The events by which a contact says something."""
+
+
 @stored
 @immutable
 class TimeReached:

@@ -196,15 +196,14 @@ def _fits(message: Message) -> bool:
         0 < len(body) <= INTERACTIVE_BODY
         and not body.isspace()
         and len(titles) == len(ids) == len(message.buttons)
-        and all(
-            0 < len(each.title) <= BUTTON_TITLE
-            and not each.title.isspace()
-            and 0 < len(each.id) <= REPLY_ID
-            and not each.id.isspace()
-            and each.description is None
-            for each in message.buttons
-        )
+        and all(map(_is_button, message.buttons))
     )
+
+
+def _is_button(choice: Choice) -> bool:
+    title, id = choice.title, choice.id
+    titled = 0 < len(title) <= BUTTON_TITLE and not title.isspace() and choice.description is None
+    return titled and 0 < len(id) <= REPLY_ID and not id.isspace()
 
 
 def _violations(message: Message) -> Iterator[str]:

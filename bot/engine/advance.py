@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from bot.core.effects import PutContact, Send
 from bot.core.events import (
+    FROM_CONTACT,
     CallEnded,
     CallProgressed,
     ContactChanged,
@@ -80,7 +81,7 @@ def _take(executor: Executor, event: Event) -> None:
     """Call the function for this kind of event."""
     turn = executor.turn
     _note_initiative(turn, event)
-    if isinstance(event, MessageReceived | Tapped):
+    if isinstance(event, FROM_CONTACT):
         turn.note_contact(event)
         take_message(executor, reply_of(event))
         return
@@ -116,7 +117,7 @@ def _take(executor: Executor, event: Event) -> None:
 
 def _note_initiative(turn: TurnContext, event: Event) -> None:
     """Note whether the contact continues the conversation, or time does: messages that are sent later depend on it."""
-    if isinstance(event, MessageReceived | Tapped):
+    if isinstance(event, FROM_CONTACT):
         turn.session.unsolicited = False
     elif isinstance(event, TimeReached) and turn.session.opted_out:
         turn.session.unsolicited = True
@@ -213,6 +214,8 @@ def _own_buttons(executor: Executor, reply: Reply) -> bool:
     """The step's own buttons and the replies of its template come before any word."""
     turn, frame = executor.turn, executor.turn.session.frame
     if frame is None or frame.question_unseen or not _is_current(turn, frame, reply):
+        return False
+    if reply.tap is None and not turn.step.kind.texts_before_words:
         return False
     result = executor.ask(lambda context: turn.step.kind.answer_before_words(context, reply))
     executor.run(result, "tap" if reply.tap else "reply")
@@ -472,6 +475,8 @@ def _apologise(turn: TurnContext) -> None:
     An agent who has the conversation answers instead. If the message can no longer be sent, there is a dead letter.
     """
     session = turn.session
+    if not session.apology_due:
+        return
     if session.agent is not None or any(isinstance(effect, Send) for effect in turn.effects):
         session.apology_due = False
     if not session.apology_due or (session.frame is not None and session.frame.awaited_effect is not None):
@@ -516,6 +521,8 @@ def _update_gateway_contact(turn: TurnContext, before: Session) -> None:
     A change that came from the gateway is not sent back.
     """
     session = turn.session
+    if session.tags is before.tags:
+        return
     said_itself = isinstance(turn.event, ContactChanged) and {*session.tags} == {*session.gateway_tags}
     if {*session.tags} != {*before.tags} and not said_itself:
         turn.add_effect(PutContact(session.name, session.email, session.tags))

@@ -92,7 +92,8 @@ class Executor:
         turn, frame = self.turn, self.turn.frame
         taken = StepTaken(frame.flow, frame.step, effects=len(turn.effects))
         turn.trace.steps.append(taken)
-        turn.trace.notes += [f"{turn.where}: {note}" for note in result.notes]
+        if result.notes:
+            turn.trace.notes += [f"{turn.where}: {note}" for note in result.notes]
         if isinstance(result, LeaveStep):
             taken.conditions = list(result.conditions)
             turn.pending_input = result.pending_input or turn.pending_input
@@ -118,7 +119,7 @@ class Executor:
         if isinstance(result, WaitForEffect):
             sent = [turn.add_effect(result.effect)]
         if not isinstance(result, KeepWaiting):
-            awaits = isinstance(result, WaitForEffect | WaitForSend)
+            awaits = isinstance(result, (WaitForEffect, WaitForSend))
             frame.awaited_effect = sent[-1] if awaits and sent else None
             frame.accepts_messages = isinstance(result, WaitForEffect) and result.listens
         frame.step_state = dict(result.step_state)
@@ -152,11 +153,13 @@ class Executor:
             if objection is not None:
                 turn.send(TextMessage(objection))
             elif resolved.written is not None:
-                self._pass(resolved.written, {**dict.fromkeys(step.kind.names_in_errors), **result.known})
+                others = step.kind.names_in_errors
+                self._pass(resolved.written, {**dict.fromkeys(others), **result.known} if others else result.known)
         except FAILURES as failed:
             turn.roll_back(before)
             return self._leave(taken, LeaveStep(self._outcome_of(failed, leaving=outcome), known=result.known))
-        own = (frame.unanswered_question or "").partition("/")[0] == frame.flow
+        unanswered = frame.unanswered_question
+        own = unanswered is not None and unanswered.partition("/")[0] == frame.flow
         if own and resolved.success and resolved.target != BACK and step.kind.asks:
             frame.unanswered_question = None  # the contact has answered
         put_again = objection is not None and resolved.target == AGAIN  # the objection has done so
@@ -466,6 +469,8 @@ class Executor:
         Unchanged: it keeps waiting. Changed: its question is asked again when the contact writes. A step of another
         kind: it is entered. Removed: the target of `gone` follows.
         """
+        if _is_unedited(self.turn):
+            return Migrated.UNMOVED
         change, result = self._migrate()
         self.run(result)
         if change is StepChange.GONE and self.turn.session.frame is None:
@@ -573,3 +578,9 @@ class Executor:
             self.open(f"/{plan.flow}", inputs)
         else:
             self.interrupt(plan.flow, inputs)
+
+
+def _is_unedited(turn: TurnContext) -> bool:
+    """Whether the active step is as it was when the contact came to it: nearly always."""
+    step = turn.known_step
+    return step is not None and step.fingerprint == turn.frame.fingerprint

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from operator import is_
 from typing import Any
 
 from bot.core.effects import Effect, Send, Tell
@@ -218,6 +217,8 @@ class TurnContext:
 
     def remove_step_tags(self, frames: Iterable[Frame]) -> None:
         """Remove the tags that these frames' steps have set while they wait."""
+        if not self.session.tags:
+            return
         gone = {frame.step_state.get("tag") for frame in frames}
         self.session.tags = tuple(tag for tag in self.session.tags if tag not in gone)
 
@@ -239,12 +240,23 @@ class TurnContext:
 
     def step_context(self) -> StepContext:
         """The active step's view of the session."""
-        frame, variables = self.frame, self.flow.variables
-        if self.library.bot.common:
-            variables = {**variables, **self.library.bot.common}
-        is_open, scope = self.session.window_is_open(self.event.at), self.scope()
-        seen = frame.step_state, self.pending_input, is_open, frame.parked_messages > 0
-        return StepContext(frame.flow, frame.step, frame.visit, self.now, scope, variables, *seen)
+        session, library = self.session, self.library
+        frame = session.frames[-1]
+        variables = library.flows[frame.flow].variables
+        if library.bot.common:
+            variables = {**variables, **library.bot.common}
+        return StepContext(
+            frame.flow,
+            frame.step,
+            frame.visit,
+            self.now,
+            self._scope.of(session, library),
+            variables,
+            frame.step_state,
+            self.pending_input,
+            session.window_is_open(self.event.at),
+            frame.parked_messages > 0,
+        )
 
     # -- variables and tags -----------------------------------------------------------------------
 
@@ -331,8 +343,7 @@ class TurnContext:
             self.trace.notes.append(f"not sent: {HAS_OPTED_OUT}")
             return None
         message = clipped(message)
-        broken = violations(message)
-        if broken:
+        if broken := violations(message):
             raise StepFailed("failed", f"a message that the gateway does not take: {'; '.join(broken)}")
         instead = None if isinstance(message, TemplateMessage) else self._template_instead()
         return self.add_effect(Send(message, instead, report))
@@ -388,22 +399,31 @@ class NameScope:
         self._now = now
         self._draws = 0
         self._effort = Effort()
-        self._about: tuple[Any, ...] = ()
-        self._within: tuple[Any, ...] | None = None
+        self._about: tuple[Any, ...] = (None,) * 5
+        self._within: tuple[Any, ...] = (None,) * 3
         self._built_in: dict[str, Any] = {}
         self._names: dict[str, Any] = {}
 
     def of(self, session: Session, library: Library) -> Mapping[str, Any]:
         """The names as a session sees them, in the language of a library."""
-        frame = session.frame
-        about = (session.name, session.email, session.tags, session.language, library)
-        within = () if frame is None else (frame.flow, frame.vars, frame.came_from)
-        if not _are(about, self._about):
-            self._about, self._within = about, None
+        name, email, tags, language, spoken = self._about
+        if not (
+            library is spoken
+            and session.tags is tags
+            and session.language is language
+            and session.name is name
+            and session.email is email
+        ):
+            self._about = session.name, session.email, session.tags, session.language, library
+            self._within = (None,) * 3
             self._built_in = self._built_in_names(session, library)
-        if self._within is None or not _are(within, self._within):
-            self._within = within
-            self._names = self._built_in if frame is None else self._names_in(frame, library)
+        frame = session.frames[-1] if session.frames else None
+        if frame is None:
+            return self._built_in
+        values, flow, came_from = self._within
+        if not (frame.vars is values and frame.flow is flow and frame.came_from is came_from):
+            self._within = frame.vars, frame.flow, frame.came_from
+            self._names = self._names_in(frame, library)
         return self._names
 
     def _built_in_names(self, session: Session, library: Library) -> dict[str, Any]:
@@ -452,8 +472,3 @@ def _contact(session: Session) -> Record:
 def _language(session: Session, languages: tuple[str, ...]) -> str:
     """The contact's language, if the bot still speaks it; else the language of the flows."""
     return session.language if session.language in languages else languages[0]
-
-
-def _are(these: tuple[Any, ...], those: tuple[Any, ...]) -> bool:
-    """Whether they are the identical values, in order."""
-    return len(these) == len(those) and all(map(is_, these, those))

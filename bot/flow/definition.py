@@ -186,8 +186,9 @@ class Step:
 
     def lets_down(self, outcome: str) -> bool:
         """Whether it is a model that could not answer the contact, if the step is left so: an error, or a bound."""
-        failed = outcome.startswith("errors.") or (outcome in self.outcomes and not self.outcomes[outcome].success)
-        return self.kind.asks_models and failed
+        if not self.kind.asks_models:
+            return False
+        return outcome.startswith("errors.") or (outcome in self.outcomes and not self.outcomes[outcome].success)
 
     @cached_property
     def written_transitions(self) -> tuple[Transition, ...]:

@@ -23,7 +23,7 @@ from bot.lang.word_matching import (
     normalise,
 )
 from bot.steps.choices import MARK, MOST, Choices, Many, ShownChoice
-from bot.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext, WaitHere, value_hash
+from bot.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext, WaitHere, reply_id, value_hash
 
 DONE, PAGE = MOST, MOST + 1  # reply ids above those of the choices: the end of many answers, then each page
 
@@ -78,7 +78,7 @@ class Offer:
         return choice.section, Choice(self._id(choice.index, choice.hash), self._marked(choice), choice.about)
 
     def _id(self, index: int, hashed: str) -> str:
-        return str(ReplyId(self.context.flow, self.context.step, index, self.context.visit, hashed))
+        return reply_id(self.context.flow, self.context.step, index, self.context.visit, hashed)
 
     def _marked(self, choice: ShownChoice) -> str:
         return MARK + choice.title if self.picked and choice.hash in self.picked else choice.title

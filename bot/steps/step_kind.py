@@ -57,7 +57,7 @@ class ReplyId:
     hash: str
 
     def __str__(self) -> str:
-        return f"{self.flow}/{self.step}/{self.choice}/{self.visit}/{self.hash}"
+        return reply_id(self.flow, self.step, self.choice, self.visit, self.hash)
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
@@ -66,6 +66,11 @@ class ReplyId:
             case [flow, step, choice, visit, hashed] if _NUMBERS.fullmatch(f"{choice}/{visit}") and len(hashed) == 8:
                 return cls(flow, step, int(choice), int(visit), hashed)
         return None
+
+
+def reply_id(flow: str, step: str, choice: int, visit: int, hashed: str) -> str:
+    """A `ReplyId` as it is written."""
+    return f"{flow}/{step}/{choice}/{visit}/{hashed}"
 
 
 def value_hash(title: str, value: Any) -> str:
@@ -99,7 +104,9 @@ class Reply:
     @property
     def texts(self) -> tuple[str, ...]:
         """The texts that it may be understood by: what was written, or a button's title and payload."""
-        return tuple(text for text in (self.text, self.payload) if text)
+        if not self.payload:
+            return (self.text,) if self.text else ()
+        return (self.text, self.payload) if self.text else (self.payload,)
 
 
 @immutable
@@ -248,6 +255,9 @@ class StepKind:
     saves: ClassVar[bool] = False  # takes `save` with the name of a variable
     takes_pending_input: ClassVar[bool] = False  # answers what the contact wrote last, where no step has taken it
     asks_models: ClassVar[bool] = False
+    texts_before_words: ClassVar[bool] = (
+        False  # it takes texts before words, and not only taps: see `answer_before_words`
+    )
     ignores_messages: ClassVar[bool] = False  # it takes nothing that the contact writes, not even the bot's words
     needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
     keys: ClassVar[KeySet] = KeySet()  # its verb and what else belongs to it

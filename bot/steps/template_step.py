@@ -104,6 +104,7 @@ class TemplateStep(StepKind):
     other: Transition | None
     watches: bool  # a refusal leads somewhere: wait for the gateway's word
     verb: ClassVar[str] = "template"
+    texts_before_words: ClassVar[bool] = True
     keys: ClassVar[KeySet] = KeySet(_TEMPLATE, _REPLIES, _OTHER)
     options: ClassVar[frozenset[str]] = SOME_HAVE - {"save"}
     needs_window: ClassVar[bool] = False
