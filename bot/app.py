@@ -252,7 +252,7 @@ class Engine:
 
 
 def _is_moderated(row: CallRow) -> bool:
-    """Whether what a model hears or says is judged by a handler, which may end the process as any other."""
+    """Whether a handler judges a model's prompts or answers. Like any handler, it may end the process."""
     return isinstance(row.effect, Complete) and bool(row.effect.heard or row.effect.said)
 
 
@@ -315,7 +315,7 @@ class Bot:
             raise
 
     def stop(self) -> None:
-        """Answer what has arrived, finish what is being done, and close."""
+        """Answer the requests that have arrived, finish the work in progress, and close."""
         self._web.stop()
         self._serving.join()
         self.engine.stop()

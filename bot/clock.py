@@ -11,7 +11,7 @@ from typing import Protocol
 
 _NOTHING = timedelta()
 SMALLEST_STEP = timedelta(seconds=5)
-"""A clock that is set by less is set in the ordinary course of things, and nobody needs to know."""
+"""A smaller change of the clock is an ordinary correction, and is not reported."""
 
 _BELIEVED_AFTER = 86_400.0  # seconds
 
@@ -51,7 +51,7 @@ class SystemClock:
 
 
 class MovableClock:
-    """A clock that tests move; between moves it stands still or, if ``running``, goes on."""
+    """A clock that tests move. Between moves it stands still, or continues if it is ``running``."""
 
     def __init__(self, start: datetime, *, running: bool = False) -> None:
         self._lock = threading.Lock()
@@ -71,11 +71,11 @@ class MovableClock:
             return self._all_passed().total_seconds()
 
     def move(self, by: timedelta) -> None:
-        """Let time pass at once, and wake everybody who waits for it."""
+        """Let time pass at once, and wake all who wait for it."""
         self.move_to(self.now() + by)
 
     def move_to(self, time: datetime) -> None:
-        """Let time pass until then (never back), and wake everybody who waits for it."""
+        """Let time pass until then (never back), and wake all who wait for it."""
         with self._lock:
             self._passed = max(self._all_passed(), time.astimezone(UTC) - self._start)
             if self._running_since is not None:
@@ -83,7 +83,7 @@ class MovableClock:
         self._wake()
 
     def step(self, by: timedelta) -> None:
-        """Set the time forward, or back where ``by`` is negative, while none passes; and wake everybody who waits."""
+        """Set the time forward, or back if ``by`` is negative, without any time passing; and wake all who wait."""
         with self._lock:
             self._start += by
         self._wake()
@@ -115,7 +115,7 @@ class MovableClock:
 
 
 class Steps:
-    """Notices that a clock was set: the time of day and what has passed no longer say the same."""
+    """Notices that the clock was set: the time of day and the elapsed time no longer agree."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -180,5 +180,5 @@ def time_of(clock: Clock, deadline: float) -> datetime:
 
 
 def to_microseconds(deadline: float) -> float:
-    """A sum of seconds without what adding them left behind: 0.1 + 0.2 is 0.3, as it is for times of day."""
+    """A sum of seconds, rounded: 0.1 + 0.2 is 0.3, as for times of day."""
     return round(deadline, 6)

@@ -1,4 +1,4 @@
-"""A bot's folder: which files belong to the bot, and what they hold at one moment."""
+"""A bot's folder: which files belong to the bot, and their content at one moment."""
 
 import os
 import stat
@@ -23,7 +23,7 @@ class NoBot(BotError):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A bot's files as they were at one moment: what was checked is what runs, whatever happens on the disk since."""
+    """A bot's files as they were at one moment. The checked files are the ones that run, whatever happens on the disk later."""
 
     path: Path
     sources: tuple[Source, ...]  # YAML files
@@ -37,7 +37,7 @@ class Folder:
         return name.text if isinstance(name, Scalar) else self.path.resolve().name
 
     def settings(self) -> dict[str, str]:
-        """The settings that `bot.yml` writes down. What is wrong with the file is for the check to say."""
+        """The settings in `bot.yml`. The check reports mistakes in that file."""
         settings = self.written("settings")
         entries = settings.entries if isinstance(settings, Map) else ()
         return {key.text: value.text for key, value in entries if isinstance(value, Scalar)}
@@ -48,7 +48,7 @@ class Folder:
         return tuple(name.text for name in listed if isinstance(name, Scalar))
 
     def written(self, key: str) -> Node | None:
-        """What stands under a key of `bot.yml`."""
+        """The value of a key of `bot.yml`."""
         texts = [source.text for source in self.sources if source.path == BOT_FILE]
         documents = [node for text in texts for node in read(BOT_FILE, text, Problems())]
         return documents[0].get(key) if documents and isinstance(documents[0], Map) else None

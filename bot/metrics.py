@@ -51,7 +51,7 @@ class _Metrics:
 
 
 class EngineMetrics(_Metrics):
-    """What the engine counts. All but `text` are called from its loop, after the commit of what is counted."""
+    """The counts of the engine. All methods except `text` are called from its loop, after the commit of what they count."""
 
     def __init__(self) -> None:
         super().__init__("engine")
@@ -116,7 +116,7 @@ class EngineMetrics(_Metrics):
 
 
 class WebMetrics(_Metrics):
-    """What the web process counts. Safe to use from many threads."""
+    """The counts of the web process. Safe to use from many threads."""
 
     def __init__(self) -> None:
         super().__init__("web")

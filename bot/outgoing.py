@@ -73,7 +73,7 @@ class AnswerTooLarge(RequestFailed):
 
 
 class NotAllowed(RequestFailed):
-    """The request is not sent: it leads into a private network, or what its service needs is not set."""
+    """The request is not sent: it leads into a private network, or a variable of its service is not set."""
 
     passes = False
 
@@ -155,7 +155,7 @@ def _headers(request: HttpRequest, service_headers: Mapping[str, str], key: str)
 def _sent(
     request: HttpRequest, url: str, headers: Mapping[str, str], deadline: float, service: HttpService | None = None
 ) -> HttpAnswer:
-    """Send, and follow where it leads. What holds for the ``service`` ends where it leads to another host."""
+    """Send the request, and follow redirects. The settings of the ``service`` do not apply to other hosts."""
     first = WebAddress.of(url).origin
     for _ in range(MOST_REDIRECTS + 1):
         place = WebAddress.of(url)

@@ -51,7 +51,7 @@ def load_program(folder: Folder) -> Program:
     """Load a bot's Python and flows. Raises `FaultyBot` with every problem of every file."""
     extensions, problems = load_handlers(folder)
     loaded = load(folder.sources, extensions, folder.documents)
-    # where the Python could not be loaded, each call would be a problem that is none
+    # if the Python could not be loaded, each call would be reported although it is right
     doubtful = {*NOT_IN_PYTHON} if problems else set()
     problems += [found for found in loaded.problems if found.code not in doubtful]
     if problems or loaded.library is None:
@@ -96,9 +96,8 @@ class _EndsProcess(SystemExit):
 
 @contextmanager
 def _exits_raise() -> Iterator[None]:
-    """While this lasts, what would end the process without a word raises `_EndsProcess` in this thread.
-
-    A process that the code forks ends as it asks to.
+    """In this context, code that would end the process raises `_EndsProcess` in this thread. A process that the code
+    forks ends as it asks to.
     """
     here, pid, real = threading.get_ident(), os.getpid(), {name: getattr(os, name) for name in ("_exit", "abort")}
     lasts = True
@@ -149,7 +148,7 @@ class _Modules(MetaPathFinder, ExecutionLoader):
             sys.meta_path.remove(self)
 
     def forget(self) -> None:
-        """Take the modules out again: a half-imported one serves nobody."""
+        """Remove the modules again: a half-imported module is of no use."""
         for name in self._files:
             sys.modules.pop(name, None)
 

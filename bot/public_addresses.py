@@ -36,7 +36,7 @@ class NotPublic(BadAddress):
 
 
 class HostUnknown(BotError):
-    """Nobody knows the host, now at least."""
+    """The host's name could not be resolved now."""
 
 
 MOST_LOOKUPS = 64  # at a time, of different names
@@ -130,7 +130,7 @@ class WebAddress:
 
     @property
     def server(self) -> str:
-        """What two addresses of the same server have in common: the loopback interface has several names."""
+        """A key that is equal for addresses of the same server: the loopback interface has several names."""
         scheme = self.origin.partition(":")[0]
         return f"{scheme}://localhost:{self.port}" if is_this_machine(self.host) else self.origin
 

@@ -19,7 +19,7 @@ from bot.core.turn import Turn
 _LONG_NUMBER = re.compile(r"\d{6,}(?=\d\d)|\+(?:\d[ .()-]{0,2}){6,}(?=\d[ .()-]{0,2}\d)")
 _QUIET = ("requests", "transitions", "werkzeug")  # they name addresses and paths
 TURNS = "bot.turns"
-"""The logger of the engine's turns, a record each. It is silent unless somebody asks for it."""
+"""The logger of the engine's turns, one record each. It is silent unless it is configured."""
 
 turn_log = logging.getLogger(TURNS)
 

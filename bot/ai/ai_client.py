@@ -20,7 +20,7 @@ KeyIn = Literal["authorization", "x-api-key", "query"]
 """Where the key goes (spec: Authentication)."""
 
 PLUGIN_STATES = ("active", "update_required", "domain_limit")
-_ANSWER_BYTES = 1 << 25  # the longest answer comes to some 20 MiB as a stream
+_ANSWER_BYTES = 1 << 25  # bytes; the longest answer is a stream of some 20 MiB
 _PLUGIN_TEXTS = ("content", "text", "message", "reply", "response", "answer")
 EVENT_BYTES = 1 << 20
 _DONE = "[DONE]"
@@ -53,7 +53,7 @@ class Events:
             self._after_cr = chunk.endswith(b"\r")
 
     def end(self) -> Iterator[str]:
-        """What has come of an event that the end of the stream has cut."""
+        """The event that the end of the stream has cut off, if there is one."""
         for _ in range(2):  # the line, and the empty one that ends an event
             yield from self._end_line()
 
@@ -87,7 +87,7 @@ class Stream:
 
     @property
     def usage(self) -> Usage:
-        """What has been used up so far."""
+        """The tokens used so far."""
         return self._assembly.usage()
 
     def __iter__(self) -> Iterator[str]:
@@ -155,8 +155,9 @@ class ListedModel:
 
 @dataclass(frozen=True, slots=True)
 class PluginCheck:
-    """What the service says of a plugin's key and domain. ``status`` is ``active``, ``update_required`` or
-    ``domain_limit``; ``details`` is all that was said."""
+    """The service's answer about a plugin's key and domain. ``status`` is ``active``, ``update_required`` or
+    ``domain_limit``; ``details`` is the whole answer.
+    """
 
     status: str
     details: Mapping[str, Any]
@@ -255,7 +256,7 @@ class Completions:
         return _whole(answer, ChatRequest(model or word(answer.get("model")), messages))
 
     def plugin_update(self) -> Mapping[str, Any]:
-        """What the service says of the plugin's latest version. The shape is not specified."""
+        """The service's answer about the plugin's latest version. Its shape is not specified."""
         return self._get("/plugin/update")
 
     def close(self) -> None:

@@ -165,7 +165,7 @@ ERRORS: tuple[ErrorRow[CompletionError], ...] = (
         "check BOT_AI_URL, which ends with /api/v1, and any proxy between the bot and the service",
     ),
 )
-"""Every error of the chat-completion service's client (docs/models.md says what each means)."""
+"""Every error of the chat-completion service's client. docs/models.md explains each."""
 
 BY_CODE: Mapping[str, ErrorRow[CompletionError]] = {
     row.code: row for row in ERRORS if row.code and row.raises is not ServiceUnauthorized

@@ -22,7 +22,7 @@ INDENT = " " * 6
 
 
 class Attacks:
-    """Tries the attacks with ``name`` in their name on one bot, and says at once what was not withstood."""
+    """Tries the attacks with ``name`` in their name on one bot, and prints those that succeed at once."""
 
     def __init__(
         self, bot: Folder, program: Program, transcripts: Iterable[Transcript], *, name: str, seed: int, as_json: bool
@@ -119,7 +119,7 @@ class Attacks:
 
 
 def _say(where: str, tried: Iterable[AttackResult]) -> None:
-    """How one step stood: what was withstood, and what could not be tried, with the reason."""
+    """Print the result of one step: how many attacks were withstood, and which could not be tried, with the reason."""
     failed, made, missed = 0, 0, dict[str, list[str]]()
     for each in tried:
         if each.missed is not None:

@@ -108,7 +108,7 @@ def command(
 def _begin(
     folder: Path | None, name: str, template: Mapping[str, Any], recipients: Sequence[Recipient], yes: bool
 ) -> None:
-    """Have the contacts added to the broadcast, once it has been shown what that means."""
+    """Add the contacts to the broadcast, after its contents were shown and confirmed."""
     with open_store(folder) as store:
         counts = store.outcomes(name)
     for state in ("stopped", "paused"):
@@ -168,7 +168,7 @@ def _stop(folder: Path | None, name: str) -> None:
 
 
 def _check_template(folder: Path | None, template: Mapping[str, Any], first: Recipient, file: Path) -> None:
-    """Say what the gateway would refuse, before anything is sent. Raises `CommandRefused` where that is certain."""
+    """Print what the gateway would refuse, before anything is sent. Raises `CommandRefused` if that is certain."""
     from bot.cli.templates import both_lists, infos
     from bot.flow.library import TemplateUse, template_uses
     from bot.lang.problems import Mark
@@ -250,13 +250,13 @@ HOLD_ALL = (
     *("delivery-held", "channel-held", "rate-limited", "day-limit", "header-limit"),
     *("gateway-unreachable", "store-unavailable"),
 )
-"""The alarms with which nothing is sent, or perhaps not this broadcast: nobody should watch that."""
+"""The alarms with which nothing is sent, or perhaps not this broadcast. Then there is no progress to watch."""
 
 IN_WORDS = {"opted_out": "opted out", "left_out": "left out"}
 
 
 def show(folder: Path | None, name: str, as_json: bool) -> None:
-    """Print how a broadcast stands, and what became of each message that was not sent. Raises `CommandRefused`."""
+    """Print the state of a broadcast, and why messages were not sent. Raises `CommandRefused`."""
     from bot.runtime.broadcasting import why_paused
     from bot.store.broadcast_rows import PAUSED
 
@@ -283,7 +283,7 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
 
 
 def follow(ctx: click.Context, folder: Path | None, name: str, wait: bool) -> None:
-    """Show how the broadcast goes on, and end with what came of it."""
+    """Show the progress of the broadcast, and end with its results."""
     if _server(folder) is None:
         click.echo("No server runs: it begins when `bot serve` does.")
     elif wait:
@@ -304,7 +304,7 @@ def _server(folder: Path | None) -> dict[str, Any] | None:
 
 
 def trouble(folder: Path | None, name: str) -> str:
-    """What keeps the server from sending a broadcast, in words; empty where nothing does."""
+    """What prevents the server from sending a broadcast, in words; empty if nothing does."""
     from bot.runtime.broadcasting import ALARM
 
     server = _server(folder)
@@ -319,7 +319,7 @@ def trouble(folder: Path | None, name: str) -> str:
 
 
 def _watch(folder: Path | None, store: "StoreReader", name: str) -> dict[str, int]:
-    """Show the progress until nobody waits, the server has gone or can send nothing, or Ctrl-C; how it stands then."""
+    """Show the progress until nobody waits, the server has stopped or cannot send, or Ctrl-C. Returns the state at the end."""
     counts, why = store.outcomes(name), ""
     with click.progressbar(length=sum(counts.values()), label=name) as bar:
         try:
@@ -342,7 +342,7 @@ def _done(counts: Mapping[str, int]) -> int:
 
 
 def summary(counts: Mapping[str, int]) -> str:
-    """How many messages of a broadcast have come to what, and what to do about it."""
+    """The number of a broadcast's messages by outcome, and what to do about it."""
     by_outcome = ", ".join(f"{number:,} {_outcome_in_words(outcome)}" for outcome, number in sorted(counts.items()))
     goes_on = " What waits is sent whenever a server runs." if counts.get("waiting") else ""
     held = next((f" It was {state}: --resume goes on with it." for state in HELD[1:] if counts.get(state)), "")

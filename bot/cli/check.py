@@ -192,10 +192,10 @@ def _write_tests(report: "Report", folder: Path) -> None:
 
 @dataclass(slots=True)
 class Live:
-    """How many share each fate, and how many conversations go on, or do not.
+    """How many sessions share an outcome, and how many conversations continue or not.
 
-    ``dropped`` are those of which some flow is without a declared fallback, and the ``unreadable``: sessions that this
-    version cannot read, so that they start anew.
+    ``dropped`` are sessions with a flow that has no declared fallback, and the ``unreadable`` ones: this version
+    cannot read them, so they begin again.
     """
 
     fates: "Counter[MigrationOutcome]" = field(default_factory=Counter)
@@ -206,7 +206,8 @@ class Live:
 
 
 def report_live(bot: Folder, store: Path, as_json: bool) -> int:
-    """Print what becomes of everybody in a store, and return the exit code: 1 where somebody would be dropped.
+    """Report what happens to every session in a store, and return the exit code: 1 if a conversation would be
+    dropped.
 
     Raises `bot.store.files.StoreMissing`.
     """
@@ -224,7 +225,7 @@ def report_live(bot: Folder, store: Path, as_json: bool) -> int:
 
 
 def look(library: "Library", reader: "StoreReader") -> Live:
-    """What becomes of every session of a store, counted."""
+    """The outcomes for all sessions of a store, counted."""
     from bot.checker.replaying.migration_preview import MigrationKind, migration_outcomes
 
     live, now = Live(), datetime.now(UTC).astimezone(library.bot.timezone)
@@ -275,7 +276,7 @@ def _object(live: Live, folder: Path) -> dict[str, Any]:
 
 
 def _sorted(live: Live) -> "list[tuple[MigrationOutcome, int]]":
-    """By what becomes of them, the worst last, and by place."""
+    """By outcome, the worst last, and by place."""
     from bot.checker.replaying.migration_preview import MigrationKind
 
     order = list(MigrationKind)

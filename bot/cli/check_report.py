@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 
 TITLES = CODES | rules.TITLES
-"""What each code is about, in a few words."""
+"""The title of each code, in a few words."""
 _PAGES = Path(__file__).with_name("checks")  # a link to docs/checks
 
 
 def page(code: str) -> str:
-    """What there is to read about a code: the page of a finding's, the section of a problem's."""
+    """The text about a code: the page of a finding's code, or the section of a problem's."""
     if code in rules.TITLES:
         return (_PAGES / f"{code}.md").read_text("utf-8")
     sections = re.split(r"^#(?=# )", (_PAGES / f"{code[:2]}.md").read_text("utf-8"), flags=re.MULTILINE)
@@ -55,7 +55,7 @@ _MEANT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ReportEntry:
-    """A problem or a finding. ``path`` is relative to where the user stands, ``text`` is the line, if there is one."""
+    """A problem or a finding. ``path`` is relative to the current folder; ``text`` is the line, if there is one."""
 
     path: str
     line: int
@@ -100,7 +100,7 @@ class Report:
 
     @cached_property
     def counterexamples(self) -> "Counterexamples":
-        """The talks that show the findings."""
+        """The counterexamples of the findings."""
         from bot.cli.counterexamples import Counterexamples  # of which a clean bot needs none
 
         return Counterexamples(self.loaded)
@@ -118,7 +118,7 @@ class Report:
 
 
 def report_on(folder: Folder) -> Report:
-    """Check a bot. What its own Python prints meanwhile goes to standard error: it is no part of the report."""
+    """Check a bot. What its own Python prints goes to standard error, because it is no part of the report."""
     with contextlib.redirect_stdout(sys.stderr), _uncollected():
         loaded = load_with_tests(folder)
         findings = [] if loaded.program is None else prove(loaded.program.library, folder.sources)
@@ -127,7 +127,7 @@ def report_on(folder: Folder) -> Report:
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Let no garbage be looked for: what is read and proved all stays, and to look through it took two fifths of the time."""
+    """Switch off the garbage collector. Everything that is read and proved stays, and collecting took two fifths of the time."""
     gc.disable()
     try:
         yield
@@ -139,7 +139,7 @@ _PIPED = 120  # columns, where no terminal says how many there are
 
 
 def text(report: Report) -> Iterator[str]:
-    """Each problem and finding with its line, its fix, and the talk that leads there; then how much was found."""
+    """Each problem and finding with its line, its fix, and the conversation that leads there; then how many there are."""
     for entry in report.entries:
         yield f"{_place(entry)} {entry.what}"
         yield from _excerpt(entry)
@@ -184,12 +184,12 @@ def _conversation_lines(sentences: tuple[str, ...]) -> Iterator[str]:
 
 
 def _shown(text: str) -> str:
-    """A line without what moves the cursor, character by character."""
+    """A line without characters that move the cursor."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def _cut(line: str, start: int, width: int) -> tuple[str, str, str]:
-    """As much of a line as has room around what is meant, and what stands below it: blanks, and the mark."""
+    """As much of a line as fits around the marked part, and what stands below it: spaces, and the mark."""
     room = (shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPED) - 10
     first = 0 if len(line) <= room else max(0, min(start - room // 3, len(line) - room))
     shown = line[first : first + room]
@@ -228,7 +228,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 def objects(report: Report) -> list[dict[str, Any]]:
     """An object for each problem and finding.
 
-    ``confirmed``: that it goes wrong was seen, as it is of each problem and of a finding with a talk.
+    ``confirmed``: its effect was seen. That is so for each problem, and for a finding with a conversation.
     """
     return [_object(entry, report.conversation(entry)) for entry in report.entries]
 
@@ -292,7 +292,7 @@ def _result(entry: ReportEntry, rule: int, fingerprint: str) -> dict[str, Any]:
 
 
 def _fingerprint(entry: ReportEntry) -> str:
-    """By what a result is known again when lines have come or gone above it."""
+    """The identity of a result, which stays the same when lines above it are added or removed."""
     known_by = "\0".join((entry.path, entry.code, entry.what, entry.text.strip()))
     return hashlib.sha256(known_by.encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -314,7 +314,7 @@ def lines(library: Library) -> Iterator[str]:
 
 
 def _models(library: Library) -> Iterator[str]:
-    """What one contact can cost a day, whatever it writes and a model answers."""
+    """The most that one contact can cost a day, whatever the contact and the model write."""
     found = model_loads(library)
     if not found:
         return
@@ -340,7 +340,7 @@ def _most(messages: int | None) -> str:
 
 
 def _started(messages: int | None) -> str:
-    """What it is to start a flow whose first turn sends so many messages."""
+    """What starting a flow costs if its first turn sends so many messages."""
     if messages is None:
         return "its first turn has no end"
     return f"{CONTACTS:,} contacts x {counted(messages, 'message')}: {_duration(CONTACTS * messages)}"

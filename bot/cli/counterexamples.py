@@ -16,7 +16,7 @@ MOST_TURNS_OF_BOT = 10_000
 
 
 class Counterexamples:
-    """The talks of a bot's findings, each looked for once. What the bot's own Python prints goes to standard error."""
+    """The counterexamples of a bot's findings. Each is searched once. What the bot's own Python prints goes to standard error."""
 
     def __init__(self, loaded: LoadedTests) -> None:
         self._loaded = loaded
@@ -24,7 +24,7 @@ class Counterexamples:
         self._left = MOST_TURNS_OF_BOT
 
     def of(self, finding: Finding) -> Counterexample | None:
-        """The talk that shows a finding; None where none was found."""
+        """The counterexample of a finding; None if none was found."""
         if finding not in self._known:
             with contextlib.redirect_stdout(sys.stderr):
                 counterexample, turns = self._teller.tell(finding, min(MOST_TURNS, self._left))
@@ -33,7 +33,7 @@ class Counterexamples:
         return self._known[finding]
 
     def name(self, finding: Finding) -> str:
-        """What a file with it is called: its code, its flow and its step."""
+        """The name of its file: its code, its flow and its step."""
         place = self._teller.place_of(finding) or (finding.story[-1].source if finding.story else ())
         return "_".join((finding.code, *place))
 
@@ -47,7 +47,7 @@ class Counterexamples:
 def write_tests(
     findings: list[Finding], counterexamples: Counterexamples, folder: Path
 ) -> tuple[list[Path], list[Path]]:
-    """Write a test for each finding that a talk shows: those that were written, and those that were there already.
+    """Write a test for each finding with a counterexample. Returns the written files, and those that existed already.
 
     Raises `OSError`.
     """

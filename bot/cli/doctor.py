@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 INDENT = 17
 SECONDS = 8.0  # for all that is looked at: with the start of the command that is less than 10
-SPARE = 0.5  # by which what is looked at in parts ends before
+SPARE = 0.5  # seconds by which a check in several parts ends earlier
 COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -109,7 +109,7 @@ def _findings(bot: Folder, url: str | None) -> Iterator["CheckResult"]:
 
 
 def _known(*findings: "CheckResult") -> "Check":
-    """What needs no looking at."""
+    """The results that need no check."""
     from bot.doctor.check_results import Check
 
     return Check(lambda: findings, findings[0])
@@ -155,7 +155,7 @@ def _machine(bot: Folder, store: Path) -> Iterator["CheckResult"]:
 def _outside(
     bot: Folder, store: Path, settings: Settings, library: "Future[Library | None]", url: str | None, deadline: float
 ) -> Iterator["Check"]:
-    """What has to answer: the server, both services, the hosts of the files, the public address."""
+    """The checks of everything that has to answer: the server, both services, the hosts of the files, the public address."""
     from bot.clock import SystemClock
     from bot.doctor import machine_checks, network_checks
     from bot.doctor.check_results import Check, fail, warn

@@ -28,7 +28,7 @@ SECONDS = 55.0  # for one answer: the bot waits 60 for it
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the options say. ``models`` are those that are named; empty: those of the settings."""
+    """The options. ``models`` are the named ones; empty: those of the settings."""
 
     models: tuple[str, ...]
     judge: str | None
@@ -80,17 +80,17 @@ class Evaluations:
         return goes_on
 
     def look(self, evaluations: Sequence[Transcript]) -> None:
-        """Read what is recorded of them. Raises `bot.testing.model_sources.UnreadableRecording`."""
+        """Read the recordings. Raises `bot.testing.model_sources.UnreadableRecording`."""
         self._unrecorded = [each.name for each in evaluations if not self._recordings.of(each)]
 
     def replay(self, evaluations: Sequence[Transcript]) -> None:
-        """Hold those that have been recorded, with what was answered then."""
+        """Run the recorded evaluations with their recorded answers."""
         for transcript in evaluations:
             for model, tries in self._recordings.of(transcript).items():
                 self._add(replay(transcript, self._program, self._bot, model, tries))
 
     def _record(self, evaluated: EvaluationResult, names: Sequence[str]) -> None:
-        """Keep the answers, where they are good: a recording shows later what an edit has broken."""
+        """Record the answers if the evaluation passed: a recording shows later what an edit has broken."""
         if not evaluated.ok:
             if not self._quiet:
                 click.echo(f"{' ' * INDENT}Not recorded, since it failed.\n")
@@ -125,7 +125,7 @@ class Evaluations:
         click.echo(f"{' ' * INDENT}Or take {evaluated.model} out of {file}, where it is not used any more.\n")
 
     def end(self) -> None:
-        """Say what came of all, where there is something."""
+        """Print the results, if there are any."""
         for who, group in groupby(sorted(self.held, key=_who), key=_who):
             click.echo(_total(who, list(group)))
         if self._unrecorded:
@@ -138,7 +138,7 @@ class Evaluations:
             click.echo(styled(why, fg="red"))
 
     def objects(self) -> dict[str, Any]:
-        """How each went, which were not held for want of a recording, and of which models not all, for a program."""
+        """The results for a program: each evaluation, those without a recording, and models that were not finished."""
         held = [self._object(each) for each in self.held]
         return {"evaluations": held, "unrecorded": self._unrecorded, "stopped": self.stopped}
 
@@ -188,7 +188,7 @@ def hold(
 
 @contextmanager
 def live_models(bot: Folder, wanted: Wanted) -> Iterator[tuple[list[LiveModel], RunBudget]]:
-    """The real models that are asked one after another, and what they may use up together.
+    """The real models, which are asked one after another, and the tokens that they may use together.
 
     Raises `bot.settings.BadSettings` and `click.UsageError`.
     """
@@ -208,7 +208,7 @@ def _check_models(service: Completions, models: Sequence[str]) -> None:
     try:
         listed = [model.id for model in service.models()]
     except CompletionError:
-        return  # the first question says what is wrong
+        return  # the first request reports what is wrong
     for model in models if listed else ():
         if model not in listed:
             raise click.UsageError(
@@ -235,7 +235,7 @@ def _cost(evaluated: EvaluationResult) -> str:
 
 
 def _total(who: str, held: Sequence[EvaluationResult]) -> str:
-    """One line for a model or its recordings: what passed, what it cost, how long it took."""
+    """One line for a model or its recordings: how many passed, the tokens, and the time."""
     failed, tries = sum(not each.ok for each in held), [each for one in held for each in one.tries]
     passed = sum(each.failure is None for each in tries)
     verdict = styled(f"{failed} failed", fg="red") if failed else styled("all passed", fg="green")

@@ -1,4 +1,4 @@
-"""Turns, messages and values in words: what `bot trace`, `bot queue`, `bot sessions` and the chat's ``/trace`` show."""
+"""Turns, messages and values in words, for `bot trace`, `bot queue`, `bot sessions` and the chat's ``/trace``."""
 
 from collections.abc import Iterator, Mapping
 from datetime import tzinfo
@@ -35,9 +35,8 @@ LINE = 100  # characters of a text in one line of a trace
 
 
 def turn_lines(turn: TurnTraced, zone: tzinfo | None = None) -> Iterator[str]:
-    """One turn: the event and the rule that took it, its steps with what they decided on, its effects.
-
-    Times are as `local_time` has them.
+    """The lines of one turn: the event and its rule, the steps with their decisions, and the effects. Times are in
+    the form of `local_time`.
     """
     at, cost = styled(local_time(turn.at, zone), dim=True), styled(f"{turn.micros} µs", dim=True)
     yield f"{at}  {styled(event_in_words(turn.event), bold=True)}  by rule: {turn.rule}  {cost}"
@@ -56,7 +55,7 @@ def turn_lines(turn: TurnTraced, zone: tzinfo | None = None) -> Iterator[str]:
 
 
 def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]:
-    """Where a contact is, innermost flow first, and what the conversation knows; times as `local_time` has them."""
+    """Where a contact is, innermost flow first, and the known values. Times are in the form of `local_time`."""
     if session.frame is None:
         yield "in no flow"
     for frame in reversed(session.frames):
@@ -75,7 +74,7 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
 
 
 def event_in_words(event: Event | Mapping[str, Any]) -> str:
-    """What happened to the contact."""
+    """An event in words."""
     match event:
         case MessageReceived(text=text, together=(_, *_) as together):
             return f'wrote {len(together)} messages while the model worked: "{_line(text or "")}"'
@@ -113,7 +112,7 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
 
 
 def _answer_in_words(answer: Mapping[str, Any]) -> str:
-    """A model's answer: what it says that was not said before, what it calls, what it cost."""
+    """A model's answer in words: its new text, its calls, its tokens."""
     parts = [f"{_line(answer['model'])} answered" + (f' "{_line(answer["text"])}"' if answer["text"] else "")]
     parts += [f"calls {_line(call['name'])}({_line(call['arguments'])})" for call in answer["calls"]]
     parts += ["cut short"] if answer["finish"] in ("length", "cut") else []
@@ -121,7 +120,7 @@ def _answer_in_words(answer: Mapping[str, Any]) -> str:
 
 
 def effect_in_words(effect: Effect) -> str:
-    """What the bot does."""
+    """An effect in words."""
     match effect:
         case Call():
             arguments = ", ".join(f"{name}: {value_in_words(value)}" for name, value in effect.arguments.items())
@@ -148,7 +147,7 @@ def status_in_words(status: MessageStatus) -> str:
 
 
 def message_in_words(message: Message) -> str:
-    """A message in one line: its kind, its text, what there is to choose from."""
+    """A message on one line: its kind, its text, its choices."""
     kind = type_of(message)
     shown = message_from_request(kind, {kind: content(message)})
     parts = [kind if shown.template is None else f"template {shown.template} ({shown.language})"]

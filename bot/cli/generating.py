@@ -35,7 +35,7 @@ class GenerationResult:
 
 
 def without_generated(loaded: LoadedTests) -> LoadedTests:
-    """The bot with the tests that somebody wrote, and the problems that do not stand in generated ones."""
+    """The bot with the tests that people wrote, and the problems that are not in generated tests."""
     tests = [transcript for transcript in loaded.transcripts if not transcript.mark.path.startswith(GENERATED)]
     problems = [problem for problem in loaded.problems if not problem.path.startswith(GENERATED)]
     return LoadedTests(loaded.program, tests, problems)
@@ -44,9 +44,9 @@ def without_generated(loaded: LoadedTests) -> LoadedTests:
 def generate(
     bot: Folder, program: Program, transcripts: Iterable[Transcript], *, walks: int, seed: int, force: bool
 ) -> None:
-    """Make tests, run each, and write those that pass to the bot's folder; what there is of them is replaced by force.
+    """Make tests, run each, and write those that pass to the bot's folder. With force, existing ones are replaced.
 
-    Raises `bot.folder.NoBot` where there are some already, or a file cannot be written.
+    Raises `bot.folder.NoBot` if there are some already, or if a file cannot be written.
     """
     folder = bot.path / GENERATED
     try:
@@ -79,7 +79,7 @@ def _made(bot: Folder, program: Program, own: Iterable[Transcript], walks: int, 
 
 
 def transcript_of(generated: GeneratedTest, program: Program, bot: Folder) -> Transcript | None:
-    """The test; None where it says what no test can say."""
+    """The test that was read back; None if a test cannot express it."""
     problems, library = Problems(), program.library
     known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, bot.path)
     reader = TranscriptReader(known)
@@ -89,7 +89,7 @@ def transcript_of(generated: GeneratedTest, program: Program, bot: Folder) -> Tr
 
 
 def _write(folder: Path, files: Mapping[Path, bool], tests: Iterable[GeneratedTest]) -> list[Path]:
-    """Write each test to its file, in place of those ``files`` that were generated. Somebody's own are left alone."""
+    """Write each test to its file, in place of the generated ``files``. Tests that people wrote are not changed."""
     texts: dict[Path, list[str]] = {}
     for test in tests:
         texts.setdefault(folder / test.file, []).append(test.text)

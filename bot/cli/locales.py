@@ -24,19 +24,19 @@ _CODE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 class UnreadableTexts(BotError):
-    """The bot's files cannot be read, so that nobody can tell what there is to translate."""
+    """The bot's files cannot be read, so the texts to translate are not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """A bot's languages beside that of the flows, and what each says."""
+    """A bot's languages beside that of the flows, and their translations."""
 
     folder: Folder
     written: str  # the language of the flows; empty where bot.yml names none
     languages: tuple[str, ...]
     locales: Mapping[str, Locale]
     texts: tuple[Spot, ...]
-    noted: Mapping[str, Originals]  # what each file says of the texts that it translates
+    noted: Mapping[str, Originals]  # the originals that each file has beside its translations
 
     def locale(self, language: str) -> Locale:
         return self.locales.get(language, Locale(language))

@@ -63,8 +63,8 @@ def _copy(folder: Path) -> None:
 
 
 def _help_editor(folder: Path) -> None:
-    """Write what VS Code takes as its settings for this folder. It looks for the schema from the bot's folder."""
-    from bot.testing.documents_schema import documents_schema  # what every other command does without
+    """Write the settings of VS Code for this folder. It looks for the schema from the bot's folder."""
+    from bot.testing.documents_schema import documents_schema  # no other command needs it
 
     folder.mkdir()
     (folder / SCHEMA).write_text(json.dumps(documents_schema({}), ensure_ascii=False) + "\n", "utf-8")

@@ -37,7 +37,7 @@ COMMAND_SECONDS = 120.0  # a command waits a minute for a permit, and then for t
 
 
 class CommandRefused(BotError):
-    """What was asked for cannot be done."""
+    """A request cannot be carried out."""
 
 
 def bot_option(command: F) -> F:
@@ -62,7 +62,7 @@ def env_file(folder: Path) -> Path | None:
 
 
 def load_env(folder: Path) -> None:
-    """Read ``.env``. What the environment has already is left alone."""
+    """Read ``.env``. Variables that the environment has already do not change."""
     load_dotenv(env_file(folder) or os.devnull)
 
 

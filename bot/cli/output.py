@@ -19,7 +19,7 @@ from bot.simulation.phone import ShownMessage
 if TYPE_CHECKING:
     from bot.testing.transcript_run import FailedTest
 
-INDENT = 6  # of what explains a failed test
+INDENT = 6  # of the explanation of a failed test
 
 
 def styled(text: str, **style: Any) -> str:
@@ -29,7 +29,7 @@ def styled(text: str, **style: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """Somebody else's words, without what moves the cursor or colours the terminal."""
+    """A text from outside, without characters that move the cursor or colour the terminal."""
     return "".join(char for char in text if char.isprintable() or char in "\n\t")
 
 
@@ -52,7 +52,7 @@ def problem_lines(folder: Path, problems: Iterable[Problem]) -> Iterator[str]:
 
 
 def quiet_log() -> None:
-    """Keep the log out of a conversation or a test's report: what it tells of is shown there as it happened."""
+    """Keep the log out of a conversation or a report: both show the same things themselves."""
     logging.getLogger().addHandler(logging.NullHandler())
 
 
@@ -83,7 +83,7 @@ def local_time(at: datetime, zone: tzinfo | None = None) -> str:
 
 
 def message_lines(message: ShownMessage) -> Iterator[str]:
-    """A message as lines of text, without what there is to choose from."""
+    """A message as lines of text, without its choices."""
     if message.template is not None:
         yield styled(f"[template {message.template}, {message.language}]", fg="magenta") + "".join(
             f" {part}" for part in message.body
@@ -102,7 +102,7 @@ def message_lines(message: ShownMessage) -> Iterator[str]:
 
 
 def explain(folder: Path, failure: "FailedTest", more: str = "") -> None:
-    """Print why a test failed: the place, what is wrong, the talk, and both sides. ``more`` follows what is wrong."""
+    """Print why a test failed: the place, what is wrong, the conversation, and both sides. ``more`` follows what is wrong."""
     from bot.testing.transcript_run import explained
 
     click.echo(f"{' ' * INDENT}{styled(where(folder, failure.mark), bold=True)}: {failure.what}{more}")

@@ -82,7 +82,7 @@ def command(
     if letters and not yes and (every or action == "drop"):
         click.confirm(QUESTIONS[action].format(counted(len(letters), THINGS[action])), abort=True, err=True)
     answer = _in_chunks(folder, action, letters)
-    missing = [] if every else answer["missing"]  # where all were meant, somebody else was faster
+    missing = [] if every else answer["missing"]  # of all dead letters, some may have been handled by another command
     if as_json:
         echo_json(answer)
     elif answer["done"] or not missing:
@@ -134,7 +134,7 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
 
 
 class _Server(NamedTuple):
-    """What the server that runs on the store says: its alarms, and by message why it waits. ``runs``: there is one."""
+    """The state of the server on the store: its alarms, and why each message waits. ``runs``: there is a server."""
 
     runs: bool
     alarms: Sequence[dict[str, str]] = ()

@@ -106,7 +106,7 @@ class Group:
 
 
 class Tally:
-    """Counts what conversations have come to. ``show`` is whether what is personal is shown."""
+    """Counts the results of conversations. ``show``: personal data is shown."""
 
     def __init__(self, library: Library, show: bool) -> None:
         self.library = library
@@ -140,7 +140,7 @@ class Tally:
             self.alike += 1
 
     def add_unreadable(self) -> None:
-        """What is recorded of a contact makes no sense."""
+        """The recorded conversation of a contact cannot be read."""
         self.stopped[UNREADABLE] += 1
 
     def _group(self, contact: str, found: ReplayDifference) -> Group:

@@ -61,7 +61,7 @@ def command(ctx: click.Context, folder: Path | None) -> None:
 
 
 def _settings(bot: Folder) -> Settings:
-    """Read the settings; when they are at fault, list what is wrong with the flows too."""
+    """Read the settings. If they are wrong, also list what is wrong with the flows."""
     load_env(bot.path)
     try:
         return read_settings(bot.path, os.environ, bot.settings(), bot.secrets())

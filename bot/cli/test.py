@@ -164,7 +164,7 @@ def command(
 
 
 def _check_options(models: str, others: bool) -> None:
-    """Raise `click.UsageError` for what means nothing beside --model."""
+    """Raise `click.UsageError` for an option that only works with --model."""
     if models and Path(models).is_dir():
         raise click.UsageError(
             f"--model: {models} is a folder, not a model: write the folder first: bot test {models} --model"

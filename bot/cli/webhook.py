@@ -181,7 +181,7 @@ def write_setting(file: Path, name: str, value: str) -> None:
 
     It is replaced whole or not at all, and only its owner can read it. Raises `CommandRefused` and `OSError`.
     """
-    with TemporaryDirectory(dir=file.resolve().parent, prefix=".env.") as folder:  # 0700: nobody else sees a secret
+    with TemporaryDirectory(dir=file.resolve().parent, prefix=".env.") as folder:  # 0700: no other user sees a secret
         draft = Path(folder) / "draft"
         draft.write_bytes(file.read_bytes() if file.exists() else b"")
         set_key(draft, name, value, quote_mode="auto")

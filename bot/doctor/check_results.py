@@ -1,4 +1,4 @@
-"""What a check has found; and how all checks are made at once, within one deadline."""
+"""The result of a check; and how all checks run at once, within one deadline."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """How one thing is: ``what`` in words, and what to do where it is not ``ok``."""
+    """The result for one thing: ``what`` in words, and what to do if it is not ``ok``."""
 
     about: str
     state: Literal["ok", "warn", "fail"]
@@ -35,17 +35,17 @@ def fail(about: str, what: str, advice: str = "") -> CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something to look at. ``late`` is what is found where that has not ended in time."""
+    """One check. ``late`` is the result if the check does not end in time."""
 
     look: Callable[[], Iterable[CheckResult]]
     late: CheckResult
 
 
 def together(checks: Sequence[Check], seconds: float) -> Iterator[CheckResult]:
-    """Look at everything at once, and give what is found in the order of the checks.
+    """Run all checks at once, and return their results in order.
 
-    What has not ended after ``seconds`` is reported as such, and goes on alone, on a thread that keeps no process alive.
-    Raises what a check raises.
+    A check that has not ended after ``seconds`` is reported as such. It continues alone, on a thread that does not
+    keep the process alive. Raises the errors of checks.
     """
     deadline = monotonic() + seconds
     begun = [(check, _begun(check)) for check in checks]
@@ -60,7 +60,7 @@ def together(checks: Sequence[Check], seconds: float) -> Iterator[CheckResult]:
 
 
 def _begun(check: Check) -> "SimpleQueue[CheckResult | Exception | None]":
-    """What a check finds, and None at its end."""
+    """The results of a check, and None at its end."""
     found: SimpleQueue[CheckResult | Exception | None] = SimpleQueue()
 
     def look() -> None:

@@ -59,7 +59,7 @@ def variables(environ: Iterable[str]) -> Iterator[CheckResult]:
 
 
 def store_state(store: Path, now: datetime) -> Iterator[CheckResult]:
-    """The state of the store, and what it says about past events."""
+    """The state of the store, and the past events that it reports."""
     try:
         found = health(store)
     except StoreMissing:
@@ -79,7 +79,7 @@ def store_state(store: Path, now: datetime) -> Iterator[CheckResult]:
 
 
 def server(store: Path, settings: Path | None = None) -> Iterator[CheckResult]:
-    """Whether a server runs, what its alarms are, and whether it was started since ``settings`` was changed."""
+    """Whether a server runs, its alarms, and whether it was started after ``settings`` changed."""
     try:
         status = local_socket.ask(store, {"do": "status"})
     except local_socket.NotRunning:
@@ -130,7 +130,7 @@ def _events(found: StoreHealth, now: datetime) -> Iterator[CheckResult]:
 
 
 def past_dates(library: Library, now: datetime) -> Iterator[CheckResult]:
-    """What is scheduled for, or waited for, a time that has passed: it comes at once, or not at all."""
+    """Schedules and waits for a time that has passed: they happen at once, or never."""
     here = now.astimezone(library.bot.timezone)
     for point in _points(library):
         if point.constant and end_of(point, {}, here) <= now:

@@ -1,1 +1,1 @@
-"""What a bot adds in Python: handlers, functions, filters, step kinds, providers, hooks, as values."""
+"""The declarations of a bot's Python as values: handlers, functions, filters, step kinds, providers, hooks."""

@@ -84,7 +84,7 @@ def _instance(name: str, value: Any, annotation: Any) -> Any:
 
 
 def _bare(value: Any) -> Any:
-    """A copy with each record as a dict, which is what a dataclass is made from."""
+    """A copy with each record as a dict, from which a dataclass can be made."""
     if isinstance(value, Mapping):
         return {key: _bare(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -148,7 +148,9 @@ class Results:
 
 
 def reader(annotation: Any) -> Read:
-    """Make values of an annotation: dates of texts, dataclasses of maps. What does not fit stays as it is."""
+    """A function that makes values of an annotation: dates from texts, dataclasses from maps. A value that does not
+    fit is not changed.
+    """
     if annotation is Any:
         return copy.deepcopy
     from pydantic import (

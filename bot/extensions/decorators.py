@@ -19,7 +19,7 @@ _MARK = "__bot_declares__"
 
 
 class BadDeclaration(BotError):
-    """A function or class that cannot be what it is declared as. ``target`` is the one, where it is known."""
+    """A function or class cannot be declared in this way. ``target`` is the function or class, if it is known."""
 
     def __init__(self, message: str, target: object = None) -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ _NAMED = re.compile(r"^\s*(?::param\s+)?(\w+)\s*(?:\([^)]*\))?:\s*(\S.*)$", re.M
 
 
 def named_in(doc: str) -> dict[str, str]:
-    """What a docstring says of each name: its lines ``name: what it is``."""
+    """The description of each name in a docstring: its lines ``name: what it is``."""
     return dict(_NAMED.findall(doc))
 
 
@@ -117,7 +117,7 @@ class HandlerSpec:
         return self.takes_key or self.returns is type(None)
 
     def provided_by(self, providers: Collection[str]) -> Self:
-        """This handler, with what these providers give taken out of its arguments."""
+        """This handler, without the arguments that these providers give."""
         given = tuple(name for name in self.parameters if name in providers)
         left = {name: parameter for name, parameter in self.parameters.items() if name not in given}
         return replace(self, parameters=left, providers=given)

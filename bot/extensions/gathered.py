@@ -23,7 +23,7 @@ Guard = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 @dataclass(frozen=True, slots=True)
 class Extensions:
-    """What a bot declares in Python, each by its name. ``own`` are the functions and filters of templates."""
+    """The declarations of a bot's Python, each by its name. ``own`` are the functions and filters of templates."""
 
     handlers: Mapping[str, HandlerSpec] = field(default_factory=dict)
     own: Mapping[str, FunctionSpec] = field(default_factory=dict)

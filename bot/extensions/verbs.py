@@ -101,12 +101,12 @@ def step_kind(
 
 
 def left_by(result: Any) -> Leave:
-    """What `run` returned, as a way out."""
+    """The way in which `run` leaves the step."""
     return result if isinstance(result, Leave) else Leave(value=result)
 
 
 def messages_of(say: Any) -> list[Any]:
-    """What is said, as a list of texts and messages."""
+    """The messages of a list of texts and messages."""
     return list(say) if isinstance(say, list | tuple) else [say]
 
 

@@ -143,7 +143,7 @@ def read_contact(item: Mapping[str, Any]) -> ContactInfo | None:
 
 
 def _custom(fields: Any) -> Mapping[str, Any]:
-    """A free map; one that is nested without end is none."""
+    """A map of any fields; if it is nested without end, an empty one."""
     try:
         return dict(plain(fields)) if isinstance(fields, dict) else {}
     except UnstorableValue:
@@ -151,7 +151,7 @@ def _custom(fields: Any) -> Mapping[str, Any]:
 
 
 def person(name: Any, phone: str) -> str | None:
-    """A contact's name. One that is only its number is none: that is what a contact without a name is called."""
+    """A contact's name. A name that is only the number is none, because contacts without a name are called so."""
     found = line(name, _PERSON)
     return None if found is None or digits(found) == phone else found
 
@@ -172,7 +172,7 @@ def read_tags(value: Any) -> tuple[str, ...] | None:
 def read_webhook(
     result: GatewayResult, name: str, url: str, events: tuple[str, ...], secret: str | None
 ) -> RegisteredWebhook:
-    """A registration, from the answer that shows its secret; what the answer leaves out is as it was asked for."""
+    """A registration, from the answer with its secret. Fields that the answer leaves out are as requested."""
     data = result.data if isinstance(result.data, dict) else {}
     named = data.get("events")
     shown = data.get("secret")
@@ -189,7 +189,7 @@ def read_webhook(
 
 
 def read_id(data: Any) -> str:
-    """The id in a result, of whatever type; ``""`` where there is none."""
+    """The id in a result, of any type; ``""`` if there is none."""
     fields = data if isinstance(data, dict) else {}
     found = fields.get("id", fields.get("contact_id"))
     return line(str(found), _TAG) or "" if isinstance(found, str | int) else ""

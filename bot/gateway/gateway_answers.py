@@ -1,4 +1,4 @@
-"""What an answer of the gateway means: its limits, its errors as one table, its data (spec: Response envelope, Errors)."""
+"""The meaning of the gateway's answers: limits, errors as one table, and data (spec: Response envelope, Errors)."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bot.core.errors import BotError, ErrorRow, row_of
 from bot.core.text import clean, digits, json_object, line
 
-if TYPE_CHECKING:  # who only reads webhooks does without the client
+if TYPE_CHECKING:  # reading webhooks does not need the client
     from bot.http_client import Response
 
 
@@ -42,7 +42,7 @@ UNSAID = Rate()
 
 
 def read_rate(headers: Mapping[str, str]) -> Rate:
-    """Read ``X-RateLimit-Remaining``, ``X-RateLimit-Reset`` and ``Retry-After``; what is no such value is not said."""
+    """Read ``X-RateLimit-Remaining``, ``X-RateLimit-Reset`` and ``Retry-After``. An invalid value counts as missing."""
     remaining, reset = headers.get("X-RateLimit-Remaining"), headers.get("X-RateLimit-Reset")
     retry_after = headers.get("Retry-After")
     if remaining is None and reset is None and retry_after is None:
@@ -251,7 +251,7 @@ ERRORS: tuple[ErrorRow[GatewayError], ...] = (
     ErrorRow("", EndpointRefused, True, ""),
     ErrorRow("", EndlessList, False, "tell the gateway's operator"),
 )
-"""Every error of the gateway's client (docs/errors.md says what each means)."""
+"""Every error of the gateway's client. docs/errors.md explains each."""
 
 BY_CODE: Mapping[str, ErrorRow[GatewayError]] = {row.code: row for row in ERRORS if row.code}
 
@@ -320,7 +320,7 @@ def read_sent(response: "Response", keyed: bool, to: str) -> Sent:
 
 
 def words_of(error: Any) -> tuple[str, str]:
-    """The code and the message of an ``error`` object; ``""`` for what it does not have."""
+    """The code and the message of an ``error`` object; ``""`` for a missing one."""
     if isinstance(error, str):
         return "", line(error, _MOST_WORDS) or ""
     fields = error if isinstance(error, dict) else {}

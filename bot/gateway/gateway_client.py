@@ -69,7 +69,7 @@ def type_of(message: Message) -> str:
 
 
 def content(message: Message) -> Json:
-    """What stands in the field of the message's type."""
+    """The value of the field for the message's type."""
     match message:
         case TextMessage(body, preview_url):
             return {"body": body, **_given(preview_url=preview_url or None)}

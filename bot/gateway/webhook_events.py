@@ -122,7 +122,7 @@ def _message_ids(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reason(data: Mapping[str, Any]) -> str:
-    """Why a message failed, in the gateway's words, and what to do where its code is known."""
+    """Why a message failed, in the gateway's words, and what to do if its code is known."""
     listed = data.get("errors")
     first = listed[0] if isinstance(listed, list) and listed else None
     code, message = words_of(data.get("error") or first or data.get("reason"))
@@ -248,7 +248,7 @@ _TIMESTAMP = re.compile(r"[0-9]{1,12}")
 
 
 class Verdict(Enum):
-    """What a delivery's signature and timestamp say."""
+    """The result of checking a delivery's signature and timestamp."""
 
     GENUINE = "genuine"
     STALE = "stale"

@@ -94,7 +94,7 @@ class ProgramLoader:
 
 
 def _deadly(folder: Folder) -> Problem:
-    """What is wrong with Python at whose import the process died, as often as it was tried."""
+    """What is wrong with Python whose import ended the process at each try."""
     problems = Problems()
     what, fix = "importing it ends the process", "take out what exits, or crashes Python itself"
     problems.add("E505", Mark(folder.code[0].path, 1, 1), what, fix)
@@ -102,7 +102,7 @@ def _deadly(folder: Folder) -> Problem:
 
 
 def _place(error: FaultyBot | NoBot) -> str:
-    """Where the first problem is: what it says may quote a text of the bot's."""
+    """The place of the first problem. Its text is left out, because it may quote a text of the bot's."""
     if isinstance(error, NoBot):
         return ""
     first, *more = error.problems

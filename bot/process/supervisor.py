@@ -27,7 +27,7 @@ from bot.store.store_backup import finish_restore
 from bot.store.store_schema import migrate
 
 BACKLOG = 1024
-STOP_SECONDS = 25.0  # then what still runs is killed: everything is durable
+STOP_SECONDS = 25.0  # processes that still run after that are killed: everything is durable
 STEADY_SECONDS = 10.0  # a child that lived so long did not fail at its start
 LONGEST_PAUSE = 1.5
 ORPHAN_SECONDS = 15.0  # a killed server's engine ends slowly on a busy machine: it has the lowest priority
@@ -36,7 +36,7 @@ log = logging.getLogger("bot.serve")
 
 
 class CannotServe(BotError):
-    """The server cannot start: somebody has the port or the store."""
+    """The server cannot start: another process has the port or the store."""
 
 
 class Supervisor:
@@ -66,12 +66,13 @@ class Supervisor:
         return self._exit_code
 
     def _open_pipes(self, held: ExitStack) -> None:
-        """The lifeline ends the children, the wake pipe wakes the engine, by the news pipe they say they are up.
+        """The pipes: the lifeline ends the children, the wake pipe wakes the engine, and by the news pipe they report
+        that they are up.
 
-        By the begin pipe the engine lets web accept events, once for all: what is accepted will be taken.
+        By the begin pipe the engine lets web accept events, once for all: every accepted event will be taken.
         """
         lifeline, alive = _pipe(held)
-        del alive  # held open, and by nobody else
+        del alive  # only this process holds it open
         woken, wake = _pipe(held)
         os.set_blocking(wake, False)
         self._news, news = _pipe(held)
@@ -135,7 +136,7 @@ class Supervisor:
 
 
 class _Child:
-    """A process of ours: what it is started with, and when."""
+    """A child process: how it is started, and when it was."""
 
     def __init__(self, role: str, settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
         self.role = role
