@@ -25,7 +25,7 @@ from bot.keys.declared_keys import (
     opened,
     raw_node,
 )
-from bot.keys.fields import Fields, entries_of, name_of, text_of, texts_of
+from bot.keys.fields import Fields, entries_of, name_of, text_of
 from bot.keys.key_schemas import Schema
 from bot.keys.text_shapes import TEXT, Part
 from bot.lang.languages import SENTENCES, SORRY, WORDINGS
@@ -60,7 +60,7 @@ _ZONE = Form(STRING.schema, _read_zone)
 
 def _read_spoken(node: Node, problems: Problems, what: str) -> tuple[tuple[str, Mark], ...]:
     marks = (item.mark for item in one_or_more(node))
-    return tuple(zip(texts_of(node, problems, what), marks, strict=False))
+    return tuple(zip(STRINGS.read(node, problems, what), marks, strict=False))
 
 
 SPOKEN = Form(STRINGS.schema, _read_spoken, Part.WORDS, absent=())
@@ -83,7 +83,7 @@ _BACK_WORDS = KeySpec("back", SPOKEN, "A contact who has opted out and writes on
 
 
 def _read_languages(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
-    languages, fix = texts_of(node, problems, what), "write codes like en, id or pt-BR"
+    languages, fix = STRINGS.read(node, problems, what), "write codes like en, id or pt-BR"
     for language in languages:
         if not re.fullmatch(LANGUAGE_PATTERN, language):
             problems.add("E109", node.mark, f'{what}: "{language}" is no language code', fix)

@@ -12,17 +12,19 @@ from bot.keys.declared_keys import (
     BOOLEAN,
     NAME,
     STRING,
+    STRINGS,
     Form,
     KeySet,
     KeySpec,
     map_of,
     nested,
     one_of,
+    one_or_several,
     opened,
     raw_node,
 )
-from bot.keys.fields import Fields, entries_of, name_of, refuse_no_map, texts_of
-from bot.keys.key_schemas import ANY, Schema, by_key, choice, one_or_several, record
+from bot.keys.fields import Fields, entries_of, name_of, refuse_no_map
+from bot.keys.key_schemas import ANY, Schema, by_key, record
 from bot.keys.patterns import MATCH, PATTERN
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar, fingerprint, one_or_more
@@ -40,7 +42,7 @@ from bot.types.variable import Variable
 
 
 def _read_events(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
-    events = texts_of(node, problems, what)
+    events = STRINGS.read(node, problems, what)
     for event in events:
         if event not in EVENTS:
             fix = did_you_mean(event, EVENTS, f"write one of {', '.join(EVENTS)}")
@@ -50,7 +52,9 @@ def _read_events(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
 
 _START_WORDS = KeySpec("words", SPOKEN, "Words that start it.")
 _EVENT = KeySpec(
-    "event", Form(one_or_several(choice(*EVENTS)), _read_events, absent=()), "Events of the gateway that start it."
+    "event",
+    Form(one_or_several(one_of(*EVENTS)).schema, _read_events, absent=()),
+    "Events of the gateway that start it.",
 )
 _OTHERWISE = KeySpec("otherwise", BOOLEAN, "Whether it starts when no other flow fits; false where nothing is said.")
 _CONTACT = KeySpec("contact", one_of(*CONTACTS), "Who can start it; everybody where nothing is said.")

@@ -7,24 +7,34 @@
     VISITS.read(fields)  -> what `read_visits` returns; None where the key is not written
 
 From a `KeySet` follow the schema for editors, the texts that a locale translates, which keys are known, and which are missing.
-Forms are made of forms: `nested` is a map of known keys, `map_of` one of free names, `one_or_more` a list, and `either` a
+Forms are made of forms: `nested` is a map of known keys, `map_of` one of free names, `one_or_several` a list, and `either` a
 short form or a map. What a reader cannot know without its step or its bot, it makes itself of the node (`node_of`).
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from bot.expressions.templates import AnyOf, Expression, Template
-from bot.keys import fields as values
-from bot.keys import key_schemas as keys
-from bot.keys.fields import Fields
-from bot.keys.key_schemas import Schema, Schemas
+from bot.expressions.templates import AnyOf, Expression, Template, compile_expression
+from bot.keys import key_schemas
+from bot.keys.fields import (
+    NAME_FIX,
+    NAME_PATTERN,
+    Fields,
+    name_of,
+    refuse,
+    refuse_left_over,
+    refuse_no_map,
+    template_of,
+    text_of,
+)
+from bot.keys.key_schemas import ANY_TEXT, Schema, Schemas, pattern
 from bot.keys.text_shapes import Keys, Part, Shape, one_or_more_of
-from bot.lang.problems import Problems, nearest
-from bot.lang.source import List, Map, Node, Scalar
+from bot.lang import wall_clock
+from bot.lang.problems import Problems, did_you_mean, nearest
+from bot.lang.source import List, Map, Node, Scalar, one_or_more
 
 T = TypeVar("T")
 Short = TypeVar("Short")
@@ -94,7 +104,7 @@ class KeySet:
     @cached_property
     def schemas(self) -> Schemas:
         """The schema of each key."""
-        return {key.name: keys.takes(key.form.schema, key.about) for key in self.keys}
+        return {key.name: key_schemas.takes(key.form.schema, key.about) for key in self.keys}
 
     @cached_property
     def texts(self) -> Mapping[str, Shape]:
@@ -104,7 +114,7 @@ class KeySet:
 
     def schema(self) -> Schema:
         """The schema of the map."""
-        return keys.record(self.schemas, *self.required, most=self._most)
+        return key_schemas.record(self.schemas, *self.required, most=self._most)
 
     def open(
         self, node: Node, problems: Problems, what: str, form: str = "key: value", *, others: bool = False
@@ -115,7 +125,7 @@ class KeySet:
         there, and only one that is like a missing one is reported.
         """
         if not isinstance(node, Map):
-            values.refuse_no_map(node, problems, what, form)
+            refuse_no_map(node, problems, what, form)
             return Fields(Map(node.mark, ()), problems, what)
         fields = Fields(node, problems, what)
         missing = [name for name in self.required if not fields.has(name)]
@@ -127,7 +137,7 @@ class KeySet:
             if meant is not None:
                 fields.take(meant, item)
         if unknown:
-            values.refuse_left_over([key for key, _ in unknown], node, self.names, what, problems)
+            refuse_left_over([key for key, _ in unknown], node, self.names, what, problems)
         else:
             for name in missing:
                 fields.miss(name)
@@ -144,7 +154,7 @@ def nested(known: KeySet, read: Callable[[Fields], T], form: str = "key: value")
     def of(node: Node, problems: Problems, what: str) -> T | None:
         if isinstance(node, Map):
             return read(known.open(node, problems, what))
-        values.refuse_no_map(node, problems, what, form)
+        refuse_no_map(node, problems, what, form)
         return None
 
     return Form(known.schema(), of, known.texts or None)
@@ -167,13 +177,18 @@ def map_of(
     What its names ``are`` to contacts; None: nothing.
     """
     texts = None if value.texts is None and are is None else Keys(value.texts or {}, are)
-    return Form(keys.map_of(value.schema, None if known is None else known.schemas), read, texts, absent)
+    return Form(key_schemas.map_of(value.schema, None if known is None else known.schemas), read, texts, absent)
 
 
-def one_or_more(item: Form[T | None]) -> Form[tuple[T, ...]]:
+def one_or_several(item: Form[T | None]) -> Form[tuple[T, ...]]:
     """A list, or one item alone. What cannot be read is left out."""
     texts = None if item.texts is None else one_or_more_of(item.texts)
-    return Form(keys.one_or_several(item.schema), partial(values.each_of, read=item.read), texts, ())
+
+    def read(node: Node, problems: Problems, what: str) -> tuple[T, ...]:
+        found = (item.read(each, problems, what) for each in one_or_more(node))
+        return tuple(value for value in found if value is not None)
+
+    return Form(key_schemas.one_or_several(item.schema), read, texts, ())
 
 
 def either(short: Form[Short], in_full: Form[T]) -> Form[Short | T]:
@@ -183,13 +198,13 @@ def either(short: Form[Short], in_full: Form[T]) -> Form[Short | T]:
         return in_full if isinstance(node, Map) else short
 
     texts = None if short.texts is None and in_full.texts is None else lambda node: form_of(node).texts or {}
-    schema = keys.either(short.schema, in_full.schema)
+    schema = key_schemas.either(short.schema, in_full.schema)
     return Form(schema, lambda node, *rest: form_of(node).read(node, *rest), texts, short.absent)
 
 
 def shared(name: str, form: Form[T]) -> Form[T]:
     """The same form, whose schema stands once in the whole."""
-    return replace(form, schema=keys.shared(name, form.schema))
+    return replace(form, schema=key_schemas.shared(name, form.schema))
 
 
 def as_node(node: Node, problems: Problems, what: str) -> Node:
@@ -209,37 +224,99 @@ def raw_node(schema: Schema, texts: Shape | None = None) -> Form[Node | None]:
 
 def integer(least: int | None = None, most: int | None = None) -> Form[int | None]:
     """A whole number within bounds."""
-    return Form(keys.integer(least, most), partial(values.integer_of, least=least, most=most))
+    return _number(int, "integer", "a whole number", least, most)
 
 
 def number(least: float | None = None, most: float | None = None) -> Form[float | None]:
     """A number within bounds."""
-    return Form(keys.number(least, most), partial(values.number_of, least=least, most=most))
+    return _number(int | float, "number", "a number", least, most)
 
 
-def seconds(default: float) -> Form[float]:
-    """A duration, in seconds."""
-    return Form(keys.DURATION, lambda *at: values.duration_of(*at).total_seconds(), absent=default)
+def _number(kind: Any, name: str, called: str, least: float | None, most: float | None) -> Form[Any]:
+    bounds = {"minimum": least, "maximum": most}
+    within = f" from {least} to {most}" if least is not None and most is not None else ""
+    if not within and least is not None:
+        within = f" of at least {least}"
+    elif not within and most is not None:
+        within = f" of at most {most}"
+
+    def read(node: Node, problems: Problems, what: str) -> Any:
+        value: Any = node.value if isinstance(node, Scalar) else None
+        fits = isinstance(value, kind) and not isinstance(value, bool)
+        if fits and (least is None or value >= least) and (most is None or value <= most):
+            return value
+        refuse(node, problems, what, called + within)
+        return None
+
+    return Form({"type": name, **{key: bound for key, bound in bounds.items() if bound is not None}}, read)
 
 
 def one_of(*words: str, default: str | None = None) -> Form[str | None]:
     """One of a few words."""
-    return Form(keys.choice(*words), partial(values.choice_of, words=words, default=default), absent=default)
+
+    def read(node: Node, problems: Problems, what: str) -> str | None:
+        text = text_of(node, problems, what)
+        if text is None or text in words:
+            return text
+        fix = did_you_mean(text, words, f"write one of {', '.join(words)}")
+        problems.add("E109", node.mark, f'{what}: "{text}" is not known', fix)
+        return default
+
+    return Form({"type": "string", "enum": list(words)}, read, absent=default)
 
 
-STRING: Form[str | None] = Form(keys.ANY_TEXT, values.text_of)
+def _strings(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
+    """A list of texts, or one text. One without quotes that has a comma in it is a problem: several may be meant."""
+    for item in one_or_more(node):  # beside one text there may be those of other languages
+        if isinstance(item, Scalar) and item.mark == node.mark and not item.quoted and ", " in item.text:
+            fix = f"write [{item.text}] where several are meant, else put it in quotes"
+            problems.add("E106", item.mark, f'{what}: "{item.text}" is one text', fix)
+    return one_or_several(STRING).read(node, problems, what)
+
+
+def _expression(node: Node, problems: Problems, what: str) -> Expression | None:
+    text = text_of(node, problems, what)
+    return None if text is None else compile_expression(text, node.mark, problems)
+
+
+def _boolean(node: Node, problems: Problems, what: str) -> bool:
+    if isinstance(node, Scalar) and isinstance(node.value, bool):
+        return node.value
+    refuse(node, problems, what, "true or false")
+    return False
+
+
+def _duration(node: Node, problems: Problems, what: str) -> timedelta:
+    """A duration, longer than nothing and at most a year. What is none is read as a day, so that none is missing."""
+    found = wall_clock.parse_duration(node.text) if isinstance(node, Scalar) else None
+    if found is None:
+        refuse(node, problems, what, "a duration", "write one like 90s, 10m, 2h30m or 5d, 366d at most")
+    return found or timedelta(days=1)
+
+
+STRING: Form[str | None] = Form(ANY_TEXT, text_of)
 """A text that stands for itself."""
-STRINGS: Form[tuple[str, ...]] = Form(keys.one_or_several(keys.ANY_TEXT), values.texts_of, absent=())
-TEMPLATE: Form[Template | None] = Form(keys.ANY_TEXT, values.template_of)
-EXPRESSION: Form[Expression | None] = Form(keys.EXPRESSION, values.expression_of)
-NAME: Form[str | None] = Form(keys.NAME, values.name_of)
-BOOLEAN: Form[bool] = Form(keys.BOOLEAN, values.boolean_of, absent=False)
-DURATION: Form[timedelta | None] = Form(keys.DURATION, values.duration_of)
+STRINGS: Form[tuple[str, ...]] = Form(key_schemas.one_or_several(ANY_TEXT), _strings, absent=())
+TEMPLATE: Form[Template | None] = Form(ANY_TEXT, template_of)
+EXPRESSION: Form[Expression | None] = Form(ANY_TEXT, _expression)
+NAME: Form[str | None] = Form(pattern(NAME_PATTERN, NAME_FIX), name_of)
+BOOLEAN: Form[bool] = Form({"type": "boolean"}, _boolean, absent=False)
+DURATION: Form[timedelta | None] = Form(
+    key_schemas.shared(
+        "duration", pattern(r"\s*(?:[0-9]{1,9}\s*[smhdwSMHDW]\s*)+", "write one like 90s, 10m, 2h30m or 5d")
+    ),
+    _duration,
+)
+
+
+def seconds(default: float) -> Form[float]:
+    """A duration, in seconds."""
+    return Form(DURATION.schema, lambda *at: _duration(*at).total_seconds(), absent=default)
 
 
 def _wording_of(node: Node, problems: Problems, what: str) -> Template | None:
     if not isinstance(node, List):
-        return values.template_of(node, problems, what)
+        return template_of(node, problems, what)
     fix = "write one text in quotes, or {any: [...]}, of which one is sent each time"
     problems.add("E106", node.mark, f"{what}: a text is expected, YAML reads a list here", fix)
     return None
@@ -253,8 +330,6 @@ def _any_of(fields: Fields) -> Template | None:
     return AnyOf(wordings, fields.mark) if wordings else None
 
 
-_ANY = KeySpec("any", one_or_more(TEMPLATE), "Several texts, of which chance takes one each time.", required=True)
-WORDING: Form[Template | None] = shared(
-    "wording", either(Form(keys.ANY_TEXT, _wording_of), nested(KeySet(_ANY), _any_of))
-)
+_ANY = KeySpec("any", one_or_several(TEMPLATE), "Several texts, of which chance takes one each time.", required=True)
+WORDING: Form[Template | None] = shared("wording", either(Form(ANY_TEXT, _wording_of), nested(KeySet(_ANY), _any_of)))
 """A text that is said: one, or one of several by chance."""

@@ -1,17 +1,16 @@
 """The fields of a map, and readers of values: they collect every problem instead of stopping at the first."""
 
 import re
-from collections.abc import Callable, Collection, Iterable
-from datetime import timedelta
+from collections.abc import Collection, Iterable
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 
-from bot.expressions.templates import Expression, Template, compile_expression, compile_template
-from bot.lang import wall_clock
+from bot.expressions.templates import Template, compile_template
 from bot.lang.problems import Mark, Problems, did_you_mean
-from bot.lang.source import List, Map, Node, Scalar, one_or_more, plain
+from bot.lang.source import List, Map, Node, Scalar, plain
 
-T = TypeVar("T")
+NAME_PATTERN = "[a-z][a-z0-9_]{0,63}"
+NAME_FIX = "use small letters, digits and _, a letter first, 64 at most"
 
 
 class Fields:
@@ -55,80 +54,6 @@ class Fields:
         self.problems.add("E105", self.mark, f'{self.what}: "{key}" is missing', f"add {key}:")
 
 
-def integer_of(
-    node: Node, problems: Problems, what: str, least: int | None = None, most: int | None = None
-) -> int | None:
-    """A whole number within bounds."""
-    value = node.value if isinstance(node, Scalar) else None
-    if isinstance(value, int) and not isinstance(value, bool) and _within(value, least, most):
-        return value
-    refuse(node, problems, what, "a whole number" + _bounds(least, most))
-    return None
-
-
-def number_of(
-    node: Node, problems: Problems, what: str, least: float | None = None, most: float | None = None
-) -> float | None:
-    """A number within bounds."""
-    value = node.value if isinstance(node, Scalar) else None
-    if isinstance(value, int | float) and not isinstance(value, bool) and _within(value, least, most):
-        return value
-    refuse(node, problems, what, "a number" + _bounds(least, most))
-    return None
-
-
-def boolean_of(node: Node, problems: Problems, what: str, default: bool = False) -> bool:
-    """``true`` or ``false``."""
-    if isinstance(node, Scalar) and isinstance(node.value, bool):
-        return node.value
-    refuse(node, problems, what, "true or false")
-    return default
-
-
-def duration_of(node: Node, problems: Problems, what: str) -> timedelta:
-    """A duration, longer than nothing and at most a year. What is none is read as a day, so that none is missing."""
-    found = wall_clock.parse_duration(node.text) if isinstance(node, Scalar) else None
-    if found is None:
-        refuse(node, problems, what, "a duration", "write one like 90s, 10m, 2h30m or 5d, 366d at most")
-    return found or timedelta(days=1)
-
-
-def choice_of(
-    node: Node, problems: Problems, what: str, words: Iterable[str], default: str | None = None
-) -> str | None:
-    """One of a few words."""
-    text, known = text_of(node, problems, what), list(words)
-    if text is None or text in known:
-        return text
-    fix = did_you_mean(text, known, f"write one of {', '.join(known)}")
-    problems.add("E109", node.mark, f'{what}: "{text}" is not known', fix)
-    return default
-
-
-def texts_of(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
-    """A list of texts, or one text. One without quotes that has a comma in it is a problem: several may be meant."""
-    for item in one_or_more(node):  # beside one text there may be those of other languages
-        alone = isinstance(item, Scalar) and item.mark == node.mark and not item.quoted
-        if alone and isinstance(item, Scalar) and ", " in item.text:
-            fix = f"write [{item.text}] where several are meant, else put it in quotes"
-            problems.add("E106", item.mark, f'{what}: "{item.text}" is one text', fix)
-    return each_of(node, problems, what, text_of)
-
-
-def each_of(
-    node: Node, problems: Problems, what: str, read: Callable[[Node, Problems, str], T | None]
-) -> tuple[T, ...]:
-    """What is read of each item of a list, or of one item alone."""
-    found = (read(item, problems, what) for item in one_or_more(node))
-    return tuple(item for item in found if item is not None)
-
-
-def expression_of(node: Node, problems: Problems, what: str) -> Expression | None:
-    """A bare expression."""
-    text = text_of(node, problems, what)
-    return None if text is None else compile_expression(text, node.mark, problems)
-
-
 def items_of(node: Node, problems: Problems, what: str, fix: str = "") -> tuple[Node, ...]:
     """The items of a list. ``fix`` is what to do where it is none."""
     if isinstance(node, List):
@@ -160,16 +85,6 @@ def refuse_no_map(node: Node, problems: Problems, what: str, form: str) -> None:
     problems.add("E106", node.mark, f"{what}: a map of keys is expected", f"write {fix}")
 
 
-def _within(value: float, minimum: float | None, maximum: float | None) -> bool:
-    return (minimum is None or value >= minimum) and (maximum is None or value <= maximum)
-
-
-def _bounds(minimum: float | None, maximum: float | None) -> str:
-    if minimum is not None and maximum is not None:
-        return f" from {minimum} to {maximum}"
-    return f" of at least {minimum}" if minimum is not None else f" of at most {maximum}" if maximum is not None else ""
-
-
 def refuse_left_over(left: Iterable[Scalar], node: Map, known: Collection[str], what: str, problems: Problems) -> None:
     """Report the keys of a map that are left over. ``known`` are the keys that it may have."""
     in_braces = node.mark != node.entries[0][0].mark
@@ -192,7 +107,6 @@ def _has_no_value(node: Node | None) -> bool:
     return isinstance(node, Scalar) and node.value is None and not node.quoted
 
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _USUAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 
 
@@ -245,15 +159,13 @@ def name_of(node: Node, problems: Problems, what: str) -> str | None:
     text = text_of(node, problems, what)
     if text is None or is_name(text):
         return text
-    problems.add(
-        "E108", node.mark, f'{what}: "{text}" is no name', "use small letters, digits and _, a letter first, 64 at most"
-    )
+    problems.add("E108", node.mark, f'{what}: "{text}" is no name', NAME_FIX)
     return None
 
 
 def is_name(text: str) -> bool:
     """Whether a text can be the name of a flow, a step or a variable."""
-    return _NAME.fullmatch(text) is not None
+    return re.fullmatch(NAME_PATTERN, text) is not None
 
 
 def template_of(node: Node, problems: Problems, what: str) -> Template | None:

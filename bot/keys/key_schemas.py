@@ -10,7 +10,6 @@ from typing import Any
 Schema = Mapping[str, Any]
 Schemas = Mapping[str, Schema]
 
-NAME_PATTERN = "[a-z][a-z0-9_]{0,63}"
 _DEFINES = "defines"  # beside a `$ref`: what stands there; `whole` puts it under the definitions
 
 
@@ -32,21 +31,6 @@ def shared(name: str, schema: Schema) -> Schema:
 def pattern(expression: str, fix: str) -> Schema:
     """A text that matches an expression in full. ``fix`` is what to write instead of one that does not."""
     return {"type": "string", "pattern": f"^(?:{expression})$", "patternErrorMessage": fix}
-
-
-def integer(least: int | None = None, most: int | None = None) -> Schema:
-    """A whole number within bounds."""
-    return {"type": "integer", **_bounds(least, most)}
-
-
-def number(least: float | None = None, most: float | None = None) -> Schema:
-    """A number within bounds."""
-    return {"type": "number", **_bounds(least, most)}
-
-
-def choice(*words: str) -> Schema:
-    """One of a few words."""
-    return {"type": "string", "enum": list(words)}
 
 
 def list_of(item: Schema) -> Schema:
@@ -139,11 +123,6 @@ def _chain(pairs: Iterable[tuple[Schema, Schema]], rest: Schema) -> Schema:
     return rest
 
 
-def _bounds(least: float | None, most: float | None) -> Schema:
-    bounds = {"minimum": least, "maximum": most}
-    return {name: bound for name, bound in bounds.items() if bound is not None}
-
-
 ANY: Schema = {}
 NEVER: Any = False
 """What may not be written, where the same key means something beside others."""
@@ -153,8 +132,3 @@ STRING: Schema = {"type": "string"}
 """A text where a number, true or false is itself."""
 ANY_TEXT = shared("text", {"anyOf": [STRING, {"not": {"type": ["string", "array", "object", "null"]}}]})
 """A text; numbers, true and false are texts as well. These are not named: else editors would offer them."""
-EXPRESSION = ANY_TEXT
-NAME = pattern(NAME_PATTERN, "use small letters, digits and _, a letter first, 64 at most")
-BOOLEAN: Schema = {"type": "boolean"}
-NUMBER = number()
-DURATION = shared("duration", pattern(r"\s*(?:[0-9]{1,9}\s*[smhdwSMHDW]\s*)+", "write one like 90s, 10m, 2h30m or 5d"))

@@ -6,9 +6,9 @@ from typing import Any
 
 import regex
 
-from bot.keys.declared_keys import Form, KeySpec
-from bot.keys.fields import choice_of, text_of
-from bot.keys.key_schemas import ANY_TEXT, choice
+from bot.keys.declared_keys import Form, KeySpec, one_of
+from bot.keys.fields import text_of
+from bot.keys.key_schemas import ANY_TEXT
 from bot.lang.problems import Problems
 from bot.lang.source import Node
 from bot.lang.word_matching import CLOSE, WAYS, WHOLE
@@ -20,8 +20,11 @@ _COUNT = regex.compile(r"([0-9]{1,9})\}")
 _WAYS = "whole, anywhere in a longer text, or close to it in spelling too"
 
 
+_ONE_WAY = one_of(*WAYS, default=WHOLE)
+
+
 def _match_of(node: Node, problems: Problems, what: str) -> str:
-    how = choice_of(node, problems, what, WAYS, WHOLE) or WHOLE
+    how = _ONE_WAY.read(node, problems, what) or WHOLE
     if how == CLOSE:
         import rapidfuzz.fuzz  # noqa: F401 - its 20 ms are spent here, by bots that need it, and by no turn
     return how
@@ -48,7 +51,7 @@ def _pattern_of(node: Node, problems: Problems, what: str) -> Any:
 
 
 MATCH = KeySpec(
-    "match", Form(choice(*WAYS), _match_of, absent=WHOLE), f"How words are matched: {_WAYS}; whole if left out."
+    "match", Form(_ONE_WAY.schema, _match_of, absent=WHOLE), f"How words are matched: {_WAYS}; whole if left out."
 )
 """One of `bot.lang.word_matching.WAYS`."""
 PATTERN = KeySpec("pattern", Form(ANY_TEXT, _pattern_of), "A regular expression that the text matches in full.")

@@ -22,7 +22,7 @@ from bot.keys.declared_keys import (
     one_of,
     opened,
 )
-from bot.keys.fields import Fields, choice_of, integer_of
+from bot.keys.fields import Fields
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Node, Scalar
 from bot.steps.message_parts import check_error_names
@@ -46,14 +46,17 @@ MODEL_ERRORS = ("timeout", "down", "quota", "refused", "unsafe", "empty", "over_
 MODEL = KeySpec("model", STRINGS, "Models by name, tried in this order; BOT_AI_MODEL where nothing is said.")
 
 
+_NUMBER, _WORD = integer(0), one_of(UNLIMITED)
+
+
 def _tokens_of(node: Node, problems: Problems, what: str) -> int | None:
     if not isinstance(node, Scalar) or not isinstance(node.value, str):
-        return integer_of(node, problems, what, 0)
-    choice_of(node, problems, what, (UNLIMITED,))
+        return _NUMBER.read(node, problems, what)
+    _WORD.read(node, problems, what)
     return None
 
 
-_TOKENS = Form(key_schemas.either(key_schemas.integer(0), key_schemas.choice(UNLIMITED)), _tokens_of)
+_TOKENS = Form(key_schemas.either(_NUMBER.schema, _WORD.schema), _tokens_of)
 _TURN_TOKENS = KeySpec(
     "turn", _TOKENS, f"How many tokens one turn may use up; {BUDGET['turn']:,} where nothing is said."
 )

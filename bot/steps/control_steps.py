@@ -21,11 +21,11 @@ from bot.keys.declared_keys import (
     KeySpec,
     either,
     map_of,
-    one_or_more,
+    one_or_several,
     opened,
 )
-from bot.keys.fields import Fields, entries_of, items_of, template_of, text_of
-from bot.keys.key_schemas import ANY_TEXT, NAME_PATTERN, NEVER, list_of, pattern, record, with_key
+from bot.keys.fields import NAME_PATTERN, Fields, entries_of, items_of, template_of, text_of
+from bot.keys.key_schemas import ANY_TEXT, NEVER, list_of, pattern, record, with_key
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import Map, Node
 from bot.lang.wall_clock import read_iso
@@ -287,7 +287,7 @@ _EACH = KeySpec("each", EXPRESSION, "A list: the flow runs once for each of its 
 _WITH = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
 _SAVE: KeySpec[dict[str, str]] = KeySpec(
     "save",
-    either(Form(one_or_more(NAME).schema, _read_names, absent={}), map_of(NAME, _read_pairs)),
+    either(Form(one_or_several(NAME).schema, _read_names, absent={}), map_of(NAME, _read_pairs)),
     "Variables that come back: names, or ours with theirs.",
 )
 _EXPIRED = KeySpec(

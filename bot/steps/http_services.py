@@ -9,8 +9,8 @@ from bot.core.values import Record
 from bot.expressions.grammar import check_calls
 from bot.expressions.templates import FUNCTIONS, Template
 from bot.keys import key_schemas
-from bot.keys.declared_keys import BOOLEAN, TEMPLATE, Form, KeySet, KeySpec, map_of
-from bot.keys.fields import Fields, entries_of, name_of, template_of, texts_of
+from bot.keys.declared_keys import BOOLEAN, STRINGS, TEMPLATE, Form, KeySet, KeySpec, map_of
+from bot.keys.fields import Fields, entries_of, name_of, template_of
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Node, Scalar
 
@@ -63,7 +63,7 @@ class HttpService:
 
 
 def _read_secrets(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
-    names = texts_of(node, problems, what)
+    names = STRINGS.read(node, problems, what)
     for name in names:
         if not _SECRET_NAME.fullmatch(name) or name.startswith(OURS):
             fix = "write one like CRM_KEY"

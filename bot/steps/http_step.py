@@ -13,9 +13,9 @@ from bot.core.events import CallEnded
 from bot.core.values import json_default
 from bot.expressions.formats import shown
 from bot.expressions.templates import Expression, Pieces, Template, TemplateFailed, pieces_of
-from bot.keys.declared_keys import EXPRESSION, STRING, Form, KeySet, KeySpec, either, map_of, raw_node, seconds
-from bot.keys.fields import Fields, entries_of, expression_of, name_of, refuse_altered
-from bot.keys.key_schemas import ANY, NAME
+from bot.keys.declared_keys import EXPRESSION, NAME, STRING, Form, KeySet, KeySpec, either, map_of, raw_node, seconds
+from bot.keys.fields import Fields, entries_of, name_of, refuse_altered
+from bot.keys.key_schemas import ANY
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Node, Scalar
 from bot.steps.call_step import TRIES_KEY, WITHIN_KEY
@@ -145,12 +145,12 @@ def _read_whole(node: Node, problems: Problems, what: str) -> Taken:
 def _read_taken(node: Node, problems: Problems, what: str) -> Taken:
     """``save: {name: expression}``: parts of it."""
     entries = entries_of(node, problems, what)
-    return tuple((name, expression_of(item, problems, f"{what}: {name.text}")) for name, item in entries)
+    return tuple((name, EXPRESSION.read(item, problems, f"{what}: {name.text}")) for name, item in entries)
 
 
 _SAVE: KeySpec[Taken] = KeySpec(
     "save",
-    either(Form(NAME, _read_whole, absent=()), map_of(EXPRESSION, _read_taken)),
+    either(Form(NAME.schema, _read_whole, absent=()), map_of(EXPRESSION, _read_taken)),
     "The variable that takes the answer, or several with their parts.",
 )
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from bot.core.messages import MEDIA_SUFFIXES, URL, LocationMessage, wrong_suffix
 from bot.expressions.templates import Template
-from bot.keys.declared_keys import TEMPLATE, Form, KeySet, KeySpec
-from bot.keys.fields import Fields, number_of, template_of
-from bot.keys.key_schemas import ANY_TEXT, STRING, either, number
+from bot.keys.declared_keys import TEMPLATE, Form, KeySet, KeySpec, number
+from bot.keys.fields import Fields, template_of
+from bot.keys.key_schemas import ANY_TEXT, STRING, either
 from bot.keys.text_shapes import MAY
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Map, Node, Scalar
@@ -64,12 +64,13 @@ ADDRESS: Form[Template | None] = Form(ANY_TEXT, _address_of, MAY)
 
 def _degrees(most: float) -> Form[Template | float | None]:
     """A number, or a text that is a template of one."""
+    degrees = number(-most, most)
 
     def of(node: Node, problems: Problems, what: str) -> Template | float | None:
         is_text = isinstance(node, Scalar) and isinstance(node.value, str)
-        return template_of(node, problems, what) if is_text else number_of(node, problems, what, -most, most)
+        return (TEMPLATE if is_text else degrees).read(node, problems, what)
 
-    return Form(either(number(-most, most), STRING), of)
+    return Form(either(degrees.schema, STRING), of)
 
 
 _LATITUDE = KeySpec("latitude", _degrees(90), "Its latitude, in degrees.", required=True)

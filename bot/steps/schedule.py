@@ -9,7 +9,7 @@ from typing import Any
 from bot.core.session import BUSY, Plan
 from bot.expressions.template_failures import kind_of
 from bot.expressions.templates import Template
-from bot.keys.declared_keys import DURATION, TEMPLATE, Form, KeySet, KeySpec, nested, one_of, one_or_more, shared
+from bot.keys.declared_keys import DURATION, TEMPLATE, Form, KeySet, KeySpec, nested, one_of, one_or_several, shared
 from bot.keys.fields import Fields, template_of, text_of
 from bot.keys.key_schemas import ANY_TEXT
 from bot.lang.problems import Problems
@@ -240,5 +240,5 @@ _PAST = KeySpec(
     "past", one_of(NOW, SKIP, default=NOW), "What becomes of it where at has passed already; now where nothing is said."
 )
 _KEYS = KeySet(_FLOW, _AT, _AFTER, _EVERY, _UNTIL, _WITH, _NAME, _BUSY, _PAST)
-SCHEDULE = shared("schedule", one_or_more(nested(_KEYS, _read_one, "{flow: its_name, after: 2h}")))
+SCHEDULE = shared("schedule", one_or_several(nested(_KEYS, _read_one, "{flow: its_name, after: 2h}")))
 """One map, or a list of them."""

@@ -17,7 +17,7 @@ from bot.keys.declared_keys import (
     either,
     integer,
     nested,
-    one_or_more,
+    one_or_several,
     shared,
 )
 from bot.keys.fields import Fields, template_of
@@ -233,11 +233,11 @@ _HEADER = KeySpec(
 )
 _BODY = KeySpec(
     "body",
-    one_or_more(_parameter(_TEXT, _CURRENCY, _DATE_TIME)),
+    one_or_several(_parameter(_TEXT, _CURRENCY, _DATE_TIME)),
     "What fills the placeholders of the body, in order.",
     texts=TEXT,
 )
-_BUTTONS = KeySpec("buttons", one_or_more(_BUTTON), "What is added to links of its buttons.", texts=MAY)
+_BUTTONS = KeySpec("buttons", one_or_several(_BUTTON), "What is added to links of its buttons.", texts=MAY)
 TEMPLATE_MESSAGE = shared(
     "map-of-template",
     nested(KeySet(_NAME, _LANGUAGE, _HEADER, _BODY, _BUTTONS), _read_template, "{name: its_name, language: en}"),

@@ -22,7 +22,7 @@ from bot.keys.declared_keys import (
     as_node,
     either,
     integer,
-    one_or_more,
+    one_or_several,
     opened,
     seconds,
 )
@@ -74,7 +74,9 @@ _TIMES = KeySpec(
     "times", integer(1), "How often it may succeed in one visit of the step; no bound where nothing is said."
 )
 _TOOL = either(Form(ANY_TEXT, as_node), opened(KeySet(_CALL, _WITH, _ABOUT, _CONFIRM, _WITHIN, _TIMES)))
-TOOLS: KeySpec[tuple[Node | Fields, ...]] = KeySpec("tools", one_or_more(_TOOL), "Handlers that the model may ask for.")
+TOOLS: KeySpec[tuple[Node | Fields, ...]] = KeySpec(
+    "tools", one_or_several(_TOOL), "Handlers that the model may ask for."
+)
 
 
 @dataclass(frozen=True, slots=True)

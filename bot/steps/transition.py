@@ -18,13 +18,13 @@ from bot.keys.declared_keys import (
     either,
     map_of,
     nested,
-    one_or_more,
+    one_or_several,
     opened,
     raw_node,
     shared,
 )
-from bot.keys.fields import Fields, entries_of, refuse_altered, template_of
-from bot.keys.key_schemas import ANY, NAME_PATTERN, Schema, pattern
+from bot.keys.fields import NAME_PATTERN, Fields, entries_of, refuse_altered, template_of
+from bot.keys.key_schemas import ANY, Schema, pattern
 from bot.keys.text_shapes import TEXT, Part
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import List, Map, Node, Scalar
@@ -234,7 +234,7 @@ ASSIGNMENTS: Form[tuple[Assignment, ...]] = map_of(raw_node(ANY), assignments, a
 TEXT_ASSIGNMENTS: Form[tuple[Assignment, ...]] = map_of(raw_node(ANY), partial(assignments, texts=True), absent=())
 """Each value ends as a text."""
 TEXTS = shared("texts", STRINGS)
-TEMPLATES = shared("texts", one_or_more(TEMPLATE))
+TEMPLATES = shared("texts", one_or_several(TEMPLATE))
 _SAY = KeySpec("say", WORDING, "This is said, as a plain message.", texts=TEXT)
 _ASK = KeySpec("ask", WORDING, "The question is put in these words, with its choices.", texts=TEXT)
 _SET = KeySpec("set", ASSIGNMENTS, "Variables get values, each worked out of what was known before.")

@@ -8,7 +8,19 @@ from functools import partial
 from typing import Any
 
 from bot.keys import key_schemas as schemas
-from bot.keys.declared_keys import STRING, Form, KeySet, KeySpec, either, integer, nested, one_of, raw_node, shared
+from bot.keys.declared_keys import (
+    STRING,
+    Form,
+    KeySet,
+    KeySpec,
+    either,
+    integer,
+    nested,
+    number,
+    one_of,
+    raw_node,
+    shared,
+)
 from bot.keys.fields import Fields, entries_of, items_of, plain_of, text_of
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar, one_or_more
@@ -161,7 +173,7 @@ def _read_draws(node: Node, problems: Problems, what: str) -> StubAnswers:
     return StubAnswers(tuple(numbers), turns=isinstance(node, List))
 
 
-_DRAWS = Form(schemas.one_or_several({**schemas.number(0), "exclusiveMaximum": 1}), _read_draws)
+_DRAWS = Form(schemas.one_or_several({**number(0).schema, "exclusiveMaximum": 1}), _read_draws)
 
 
 def stubs(known: KnownNames) -> KeySet:

@@ -122,7 +122,7 @@ def _read_file(node: Node, problems: Problems, what: str, folder: Path) -> bytes
 
 
 _EVENT = schemas.either(
-    schemas.choice(*GATEWAY_EVENTS),
+    one_of(*GATEWAY_EVENTS).schema,
     schemas.record({name: event.keys.schema() for name, event in GATEWAY_EVENTS.items()}, most=1),
 )
 
@@ -257,7 +257,7 @@ def _talk(known: KnownNames) -> Form[tuple[TranscriptLine, ...]]:
         found = (_read_line(item, of, problems) for item in items_of(node, problems, what))
         return tuple(line for line in found if line is not None)
 
-    return Form(schemas.list_of(schemas.either(schemas.choice(*WORD_LINES), begins)), read, absent=())
+    return Form(schemas.list_of(schemas.either(one_of(*WORD_LINES).schema, begins)), read, absent=())
 
 
 def _read_line(node: Node, of: Mapping[str, KeySet], problems: Problems) -> TranscriptLine | None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
 from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, ValueTooLarge
 from bot.expressions.abstract_values import ValueKind
-from bot.keys.declared_keys import Form, KeySet, KeySpec, integer, one_of, one_or_more
+from bot.keys.declared_keys import Form, KeySet, KeySpec, integer, one_of, one_or_several
 from bot.keys.fields import Fields, text_of
 from bot.keys.key_schemas import pattern
 from bot.lang.problems import Problems
@@ -29,7 +29,7 @@ def _size_of(node: Node, problems: Problems, what: str) -> int | None:
 
 
 _MOST = KeySpec("max", integer(1), "How many elements it may have.")
-_KINDS = KeySpec("kinds", one_or_more(one_of(*MEDIA_KINDS)), "The kinds of files that it takes; all if left out.")
+_KINDS = KeySpec("kinds", one_or_several(one_of(*MEDIA_KINDS)), "The kinds of files that it takes; all if left out.")
 _LARGEST = KeySpec(
     "max",
     Form(pattern(_SIZE.pattern, "write one like 500KB or 5MB"), _size_of),

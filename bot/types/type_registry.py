@@ -18,12 +18,13 @@ from bot.keys.declared_keys import (
     KeySpec,
     either,
     nested,
-    one_or_more,
+    one_of,
+    one_or_several,
     raw_node,
     shared,
 )
 from bot.keys.fields import Fields, refuse_altered, text_of
-from bot.keys.key_schemas import ANY, by_value, choice
+from bot.keys.key_schemas import ANY, by_value
 from bot.keys.text_shapes import TEXT, Shape
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Map, Node, Scalar, plain
@@ -44,7 +45,9 @@ TYPES: dict[str, type[Variable]] = {
         DateTimeVariable, EmailVariable, PhoneVariable, ListVariable, ObjectVariable, MediaVariable, LocationVariable,
     )
 }  # fmt: skip
-_TYPE = KeySpec("type", Form(key_schemas.shared("type", choice(*TYPES)), text_of), "What it holds.", required=True)
+_TYPE = KeySpec(
+    "type", Form(key_schemas.shared("type", one_of(*TYPES).schema), text_of), "What it holds.", required=True
+)
 _VALUE = KeySpec("value", raw_node(ANY), "What it starts at; null if left out.")
 _OPTIONAL = KeySpec("optional", BOOLEAN, "Says to the reader that null is expected.")  # every variable may be null
 
@@ -62,7 +65,7 @@ def _short_check_of(node: Node, problems: Problems, what: str) -> AnswerCheck | 
 _IF = KeySpec("if", EXPRESSION, "What must be true of the answer, which is called it.", required=True)
 _OBJECTION = KeySpec("error", TEMPLATE, "What the contact gets where it is not true.", texts=TEXT)
 _ONE_CHECK = either(Form(EXPRESSION.schema, _short_check_of), nested(KeySet(_IF, _OBJECTION), _check_of))
-_CHECKS = KeySpec("check", shared("check", one_or_more(_ONE_CHECK)), "What must be true of an answer.")
+_CHECKS = KeySpec("check", shared("check", one_or_several(_ONE_CHECK)), "What must be true of an answer.")
 _ERROR = KeySpec(
     "error",
     TEMPLATE,

@@ -5,16 +5,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
+from bot.keys import declared_keys
 from bot.keys.key_schemas import (
     ANY_TEXT,
-    BOOLEAN,
     EMPTY,
     Schema,
     by_key,
     by_value,
-    choice,
     either,
-    integer,
     one_or_several,
     record,
     shared,
@@ -23,6 +21,17 @@ from bot.keys.key_schemas import (
     whole,
     with_key,
 )
+
+BOOLEAN = declared_keys.BOOLEAN.schema
+
+
+def choice(*words: str) -> Schema:
+    return declared_keys.one_of(*words).schema
+
+
+def integer(least: int | None = None) -> Schema:
+    return declared_keys.integer(least).schema
+
 
 TRANSITION = shared("transition", either(choice("end"), record({"say": ANY_TEXT}, "say")))
 STEP = by_key(
