@@ -43,6 +43,37 @@ from bot.types.text_types import ChoiceVariable
 LANGUAGE_PATTERN = "[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
 
 
+def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefinition:
+    """Read ``bot.yml``."""
+    fields = BOT_KEYS.open(node, problems, "bot")
+    timezone = _TIMEZONE.read(fields) or ZoneInfo("UTC")
+    languages, mark = _LANGUAGES.read(fields), fields.mark_of(_LANGUAGES.name)
+    ai, sorry = _read_ai(_AI.read(fields), extensions)
+    secrets = _SECRETS.read(fields)
+    return BotDefinition(
+        name=_NAME.read(fields) or "Bot",
+        mark=node.mark,
+        timezone=timezone,
+        words=_WORDS.read(fields),
+        defaults=_DEFAULTS.read(fields) or Defaults(),
+        languages=languages,
+        common={LANGUAGE: ChoiceVariable(LANGUAGE, mark, of=languages)} if languages else {},
+        wordings=(_OWN_WORDINGS.read(fields) or {}) | sorry,
+        ai=ai,
+        channels=_CHANNELS.read(fields),
+        secrets=secrets,
+        services=read_services(_HTTP.read(fields), secrets, problems),
+        hours=_read_hours(_HOURS.read(fields), timezone, problems),
+        opt_out=_OPT_OUT.read(fields) or OptOut(),
+    )
+
+
+def bot_schema(settings: Form[Any]) -> Schema:
+    """``bot.yml``. ``settings`` is what stands under the key of that name."""
+    below = replace(_SETTINGS, form=settings)
+    return KeySet(*(key for key in BOT_KEYS if key is not _SETTINGS), below).schema()
+
+
 def _read_zone(node: Node, problems: Problems, what: str) -> ZoneInfo | None:
     name = text_of(node, problems, what)
     try:
@@ -224,7 +255,7 @@ _OPEN = schemas.map_of(
     schemas.takes(_SPANS, "From when to when, like 9:00-18:00; or a list of such."), _OWN_KEYS.schemas
 )
 
-# -- the whole file ---------------------------------------------------------------------------------
+# -- its keys ---------------------------------------------------------------------------------------
 
 _NAME = KeySpec("name", STRING, "The bot's name, for operators.")
 _TIMEZONE = KeySpec("timezone", _ZONE, "The time zone of dates and times, like Asia/Jakarta; UTC without it.")
@@ -258,34 +289,3 @@ BOT_KEYS = KeySet(
     _SETTINGS,
 )  # fmt: skip
 """The keys of ``bot.yml``. What stands under `settings` is read by `bot.settings`."""
-
-
-def bot_schema(settings: Form[Any]) -> Schema:
-    """``bot.yml``. ``settings`` is what stands under the key of that name."""
-    below = replace(_SETTINGS, form=settings)
-    return KeySet(*(key for key in BOT_KEYS if key is not _SETTINGS), below).schema()
-
-
-def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefinition:
-    """Read ``bot.yml``."""
-    fields = BOT_KEYS.open(node, problems, "bot")
-    timezone = _TIMEZONE.read(fields) or ZoneInfo("UTC")
-    languages, mark = _LANGUAGES.read(fields), fields.mark_of(_LANGUAGES.name)
-    ai, sorry = _read_ai(_AI.read(fields), extensions)
-    secrets = _SECRETS.read(fields)
-    return BotDefinition(
-        name=_NAME.read(fields) or "Bot",
-        mark=node.mark,
-        timezone=timezone,
-        words=_WORDS.read(fields),
-        defaults=_DEFAULTS.read(fields) or Defaults(),
-        languages=languages,
-        common={LANGUAGE: ChoiceVariable(LANGUAGE, mark, of=languages)} if languages else {},
-        wordings=(_OWN_WORDINGS.read(fields) or {}) | sorry,
-        ai=ai,
-        channels=_CHANNELS.read(fields),
-        secrets=secrets,
-        services=read_services(_HTTP.read(fields), secrets, problems),
-        hours=_read_hours(_HOURS.read(fields), timezone, problems),
-        opt_out=_OPT_OUT.read(fields) or OptOut(),
-    )

@@ -1,4 +1,4 @@
-"""A flow's document: how its steps are read, what starts it, where its outcomes lead, and what its keys take."""
+"""A flow's document: its keys, how its steps are read, what starts it, and where its outcomes lead."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -37,6 +37,39 @@ from bot.steps.transition import AGAIN, END, NEXT, RESERVED, TRANSITION, WORDS, 
 from bot.types.text_types import TextVariable
 from bot.types.type_registry import VARIABLE, read_variable
 from bot.types.variable import Variable
+
+
+def read_flow(
+    node: Map, bot: BotDefinition, extensions: Extensions, documents: Mapping[str, str], problems: Problems
+) -> Flow:
+    """Read one flow with all its steps. ``documents`` are the bot's text files, by path."""
+    name = _NAME.read(Fields(node, problems, "flow")) or ""
+    fields = FLOW_KEYS.open(node, problems, f'flow "{name}"')
+    variables, start = _VARS.read(fields), _START.read(fields)
+    defaults = (_DEFAULTS.read(fields) or Defaults()).over(bot.defaults)
+    known, handlers = {**bot.common, **variables}, extensions.handlers
+    kinds = all_kinds(extensions.verbs) if extensions.verbs else KINDS
+    reading = ReadContext("", problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds)
+    steps, unreadable = _read_steps(fields, defaults, reading)
+    return Flow(
+        name,
+        fields.mark_of(_NAME.name),
+        _ABOUT.read(fields) or "",
+        None if start is None else _read_trigger(start, variables),
+        variables,
+        defaults,
+        _WORDS.read(fields),
+        steps,
+        _INTERRUPTED.read(fields),
+        unreadable,
+    )
+
+
+def flow_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
+    """A flow with steps of these kinds."""
+    steps = replace(_STEPS, form=raw_node(key_schemas.map_of(step_schema(kinds))))
+    return KeySet(*(key for key in FLOW_KEYS if key is not _STEPS), steps).schema()
+
 
 # -- what starts it ---------------------------------------------------------------------------------
 
@@ -83,7 +116,7 @@ def _read_trigger(fields: Fields, variables: Mapping[str, Variable]) -> Trigger:
     return trigger
 
 
-# -- the flow ---------------------------------------------------------------------------------------
+# -- its keys ---------------------------------------------------------------------------------------
 
 
 def _read_variables(node: Node, problems: Problems, what: str) -> dict[str, Variable]:
@@ -115,38 +148,6 @@ _DEFAULTS = KeySpec(
 _STEPS = KeySpec("steps", raw_node(ANY), "Its steps, in order: it begins with the first.", required=True)
 FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _WORDS, _VARS, _DEFAULTS, _STEPS)
 """The keys of a flow. What stands under `steps` depends on the kinds of step that the bot has."""
-
-
-def flow_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
-    """A flow with steps of these kinds."""
-    steps = replace(_STEPS, form=raw_node(key_schemas.map_of(step_schema(kinds))))
-    return KeySet(*(key for key in FLOW_KEYS if key is not _STEPS), steps).schema()
-
-
-def read_flow(
-    node: Map, bot: BotDefinition, extensions: Extensions, documents: Mapping[str, str], problems: Problems
-) -> Flow:
-    """Read one flow with all its steps. ``documents`` are the bot's text files, by path."""
-    name = _NAME.read(Fields(node, problems, "flow")) or ""
-    fields = FLOW_KEYS.open(node, problems, f'flow "{name}"')
-    variables, start = _VARS.read(fields), _START.read(fields)
-    defaults = (_DEFAULTS.read(fields) or Defaults()).over(bot.defaults)
-    known, handlers = {**bot.common, **variables}, extensions.handlers
-    kinds = all_kinds(extensions.verbs) if extensions.verbs else KINDS
-    reading = ReadContext("", problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds)
-    steps, unreadable = _read_steps(fields, defaults, reading)
-    return Flow(
-        name,
-        fields.mark_of(_NAME.name),
-        _ABOUT.read(fields) or "",
-        None if start is None else _read_trigger(start, variables),
-        variables,
-        defaults,
-        _WORDS.read(fields),
-        steps,
-        _INTERRUPTED.read(fields),
-        unreadable,
-    )
 
 
 # -- its steps --------------------------------------------------------------------------------------

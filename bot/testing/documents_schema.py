@@ -10,7 +10,7 @@ from bot.keys.key_schemas import Schema, whole, with_key
 from bot.settings import settings_form
 from bot.steps.custom_steps import all_kinds
 from bot.testing.transcript import KnownNames
-from bot.testing.transcript_reader import keys_of
+from bot.testing.transcript_reader import document_keys
 
 
 def documents_schema(verbs: Mapping[str, VerbSpec]) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def documents_schema(verbs: Mapping[str, VerbSpec]) -> dict[str, Any]:
 
     A document without its first key may become any of them.
     """
-    tests = (keys_of(KnownNames(evaluates=evaluates)) for evaluates in (False, True))
+    tests = (document_keys(KnownNames(evaluates=evaluates)) for evaluates in (False, True))
     documents = {"flow": flow_schema(all_kinds(verbs))} | {keys.keys[0].name: keys.schema() for keys in tests}
     bot = bot_schema(settings_form())
     first = {name: of["properties"][name] for name, of in documents.items()}

@@ -35,7 +35,7 @@ HTTP_FAILURES: dict[str, type[RequestFailed]] = {
 _MODEL_FAILURES = ("server_error", "quota_exceeded", "model_no_tool_support")  # the service's names (spec: Errors)
 _REQUEST = re.compile(r"[A-Z]+ \S+")
 
-# -- what models answer
+# -- what models answer -------------------------------------------------------------------------------
 
 
 def _read_calls(node: Node, problems: Problems, what: str) -> tuple[tuple[Mark, str, Mapping[str, Any]], ...]:
@@ -71,7 +71,7 @@ _TEXT_ALONE = Form(STRING.schema, lambda *at: ModelStub(text_of(*at) or ""))
 MODEL = shared("model-answer", either(_TEXT_ALONE, nested(KeySet(_SAYS, _CALLS, _MODEL_FAILS), _read_model)))
 """What a model answers: a text, or more."""
 
-# -- what services answer
+# -- what services answer -----------------------------------------------------------------------------
 
 
 def _read_http(fields: Fields) -> HttpStub:
@@ -120,7 +120,7 @@ def _read_request(node: Node, problems: Problems, what: str) -> tuple[str, HttpS
 REQUEST = Form(schemas.map_of(_HTTP.schema), _read_request)
 """A request and its answer: ``{GET https://api.example/orders/1: {json: {...}}}``."""
 
-# -- what handlers return
+# -- what handlers return -----------------------------------------------------------------------------
 
 _RETURNS = KeySpec("returns", raw_node(schemas.ANY), "What the handler returns.")
 _FAILS = KeySpec("fails", STRING, "The error that it ends with: a declared one, timeout, mismatch or error.")
@@ -143,7 +143,7 @@ def _read_result(name: Scalar, node: Node, problems: Problems, known: KnownNames
     return HandlerStub(None if returns is None else plain_of(returns, problems), fails)
 
 
-# -- all stubs
+# -- all stubs ----------------------------------------------------------------------------------------
 
 
 def _answers(

@@ -68,7 +68,72 @@ FAULTS = (
 )  # fmt: skip
 """The emulated gateway's faults, but for those that take real time: among them the codes of its refusals."""
 
-# -- lines on which something happens
+
+@dataclass(frozen=True, slots=True)
+class LoadedTests:
+    """A bot with its tests, and every problem of all its files. Without problems ``program`` is there."""
+
+    program: Program | None
+    transcripts: list[Transcript]
+    problems: list[Problem]
+
+
+def load_with_tests(folder: Folder) -> LoadedTests:
+    """Load a bot's handlers, flows and tests, and look at the settings in its bot.yml."""
+    settings = folder.written("settings")
+    found = Problems() if settings is None else problems_in(settings)
+    try:
+        program = load_program(folder)
+    except FaultyBot as error:
+        tests = read_documents(folder.sources, Problems()).tests
+        reader = TranscriptReader(KnownNames(folder=folder.path, complete=False))
+        transcripts = [reader.read(node, found) for node in tests]
+        return LoadedTests(None, transcripts, sorted({*error.problems, *found.sorted()}))
+    library = program.library
+    known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, folder.path)
+    reader = TranscriptReader(known)
+    transcripts = [reader.read(node, found) for node in program.tests]
+    _check_names(transcripts, found)
+    return LoadedTests(program, transcripts, found.sorted())
+
+
+def _check_names(transcripts: Iterable[Transcript], problems: Problems) -> None:
+    """Recordings know evaluations by their names."""
+    first: dict[tuple[str, str], Transcript] = {}
+    for each in transcripts:
+        known = first.setdefault((each.mark.path, each.name), each) if each.tries is not None else each
+        if known is not each:
+            what = f'a second evaluation "{each.name}", the first is in line {known.mark.line}'
+            problems.add("E108", each.mark, what, "give it another name")
+
+
+class TranscriptReader:
+    """Reads the tests and evaluations of a bot whose names are known. What is wrong with one becomes a problem."""
+
+    def __init__(self, known: KnownNames) -> None:
+        tests, evaluations = replace(known, evaluates=False), replace(known, evaluates=True)
+        self._tests = document_keys(tests), stubs(tests)
+        self._evaluations = document_keys(evaluations), stubs(evaluations)
+
+    def read(self, node: Map, problems: Problems) -> Transcript:
+        """Read one."""
+        evaluates = bool(node.entries) and node.entries[0][0].text == _EVALUATE.name
+        keys, stub_keys = self._evaluations if evaluates else self._tests
+        title, *_, talk = keys
+        name = title.read(Fields(node, problems, "this document")) or ""
+        fields = keys.open(node, problems, f'{title.name} "{name}"')
+        return Transcript(
+            name,
+            node.mark,
+            _NOW.read(fields),
+            talk.read(fields),
+            StubDefinitions(**stub_keys.values(fields)),
+            _CONTACT.read(fields),
+            Tries(_TIMES.read(fields) or TIMES, _PASS.read(fields)) if evaluates else None,
+        )
+
+
+# -- the lines of a conversation ---------------------------------------------------------------------
 
 
 def _line(form: Form[T | None], make: Callable[[Mark, T], TranscriptLine]) -> Line:
@@ -203,8 +268,6 @@ _LATE = KeySpec(
     "late", Form(DURATION.schema, _read_late, absent=timedelta()), "How long that was on its way, 5m at the most."
 )
 
-# -- all lines
-
 
 def _refuse_model(node: Node, problems: Problems, what: str) -> None:
     fix = "leave the line out, or begin the document with test:"
@@ -290,7 +353,7 @@ def _read_word(node: Node, problems: Problems) -> TranscriptLine | None:
     return None
 
 
-# -- whole documents
+# -- whole documents ----------------------------------------------------------------------------------
 
 NOW = datetime(2030, 5, 6, 10, 0)  # a Monday
 TIMES = 3
@@ -346,72 +409,8 @@ _NOW = KeySpec(
 _CONTACT = KeySpec("contact", Form(STRING.schema, _read_contact), "The contact's number, with its country code.")
 
 
-def keys_of(known: KnownNames) -> KeySet:
+def document_keys(known: KnownNames) -> KeySet:
     """The keys of a test; or of an evaluation, in which models answer themselves."""
     first = (_EVALUATE, _TIMES, _PASS) if known.evaluates else (_TEST,)
     about = "What is said and what happens, in order" + ("; a model answers." if known.evaluates else ".")
     return KeySet(*first, _NOW, _CONTACT, *stubs(known), KeySpec("talk", _talk(known), about, required=True))
-
-
-class TranscriptReader:
-    """Reads the tests and evaluations of a bot whose names are known. What is wrong with one becomes a problem."""
-
-    def __init__(self, known: KnownNames) -> None:
-        tests, evaluations = replace(known, evaluates=False), replace(known, evaluates=True)
-        self._tests = keys_of(tests), stubs(tests)
-        self._evaluations = keys_of(evaluations), stubs(evaluations)
-
-    def read(self, node: Map, problems: Problems) -> Transcript:
-        """Read one."""
-        evaluates = bool(node.entries) and node.entries[0][0].text == _EVALUATE.name
-        keys, stub_keys = self._evaluations if evaluates else self._tests
-        title, *_, talk = keys
-        name = title.read(Fields(node, problems, "this document")) or ""
-        fields = keys.open(node, problems, f'{title.name} "{name}"')
-        return Transcript(
-            name,
-            node.mark,
-            _NOW.read(fields),
-            talk.read(fields),
-            StubDefinitions(**stub_keys.values(fields)),
-            _CONTACT.read(fields),
-            Tries(_TIMES.read(fields) or TIMES, _PASS.read(fields)) if evaluates else None,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedTests:
-    """A bot with its tests, and every problem of all its files. Without problems ``program`` is there."""
-
-    program: Program | None
-    transcripts: list[Transcript]
-    problems: list[Problem]
-
-
-def load_with_tests(folder: Folder) -> LoadedTests:
-    """Load a bot's handlers, flows and tests, and look at the settings in its bot.yml."""
-    settings = folder.written("settings")
-    found = Problems() if settings is None else problems_in(settings)
-    try:
-        program = load_program(folder)
-    except FaultyBot as error:
-        tests = read_documents(folder.sources, Problems()).tests
-        reader = TranscriptReader(KnownNames(folder=folder.path, complete=False))
-        transcripts = [reader.read(node, found) for node in tests]
-        return LoadedTests(None, transcripts, sorted({*error.problems, *found.sorted()}))
-    library = program.library
-    known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, folder.path)
-    reader = TranscriptReader(known)
-    transcripts = [reader.read(node, found) for node in program.tests]
-    _check_names(transcripts, found)
-    return LoadedTests(program, transcripts, found.sorted())
-
-
-def _check_names(transcripts: Iterable[Transcript], problems: Problems) -> None:
-    """Recordings know evaluations by their names."""
-    first: dict[tuple[str, str], Transcript] = {}
-    for each in transcripts:
-        known = first.setdefault((each.mark.path, each.name), each) if each.tries is not None else each
-        if known is not each:
-            what = f'a second evaluation "{each.name}", the first is in line {known.mark.line}'
-            problems.add("E108", each.mark, what, "give it another name")
