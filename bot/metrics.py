@@ -6,6 +6,7 @@ limits, alarms) is looked up when somebody asks.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 
 from prometheus_client import CONTENT_TYPE_LATEST as CONTENT_TYPE
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
@@ -122,12 +123,13 @@ class WebMetrics(_Metrics):
         super().__init__("web")
         self._deliveries = self._counter("bot_webhook_requests", "Deliveries of the gateway, by answer.", "answer")
         self._seconds = self._histogram("bot_webhook_seconds", "From a delivery's arrival to its answer.", _WAITS)
+        self._delivery = cache(self._deliveries.labels)
         self._starts = self._counter("bot_start_requests", "Starts that programs asked for, by answer.", "status")
         self._up = self._gauge("bot_engine_up", "Whether the engine answers.")
 
     def delivery(self, answer: str, seconds: float) -> None:
         """A delivery was answered: kept, duplicate, stale, forged, malformed, busy or refused."""
-        self._deliveries.labels(answer).inc()
+        self._delivery(answer).inc()
         self._seconds.observe(seconds)
 
     def start(self, status: int) -> None:

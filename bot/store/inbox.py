@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -44,7 +44,9 @@ _PRUNE = """
 """
 _TAKEN = "UPDATE meta SET taken = ?"
 _CHECK = "UPDATE meta SET checked_at = ?"
-_STALE = "UPDATE meta SET stale = stale + 1, stale_at = ?"
+_STALE = """
+    UPDATE meta SET stale = stale + 1, stale_at = ? WHERE NOT EXISTS (SELECT 1 FROM log WHERE event_id = ?)
+"""
 _ERASE = """
     UPDATE log SET contact = NULL, body = x'', erased_at = ? WHERE seq IN (SELECT value FROM json_each(?))
 """
@@ -90,16 +92,30 @@ class InboxWriter:
     """The inbox's only writer, for any threads. ``path`` is the store's (``bot.db``); ``patience`` is how many
     seconds a caller waits for its commit.
 
-    While commits fail, ``alarms`` has the alarm ``inbox-unavailable``: see `end_alarm`. Raises
-    `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise `bot.store.inbox.InboxBusy`.
+    ``wake`` is called after each commit with new events, from the writer's thread. While commits fail, ``alarms`` has
+    the alarm ``inbox-unavailable``: see `end_alarm`. Raises `bot.store.files.StoreLocked` and
+    `bot.store.files.StoreMissing`; its methods raise `bot.store.inbox.InboxBusy`.
+
+    `append` keeps an event and waits for the commit. An event loop makes an `event`, hands several of them over to the
+    writer (`hand_over`), and asks for the result (`appended`) when it is told that their commit has ended.
     """
 
-    def __init__(self, path: Path, clock: Clock, alarms: Alarms | None = None, *, patience: float = 2.0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        alarms: Alarms | None = None,
+        *,
+        patience: float = 2.0,
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.patience = patience
+        self._wake = wake
         self._failed_at: float | None = None  # the last commit that failed during the alarm
         self._alarms = alarms or Alarms(clock)
         self._clock = clock
         self._expiry = ExpiryTime(clock)
-        self._writer = GroupWriter(inbox_path(path), patience)
+        self._writer = GroupWriter(inbox_path(path), patience, self._committed)
 
     def append(
         self,
@@ -116,12 +132,49 @@ class InboxWriter:
         Raises `InboxBusy` if it did not become durable in time (at once if waiting is useless), and `InboxRefused` if
         a value cannot be stored at all.
         """
-        write = self._commit(_APPEND, (delivery, event_id, name, contact, time_text(received_at), body, readable))
+        write = self.event(delivery, event_id, name, contact, received_at, body, readable)
+        self.commit(write)
+        return self.appended(write)
+
+    def event(
+        self,
+        delivery: str | None,
+        event_id: str,
+        name: str,
+        contact: str | None,
+        received_at: datetime,
+        body: bytes,
+        readable: bool,
+    ) -> "Write":
+        """The statement that appends an event. ``received_at`` is in UTC, as a clock's time is."""
+        at = received_at.isoformat(timespec="microseconds")  # as `time_text`
+        return Write(_APPEND, (delivery, event_id, name, contact, at, body, readable))
+
+    def stale_event(self, event_id: str) -> "Write":
+        """The statement that counts a correctly signed event that was rejected for its timestamp, if it is new."""
+        return Write(_STALE, (time_text(self._clock.now()), event_id))
+
+    def hand_over(self, writes: Sequence["Write"], when_ended: Callable[[], None]) -> None:
+        """Let statements be executed in the next commit; ``when_ended`` is called after it, from any thread."""
+        self._writer.hand_over(writes, when_ended)
+
+    def commit(self, write: "Write") -> None:
+        """Hand a statement over, and wait for its commit, but not longer than ``patience``."""
+        self._writer.commit(write)
+
+    def appended(self, write: "Write") -> Appended:
+        """The result of an `event` that was handed over. Raises as `append`; `InboxBusy` also before its commit has ended."""
+        self._require_commit(write)
         return Appended(write.row if write.rows_changed else None)
+
+    def is_lost(self, write: "Write") -> bool:
+        """Whether a `stale_event` was new: then it may be lost. Raises `InboxBusy`."""
+        self._require_commit(write)
+        return write.rows_changed > 0
 
     def check(self) -> None:
         """Commit something, to find out whether that is possible. Raises `InboxBusy`."""
-        self._commit(_CHECK, (time_text(self._clock.now()),))
+        self._execute(_CHECK, (time_text(self._clock.now()),))
 
     def prune(self, below_seq: int, older_than: timedelta = DUPLICATES_REMEMBERED) -> int:
         """Delete events that the engine has taken (``below_seq``: its cursor) and that can have no duplicate any
@@ -131,24 +184,20 @@ class InboxWriter:
         deleted in small pieces; events are appended in between. Returns the number of deleted rows. Raises
         `InboxBusy`.
         """
-        self._commit(_TAKEN, (below_seq,))
+        self._execute(_TAKEN, (below_seq,))
         before = time_text(self._expiry.now() - older_than)
         deleted = 0
         while True:
-            piece = self._commit(_PRUNE, (_PRUNED_AT_ONCE, below_seq, before)).rows_changed
+            piece = self._execute(_PRUNE, (_PRUNED_AT_ONCE, below_seq, before)).rows_changed
             deleted += piece
             if piece < _PRUNED_AT_ONCE:
                 return deleted
-
-    def note_stale(self) -> None:
-        """Count a correctly signed event that was rejected for its timestamp: it may be lost. Raises `InboxBusy`."""
-        self._commit(_STALE, (time_text(self._clock.now()),))
 
     def erase(self, seqs: Sequence[int]) -> None:
         """Delete the contacts and bodies of these events. Their ids stay. Raises `InboxBusy`."""
         for start in range(0, len(seqs), _ERASED_AT_ONCE):
             piece = json.dumps(seqs[start : start + _ERASED_AT_ONCE])
-            self._commit(_ERASE, (time_text(self._clock.now()), piece), erases=True)
+            self._execute(_ERASE, (time_text(self._clock.now()), piece), erases=True)
 
     def end_alarm(self) -> None:
         """End the alarm if no commit has failed for a minute, and one that is tried now succeeds. Raises `InboxBusy`.
@@ -165,13 +214,23 @@ class InboxWriter:
         """Commit what was accepted, reject later writes, and release the file. It may be called twice."""
         self._writer.close()
 
-    def _commit(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False) -> "Write":
+    def _execute(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False) -> "Write":
+        write = Write(sql, parameters, erases)
+        self._writer.commit(write)
+        self._require_commit(write)
+        return write
+
+    def _require_commit(self, write: "Write") -> None:
         try:
-            return self._writer.commit(sql, parameters, erases=erases)
+            self._writer.require_commit(write)
         except InboxBusy as error:
             self._alarms.report("inbox-unavailable", f"no event is accepted: {error}", error.advice)
             self._failed_at = self._clock.elapsed()
             raise
+
+    def _committed(self, writes: Sequence["Write"]) -> None:
+        if any(write.sql is _APPEND and write.rows_changed for write in writes):
+            self._wake()
 
 
 class InboxReader:
@@ -266,14 +325,15 @@ class InboxRefused(BotError):
 
 
 class Write:
-    """One statement that waits for the group commit, and then its result."""
+    """A statement for the next group commit, and then its result."""
 
-    __slots__ = ("erases", "error", "parameters", "row", "rows_changed", "sql")
+    __slots__ = ("erases", "error", "group", "parameters", "row", "rows_changed", "sql")
 
-    def __init__(self, sql: str, parameters: tuple[Any, ...], erases: bool) -> None:
+    def __init__(self, sql: str, parameters: tuple[Any, ...], erases: bool = False) -> None:
         self.sql = sql
         self.parameters = parameters
         self.erases = erases
+        self.group: _Group | None = None
         self.row: int | None = None
         self.rows_changed = 0
         self.error: Exception | None = None
@@ -291,25 +351,27 @@ class Write:
 
 
 class _Group:
-    """The writes of one commit, and the signal for their callers."""
+    """The writes of one commit, and the callbacks for its end."""
 
     def __init__(self) -> None:
         self.writes: list[Write] = []
         self.since = monotonic()  # of the first write
-        self.done = threading.Event()
-        self.error: Exception | None = None
+        self.when_ended: list[Callable[[], None]] = []
+        self.ended = False
+        self.trouble: tuple[str, str] | None = None  # why nothing of it was committed, and advice
 
 
 class GroupWriter:
     """The only writer of a file: a thread that commits the writes of all other threads.
 
-    ``patience`` is how many seconds a caller waits for its commit. Raises `bot.store.files.StoreLocked` and
-    `bot.store.files.StoreMissing`.
+    ``patience`` is how many seconds a caller waits for its commit. ``committed`` is called after each commit, from the
+    thread. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
     """
 
-    def __init__(self, path: Path, patience: float) -> None:
+    def __init__(self, path: Path, patience: float, committed: Callable[[Sequence[Write]], None]) -> None:
         self._path = path
         self._patience = patience
+        self._committed = committed
         self._lock = FileLock(path)
         try:
             self._connection = open_writer(path)
@@ -332,34 +394,49 @@ class GroupWriter:
         close_writer(self._connection)
         self._lock.release()
 
-    def commit(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False) -> Write:
-        """Execute a statement and return when it is durable. Raises `InboxBusy` and `InboxRefused`."""
-        write = Write(sql, parameters, erases)
+    def commit(self, write: Write) -> None:
+        """Hand a statement over, and wait for its commit, but not longer than ``patience``: see `require_commit`."""
+        ended = threading.Event()
+        self.hand_over([write], ended.set)
+        ended.wait(self._patience)
+
+    def hand_over(self, writes: Sequence[Write], when_ended: Callable[[], None]) -> None:
+        """Let statements be executed in the next commit; ``when_ended`` is called after it, or at once if it cannot help."""
         with self._changed:
-            self._refuse_if_hopeless()
-            group = self._gathering
+            trouble = self._hopeless(len(writes))
+            group = self._gathering if trouble is None else _Group()
             if not group.writes:
                 group.since = monotonic()
-            group.writes.append(write)
-            self._changed.notify()
-        if not group.done.wait(self._patience):
+            for write in writes:
+                write.group = group
+            if trouble is None:
+                group.writes += writes
+                group.when_ended.append(when_ended)
+                self._changed.notify()
+                return
+            group.ended, group.trouble = True, (trouble, _SLOW)
+        when_ended()
+
+    def require_commit(self, write: Write) -> None:
+        """Raise `InboxBusy` unless a statement was committed, and `InboxRefused` if its values cannot be stored."""
+        group = write.group
+        if group is None or not group.ended:
             raise InboxBusy(f"{self._path} did not commit within {self._patience:g} s")
-        if group.error is not None:
-            trouble = trouble_of(self._path, group.error)
-            words = (str(group.error), _SLOW) if trouble is None else (trouble.what, trouble.advice)
-            raise InboxBusy(*words) from group.error
+        if group.trouble is not None:
+            raise InboxBusy(*group.trouble)
         if write.error is not None:
             raise InboxRefused(f"the event cannot be kept: {type(write.error).__name__}") from write.error
-        return write
 
-    def _refuse_if_hopeless(self) -> None:
+    def _hopeless(self, more: int) -> str | None:
+        """Why waiting for a commit is useless; None if it is not."""
         since = self._committing_since
         if self._closing:
-            raise InboxBusy(f"{self._path} is being closed")
+            return f"{self._path} is being closed"
         if since is not None and monotonic() - since >= self._patience:
-            raise InboxBusy(f"{self._path} has not finished a commit for {self._patience:g} s")
-        if len(self._gathering.writes) >= _QUEUE:
-            raise InboxBusy(f"{self._path} has {_QUEUE} events waiting for their commit")
+            return f"{self._path} has not finished a commit for {self._patience:g} s"
+        if len(self._gathering.writes) + more > _QUEUE:
+            return f"{self._path} has {_QUEUE} events waiting for their commit"
+        return None
 
     def _run(self) -> None:
         cursor = self._connection.cursor()
@@ -369,10 +446,15 @@ class GroupWriter:
                     for write in group.writes:
                         write.execute(cursor)
             except (sqlite3.Error, MemoryError) as error:
-                group.error = error
+                trouble = trouble_of(self._path, error)
+                group.trouble = (str(error), _SLOW) if trouble is None else (trouble.what, trouble.advice)
             with self._changed:
                 self._committing_since = None
-            group.done.set()
+            group.ended = True
+            if group.trouble is None:
+                self._committed(group.writes)
+            for when_ended in group.when_ended:
+                when_ended()
             if any(write.erases for write in group.writes):
                 empty_wal(self._connection)
 

@@ -48,14 +48,12 @@ class StartEndpoint:
         inbox: InboxWriter,
         key: str | None,
         clock: Clock,
-        wake: Callable[[], None],
         judge: Judge,
         metrics: WebMetrics,
     ) -> None:
         self._inbox = inbox
         self._key = key
         self._clock = clock
-        self._wake = wake
         self._judge = judge
         self._metrics = metrics
 
@@ -80,8 +78,6 @@ class StartEndpoint:
             return json_answer(503, "the start cannot be kept now: send it again", RETRY_AFTER)
         except InboxRefused:
             return json_answer(400, "the start cannot be kept")
-        if not appended.duplicate:
-            self._wake()
         return json_answer(202, "kept already" if appended.duplicate else "kept")
 
     def _check_key(self) -> None:

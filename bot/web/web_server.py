@@ -1,169 +1,457 @@
-"""Serving the web app with waitress: on an inherited socket, within limits, with a stop that drops no request.
+"""An HTTP server for the web app: an event loop on an inherited socket, within limits, with a stop that drops no request.
 
-waitress, because it takes a listening socket that somebody else opened (connections wait in it while this
-process restarts), collects a slow body without holding a thread, and runs inside our own process. Four
-things it leaves open are closed here: an oversized body is read to its end and thrown away, so that its
-sender gets the 413 and not a reset; a request whose length can be read in two ways is refused, and its connection
-closed, so that no second request hides in it; senders that drip their requests cannot take all places; and a stop
-answers what has arrived before it closes.
+asyncio reads sockets, httptools (the parser of Node.js) reads requests. The view of an address in ``in_loop`` runs in the
+loop itself: it must not wait for anything, but its answer may be sent later (`LATER`). All other views run on a few
+threads. An answer is sent when it is whole: nothing is streamed.
+
+What a sender can do is limited. A request that does not arrive in time ends with its connection, and so does the slowest
+one when all places are taken. An oversized body is read to its end and thrown away, so that its sender gets the 413 and
+not a reset. Where the length of a request can be read in two ways it is refused, and nothing after it is read, so that no
+second request hides in it. A stop answers what has arrived before it closes.
 """
 
+import asyncio
+import json
 import logging
-import re
-import select
 import socket
+import sys
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import lru_cache, partial
 from io import BytesIO
-from time import monotonic
+from time import monotonic, time
 from typing import Any
+from urllib.parse import unquote_to_bytes
+from wsgiref.handlers import format_date_time
 
-from flask import Flask
-from waitress import create_server, wasyncore
-from waitress.channel import HTTPChannel
-from waitress.parser import HTTPRequestParser, ParsingError
-from waitress.utilities import RequestEntityTooLarge
+import httptools
 
-THREADS = 64  # so many requests can share one commit
-CONNECTIONS = 480  # each may need a second file for its body, and a process usually has 1024
+THREADS = 8  # for the views that wait
+CONNECTIONS = 480  # a process usually has 1024 files
 BODY_BYTES = 1 << 20  # the largest event is a few kilobytes
+BODIES_BYTES = 64 << 20  # of all requests that are not answered yet
 DISCARDED_BYTES = 16 << 20  # of an oversized body; then its connection is simply closed
 HEADER_BYTES = 32 << 10
+READ_BYTES = 64 << 10
 REQUEST_SECONDS = 30.0  # for a whole request to arrive, from connecting or from the last answer on
 DRAIN_SECONDS = 8.0  # a sender gives up after 5
 QUIET_SECONDS = 0.2  # how long a connection that is kept alive may use for a request that is on its way
-_CODINGS = re.compile(rb"^transfer-encoding:", re.IGNORECASE | re.MULTILINE)
+LATER = "bot.later"
+"""In the environment of a view that runs in the loop: what takes its place is called, and returns a function that sends
+an answer, from the loop's thread. What the view itself returns is then not sent."""
+log = logging.getLogger("bot.web")
+
+Environ = dict[str, Any]
+App = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
+Answer = tuple[str, list[tuple[str, str]], bytes]
+"""The status, the headers and the body."""
 
 
 class WebServer:
-    """Serves an app on a listening socket until `stop` is called, by a signal handler or another thread."""
+    """Serves a WSGI app on a listening socket until `stop` is called, by a signal handler or another thread."""
 
-    def __init__(self, app: Flask, listener: socket.socket, threads: int = THREADS) -> None:
-        # it warns of every request that waits for a thread: that is no trouble, and a line each would be some
-        logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-        self._sockets: dict[int, Any] = {}
-        self._look_at = 0.0
-        self._server = create_server(
-            app,
-            map=self._sockets,
-            sockets=[listener],
-            threads=threads,
-            connection_limit=2 * CONNECTIONS,  # never reached: at half of it one goes for each that comes
-            max_request_body_size=BODY_BYTES + 1,  # waitress refuses what is not below its limit
-            max_request_header_size=HEADER_BYTES,
-            recv_bytes=65536,
-            log_socket_errors=False,
-            ident=None,
-        )
-        self._server.channel_class = _Channel
-        self._server.stopping = False
+    def __init__(
+        self, app: App, listener: socket.socket, threads: int = THREADS, in_loop: Collection[str] = ()
+    ) -> None:
+        self.app = app
+        self.in_loop = frozenset(in_loop)
+        self.environ = _environ(*listener.getsockname()[:2])
+        self.threads = ThreadPoolExecutor(threads, thread_name_prefix="web")
+        self.buffer = memoryview(bytearray(READ_BYTES))  # what is read is parsed before anybody else reads
+        self.connections: set[_Connection] = set()
+        self.body_bytes = 0  # of all connections
+        self.date = ""
+        self.stopping = False
+        self._listener = listener
+        self._arriving: set[asyncio.Task[Any]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopped = asyncio.Event()
 
     def run(self) -> None:
         """Serve; after `stop`, answer what has arrived, close, and return."""
-        while not self._server.stopping:
-            self._turn(1.0)
-        self._accept_waiting()
-        self._finish_open()
-        self._server.task_dispatcher.shutdown()
-        wasyncore.close_all(self._sockets, ignore_all=True)
+        asyncio.run(self._serve())
 
     def stop(self) -> None:
         """Ask `run` to end. Connections end with the answers that are given from now on."""
-        if not self._server.stopping:
-            self._server.stopping = True
-            with suppress(OSError):  # `run` may have seen it already, and closed the trigger
-                self._server.pull_trigger()
+        self.stopping = True
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it has ended
+                self._loop.call_soon_threadsafe(self._stopped.set)
 
-    def _turn(self, timeout: float) -> None:
-        self._close_the_slowest()
-        # poll, since select() ends at 1024 files
-        wasyncore.loop(timeout=timeout, use_poll=True, map=self._sockets, count=1)
+    async def _serve(self) -> None:
+        self._loop = loop = asyncio.get_running_loop()
+        self._listener.setblocking(False)
+        self._each_second(loop)
+        if not self.stopping:
+            loop.add_reader(self._listener, self._accept)
+            await self._stopped.wait()
+            loop.remove_reader(self._listener)
+        await self._accept_waiting()
+        self._listener.close()
+        until = monotonic() + DRAIN_SECONDS
+        while self.connections and monotonic() < until:
+            for connection in list(self.connections):
+                connection.close_if_quiet()
+            await asyncio.sleep(0.02)
+        for connection in list(self.connections):
+            connection.abort()
+        self.threads.shutdown(wait=False, cancel_futures=True)
 
-    def _close_the_slowest(self) -> None:
-        """End what has waited too long for its request; when all places are taken, also what has waited longest."""
+    def _each_second(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.date = format_date_time(time())
         now = monotonic()
-        full = len(self._server.active_channels) > CONNECTIONS
-        if now < self._look_at and not full:
-            return
-        self._look_at = now + 1.0
-        waiting = [channel for channel in self._server.active_channels.values() if channel.waits()]
-        slow = [channel for channel in waiting if now - channel.waiting_since > REQUEST_SECONDS]
-        if full and not slow:
-            slow = sorted(waiting, key=lambda channel: channel.waiting_since)[:1]
-        for channel in slow:
-            channel.will_close = True
+        for connection in [each for each in self.connections if each.waits()]:
+            if now - connection.waiting_since > REQUEST_SECONDS:
+                connection.abort()
+        loop.call_later(1.0, self._each_second, loop)
 
-    def _accept_waiting(self) -> None:
+    def _accept(self) -> bool:
+        """Take a connection; False where none waits."""
+        try:
+            client, _ = self._listener.accept()
+        except BlockingIOError:
+            return False
+        except OSError:  # its sender has gone, or the process has no file left
+            self.make_room()
+            return True
+        loop = asyncio.get_running_loop()
+        client.setblocking(False)
+        task = loop.create_task(loop.connect_accepted_socket(lambda: _Connection(self), client))
+        self._arriving.add(task)
+        task.add_done_callback(self._arriving.discard)
+        return True
+
+    async def _accept_waiting(self) -> None:
         """Take the connections that the system has completed already: closing the socket would reset them."""
         until = monotonic() + QUIET_SECONDS
-        while select.select([self._server.socket], [], [], 0)[0] and monotonic() < until:
-            self._turn(0)
-        wasyncore.dispatcher.close(self._server)
+        while self._accept() and monotonic() < until:
+            await asyncio.sleep(0)
+        while self._arriving:
+            await asyncio.sleep(0)
 
-    def _finish_open(self) -> None:
-        until = monotonic() + DRAIN_SECONDS
-        while self._server.active_channels and monotonic() < until:
-            self._turn(0.05)
-            for channel in list(self._server.active_channels.values()):
-                channel.close_if_quiet()
-
-
-class _NoBuffer:
-    """Where the bytes of an oversized body go."""
-
-    def append(self, data: bytes) -> None: ...
-
-    def __len__(self) -> int:
-        return 0
-
-    def getfile(self) -> BytesIO:
-        return BytesIO()
-
-    def close(self) -> None: ...
+    def make_room(self, of_bodies: bool = False) -> None:
+        """Close the connection that has waited longest for its request; of those whose body has begun to come."""
+        waiting = [each for each in self.connections if each.waits() and (each.body_bytes or not of_bodies)]
+        if waiting:
+            min(waiting, key=lambda connection: connection.waiting_since).abort()
 
 
-class _Parser(HTTPRequestParser):  # type: ignore[misc]
-    """Reads an oversized body on, keeping nothing of it, so that its sender gets to read the answer."""
-
-    completed: bool
-
-    def received(self, data: bytes) -> int:
-        consumed: int = super().received(data)
-        if self.completed and isinstance(self.error, RequestEntityTooLarge):
-            if not isinstance(self.body_rcv.buf, _NoBuffer):
-                self.body_rcv.buf.close()
-                self.body_rcv.buf = _NoBuffer()
-            self.completed = self.body_rcv.completed or self.body_bytes_received > DISCARDED_BYTES
-        return consumed
-
-    def parse_header(self, header_plus: bytes) -> None:
-        try:
-            super().parse_header(header_plus)
-        except ValueError:  # a length of thousands of digits, an address that is none
-            raise ParsingError("this is no HTTP request") from None
-        codings = _CODINGS.findall(header_plus)
-        if len(codings) > 1 or (codings and ("CONTENT_LENGTH" in self.headers or not self.chunked)):
-            raise ParsingError("it says in two ways how long its body is")  # a proxy before us may take the other
+def _refusal(status: str, message: str) -> Answer:
+    return status, [("Content-Type", "application/json")], json.dumps({"ok": False, "message": message}).encode()
 
 
-class _Channel(HTTPChannel):  # type: ignore[misc]
-    """A connection. It ends after its answer once the server stops."""
+_NO_HTTP = _refusal("400 Bad Request", "this is no HTTP request")
+_TWO_LENGTHS = _refusal("400 Bad Request", "it says in two ways how long its body is")
+_LARGE_HEAD = _refusal("431 Request Header Fields Too Large", "the headers are too large")
+_LARGE_BODY = _refusal("413 Content Too Large", "the body is too large")
+_FAILED = _refusal("500 Internal Server Error", "internal server error")
 
-    parser_class = _Parser
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+class _Refused(Exception):
+    """A request that no view sees."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+
+class _Request:
+    """A request as it is read."""
+
+    __slots__ = ("body", "head_is_whole", "headers", "keeps", "method", "refusal", "url")
+
+    def __init__(self) -> None:
+        self.method = b""
+        self.url = b""
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.head_is_whole = False
+        self.body = bytearray()
+        self.keeps = False  # the connection open, after its answer
+        self.refusal: Answer | None = None  # the answer, where no view sees it
+
+
+class _Connection(asyncio.BufferedProtocol):
+    """A connection: reads requests, and answers one after the other."""
+
+    _transport: asyncio.Transport
+
+    def __init__(self, server: WebServer) -> None:
+        self._server = server
+        self._parser = httptools.HttpRequestParser(self)
+        self._coming: _Request | None = None
+        self._came: deque[_Request] = deque()
+        self._answering: _Request | None = None
+        self._read_bytes = 0  # since the last whole request
+        self.body_bytes = 0  # of the requests that are here
         self.waiting_since = monotonic()
-        super().__init__(*args, **options)
+        self._deaf = False  # nothing that comes is read any more
+        self._behind = False  # requests wait here, and no more are read
+        self._choked = False  # the sender does not read its answers
+        self._ended = False  # the sender has said its last
 
     def waits(self) -> bool:
         """Whether nothing is done for it now: its next request has not wholly come."""
-        return not (self.requests or self.total_outbufs_len or self.will_close)
-
-    def service(self) -> None:
-        self.waiting_since = monotonic()
-        if self.server.stopping:
-            self.requests[0].headers["CONNECTION"] = "close"
-        super().service()
+        return self._answering is None
 
     def close_if_quiet(self) -> None:
-        if self.waits() and self.request is None and monotonic() - self.waiting_since > QUIET_SECONDS:
-            self.will_close = True
+        """Close it, unless a request is on its way."""
+        if self.waits() and self._coming is None and monotonic() - self.waiting_since > QUIET_SECONDS:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close it at once."""
+        self._transport.abort()
+
+    # what asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._server.connections.add(self)
+        if len(self._server.connections) > CONNECTIONS:
+            self._server.make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._server.connections.discard(self)
+        self._came.clear()
+        self._answering = None
+        self._forget(self.body_bytes)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._server.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._read_bytes += nbytes
+        if self._read_bytes > DISCARDED_BYTES:
+            self.abort()
+        elif not self._deaf:
+            self._read(self._server.buffer[:nbytes])
+            self._answer_next()
+
+    def eof_received(self) -> bool:
+        self._ended = True
+        return bool(self._answering or self._came)
+
+    def pause_writing(self) -> None:
+        self._choked = True
+
+    def resume_writing(self) -> None:
+        self._choked = False
+        self._answer_next()
+
+    # what the parser calls
+
+    def _read(self, data: memoryview) -> None:
+        try:
+            while data:
+                try:
+                    self._parser.feed_data(data)
+                    break
+                except httptools.HttpParserUpgrade as upgrade:
+                    data = memoryview(self._head_without_upgrade() + bytes(data[upgrade.args[0] :]))
+                    self._parser = httptools.HttpRequestParser(self)
+            if self._coming and not self._coming.head_is_whole and self._read_bytes > HEADER_BYTES:
+                raise _Refused(_LARGE_HEAD)
+        except (_Refused, httptools.HttpParserError) as error:
+            cause = error if isinstance(error, _Refused) else error.__context__  # of what a callback raises
+            if isinstance(error, httptools.HttpParserCallbackError) and not isinstance(cause, _Refused):
+                raise  # a mistake of ours
+            request, self._coming, self._deaf = self._coming or _Request(), None, True
+            request.refusal = cause.answer if isinstance(cause, _Refused) else _NO_HTTP
+            self._came.append(request)
+
+    def _head_without_upgrade(self) -> bytes:
+        """The head of a request that offers another protocol, which some clients always do: it is read without that."""
+        request = self._coming
+        if request is None or request.method == b"CONNECT":
+            raise _Refused(_NO_HTTP)
+        kept = [name + b": " + value for name, value in request.headers if name.lower() != b"upgrade"]
+        return b"\r\n".join((request.method + b" " + request.url + b" HTTP/1.1", *kept, b"\r\n"))
+
+    def on_message_begin(self) -> None:
+        self._coming = _Request()
+
+    def on_url(self, url: bytes) -> None:
+        assert self._coming is not None
+        self._coming.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        request = self._coming
+        assert request is not None
+        if request.head_is_whole:
+            return  # a trailer, which may contradict a header
+        request.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        request = self._coming
+        assert request is not None
+        request.head_is_whole = True
+        request.method = self._parser.get_method()
+        named = [name.lower() for name, _ in request.headers]
+        if len(request.url) + sum(len(name) + len(value) for name, value in request.headers) > HEADER_BYTES:
+            raise _Refused(_LARGE_HEAD)
+        if b"transfer-encoding" in named:
+            self._check_coding(request, named)
+        if b"expect" in named and not (self._answering or self._came):
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _check_coding(self, request: _Request, named: list[bytes]) -> None:
+        """Refuse what a proxy before us may take for a body of another length; the parser has refused the worst."""
+        [coding, *more] = [value for name, value in request.headers if name.lower() == b"transfer-encoding"]
+        alone = not more and b"content-length" not in named
+        if not alone or coding.lower() != b"chunked" or self._parser.get_http_version() != "1.1":
+            raise _Refused(_TWO_LENGTHS)
+
+    def on_body(self, body: bytes) -> None:
+        request, server = self._coming, self._server
+        assert request is not None
+        if request.refusal is not None:
+            return
+        request.body += body
+        self.body_bytes += len(body)
+        server.body_bytes += len(body)
+        if len(request.body) > BODY_BYTES:
+            request.refusal = _LARGE_BODY
+            self._forget_body(request)
+        elif server.body_bytes > BODIES_BYTES:
+            server.make_room(of_bodies=True)
+
+    def on_message_complete(self) -> None:
+        if self._parser.should_upgrade():
+            return  # its body has not been read
+        request, self._coming = self._coming, None
+        assert request is not None
+        request.keeps = self._parser.should_keep_alive()
+        self._came.append(request)
+        self._read_bytes = 0
+
+    def _forget_body(self, request: _Request) -> None:
+        self._forget(len(request.body))
+        request.body = bytearray()
+
+    def _forget(self, body_bytes: int) -> None:
+        self.body_bytes -= body_bytes
+        self._server.body_bytes -= body_bytes
+
+    # answers
+
+    def _answer_next(self) -> None:
+        """Answer what has come, as far as no answer has to be waited for."""
+        while self._came and not (self._answering or self._choked):
+            self._answering = request = self._came.popleft()
+            try:
+                if request.refusal is not None:
+                    raise _Refused(request.refusal)
+                environ = self._environ(request)
+            except _Refused as refused:
+                self._send(request, refused.answer)
+            else:
+                here = environ["PATH_INFO"] in self._server.in_loop
+                (self._answer_here if here else self._answer_in_thread)(request, environ)
+        if bool(self._came) is not self._behind:
+            self._behind = not self._behind
+            (self._transport.pause_reading if self._behind else self._transport.resume_reading)()
+
+    def _answer_here(self, request: _Request, environ: Environ) -> None:
+        environ[LATER] = partial(self._take_over, request, environ)
+        answer = _answer_of(self._server.app, environ)
+        if LATER in environ:
+            self._send(request, answer)
+
+    def _take_over(self, request: _Request, environ: Environ) -> Callable[[App], None]:
+        del environ[LATER]
+        return lambda app: self._answered(request, _answer_of(app, environ))
+
+    def _answer_in_thread(self, request: _Request, environ: Environ) -> None:
+        def ended(future: asyncio.Future[Answer]) -> None:
+            if not future.cancelled():
+                self._answered(request, future.result())
+
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(self._server.threads, _answer_of, self._server.app, environ).add_done_callback(ended)
+
+    def _answered(self, request: _Request, answer: Answer) -> None:
+        if self._answering is request:  # else the connection is lost
+            self._send(request, answer)
+            self._answer_next()
+
+    def _send(self, request: _Request, answer: Answer) -> None:
+        keeps = request.keeps and not self._server.stopping and not (self._ended and not self._came)
+        self._forget_body(request)
+        self._answering = None
+        self.waiting_since = monotonic()
+        self._transport.write(_bytes_of(*answer, keeps, self._server.date))
+        if not keeps:
+            self._came.clear()
+            if self._deaf:  # closed now, it would be reset before the sender has read the answer
+                self._transport.write_eof()
+            else:
+                self._transport.close()
+
+    def _environ(self, request: _Request) -> Environ:
+        try:
+            url = httptools.parse_url(request.url)
+        except httptools.HttpParserInvalidURLError:
+            raise _Refused(_NO_HTTP) from None
+        path = url.path or b"/"
+        environ = {
+            **self._server.environ,
+            "REQUEST_METHOD": request.method.decode(),
+            "PATH_INFO": (unquote_to_bytes(path) if b"%" in path else path).decode("latin-1"),
+            "QUERY_STRING": (url.query or b"").decode("latin-1"),
+            "wsgi.input": BytesIO(request.body),
+        }
+        for name, value in request.headers:
+            key, text = _key(name), value.decode("latin-1")
+            if key is not None:
+                environ[key] = f"{environ[key]}, {text}" if key in environ else text
+        return environ
+
+
+def _environ(host: str, port: int) -> Environ:
+    """What is the same in the environment of all requests (PEP 3333)."""
+    return {
+        "SCRIPT_NAME": "",
+        "SERVER_NAME": host,
+        "SERVER_PORT": str(port),
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+        "wsgi.input_terminated": True,  # it ends where the body ends
+    }
+
+
+@lru_cache(256)
+def _key(name: bytes) -> str | None:
+    """A header's name in the environment. An underscore would make ``X_Forwarded`` pass for ``X-Forwarded``."""
+    if b"_" in name:
+        return None
+    key = name.decode("latin-1").upper().replace("-", "_")
+    return key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
+
+
+def _answer_of(app: App, environ: Environ) -> Answer:
+    """Run an app. It is at fault where it raises."""
+    said: list[Any] = []
+    try:
+        parts = app(environ, lambda status, headers, exc_info=None: said.extend((status, headers)))
+        try:
+            body = b"".join(parts)
+        finally:
+            getattr(parts, "close", lambda: None)()
+        status, headers = said
+        return status, headers, body
+    except Exception:
+        log.exception("a request could not be answered")
+        return _FAILED
+
+
+def _bytes_of(status: str, headers: list[tuple[str, str]], body: bytes, keeps: bool, date: str) -> bytes:
+    lines = [f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in headers if name != "Content-Length")]
+    lines.append(f"Content-Length: {len(body)}\r\nDate: {date}\r\nConnection: {'keep-alive' if keeps else 'close'}")
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body

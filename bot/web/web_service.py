@@ -18,6 +18,7 @@ from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.integrity import check_pair
 from bot.store.store_reader import StoreReader
+from bot.web.commit_barrier import CommitBarrier
 from bot.web.start_endpoint import StartEndpoint
 from bot.web.web_endpoints import (
     Ask,
@@ -58,22 +59,24 @@ class WebService:
         check_pair(store)
         self.alarms = Alarms(clock)
         with ExitStack() as opened:
-            self._inbox = opened.enter_context(closing(InboxWriter(store, clock, self.alarms)))
+            self._inbox = opened.enter_context(closing(InboxWriter(store, clock, self.alarms, wake=wake)))
             self._log = opened.enter_context(closing(InboxReader(store)))
             self._engine = opened.enter_context(closing(StoreReader(store)))
             self._files = opened.pop_all()
         metrics = WebMetrics()
-        webhook = WebhookEndpoint(self._inbox, self._log, secrets, tolerance, clock, wake, metrics)
-        starts = StartEndpoint(self._inbox, api_key, clock, wake, partial(_judge, ask), metrics)
+        webhook = WebhookEndpoint(self._inbox, CommitBarrier(self._inbox), secrets, tolerance, clock, metrics)
+        starts = StartEndpoint(self._inbox, api_key, clock, partial(_judge, ask), metrics)
         health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics)
-        self._server = WebServer(create_app(webhook, starts.receive, health, begun, path), listener, threads)
+        self._app = create_app(webhook, starts.receive, health, begun, path)
+        self._server = WebServer(self._app, listener, threads, in_loop={"/webhook", path})
         self._ending = threading.Event()
 
     def run(self) -> None:
         """Serve until `stop`; requests that have arrived by then are answered."""
         keeper = threading.Thread(target=self._keep_house, name="house")
         keeper.start()
-        self._server.run()
+        with self._app.app_context():  # one for all requests: one for each would take a tenth of Flask's time
+            self._server.run()
         self._ending.set()
         keeper.join()
         self._files.close()

@@ -169,10 +169,13 @@ def test_the_check_commits(path: Path, inbox: InboxWriter, clock: MovableClock) 
     connection.close()
 
 
-def test_events_that_are_refused_for_their_time_are_counted(inbox: InboxWriter, log: InboxReader) -> None:
+def test_stale_events_are_counted_unless_they_are_known(inbox: InboxWriter, log: InboxReader) -> None:
+    append(inbox, "evt_known")
     assert log.stale() == (0, None)
-    inbox.note_stale()
-    inbox.note_stale()
+    for event_id, is_lost in (("evt_new", True), ("evt_known", False), ("evt_other", True)):
+        write = inbox.stale_event(event_id)
+        inbox.commit(write)
+        assert inbox.is_lost(write) is is_lost
     assert log.stale() == (2, START)
 
 

@@ -1,14 +1,15 @@
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from time import monotonic
+from typing import Any, BinaryIO
 
 import pytest
 from flask import Flask, request
-from waitress.adjustments import Adjustments
 
 from bot.web import web_server as serving
-from bot.web.web_server import WebServer, _Parser
+from bot.web.web_server import LATER, WebServer
+from tests.patience import PATIENCE
 
 BODY_BYTES = 1024 * 1024
 
@@ -54,20 +55,27 @@ def post(body: bytes, length: int | None = None, headers: str = "") -> bytes:
     return f"POST / HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: {length or len(body)}\r\n\r\n".encode() + body
 
 
-@contextmanager
-def reading(client: socket.socket) -> Iterator[Iterator[bytes]]:
-    with client.makefile("rb") as lines:
-        yield lines
-
-
 def answer(client: socket.socket) -> tuple[int, dict[str, str], bytes]:
     with client.makefile("rb") as lines:
-        status = int(lines.readline().split()[1])
-        headers = {}
-        while line := lines.readline().strip():
-            name, value = line.decode().split(": ", 1)
-            headers[name] = value
-        return status, headers, lines.read(int(headers["Content-Length"]))
+        return read_answer(lines)
+
+
+def read_answer(lines: BinaryIO) -> tuple[int, dict[str, str], bytes]:
+    status = int(lines.readline().split()[1])
+    headers = {}
+    while line := lines.readline().strip():
+        name, value = line.decode().split(": ", 1)
+        headers[name] = value
+    return status, headers, lines.read(int(headers["Content-Length"]))
+
+
+def served(app: Any, **options: Any) -> tuple[WebServer, threading.Thread, Callable[[], socket.socket]]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    address = listener.getsockname()
+    server = WebServer(app, listener, threads=2, **options)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    return server, thread, lambda: socket.create_connection(address, 10)
 
 
 def test_a_request_is_served(web: Serving) -> None:
@@ -125,12 +133,32 @@ def test_an_oversized_body_is_read_to_its_end_and_refused(web: Serving, size: in
     assert not web.entered.acquire(blocking=False)
 
 
-def test_nothing_of_an_oversized_body_is_kept() -> None:
-    parser, data = _Parser(Adjustments(max_request_body_size=1000)), post(b"x" * 100_000)
-    while data:
-        data = data[parser.received(data[:5000]) :]
-    assert parser.completed
-    assert len(parser.body_rcv.buf) == 0
+def test_nothing_of_an_oversized_body_is_kept(web: Serving) -> None:
+    with web.connect() as client:
+        client.sendall(post(b"x" * (BODY_BYTES + 1), length=BODY_BYTES + 3))
+        deadline = monotonic() + PATIENCE
+        while not any(each._coming and each._coming.refusal for each in list(web.server.connections)):
+            assert monotonic() < deadline
+        assert web.server.body_bytes == 0
+        client.sendall(b"xx")
+        assert answer(client)[0] == 413
+
+
+def test_of_bodies_that_take_too_much_memory_the_slowest_makes_room(
+    web: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "BODIES_BYTES", 1_500_000)
+    with web.connect() as idle, web.connect() as slow, web.connect() as honest:
+        slow.sendall(post(b"x" * 900_000, length=900_001))
+        deadline = monotonic() + PATIENCE
+        while web.server.body_bytes < 900_000:
+            assert monotonic() < deadline
+        honest.sendall(post(b"x" * 900_000))
+        assert answer(honest)[::2] == (200, b"900000")
+        assert slow.recv(1) == b""
+        idle.sendall(post(b"still here"))
+        assert answer(idle)[0] == 200
+    assert web.server.body_bytes == 0
 
 
 def test_an_oversized_body_in_chunks_is_refused(web: Serving) -> None:
@@ -249,3 +277,115 @@ def test_a_stop_answers_what_came_before_it_and_nobody_has_taken_yet() -> None:
         server.stop()
         server.run()
         assert answer(client)[::2] == (200, b"taken")
+
+
+def test_requests_that_come_together_are_answered_in_their_order(web: Serving) -> None:
+    with web.connect() as client:
+        client.sendall(post(b"1") + post(b"22") + post(b"333")[:-1])
+        with client.makefile("rb") as lines:
+            assert [read_answer(lines)[2] for _ in range(2)] == [b"1", b"2"]
+            client.sendall(b"3")
+            assert read_answer(lines)[2] == b"3"
+
+
+def test_a_sender_that_has_said_its_last_gets_its_answer(web: Serving) -> None:
+    with web.connect() as client:
+        client.sendall(post(b"hello"))
+        client.shutdown(socket.SHUT_WR)
+        with client.makefile("rb") as lines:
+            assert lines.read().endswith(b"\r\n\r\n5")
+
+
+@pytest.mark.parametrize("headers", ["Connection: close\r\n", "Connection: Close\r\n"])
+def test_a_connection_that_its_sender_wants_closed_is_closed(web: Serving, headers: str) -> None:
+    with web.connect() as client:
+        client.sendall(post(b"hello", headers=headers))
+        with client.makefile("rb") as lines:
+            assert read_answer(lines)[1]["Connection"] == "close"
+            assert lines.read() == b""
+
+
+def test_an_offer_of_another_protocol_is_ignored(web: Serving) -> None:
+    with web.connect() as client:
+        client.sendall(post(b"hello", headers="Connection: Upgrade\r\nUpgrade: h2c\r\n") + post(b"next"))
+        with client.makefile("rb") as lines:
+            assert [read_answer(lines)[2] for _ in range(2)] == [b"5", b"4"]
+
+
+def test_a_sender_that_asks_first_is_told_to_go_on(web: Serving) -> None:
+    with web.connect() as client:
+        client.sendall(post(b"", length=5, headers="Expect: 100-continue\r\n"))
+        assert client.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        client.sendall(b"hello")
+        assert answer(client)[::2] == (200, b"5")
+
+
+def test_a_body_in_chunks_is_served_and_its_trailers_are_no_headers(web: Serving) -> None:
+    with web.connect() as client:
+        client.sendall(
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"2;x=y\r\nhe\r\n3\r\nllo\r\n0\r\nX-Kind: other\r\n\r\n"
+        )
+        assert answer(client)[::2] == (200, b"5")
+
+
+def test_a_header_that_poses_as_another_is_left_out() -> None:
+    seen: list[dict[str, Any]] = []
+
+    def app(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+        seen.append(environ)
+        start("200 OK", [])
+        return [b"ok"]
+
+    server, thread, connect = served(app)
+    with connect() as client:
+        client.sendall(post(b"", headers="X_Key: forged\r\nX-Twice: a\r\nX-Twice: b\r\n"))
+        assert answer(client)[0] == 200
+    assert "HTTP_X_KEY" not in seen[0]
+    assert (seen[0]["HTTP_X_TWICE"], seen[0]["PATH_INFO"]) == ("a, b", "/")
+    server.stop()
+    thread.join(10)
+
+
+def test_an_app_that_raises_is_a_500_and_the_next_request_is_served(caplog: pytest.LogCaptureFixture) -> None:
+    def app(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+        raise ValueError("a mistake")
+
+    server, thread, connect = served(app)
+    with connect() as client:
+        client.sendall(post(b"") + post(b""))
+        with client.makefile("rb") as lines:
+            assert [read_answer(lines)[0] for _ in range(2)] == [500, 500]
+    server.stop()
+    thread.join(10)
+    assert len(caplog.records) == 2
+
+
+def test_an_answer_that_is_sent_later_holds_up_nobody_and_keeps_its_place() -> None:
+    held: list[Callable[[Any], None]] = []
+
+    def late(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+        start("200 OK", [])
+        return [b"late"]
+
+    def app(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+        if environ["wsgi.input"].read() == b"wait":
+            held.append(environ[LATER]())
+            return []
+        for send in held:
+            send(late)
+        start("200 OK", [])
+        return [b"at once"]
+
+    server, thread, connect = served(app, in_loop=["/"])
+    with connect() as waiting, connect() as other:
+        waiting.sendall(post(b"wait") + post(b"second"))
+        deadline = monotonic() + PATIENCE
+        while not held:
+            assert monotonic() < deadline
+        other.sendall(post(b"go on"))
+        assert answer(other)[2] == b"at once"
+        with waiting.makefile("rb") as lines:
+            assert [read_answer(lines)[2] for _ in range(2)] == [b"late", b"at once"]
+    server.stop()
+    thread.join(10)

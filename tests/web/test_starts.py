@@ -20,6 +20,7 @@ from bot.gateway.webhook_events import envelope
 from bot.metrics import WebMetrics
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_schema import migrate
+from bot.web.commit_barrier import CommitBarrier
 from bot.web.start_endpoint import StartEndpoint
 from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint, create_app
 from tests.patience import PATIENCE
@@ -45,16 +46,15 @@ class Door:
     def __init__(self, store: Path, key: str | None = KEY) -> None:
         migrate(store)
         self.clock = MovableClock(NOW)
-        self.inbox = InboxWriter(store, self.clock, patience=PATIENCE)
+        self.inbox = InboxWriter(store, self.clock, patience=PATIENCE, wake=self.wake)
         self.log = InboxReader(store)
         self.opted_out: set[str] = set()
         self.engine_is_there = True
         self.wakes = 0
         metrics = WebMetrics()
-        webhook = WebhookEndpoint(
-            self.inbox, self.log, ["secret"], timedelta(minutes=5), self.clock, self.wake, metrics
-        )
-        starts = StartEndpoint(self.inbox, key, self.clock, self.wake, self.judge, metrics)
+        barrier = CommitBarrier(self.inbox)
+        webhook = WebhookEndpoint(self.inbox, barrier, ["secret"], timedelta(minutes=5), self.clock, metrics)
+        starts = StartEndpoint(self.inbox, key, self.clock, self.judge, metrics)
         health = MonitoringEndpoints(self.inbox, lambda request: {}, Alarms(self.clock), metrics)
         self.client = create_app(webhook, starts.receive, health, lambda: True).test_client()
 
