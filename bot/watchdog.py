@@ -17,7 +17,7 @@ from typing import Any
 
 from bot.expressions.sandbox import OutOfTime
 
-SECONDS = 1.0  # for what runs within a turn: nobody else's turn is taken meanwhile
+SECONDS = 1.0  # for what runs within a turn: no other turn is taken meanwhile
 STUCK_SECONDS = 2.0  # after which something that was stopped should have ended
 DEAF_SECONDS = 20.0  # without any Python code in the whole process
 log = logging.getLogger(__name__)
@@ -28,15 +28,15 @@ class _Stopped(BaseException):
 
 
 class _Cleared(BaseException):
-    """Raised in place of what has not been raised yet, where it does no harm."""
+    """Raised in place of an exception that was not raised yet, where it does no harm."""
 
 
 class _Job:
-    """Something that runs. Whoever takes ``decided`` first says how it ends: its thread, or the watch."""
+    """A function that runs. Its thread or the watch takes ``decided`` first, and decides how it ends."""
 
     def __init__(self, what: str) -> None:
         self.what = what
-        self.deadline = inf  # set as it begins: what leads up to that is never stopped
+        self.deadline = inf  # set when it begins: the preparation is never stopped
         self.thread = threading.get_ident()
         self.decided = threading.Lock()
         self.stopped_at: float | None = None
@@ -59,7 +59,7 @@ class _Job:
 
 
 class Watchdog:
-    """Watches over all threads of a process. ``on_stuck`` is called with what cannot be stopped."""
+    """Watches all threads of a process. ``on_stuck`` is called with a function that cannot be stopped."""
 
     def __init__(self, stuck_seconds: float = STUCK_SECONDS, on_stuck: Callable[[str], None] | None = None) -> None:
         self.on_stuck = on_stuck

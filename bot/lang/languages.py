@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 ENGLISH = "en"
-"""What is spoken where a bot names no language, and understood beside every other."""
+"""The language of a bot that names none. It is understood beside every other language."""
 
 
 def without_country(language: str) -> str:
@@ -64,12 +64,12 @@ SORRY = {
     "tr": "Üzgünüm, şu anda buna yanıt veremiyorum.", "ru": "Извините, сейчас я не могу на это ответить.",
     "ar": "عذرا، لا أستطيع الإجابة عن ذلك الآن.", "hi": "क्षमा करें, अभी इसका उत्तर नहीं दिया जा सकता।",
 }  # fmt: skip
-"""What is sent when a model fails and the flow has no text for that; a bot writes its own under `ai`, not `wordings`."""
+"""The text that is sent when a model fails and the flow has no text for that. A bot writes its own under `ai`, not `wordings`."""
 
 SENTENCES = ("go_on", "old_tap", "sorry")
 """Those that are no titles: they may be as long as a message."""
 VALUES = {"go_on": frozenset({"flow"})}
-"""What is put into a wording, where something is."""
+"""The values in wordings."""
 _BUILT_IN = {**WORDINGS, "sorry": SORRY}
 
 

@@ -169,7 +169,7 @@ class Problems:
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that somebody may have meant by a misspelt word."""
+    """The candidate that is most like a misspelt word."""
     known = list(candidates)
     close = difflib.get_close_matches(word.lower(), [c.lower() for c in known], n=1, cutoff=0.6)
     return next((c for c in known if close and c.lower() == close[0]), None)

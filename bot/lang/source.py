@@ -69,12 +69,12 @@ Node = Scalar | List | Map
 
 
 def one_or_more(node: Node | None) -> tuple[Node, ...]:
-    """The items of a list, or the node itself where it is none; nothing where there is no node."""
+    """The items of a list, or the node itself if it is no list; nothing if there is no node."""
     return () if node is None else node.items if isinstance(node, List) else (node,)
 
 
 def plain(node: Node) -> Any:
-    """What a node holds, as plain values."""
+    """The content of a node as plain values."""
     match node:
         case Scalar(value=value):
             return value
@@ -92,7 +92,7 @@ def fingerprint(node: Node, without: str | None = None) -> str:
 
 
 def _said(node: Node) -> Any:
-    """What a node holds, with numbers as they are written: a title of 1.10 is not one of 1.1."""
+    """The content of a node, with numbers as they are written: the title 1.10 is not the title 1.1."""
     match node:
         case Scalar():
             return (node.value, node.text) if node.altered else node.value

@@ -28,7 +28,7 @@ def days_in(text: str) -> frozenset[int] | None:
 
 
 def minutes_in(text: str) -> int | None:
-    """The minutes from midnight to ``9:00`` or ``24:00``; None for what is no time of day."""
+    """The minutes from midnight to ``9:00`` or ``24:00``; None if it is no time of day."""
     found = _TIME.fullmatch(text.strip())
     minutes = None if found is None else int(found[1]) * 60 + int(found[2])
     return minutes if minutes is not None and minutes <= A_DAY else None
@@ -136,7 +136,7 @@ _LEAP_YEAR = datetime(2028, 1, 1)
 
 
 def read_every(text: str) -> str | None:
-    """Five fields of cron for ``day at 9:00``, ``mon-fri at 9:00`` or ``0 9 1 * *``; None for what never comes."""
+    """Five fields of cron for ``day at 9:00``, ``mon-fri at 9:00`` or ``0 9 1 * *``; None if that never comes."""
     words = text.lower().split()
     every = _at_a_time(" ".join(words)) or " ".join(words)
     fields = every.split()
@@ -160,7 +160,7 @@ def next_after(every: str, moment: datetime) -> datetime:
 
     zone, after, shown = zone_of(moment), moment.astimezone(UTC), moment.replace(tzinfo=None)
     times = croniter(every, shown - _AN_HOUR if _are_changed(moment) else shown)
-    again: list[datetime] = []  # what the clocks have shown, and show once more
+    again: list[datetime] = []  # hours that the clocks show twice
     while True:
         found: datetime = times.get_next(datetime)
         at = on_the_clock(found.date(), found.hour * 60 + found.minute, zone)

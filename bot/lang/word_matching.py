@@ -18,7 +18,7 @@ _DROPPED = dict.fromkeys(
     ]
 )
 LONGEST = 256  # characters: no word, title or number of a choice is longer
-LOOKED_AT = 4 * LONGEST  # characters: what is read of a longer text
+LOOKED_AT = 4 * LONGEST  # characters of a longer text that are read
 WHOLE, ANYWHERE, CLOSE = WAYS = ("whole", "anywhere", "close")
 """How a text may mean a phrase: it is the phrase, has it in it as whole words, or is like it but for slips."""
 LIKE = 80.0  # of 100: how like a phrase a text is that comes close to it; one slip in five letters is 80
@@ -114,7 +114,7 @@ def by_number(wanted: str, count: int) -> int | None:
 
 
 def _contained(said: str, phrase: str) -> float:
-    """How long a phrase is that stands in a text as whole words; 0 where it does not."""
+    """The length of a phrase that a text contains as whole words; 0 if it does not contain it."""
     return len(phrase) if phrase and _as_words(phrase).search(said) else 0
 
 

@@ -18,12 +18,12 @@ class Explained(NamedTuple):
 
 
 def explained(error: yaml.MarkedYAMLError, last: Any, text: str) -> Explained:
-    """Say in words what is wrong. ``last`` is the event before the error, ``text`` what was parsed."""
+    """Explain the error in words. ``last`` is the event before the error, ``text`` is the source."""
     return _Error(error, last, text).explained()
 
 
 class _Error:
-    """An error beside what was read just before it."""
+    """An error, with the event that was read just before it."""
 
     def __init__(self, error: Any, last: Any, text: str) -> None:
         self._at = error.problem_mark or error.context_mark

@@ -16,7 +16,7 @@ from bot.lang.languages import ENGLISH, without_country
 from bot.lang.wall_clock import ISO_MOMENT, WEEKDAYS, at_time, later, months_later, read_iso, zone_of
 from bot.lang.word_matching import normalise
 
-if TYPE_CHECKING:  # dateparser takes 130 ms to import: only what our own reader does not know waits for it
+if TYPE_CHECKING:  # importing dateparser takes 130 ms: only texts that our own reader does not know need it
     from dateparser.conf import Settings
     from dateparser.languages.locale import Locale
 
@@ -235,7 +235,7 @@ def _half(found: re.Match[str], hour: int, language: str | None) -> int | None:
 
 
 def _words_around(text: str, found: re.Match[str]) -> str:
-    """What a text says beside a time of day."""
+    """The words of a text beside a time of day."""
     return normalise(rest) and rest if (rest := f"{text[: found.start()]} {text[found.end() :]}".strip(" ,.!?")) else ""
 
 
@@ -272,11 +272,11 @@ _LEFT_OVER: dict[str, dict[str, str]] = {
     "ru": {"го": "", "следующую": "next", "следующии": "next"},
     "tr": {"obur day": "in 2 day", "gelecek": "next"},
 }
-"""What dateparser does not know: words as they stand in its translation, normalised; the longer ones first."""
+"""Words that dateparser does not know, as they are in its translation, normalised; the longer ones first."""
 
 
 def prepare(languages: Iterable[str]) -> None:
-    """Load what these languages and English need, so that no contact waits for it."""
+    """Load the data of these languages and of English, so that no contact waits for it."""
     for language in (*languages, ENGLISH):
         in_english("1", language)
 

@@ -18,7 +18,7 @@ from bot.lang.word_matching import normalise
 from bot.types.variable import Mismatch, Variable, mismatch
 
 LONGEST = TEXT_BODY  # characters: no message of a contact has more
-FILLER = "m"  # what a text of the greatest length is tried out with
+FILLER = "m"  # of which a text of the greatest length is made
 _CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME})
 
 

@@ -20,7 +20,7 @@ _DAY = max(MOMENTS.values, key=lambda moment: len(f"{moment:%A %B}"))
 _SHOWN = 30  # characters of a value in a finding
 
 Values = Mapping[str, Any]
-"""What the variables of a text are, by their names."""
+"""The values of the variables of a text, by name."""
 
 
 class Trials:
@@ -45,7 +45,7 @@ class Trials:
         return (dict(zip(known, values, strict=True)) for values in islice(every, MOST_SCOPES))
 
     def scope(self, values: Values) -> dict[str, Any]:
-        """What a text sees beside these values: a contact without a name or email."""
+        """The names for a text besides these values: a contact without a name or email."""
         contact = Record("contact", {"id": "6281234567890", "name": None, "email": None, "tags": []})
         seen = {"contact": contact, "now": _DAY, "today": _DAY.date(), "came_from": None, "message": None}
         return {**seen, CONTACT_LANGUAGE: self._language, DRAW: float, **values}

@@ -103,7 +103,7 @@ TAKEN = frozenset({
 
 
 def read_variable(name: str, node: Node, problems: Problems) -> Variable:
-    """Read a declaration: ``{type: text, ...}``, or the type alone. What is wrong becomes a problem."""
+    """Read a declaration: ``{type: text, ...}``, or the type alone. A mistake becomes a problem."""
     what = f'variable "{name}"'
     if isinstance(node, Scalar) and node.value is not None:
         node = Map(node.mark, ((Scalar(node.mark, "type", "type"), node),))

@@ -41,7 +41,7 @@ class Mismatch(BotError):
 
 @immutable
 class Answer:
-    """What a contact sent in answer to a question."""
+    """A contact's message in answer to a question."""
 
     text: str | None = None
     media: Media | None = None
@@ -50,7 +50,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """What has to be true of an answer, which is ``it``; and what the contact gets where it is not."""
+    """A condition that an answer (``it``) must satisfy, and the text for the contact if it does not."""
 
     condition: Expression
     error: Template | None = None
@@ -75,7 +75,7 @@ class Variable:
     type: ClassVar[str] = ""
     kind: ClassVar[ValueKind]  # of all its values, null aside
     whole: ClassVar[bool] = False  # whether its values are whole numbers
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset(ValueKind)  # kinds of which some values become values of it
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset(ValueKind)  # kinds of which some values can be converted
     answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it
     keys: ClassVar[KeySet] = KeySet()  # the settings that this type has of its own
     example_answers: ClassVar[
@@ -103,7 +103,7 @@ class Variable:
 
     @property
     def abstract_values(self) -> AbstractValues:
-        """What its values may be beside null."""
+        """The possible values, without null."""
         return some(self.kind, whole=self.whole) if self.values is None else bounded(map(just, self.values))
 
     @property
@@ -126,8 +126,9 @@ class Variable:
         return self.takes_every and all(value.kind is self.kind and value.whole >= self.whole for value in known)
 
     def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
-        """The value that an answer stands for, which passes all checks. ``now`` is in the bot's time zone, ``scope``
-        the turn's. Raises `Unfit`, and `TemplateFailed` where a check fails.
+        """The value of an answer that passes all checks. ``now`` is in the bot's time zone, ``scope`` is the turn's.
+
+        Raises `Unfit`, and `TemplateFailed` if a check fails.
         """
         scope = scope or {}
         try:
@@ -150,7 +151,7 @@ class Variable:
                 yield check.error
 
     def prepare(self, languages: Iterable[str]) -> None:
-        """Load what understanding answers in these languages takes, so that no contact waits for it."""
+        """Load the data for understanding answers in these languages, so that no contact waits for it."""
 
     def coerce(self, value: Any, now: datetime | None) -> Any:
         """A value as one of this variable's; null stays null. Raises `Mismatch`.
@@ -161,7 +162,7 @@ class Variable:
         return None if value is None else self._bounded(self._from_value(value, now))
 
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> Any:
-        """The value that an answer stands for, within the bounds. Raises `Unfit` or `Mismatch`."""
+        """The value of an answer, within the bounds. Raises `Unfit` or `Mismatch`."""
         text = (answer.text or "").strip()
         if not text:
             raise Unfit("a text is expected")

@@ -1,4 +1,4 @@
-"""The type boolean, and how people say yes and no in many languages. What the bot's buttons say: `bot.lang.languages`."""
+"""The type boolean, and the words for yes and no in many languages. The words on the bot's buttons are in `bot.lang.languages`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ _MEANING: Mapping[str, Mapping[str, bool]] = {language: _meanings(*words) for la
 
 
 def yes_or_no(text: str, language: str | None = None) -> bool | None:
-    """What a text says in a language, or in English; None where it is neither yes nor no."""
+    """Whether a text means yes or no in a language, or in English; None if neither."""
     word = normalise(text)
     for spoken in (without_country(language or ENGLISH), ENGLISH):
         if (said := _MEANING.get(spoken, {}).get(word)) is not None:
