@@ -68,7 +68,7 @@ class ChatRequest:
         return most_tokens(self.prompt_tokens, self.max_tokens)
 
     def estimate(self, answer: str) -> Usage:
-        """What this question and an answer come to, where the service does not say."""
+        """The estimated tokens of this question and an answer, if the service does not say."""
         return Usage(self.model, self.prompt_tokens, min(estimate(answer), self.max_tokens), estimated=True)
 
 

@@ -184,7 +184,7 @@ class Executor:
         if target == ROUTE:
             return self._reroute()
         if target.startswith("/"):
-            return self._enter(self.turn.go_over_to(target))
+            return self._enter(self.turn.switch_flow(target))
         return self._enter(target)
 
     # -- what starts the loop: for events -----------------------------------------------------------
@@ -509,7 +509,7 @@ class Executor:
         if target is None or target == END:
             return self._end(expired=True)
         if target.startswith("/"):
-            return self._enter(turn.go_over_to(target))
+            return self._enter(turn.switch_flow(target))
         return self._enter(target)
 
     # -- what starts a flow ---------------------------------------------------------------------------------

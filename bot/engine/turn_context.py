@@ -138,7 +138,7 @@ class TurnContext:
             raise
         return step
 
-    def go_over_to(self, target: str) -> str:
+    def switch_flow(self, target: str) -> str:
         """Let the active frame continue in another flow, with the conversation's variables. Returns the step to enter
         there.
 

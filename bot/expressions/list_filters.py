@@ -18,7 +18,7 @@ from bot.lang.word_matching import normalise
 
 MOST_NAMED = 10  # fields in an error
 RANKED, COMPARED = 50, 20  # units of effort for each value that is put in order, or compared with all others
-MAX_ELEMENTS = 10_000  # that the loops and the filters of one rendering go over, together
+MAX_ELEMENTS = 10_000  # that the loops and the filters of one rendering read, together
 
 
 @pass_context
@@ -32,7 +32,7 @@ def elements(context: Any, value: Any, nodes: int = 1) -> list[Any]:
     items = [exact(item) for item in value or ()]
     context.spent += len(items)
     if context.spent > MAX_ELEMENTS:
-        raise TemplateFailed(f"loops and filters go over more than {MAX_ELEMENTS} elements")
+        raise TemplateFailed(f"loops and filters read more than {MAX_ELEMENTS} elements")
     context.effort.spend(len(items) * nodes * NODE)
     return items
 

@@ -237,7 +237,7 @@ class Missing(StrictUndefined):
 
 
 class RenderContext(Context):
-    """One rendering's names, and the work it has done: how many elements it has gone over, and its turn's effort."""
+    """One rendering's names, and the work it has done: how many elements it has read, and its turn's effort."""
 
     spent = 0
     _effort: Effort | None = None

@@ -69,7 +69,7 @@ class Effort:
         """Do so much work. Raises `TemplateFailed` if less is left."""
         self._left -= units
         if self._left < 0:
-            raise TemplateFailed("loops and filters do too much in one turn: go over less, or work it out in Python")
+            raise TemplateFailed("loops and filters do too much in one turn: loop over less, or compute it in Python")
 
     def count(self, value: Any, times: int) -> None:
         """Go through a value of a kind in `SIZED`: so many units for each value in it, whatever that is nested in."""

@@ -131,7 +131,7 @@ def _read_variables(node: Node, problems: Problems, what: str) -> dict[str, Vari
 
 
 _NAME = KeySpec("flow", NAME, "The flow's name.", required=True)
-_ABOUT = KeySpec("about", STRING, "What it is for, for whoever reads it.")
+_ABOUT = KeySpec("about", STRING, "What it is for, for people who read it.")
 _START = KeySpec(
     "start",
     opened(KeySet(_START_WORDS, MATCH, PATTERN, _EVENT, _OTHERWISE, _CONTACT), "{words: [hi, hello]}"),

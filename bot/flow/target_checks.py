@@ -241,7 +241,7 @@ def _circle_from(place: Place, onward: Mapping[Place, list[Place]], done: set[Pl
 def failing_flows(flows: Mapping[str, Flow], words: Words, *, texts: bool = False) -> frozenset[str]:
     """The flows that can end because a step failed: what it asked for did, or a flow that it runs; ``texts``: or a text.
 
-    A flow ends as the one does that it goes over to; ``words`` are those of the bot.
+    A flow ends like the flow to which a transition of it leads; ``words`` are those of the bot.
     """
     failing: set[str] = set()
     while more := {name for name in flows.keys() - failing if _can_fail(flows[name], failing, words, texts)}:

@@ -1,6 +1,6 @@
 """Broadcasts: one template to many contacts, in the time that replies leave (decisions: "Broadcasts").
 
-They wait in the store and come to the outbox a few at a time, so that replies never wait behind them. The first
+They wait in the store and are moved to the outbox a few at a time, so that replies never wait behind them. The first
 message is sent alone; the others follow once the gateway has taken it. A broadcast that is refused is paused.
 """
 

@@ -107,7 +107,7 @@ class Exchange:
     def add_reply(self, reply: Reply, hears: int) -> None:
         """What the contact sent, in the contact's role: nothing of it is an instruction.
 
-        Of all that they write in a turn the model is given so many characters, and is told how many there were more.
+        Of all that they write in a turn the model gets so many characters, and the number of the others.
         """
         text = from_contact(reply)
         kept = text[: max(hears - self.characters, 0)]

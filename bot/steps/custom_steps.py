@@ -156,7 +156,7 @@ class CustomStep(StepKind):
         return f'step kind "{self.verb}"'
 
     def _values(self, scope: Mapping[str, Any]) -> dict[str, Any]:
-        """What the keys come to."""
+        """The values of the keys."""
         return {name: _value(written, self.spec.keys[name], scope) for name, written in self.written.items()}
 
     def _made(self, context: StepContext) -> Any:

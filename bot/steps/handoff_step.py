@@ -16,7 +16,7 @@ from bot.steps.step_kind import Awaited, HandOver, LeaveStep, ReadContext, Sent,
 from bot.steps.transition import TRANSITION, Transition
 
 _TEAM = KeySpec("team", STRING, "The team; the contact gets the tag handoff:team meanwhile.", required=True)
-_NOTE = KeySpec("note", TEMPLATE, "What is told to whoever is told of the hand-over.")
+_NOTE = KeySpec("note", TEMPLATE, "A note for the people who take over.")
 _SAY = KeySpec("say", TEMPLATE, "What is said to the contact.", texts=TEXT)
 _HANDOFF = KeySpec(
     "handoff",

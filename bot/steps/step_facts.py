@@ -110,7 +110,7 @@ class StepFailed(BotError):
 class Rest:
     """What the conversation waits for at a step, and how long at most; ``longest`` None: unknown.
 
-    ``over``: it may be over for good, or for hours, so that whoever comes again goes on at once.
+    ``over``: it may be over for good, or for hours, so that a conversation which returns to it continues at once.
     """
 
     what: RestFor

@@ -111,7 +111,7 @@ class Reply:
 
 @immutable
 class FlowEnded:
-    """The flow that a `run` step opened has come to its end; ``failed``: because a step of it failed."""
+    """The flow that a `run` step opened has ended; ``failed``: because a step of it failed."""
 
     expired: bool
     vars: Mapping[str, Any]
@@ -179,7 +179,7 @@ class WaitHere(_Waiting):
 class WaitForEffect(_Waiting):
     """Wait for the end of a call, a request or a model's answer.
 
-    ``listens``: words and taps are heard meanwhile, and what the contact writes comes to `StepKind.answer`.
+    ``listens``: words and taps are heard meanwhile, and `StepKind.answer` gets what the contact writes.
     """
 
     effect: Call | Fetch | Complete | HttpRequest

@@ -23,7 +23,7 @@ _CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.T
 
 
 _MAX = KeySpec("max", integer(1, LONGEST), f"How many characters it may have; {LONGEST} if left out.")
-_EXAMPLE = KeySpec("example", STRING, "An example that fits, shown to whoever asks for it.")
+_EXAMPLE = KeySpec("example", STRING, "An example that fits, for people and models.")
 _OF = KeySpec("of", STRINGS, "The texts of which it is one.", required=True, texts=Keys({}, Part.WORD))
 
 

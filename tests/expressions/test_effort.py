@@ -63,7 +63,7 @@ def over(condition: str, items: str = "numbers") -> str:
 )
 def test_what_would_take_seconds_fails(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(template_failures, "MOST", template_failures.MOST // 10)
-    with pytest.raises(TemplateFailed, match="do too much in one turn: go over less"):
+    with pytest.raises(TemplateFailed, match="do too much in one turn: loop over less"):
         compiled(source).render(SCOPE)
 
 

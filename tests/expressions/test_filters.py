@@ -95,7 +95,7 @@ def test_a_filter_at_its_edges(source: str, result: Any) -> None:
         ("today | start_of('day')", 'start_of() takes "week", "month" or "year"'),
         ("today | add_months(1.5)", "add_months() takes a whole number, not a number"),
         ("today | add_months(99999)", "a value does not fit here"),
-        ("many | append(1) | reverse", "loops and filters go over more than 10000 elements"),
+        ("many | append(1) | reverse", "loops and filters read more than 10000 elements"),
     ],
 )
 def test_a_filter_fails_in_words(source: str, reason: str) -> None:

@@ -83,7 +83,7 @@ class DefiniteAssignment:
         return (
             transfer
             for transfer in self.transfers(place)
-            if transfer.edge.target is None or self.stack.goes_over(transfer.edge)
+            if transfer.edge.target is None or self.stack.may_stay(transfer.edge)
         )
 
     def ends_with(self, transfer: EdgeTransfer, name: VariableSet) -> bool:
@@ -129,7 +129,7 @@ class DefiniteAssignment:
             for target in self.stack.returns.get(place, ()):
                 self._before[target].append(place)
             for edge in (transfer.edge for transfer in self._transfers[place]):
-                if edge.target is not None and self.stack.goes_over(edge):
+                if edge.target is not None and self.stack.may_stay(edge):
                     self._before[edge.target].append(place)
                 if edge.target is not None and edge.returns:
                     self._returning.setdefault(edge.target, []).append(place)
@@ -172,7 +172,7 @@ class DefiniteAssignment:
         self._go_on(transfer.edge, transfer.past(left, self._noting(place)), (place, transfer))
 
     def _go_on(self, edge: Edge, past: NullState, came: tuple[Place, By]) -> None:
-        if edge.target is not None and self.stack.goes_over(edge):
+        if edge.target is not None and self.stack.may_stay(edge):
             met = self._declarations.crossed(edge, past)
             if edge.returns:  # a variable that has a value there still has it, unless it was set to null since then
                 met = NullState(met.unset & self.at.get(edge.target, NullState()).unset, met.emptied)

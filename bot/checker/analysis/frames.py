@@ -34,7 +34,7 @@ class FrameStack:
         self._below: dict[Place, int] = {}  # the flows that are certainly open further down
         self._settle()
 
-    def goes_over(self, edge: Edge) -> bool:
+    def may_stay(self, edge: Edge) -> bool:
         """Whether a conversation that takes the edge may stay in its frame."""
         return edge.target is not None and self._stays(edge, edge.target, self._below.get(edge.source, 0))
 
@@ -75,7 +75,7 @@ class FrameStack:
 
     def _find_returns(self) -> Mapping[Place, tuple[Place, ...]]:
         entered = _Entered(edge for edges in self._graph.edges.values() for edge in edges)
-        over, found = self._gone_over_to(entered), {}
+        over, found = self._switched_to(entered), {}
         for place in self._graph.steps:
             every = 0
             for above in self._above(place):
@@ -84,7 +84,7 @@ class FrameStack:
                 found[place] = targets
         return found
 
-    def _gone_over_to(self, entered: "_Entered") -> Mapping[Place, int]:
+    def _switched_to(self, entered: "_Entered") -> Mapping[Place, int]:
         """For each step, the steps of other flows that transitions lead to after it, in its frame or in frames above."""
         graph, found = self._graph, dict[Place, int]()
         onward = {
@@ -132,7 +132,7 @@ class _Entered:
     """Sets of steps to which transitions from other flows lead, as bits of a number."""
 
     def __init__(self, edges: Iterable[Edge]) -> None:
-        self._places = sorted({edge.target for edge in edges if edge.target is not None and _goes_over(edge)})
+        self._places = sorted({edge.target for edge in edges if edge.target is not None and _switches_flow(edge)})
         self._bits = {place: 1 << number for number, place in enumerate(self._places)}
         self._of_flow: dict[str, int] = {}
         for place, bit in self._bits.items():
@@ -141,7 +141,7 @@ class _Entered:
 
     def by(self, edge: Edge) -> int:
         """The step of another flow that an edge leads to, as a set; empty where it leads to none."""
-        return self._bits[edge.target] if edge.target is not None and _goes_over(edge) else 0
+        return self._bits[edge.target] if edge.target is not None and _switches_flow(edge) else 0
 
     def within(self, bits: int, flow: str) -> tuple[Place, ...]:
         """The members of a set that are steps of a flow, in order."""
@@ -151,7 +151,7 @@ class _Entered:
         return self._known[bits]
 
 
-def _goes_over(edge: Edge) -> bool:
+def _switches_flow(edge: Edge) -> bool:
     return edge.target is not None and edge.target[0] != edge.source[0] and not edge.returns
 
 

@@ -44,7 +44,7 @@ def _why(place: Place, graph: Graph, reachability: Reachability) -> str:
     runs = [edge.source for edge in graph.edges_to[place] if not reachability.can_be_taken(edge)]
     if runs:
         flow = next(graph.steps[runs[0]].kind.flows_run()).flow
-        return f'let flow {flow}, which step "{runs[0][1]}" runs, come to an end'
+        return f'let flow {flow}, which step "{runs[0][1]}" runs, end'
     return "let something lead to it, or take it out"
 
 

@@ -112,7 +112,7 @@ def _heavy_finding(step: Step, most: float) -> Finding:
     number = f"{most:.0f} messages" if most < UNBOUNDED else "messages without end"
     what = f'step "{step.name}" can send {number} in one turn, and the gateway takes {PER_MINUTE} a minute'
     if most < UNBOUNDED:
-        fix = "go over fewer elements, put what is said into one message, or wait for the contact in between"
+        fix = "loop over fewer elements, put what is said into one message, or wait for the contact in between"
     else:
         fix = "wait for the contact in between, or bound the steps with `visits`"
     return Finding.at("W601", step.mark, what, fix)

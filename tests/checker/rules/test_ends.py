@@ -52,7 +52,7 @@ def test_what_follows_a_flow_that_never_ends_is_reached_by_nobody() -> None:
     (lost,) = only("W101").findings(parent, child)
     assert (lost.what, lost.fix) == (
         'nobody reaches step "b"',
-        'let flow child, which step "r" runs, come to an end',
+        'let flow child, which step "r" runs, end',
     )
 
 
