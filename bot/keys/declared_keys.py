@@ -8,7 +8,7 @@
 
 From a `KeySet` follow the schema for editors, the texts that a locale translates, which keys are known, and which are missing.
 Forms are made of forms: `nested` is a map of known keys, `map_of` one of free names, `one_or_several` a list, and `either` a
-short form or a map. What a reader cannot know without its step or its bot, it makes itself of the node (`node_of`).
+short form or a map. A reader that must know its step or its bot gets a map `opened`, or a node as it is (`as_node`).
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -31,9 +31,9 @@ from bot.keys.fields import (
     text_of,
 )
 from bot.keys.key_schemas import ANY_TEXT, Schema, Schemas, pattern
-from bot.keys.text_shapes import Keys, Part, Shape, one_or_more_of
+from bot.keys.text_shapes import Keys, Part, Shape
 from bot.lang import wall_clock
-from bot.lang.problems import Problems, did_you_mean, nearest
+from bot.lang.problems import Mark, Problems, did_you_mean, nearest
 from bot.lang.source import List, Map, Node, Scalar, one_or_more
 
 T = TypeVar("T")
@@ -80,6 +80,10 @@ class KeySpec(Generic[Written]):
         """Whether it is written."""
         return fields.has(self.name)
 
+    def mark(self, fields: Fields) -> Mark:
+        """Where its value stands; where the map begins if it is not written."""
+        return fields.mark_of(self.name)
+
 
 class KeySet:
     """The keys that a map may have; ``most`` of them at once, where that is said."""
@@ -119,10 +123,10 @@ class KeySet:
     def open(
         self, node: Node, problems: Problems, what: str, form: str = "key: value", *, others: bool = False
     ) -> Fields:
-        """The map, to be read key by key. Reported are unknown keys, else missing ones, and what is no map: ``form`` to write.
+        """The map, to be read key by key. Reported are unknown keys, else missing ones; and what is no map, with ``form`` to write.
 
-        A map or a list under a misspelt key is read, so that what refers to it is no problem too. ``others``: further keys may stand
-        there, and only one that is like a missing one is reported.
+        A map or a list under a misspelt key is read, so that what refers to it is no problem too. ``others``: further keys
+        may stand there, and only one that is like a missing one is reported.
         """
         if not isinstance(node, Map):
             refuse_no_map(node, problems, what, form)
@@ -182,7 +186,8 @@ def map_of(
 
 def one_or_several(item: Form[T | None]) -> Form[tuple[T, ...]]:
     """A list, or one item alone. What cannot be read is left out."""
-    texts = None if item.texts is None else one_or_more_of(item.texts)
+    below = item.texts
+    texts = None if below is None else lambda node: below if isinstance(node, Map) else Keys(below)  # by its number
 
     def read(node: Node, problems: Problems, what: str) -> tuple[T, ...]:
         found = (item.read(each, problems, what) for each in one_or_more(node))
@@ -210,11 +215,6 @@ def shared(name: str, form: Form[T]) -> Form[T]:
 def as_node(node: Node, problems: Problems, what: str) -> Node:
     """What a reader of its own makes something of: the node as it is."""
     return node
-
-
-def node_of(form: Form[Any]) -> Form[Node | None]:
-    """The same form, for a reader that needs to know more: the node as it is."""
-    return Form(form.schema, as_node, form.texts)
 
 
 def raw_node(schema: Schema, texts: Shape | None = None) -> Form[Node | None]:

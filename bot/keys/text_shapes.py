@@ -46,11 +46,6 @@ class Keys:
     are: Part | None = None
 
 
-def one_or_more_of(below: Shape) -> Shape:
-    """A list whose items have this shape, called by their number; or one alone, which needs none."""
-    return lambda node: below if isinstance(node, Map) else Keys(below)
-
-
 @dataclass(frozen=True, slots=True)
 class Spot:
     """One place in a flow file with something for people, and the node that stands there: a key's, or a value's."""

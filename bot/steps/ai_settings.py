@@ -210,7 +210,7 @@ def read_ai_settings(
     for host in links:
         if not _HOST.fullmatch(host):
             what = f'{fields.what}: links: "{host}" is no host'
-            fields.problems.add("E405", fields.mark_of("links"), what, "write the host alone, like shop.example")
+            fields.problems.add("E405", _LINKS.mark(fields), what, "write the host alone, like shop.example")
     return AiSettings(
         MODEL.read(fields),
         _HISTORY_KEY.read(fields),
@@ -234,7 +234,7 @@ def _read_never(fields: Fields) -> tuple[str, ...]:
     for secret in secrets:
         if not has_letters(secret):
             what = f'{fields.what}: never: "{secret}" is no secret: it has less than two letters or digits'
-            fields.problems.add("E105", fields.mark_of("never"), what, "write the whole text, like INSIDER20")
+            fields.problems.add("E105", _NEVER.mark(fields), what, "write the whole text, like INSIDER20")
     return secrets
 
 
@@ -265,15 +265,15 @@ def _check_moderator(fields: Fields, key: KeySpec[Any], name: str | None, handle
     spec = handlers.get(name)
     if spec is None:
         fix = did_you_mean(name, handlers, "declare it in handlers.py")
-        fields.problems.add("E501", fields.mark_of(key.name), f'{fields.what}: no handler "{name}"', fix)
+        fields.problems.add("E501", key.mark(fields), f'{fields.what}: no handler "{name}"', fix)
         return
     needed = {parameter.name for parameter in spec.parameters.values() if parameter.required}
     if "text" not in spec.parameters or needed - {"text"}:
         what = f'{fields.what}: handler "{name}" judges texts, so it takes one argument, `text`'
-        fields.problems.add("E502", fields.mark_of(key.name), what, "declare it as def f(text: str) -> bool")
+        fields.problems.add("E502", key.mark(fields), what, "declare it as def f(text: str) -> bool")
     if spec.returns not in (bool, Any):
         what = f'{fields.what}: handler "{name}" judges texts, so its result is true or false'
-        fields.problems.add("E507", fields.mark_of(key.name), what, "declare it as def f(text: str) -> bool")
+        fields.problems.add("E507", key.mark(fields), what, "declare it as def f(text: str) -> bool")
 
 
 def check_model_errors(fields: Fields, more: tuple[str, ...] = ()) -> None:

@@ -16,7 +16,7 @@ from bot.keys.fields import Fields
 from bot.keys.text_shapes import TEXT, WORDS
 from bot.lang.word_matching import normalise
 from bot.steps.answer_matching import Offer, meaning
-from bot.steps.choice_reader import CHOICES, read_choices
+from bot.steps.choice_reader import CHOICES, MANY, read_choices
 from bot.steps.choices import Choices, FixedChoice
 from bot.steps.message_parts import SENDING, check_error_names, check_length, check_text
 from bot.steps.step_facts import AnswerText, Falls, Outcome, Saved, SavedResult, SentText, StepFailed, Used, only_if
@@ -32,7 +32,7 @@ from bot.steps.step_kind import (
     WaitForEffect,
     WaitHere,
 )
-from bot.steps.step_options import SOME_HAVE
+from bot.steps.step_options import SAVE, SOME_HAVE
 from bot.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
 from bot.types.structured_types import MediaVariable
 from bot.types.type_registry import Answer, Unfit, Variable
@@ -307,16 +307,16 @@ def _check_message(fields: Fields, body: Template, header: Template | None, foot
     """The text, the header and the footer."""
     check_length(fields, "ask", body, limits.TEXT_BODY if form == _TEXT else limits.INTERACTIVE_BODY)
     for wording in body.wordings:
-        if wording.constant and not wording.source.strip() and not fields.null("ask"):
+        if wording.constant and not wording.source.strip() and not fields.null(_ASK.name):
             fields.problems.add(
                 "E105", wording.mark, f"{fields.what}: ask: there is nothing to ask", "write the question"
             )
     check_length(fields, "header", header, limits.HEADER_TEXT)
     check_length(fields, "footer", footer, limits.FOOTER_TEXT)
-    for key, wanted in (("header", _BUTTONS), ("footer", _LIST)):
-        if fields.has(key) and form not in (wanted, _OPEN):
+    for key, wanted in ((_HEADER, _BUTTONS), (_FOOTER, _LIST)):
+        if key.written(fields) and form not in (wanted, _OPEN):
             fields.problems.add(
-                "E403", fields.mark_of(key), f"{fields.what}: a {key} goes with {wanted} only", "put it in the text"
+                "E403", key.mark(fields), f"{fields.what}: a {key.name} goes with {wanted} only", "put it in the text"
             )
 
 
@@ -365,7 +365,7 @@ def _check_number(fields: Fields, choices: Choices) -> None:
         fields.problems.add("E401", certain[most].mark, what, fix)
     if choices.many is not None and choices.made is None and choices.many.least > len(choices.fixed):
         what = f"{fields.what}: many: {choices.many.least} at least, and there are {len(choices.fixed)} to choose from"
-        fields.problems.add("E307", fields.mark_of("many"), what, "write a smaller `min`, or add choices")
+        fields.problems.add("E307", MANY.mark(fields), what, "write a smaller `min`, or add choices")
 
 
 def _check_titles_differ(fields: Fields, choices: Choices) -> None:
@@ -404,4 +404,4 @@ def _check_saved(fields: Fields, variable: Variable | None) -> None:
     """Many answers are saved as a list."""
     if variable is not None and variable.type != "list":
         what = f'{fields.what}: many answers are a list, and "{variable.name}" is of type {variable.type}'
-        fields.problems.add("E303", fields.mark_of("save"), what, f"declare it as {variable.name}: {{type: list}}")
+        fields.problems.add("E303", SAVE.mark(fields), what, f"declare it as {variable.name}: {{type: list}}")

@@ -53,13 +53,13 @@ class CallStep(StepKind):
         if spec is None:
             reading.problems.add(
                 "E501",
-                fields.mark_of("call"),
+                _CALL.mark(fields),
                 f'{fields.what}: no handler "{name}"',
                 did_you_mean(name, reading.handlers, "declare it in handlers.py"),
             )
         else:
             check_known(fields, spec, arguments)
-            if not fields.has("with") or isinstance(fields.raw("with"), Map):
+            if not _WITH.written(fields) or isinstance(fields.raw(_WITH.name), Map):
                 _check_needed(fields, spec, arguments)
             check_errors(fields, spec)
         return cls(name, arguments, within, tries or 1, spec)
@@ -127,7 +127,7 @@ def _check_needed(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment
         if parameter.required and parameter.name not in given:
             fields.problems.add(
                 "E503",
-                fields.mark_of("call"),
+                _CALL.mark(fields),
                 f'{fields.what}: handler "{spec.name}" needs the argument "{parameter.name}"',
                 f"add it under `with`: {parameter.name}",
             )

@@ -52,10 +52,10 @@ def read_choices(fields: Fields) -> Choices | None:
     found = [key for key in (_OPTIONS, _BUTTONS, _LIST) if key.written(fields)]
     for extra in found[1:]:
         what = f'{fields.what}: "{extra.name}" beside "{found[0].name}"'
-        fields.problems.add("E121", fields.mark_of(extra.name), what, "keep one of them")
-    how, many, shown = MATCH.read(fields), _MANY.read(fields), _SHOW.read(fields)
+        fields.problems.add("E121", extra.mark(fields), what, "keep one of them")
+    how, many, shown = MATCH.read(fields), MANY.read(fields), _SHOW.read(fields)
     if not found:
-        _refuse(fields, "E123", (MATCH, _MANY, _SHOW), "where there is nothing to choose from", "add `options`")
+        _refuse(fields, "E123", (MATCH, MANY, _SHOW), "where there is nothing to choose from", "add `options`")
         return None
     form = found[0]
     if form is not _OPTIONS:
@@ -72,7 +72,7 @@ def read_choices(fields: Fields) -> Choices | None:
 def _refuse(fields: Fields, code: str, keys: Iterable[KeySpec[Any]], why: str, fix: str) -> None:
     for key in keys:
         if key.written(fields):
-            fields.problems.add(code, fields.mark_of(key.name), f'{fields.what}: "{key.name}" {why}', fix)
+            fields.problems.add(code, key.mark(fields), f'{fields.what}: "{key.name}" {why}', fix)
 
 
 def _read_flag(node: Node, problems: Problems, what: str) -> Many | None:
@@ -84,7 +84,7 @@ def _read_many(fields: Fields) -> Many:
     many = Many(1 if least is None else least, most, _DONE.read(fields))
     if most is not None and most < many.least:
         what = f"{fields.what}: {most} at most, and {many.least} at least"
-        fields.problems.add("E307", fields.mark_of(_MOST.name), what, f"write a `max` of {many.least} or more")
+        fields.problems.add("E307", _MOST.mark(fields), what, f"write a `max` of {many.least} or more")
     return many
 
 
@@ -259,10 +259,10 @@ _LIST = KeySpec(
     nested(KeySet(_OPENER, _ROWS, _SECTIONS, _EXTRA), _read_list),
     "What there is to choose from, as a list that a button opens.",
 )
-_MANY = KeySpec(
+MANY = KeySpec(
     "many",
     either(Form(BOOLEAN.schema, _read_flag), nested(KeySet(_LEAST, _MOST, _DONE), _read_many)),
     "Whether several may be chosen; false where nothing is said.",
 )
 _SHOW = KeySpec("show", one_of("numbers"), "Shows the choices as numbered lines of the text.")
-CHOICES = KeySet(_OPTIONS, _BUTTONS, _LIST, MATCH, _MANY, _SHOW)
+CHOICES = KeySet(_OPTIONS, _BUTTONS, _LIST, MATCH, MANY, _SHOW)

@@ -257,7 +257,7 @@ def _read_hours(fields: Fields, reading: ReadContext) -> Hours | None:
     """The opening hours that are named under `until`."""
     name = _UNTIL.read(fields)
     if name is not None and name not in reading.hours:
-        reading.problems.add("E115", fields.mark_of(_UNTIL.name), *no_hours(name, reading.hours))
+        reading.problems.add("E115", _UNTIL.mark(fields), *no_hours(name, reading.hours))
     return None if name is None else reading.hours.get(name)
 
 
@@ -319,7 +319,7 @@ class RunStep(StepKind):
         """Read ``run: /flow`` with `each`, `with` and `save`."""
         flow = (_RUN.read(fields) or "").removeprefix("/")
         inputs, outputs = _WITH.read(fields), _SAVE.read(fields)
-        return cls(flow, fields.mark_of("run"), inputs, outputs, _EXPIRED.read(fields), _EACH.read(fields))
+        return cls(flow, _RUN.mark(fields), inputs, outputs, _EXPIRED.read(fields), _EACH.read(fields))
 
     @property
     def rest(self) -> Rest:

@@ -90,7 +90,7 @@ class _Needed:
 
     def check(self, each: Fields, name: str) -> None:
         """A need is a variable's name or a tool's, and not the name of both."""
-        mark = each.mark_of("needs")
+        mark = _NEEDS.mark(each)
         if name in self.variables and name in self.tools:
             what = f'{each.what}: "{name}" is a variable and a tool: nobody can tell which one it needs'
             each.problems.add("E306", mark, what, "give the variable another name")

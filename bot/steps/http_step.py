@@ -66,9 +66,9 @@ def read_address(fields: Fields, services: Mapping[str, HttpService]) -> Address
         return Address("GET", "", ())
     if method not in METHODS:
         fix = did_you_mean(method, METHODS, f"begin with one of {', '.join(METHODS)}")
-        fields.problems.add("E109", fields.mark_of("http"), f'{fields.what}: "{method}" is no method', fix)
+        fields.problems.add("E109", _HTTP.mark(fields), f'{fields.what}: "{method}" is no method', fix)
         return Address("GET", "", ())
-    mark = fields.mark_of("http")
+    mark = _HTTP.mark(fields)
     pieces = pieces_of(written.strip(), mark, fields.problems)
     return Address(method, "" if pieces is None else _check_address(fields, pieces, services), pieces or ())
 
@@ -76,7 +76,7 @@ def read_address(fields: Fields, services: Mapping[str, HttpService]) -> Address
 def _check_address(fields: Fields, pieces: Pieces, services: Mapping[str, HttpService]) -> str:
     """Check the constant parts of an address; returns the name of its service, or an empty text."""
     start = _ADDRESS_START.match(_shape(pieces))
-    what, mark = f"{fields.what}: http", fields.mark_of("http")
+    what, mark = f"{fields.what}: http", _HTTP.mark(fields)
     if start is None:
         fix = "write https://host/path, or service:/path with a service of bot.yml; values may stand behind that only"
         fields.problems.add("E405", mark, f"{what}: this is no address", fix)
@@ -273,9 +273,7 @@ class HttpStep(StepKind):
 
 def _read_body(fields: Fields) -> Body | None:
     if _JSON.written(fields) and _FORM.written(fields):
-        fields.problems.add(
-            "E121", fields.mark_of(_FORM.name), f'{fields.what}: "form" beside "json"', "keep one of them"
-        )
+        fields.problems.add("E121", _FORM.mark(fields), f'{fields.what}: "form" beside "json"', "keep one of them")
     node = _JSON.read(fields)
     if node is not None:
         refuse_altered(node, fields.problems)
@@ -297,13 +295,14 @@ def _read_outputs(fields: Fields, reading: ReadContext) -> dict[str, Expression 
 def _check_method(fields: Fields, step: HttpStep) -> None:
     """Report keys that have no effect with the request's method."""
     method = step.address.method
-    wrong = []
+    wrong: list[tuple[KeySpec[Any], str]] = []
     if method == "GET" and step.body is not None:
-        wrong.append(("form" if step.body.is_form else "json", "use `query`, or another method"))
+        wrong.append((_FORM if step.body.is_form else _JSON, "use `query`, or another method"))
     if method != "GET" and step.cache:
-        wrong.append(("cache", "leave it out: only what a GET answers is kept"))
+        wrong.append((_CACHE, "leave it out: only what a GET answers is kept"))
     for key, fix in wrong:
-        fields.problems.add("E123", fields.mark_of(key), f'{fields.what}: "{key}" means nothing with {method}', fix)
+        what = f'{fields.what}: "{key.name}" means nothing with {method}'
+        fields.problems.add("E123", key.mark(fields), what, fix)
 
 
 def json_text(value: Any) -> str:

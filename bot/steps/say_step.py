@@ -27,6 +27,7 @@ from bot.steps.message_parts import (
 )
 from bot.steps.step_facts import REFUSED_WITHIN, Rest, RestFor, SentFile, SentText, StepFailed, Used
 from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, Sent, StepContext, StepKind, StepResult, WaitForSend
+from bot.steps.step_options import ERRORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class SayStep(StepKind):
         attachment = _read_the_one(fields)
         text = _read_text(fields, attachment)
         header, footer, preview = _HEADER.read(fields), _FOOTER.read(fields), _PREVIEW.read(fields)
-        own = fields.raw("errors")
+        own = fields.raw(ERRORS.name)
         watches = isinstance(own, Map) and own.get("refused") is not None
         say = cls(text, header, footer, attachment, preview, watches)
         say._check(fields)
@@ -119,13 +120,13 @@ class SayStep(StepKind):
 
     def _check(self, fields: Fields) -> None:
         check_error_names(fields, SENDING, "saying something has no error", f"write {', '.join(SENDING)}, else")
-        for key in () if isinstance(self.attachment, LinkPart) else ("header", "footer"):
-            if fields.has(key):
-                what = f"{fields.what}: a {key} goes with a link only"
-                fields.problems.add("E403", fields.mark_of(key), what, "put it in the text")
+        for key in () if isinstance(self.attachment, LinkPart) else (_HEADER, _FOOTER):
+            if key.written(fields):
+                what = f"{fields.what}: a {key.name} goes with a link only"
+                fields.problems.add("E403", key.mark(fields), what, "put it in the text")
         if self.preview_url and self.attachment is not None:
             what = f"{fields.what}: a preview goes with a plain text only"
-            fields.problems.add("E403", fields.mark_of("preview_url"), what, "leave it out")
+            fields.problems.add("E403", _PREVIEW.mark(fields), what, "leave it out")
         captioned = isinstance(self.attachment, FilePart) and self.attachment.kind in limits.CAPTIONED
         most = limits.INTERACTIVE_BODY if isinstance(self.attachment, LinkPart) else limits.TEXT_BODY
         check_length(fields, "say", self.text, limits.CAPTION if captioned else most)
@@ -230,10 +231,10 @@ class SayStep(StepKind):
 
 
 def _read_text(fields: Fields, attachment: LinkPart | FilePart | LocationPart | None) -> Template | None:
-    if not fields.null("say"):
+    if not fields.null(_SAY.name):
         return _SAY.read(fields)
     if attachment is None or isinstance(attachment, LinkPart):
-        fields.problems.add("E105", fields.mark_of("say"), f"{fields.what}: there is nothing to say", "write the text")
+        fields.problems.add("E105", _SAY.mark(fields), f"{fields.what}: there is nothing to say", "write the text")
     return None
 
 
@@ -242,5 +243,5 @@ def _read_the_one(fields: Fields) -> LinkPart | FilePart | LocationPart | None:
     found = [key for key in _ATTACHMENTS if key.written(fields)]
     for extra in found[1:]:
         what = f'{fields.what}: "{extra.name}" beside "{found[0].name}"'
-        fields.problems.add("E121", fields.mark_of(extra.name), what, "send them in two steps")
+        fields.problems.add("E121", extra.mark(fields), what, "send them in two steps")
     return found[0].read(fields) if found else None

@@ -110,7 +110,7 @@ def _the_one(fields: Fields) -> KeySpec[Any] | None:
         return None
     for key in found[1:]:
         what = f'{fields.what}: "{key.name}" beside "{found[0].name}"'
-        fields.problems.add("E121", fields.mark_of(key.name), what, "keep one of them")
+        fields.problems.add("E121", key.mark(fields), what, "keep one of them")
     return found[0]
 
 
@@ -119,7 +119,7 @@ def _refuse_beside(fields: Fields, when: KeySpec[Any]) -> None:
     for key, belongs in ((_PAST, _AT), (_UNTIL, _EVERY)):
         if when is not belongs and key.written(fields):
             what = f'{fields.what}: "{key.name}" without "{belongs.name}"'
-            fields.problems.add("E121", fields.mark_of(key.name), what, "leave it out")
+            fields.problems.add("E121", key.mark(fields), what, "leave it out")
 
 
 def _read_every(node: Node, problems: Problems, what: str) -> str | None:

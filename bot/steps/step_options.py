@@ -167,7 +167,7 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
     return StepOptions(
         THEN.read(fields),
         SAVE.read(fields) if saves else None,
-        fields.mark_of("save"),
+        SAVE.mark(fields),
         TAG.read(fields),
         SET.read(fields),
         VISITS.read(fields),

@@ -186,7 +186,7 @@ def _read_tool(fields: Fields, item: Node | Fields, reading: ReadContext) -> Too
         spec = None if name is None else _spec(fields, name, item.mark, reading)
         return None if spec is None else _tool(fields, item.mark, spec)
     name, given, about, asked = _CALL.read(item), _WITH.read(item), _ABOUT.read(item), _CONFIRM.read(item)
-    spec = None if name is None else _spec(fields, name, item.mark_of(_CALL.name), reading)
+    spec = None if name is None else _spec(fields, name, _CALL.mark(item), reading)
     if spec is None:
         return None
     check_known(fields, spec, given)

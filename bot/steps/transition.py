@@ -146,7 +146,7 @@ def transition_from(fields: Fields) -> Transition:
     corrects = _CORRECT.written(fields)
     if corrects and _THEN.written(fields):
         what = f'{fields.what}: "then" beside "correct"'
-        fields.problems.add("E121", fields.mark_of("then"), what, "keep one: `correct` comes back by itself")
+        fields.problems.add("E121", _THEN.mark(fields), what, "keep one: `correct` comes back by itself")
     return Transition(
         fields.mark,
         then=(_CORRECT if corrects else _THEN).read(fields),

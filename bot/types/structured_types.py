@@ -142,7 +142,7 @@ class MediaVariable(Variable):
         keep, most = KEEP.read(fields), _LARGEST.read(fields)
         if most is not None and not keep:
             what = f"{fields.what}: max where the file is not kept: its size is not known"
-            fields.problems.add("E307", fields.mark_of(_LARGEST.name), what, "add keep: true, or leave it out")
+            fields.problems.add("E307", _LARGEST.mark(fields), what, "add keep: true, or leave it out")
         return cls(name, fields.mark, value, _KINDS.read(fields) or MEDIA_KINDS, most, keep=keep)
 
     def bytes_allowed(self, kind: str) -> int:

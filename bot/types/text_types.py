@@ -52,7 +52,7 @@ class TextVariable(Variable):
                 variable._bounded(example)
             except Mismatch as error:
                 what = f'{fields.what}: the example "{example}" does not fit: {error}'
-                fields.problems.add("E303", fields.mark_of(_EXAMPLE.name), what, "change one of them")
+                fields.problems.add("E303", _EXAMPLE.mark(fields), what, "change one of them")
         return variable
 
     @property

@@ -115,7 +115,7 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
     if declared is None:
         if kind is not None:
             fix = did_you_mean(kind, TYPES, f"write one of {', '.join(TYPES)}")
-            problems.add("E304", fields.mark_of(_TYPE.name), f'{what}: no type "{kind}"', fix)
+            problems.add("E304", _TYPE.mark(fields), f'{what}: no type "{kind}"', fix)
         return TextVariable(name, node.mark)
     fields = _settings_of(declared.type).open(node, problems, what)
     _OPTIONAL.read(fields)
