@@ -21,8 +21,8 @@ from bot.flow.definition import (
 from bot.flow.target_checks import Targets, check_loops, failing_flows
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.word_matching import normalise
-from bot.steps.brief import STRUCTURES
 from bot.steps.step_facts import Used
+from bot.steps.tools import STRUCTURES
 from bot.steps.transition import Assignment, Word, Words, evaluate, templates_in
 from bot.types.type_registry import check_written
 from bot.types.variable import Mismatch, Variable

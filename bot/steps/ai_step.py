@@ -12,7 +12,7 @@ from bot.keys.fields import Fields
 from bot.lang.problems import Mark
 from bot.steps.ai_exchange import Exchange
 from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ELSE, STEP_BUDGET, check_model_errors, settings_keys
-from bot.steps.brief import FACTS, FILL, INSTRUCTIONS, Brief
+from bot.steps.brief import FACTS, INSTRUCTIONS, Brief
 from bot.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.steps.exits import EXITS, exit_outcomes
 from bot.steps.output_guard import messages_of
@@ -31,7 +31,7 @@ from bot.steps.step_kind import (
     WaitHere,
 )
 from bot.steps.tool_calls import ToolCalls
-from bot.steps.tools import TOOLS
+from bot.steps.tools import FILL, TOOLS
 from bot.steps.transition import TRANSITION, Transition
 from bot.types.type_registry import Variable
 

@@ -10,13 +10,12 @@ from typing import Any, Self
 
 from bot.core.effects import Complete
 from bot.core.messages import clip
-from bot.core.text import estimate, without_controls, without_invisible
+from bot.core.text import estimate, without_invisible
 from bot.core.values import Record
 from bot.expressions.templates import Template
-from bot.keys.declared_keys import STRING, STRINGS, TEMPLATE, KeySpec, map_of, seconds
-from bot.keys.fields import Fields, entries_of, text_of
+from bot.keys.declared_keys import STRINGS, TEMPLATE, KeySpec, seconds
+from bot.keys.fields import Fields
 from bot.lang.problems import did_you_mean
-from bot.lang.source import Node, Scalar
 from bot.steps.ai_exchange import Exchange, most_of_turn
 from bot.steps.ai_settings import (
     ANSWER_TOKENS,
@@ -32,9 +31,16 @@ from bot.steps.exits import Exit, exit_uses, open_exits, read_exits
 from bot.steps.output_guard import canary, foreign_link, leaks, links_in, secret_in
 from bot.steps.step_facts import StepFailed, Used
 from bot.steps.step_kind import ReadContext, StepContext
-from bot.steps.tools import LEAVE, REMEMBER, Tool, leave_tool, read_tools, remember_tool
-from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
-from bot.types.type_registry import Answer, Mismatch, Unfit, Variable
+from bot.steps.tools import (
+    LEAVE,
+    REMEMBER,
+    Tool,
+    leave_tool,
+    read_fill,
+    read_tools,
+    remember_tool,
+)
+from bot.types.type_registry import Variable
 
 MOST_VALUE = 300  # characters of a value that stands among the instructions
 MOST_VALUES = 10_000  # characters that all values add to the instructions
@@ -49,9 +55,6 @@ _COMMAND = re.compile(
 WITHIN = 60.0  # seconds for one answer of the model's
 INSTRUCTIONS = KeySpec("ai", TEMPLATE, "The instructions to the model.", required=True)
 FACTS = KeySpec("facts", STRINGS, "Text files beside the flow's file, of which the model knows.")
-FILL: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
-    "fill", map_of(STRING, entries_of, absent=()), "Variables that the model may note, each with what it is."
-)
 WITHIN_KEY = KeySpec("within", seconds(WITHIN), f"How long one answer may take; {WITHIN:.0f}s where nothing is said.")
 
 
@@ -308,7 +311,7 @@ def _needs(exit_: Exit) -> str:
     return f" (first NOTE {', '.join(exit_.needs)})" if exit_.needs else ""
 
 
-# -- what the model knows and notes -------------------------------------------------------------------
+# -- what the model knows -----------------------------------------------------------------------------
 
 
 UNREADABLE = "\ufffd"  # stands in a document for bytes that are no text
@@ -332,49 +335,3 @@ def read_facts(fields: Fields, documents: Mapping[str, str]) -> tuple[tuple[str,
     found = tuple(name for name in names if name in documents)
     text = "\n\n".join(documents[name].strip() for name in found)
     return (found if estimate(text) > WHOLE else (), text)
-
-
-# nothing that somebody says becomes one of these
-STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable)
-
-
-def read_fill(fields: Fields, variables: Mapping[str, Variable]) -> dict[str, str]:
-    """Read `fill`: for each variable that the model may note, what it is."""
-    fill: dict[str, str] = {}
-    for name, item in FILL.read(fields):
-        about = text_of(item, fields.problems, f"{fields.what}: {FILL.name}: {name.text}")
-        variable = variables.get(name.text)
-        if variable is None:
-            fix = did_you_mean(name.text, variables, f"declare it under vars: {name.text}: {{type: text}}")
-            fields.problems.add("E301", name.mark, f'{fields.what}: fill: no variable "{name.text}"', fix)
-        elif isinstance(variable, STRUCTURES):
-            what = f'{fields.what}: fill: no text becomes "{name.text}", its type is {variable.type}'
-            fields.problems.add("E303", name.mark, what, "note texts, numbers, dates and choices")
-        elif about is not None:
-            fill[name.text] = about
-    return fill
-
-
-def noted(arguments: Mapping[str, Any], names: Collection[str], context: StepContext) -> tuple[dict[str, Any], str]:
-    """The values that fit their variables, and in words for the model what is wrong with the others."""
-    values, wrong = {}, []
-    for name, value in arguments.items():
-        if value is None or value == "":
-            continue
-        if name not in names:
-            wrong.append(f"There is nothing called {name} to note.")
-            continue
-        variable = context.variables[name]
-        try:
-            values[name] = _noted_value(variable, value, context)
-        except (Unfit, Mismatch) as error:
-            example = getattr(variable, "example", None)
-            wrong.append(f"{name} does not fit: {error}{f', like {example}' if example else ''}. Ask for it.")
-    return values, " ".join(wrong)
-
-
-def _noted_value(variable: Variable, value: Any, context: StepContext) -> Any:
-    if isinstance(value, str | int | float):
-        text = str(value).lower() if isinstance(value, bool) else without_controls(str(value))
-        return variable.accept(Answer(text), context.now, context.scope)
-    return variable.coerce(value, context.now)

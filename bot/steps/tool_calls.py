@@ -10,11 +10,11 @@ from bot.core.messages import INTERACTIVE_BODY
 from bot.core.text import texts_in
 from bot.extensions.annotations import BadArgument
 from bot.steps.ai_exchange import Exchange
-from bot.steps.brief import Brief, noted
+from bot.steps.brief import Brief
 from bot.steps.exits import Exit
 from bot.steps.output_guard import links_in
 from bot.steps.step_kind import LeaveStep, Reply, StepContext, WaitForEffect, WaitHere
-from bot.steps.tools import REMEMBER, Tool, read_arguments, result_text
+from bot.steps.tools import REMEMBER, Tool, noted, read_arguments, result_text
 from bot.steps.yes_no_question import QuestionTooLong, agreed, question
 
 NOT_DONE = "Not done: the contact did not agree."

@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.core.effects import Call
 from bot.core.messages import INTERACTIVE_BODY, clip
+from bot.core.text import without_controls
 from bot.core.values import UnstorableValue, json_default, plain
 from bot.expressions.templates import Template
 from bot.extensions.annotations import Arguments, BadArgument
@@ -22,11 +23,12 @@ from bot.keys.declared_keys import (
     as_node,
     either,
     integer,
+    map_of,
     one_or_several,
     opened,
     seconds,
 )
-from bot.keys.fields import Fields, template_of, text_of
+from bot.keys.fields import Fields, entries_of, template_of, text_of
 from bot.keys.key_schemas import ANY_TEXT
 from bot.keys.text_shapes import TEXT
 from bot.lang.problems import Mark, Problems, did_you_mean
@@ -34,10 +36,11 @@ from bot.lang.source import Node, Scalar
 from bot.steps.call_step import UNDECLARED, argument_uses, check_known
 from bot.steps.exits import Exit
 from bot.steps.step_facts import Used
-from bot.steps.step_kind import ReadContext
+from bot.steps.step_kind import ReadContext, StepContext
 from bot.steps.transition import ASSIGNMENTS, Assignment
 from bot.steps.yes_no_question import QuestionTooLong, asked_about, harmless
-from bot.types.type_registry import Variable
+from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
+from bot.types.type_registry import Answer, Mismatch, Unfit, Variable
 
 REMEMBER = "remember"  # the tool by which a model notes values
 LEAVE = "leave_"  # how the tools begin by which it leaves
@@ -77,6 +80,12 @@ _TOOL = either(Form(ANY_TEXT, as_node), opened(KeySet(_CALL, _WITH, _ABOUT, _CON
 TOOLS: KeySpec[tuple[Node | Fields, ...]] = KeySpec(
     "tools", one_or_several(_TOOL), "Handlers that the model may ask for."
 )
+FILL: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
+    "fill", map_of(STRING, entries_of, absent=()), "Variables that the model may note, each with what it is."
+)
+
+STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable)
+"""Types of variables that a model cannot note: nothing that somebody says becomes a value of theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,14 +267,57 @@ def _tool(
     return Tool(spec.name, mark, name, about, schema, spec, Arguments(spec), given, binds_contact)
 
 
-def function(name: str, about: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool in the wire form (decisions: Chat completion)."""
-    return {"type": "function", "function": {"name": name, "description": about, "parameters": dict(parameters)}}
+# -- what the model notes --------------------------------------------------------------------------
+
+
+def read_fill(fields: Fields, variables: Mapping[str, Variable]) -> dict[str, str]:
+    """Read `fill`: for each variable that the model may note, what it is."""
+    fill: dict[str, str] = {}
+    for name, item in FILL.read(fields):
+        about = text_of(item, fields.problems, f"{fields.what}: {FILL.name}: {name.text}")
+        variable = variables.get(name.text)
+        if variable is None:
+            fix = did_you_mean(name.text, variables, f"declare it under vars: {name.text}: {{type: text}}")
+            fields.problems.add("E301", name.mark, f'{fields.what}: fill: no variable "{name.text}"', fix)
+        elif isinstance(variable, STRUCTURES):
+            what = f'{fields.what}: fill: no text becomes "{name.text}", its type is {variable.type}'
+            fields.problems.add("E303", name.mark, what, "note texts, numbers, dates and choices")
+        elif about is not None:
+            fill[name.text] = about
+    return fill
 
 
 def remember_tool(fill: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, Any]:
     """The tool by which a model notes values."""
     return function(REMEMBER, "Note what the contact has told you, as soon as they have.", _values(fill, variables))
+
+
+def noted(arguments: Mapping[str, Any], names: Collection[str], context: StepContext) -> tuple[dict[str, Any], str]:
+    """The values that fit their variables, and in words for the model what is wrong with the others."""
+    values, wrong = {}, []
+    for name, value in arguments.items():
+        if value is None or value == "":
+            continue
+        if name not in names:
+            wrong.append(f"There is nothing called {name} to note.")
+            continue
+        variable = context.variables[name]
+        try:
+            values[name] = _noted_value(variable, value, context)
+        except (Unfit, Mismatch) as error:
+            example = getattr(variable, "example", None)
+            wrong.append(f"{name} does not fit: {error}{f', like {example}' if example else ''}. Ask for it.")
+    return values, " ".join(wrong)
+
+
+def _noted_value(variable: Variable, value: Any, context: StepContext) -> Any:
+    if isinstance(value, str | int | float):
+        text = str(value).lower() if isinstance(value, bool) else without_controls(str(value))
+        return variable.accept(Answer(text), context.now, context.scope)
+    return variable.coerce(value, context.now)
+
+
+# -- where it leaves -------------------------------------------------------------------------------
 
 
 def leave_tool(
@@ -276,6 +328,14 @@ def leave_tool(
     when = f"End your part when {exit_.when}."
     after = f" Only after {' and '.join(needed_tools)} has succeeded." if needed_tools else ""
     return function(f"{LEAVE}{exit_.name}", f"{when}{after}", _values(about, variables))
+
+
+# -- tools and results as a model reads them -------------------------------------------------------
+
+
+def function(name: str, about: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool in the wire form (decisions: Chat completion)."""
+    return {"type": "function", "function": {"name": name, "description": about, "parameters": dict(parameters)}}
 
 
 def _values(about: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, Any]:

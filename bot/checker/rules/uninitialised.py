@@ -11,8 +11,8 @@ from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Place
 from bot.expressions.templates import Expression
 from bot.lang.problems import Mark
-from bot.steps.brief import STRUCTURES
 from bot.steps.step_facts import Need
+from bot.steps.tools import STRUCTURES
 
 _BY_NULL = {"failed", "mismatch"}  # the failures that null may cause
 
