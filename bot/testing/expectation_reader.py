@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.core.messages import MEDIA_KINDS
 from bot.keys import key_schemas as schemas
-from bot.keys.declared_keys import STRING, STRINGS, Form, KeySet, KeySpec, either, integer, map_of, nested, one_of
+from bot.keys.declared_keys import STRING, STRINGS, Form, KeySet, KeySpec, either, integer, nested, one_of
 from bot.keys.fields import Fields, entries_of
 from bot.keys.key_schemas import Schema
 from bot.lang.problems import Problems, did_you_mean
@@ -45,7 +45,9 @@ def _read_whole_text(node: Node, problems: Problems, what: str) -> BotLine | Non
 BOT = either(Form(STRING.schema, _read_whole_text), nested(MESSAGE, _read_message))
 
 
-def _or_nothing(form: Form[Any], nothing: Schema) -> Form[Any]:
+def or_nothing(form: Form[Any], nothing: Schema) -> Form[Any]:
+    """A value of this form, or nothing behind the colon; ``nothing`` is the schema of that."""
+
     def read(node: Node, problems: Problems, what: str) -> Any:
         is_null = isinstance(node, Scalar) and node.value is None
         return form.absent if is_null else form.read(node, problems, what)
@@ -54,8 +56,8 @@ def _or_nothing(form: Form[Any], nothing: Schema) -> Form[Any]:
 
 
 _NULL: Schema = {"type": "null"}
-_NAME = _or_nothing(STRING, _NULL)
-_VALUES = map_of(Form(schemas.ANY, lambda node, *_: node), entries_of, absent=())
+_NAME = or_nothing(STRING, _NULL)
+_VALUES = Form(schemas.map_of(schemas.ANY), entries_of, absent=())
 _TAGS = Form(
     schemas.either(schemas.ANY_TEXT, schemas.list_of(schemas.ANY)),
     lambda node, *rest: None if isinstance(node, List) else STRING.read(node, *rest),
@@ -64,11 +66,11 @@ _FLOW = KeySpec("flow", _NAME, "The flow that the contact is in; null: in none."
 _STEP = KeySpec("step", _NAME, "The step that the contact is at; null: at none.")
 _VARS = KeySpec("vars", _VALUES, "Variables of the flow, with their values.")
 _KEPT = KeySpec("kept", _VALUES, "Variables that outlive a conversation, with their values.")
-_LANGUAGE = KeySpec("language", _or_nothing(STRING, schemas.EMPTY), "The contact's language.")
+_LANGUAGE = KeySpec("language", or_nothing(STRING, schemas.EMPTY), "The contact's language.")
 _CALLED = KeySpec("called", CALLS, "Handlers and requests that are among those.")
 _NOT_CALLED = KeySpec("not_called", CALLS, "Handlers and requests that are not among those.")
 _EXIT = KeySpec(
-    "exit", _or_nothing(STRINGS, _NULL), "The exit that a model took since then, or any of several; null: none."
+    "exit", or_nothing(STRINGS, _NULL), "The exit that a model took since then, or any of several; null: none."
 )
 _FILLED = KeySpec("filled", _VALUES, "Variables that a model notes, with their values.")
 _JUDGE = KeySpec("judge", STRINGS, "Questions about the conversation that a model says yes to.")

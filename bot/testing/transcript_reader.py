@@ -34,7 +34,7 @@ from bot.lang.source import List, Map, Node, Scalar
 from bot.program import FaultyBot, Program, load_program
 from bot.settings import problems_in
 from bot.simulation.gateway_events import GATEWAY_EVENTS
-from bot.testing.expectation_reader import BOT, expectation
+from bot.testing.expectation_reader import BOT, expectation, or_nothing
 from bot.testing.stub_reader import MODEL, REQUEST, stubs
 from bot.testing.transcript import (
     AgainLine,
@@ -159,7 +159,7 @@ _CAPTION = KeySpec("caption", STRING, "The text below the file.")
 
 
 def _send(known: KnownNames) -> Line:
-    file = Form(schemas.either(schemas.ANY_TEXT, schemas.EMPTY), partial(_read_file, folder=known.folder))
+    file = or_nothing(Form(STRING.schema, partial(_read_file, folder=known.folder)), schemas.EMPTY)
     files = [KeySpec(kind, file, "A file of the bot's folder, or nothing: a sample.") for kind in MEDIA_KINDS]
 
     def read(fields: Fields) -> SendLine | None:
@@ -175,12 +175,10 @@ def _send(known: KnownNames) -> Line:
 
 
 def _read_file(node: Node, problems: Problems, what: str, folder: Path) -> bytes | None:
-    """The bytes of a file of the bot's folder; None where none is named."""
-    name = None if isinstance(node, Scalar) and node.value is None else text_of(node, problems, what)
-    if name is None:
-        return None
+    """The bytes of a file of the bot's folder."""
+    name = text_of(node, problems, what)
     try:
-        return (folder / name).read_bytes()
+        return None if name is None else (folder / name).read_bytes()
     except OSError:
         problems.add("E113", node.mark, f'no file "{name}"', "write its path in the bot's folder")
         return None
