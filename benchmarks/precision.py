@@ -136,14 +136,14 @@ class Measured:
         findings = prove(bot.program.library, bot.folder.sources)
         if not findings:
             return
-        teller = CounterexampleFinder(bot.program.library, bot.examples)
+        finder = CounterexampleFinder(bot.program.library, bot.examples)
         walked = bot.walked() if any(finding.code in NEVER for finding in findings) else None
-        lost = {teller.place_of(finding) for finding in findings if finding.code == "W101"}
+        lost = {finder.place_of(finding) for finding in findings if finding.code == "W101"}
         if walked is not None:
             rest = Graph(bot.program.library).steps.keys() - lost
             self.steps, self.met = self.steps + len(rest), self.met + len(rest & walked.places)
         for finding in findings:
-            came = _outcome(finding, bot, teller, walked)
+            came = _outcome(finding, bot, finder, walked)
             self.by_code.setdefault(finding.code, Counter())[came] += 1
             self.open += [f"{name}: {finding}"] if came == OPEN else []
 
@@ -159,12 +159,12 @@ class Measured:
             yield f"of the steps that somebody reaches, the explorations have met {self.met / self.steps:.0%}"
 
 
-def _outcome(finding: Finding, bot: Bot, teller: CounterexampleFinder, walked: Walked | None) -> str:
-    talk, _ = teller.tell(finding)
+def _outcome(finding: Finding, bot: Bot, finder: CounterexampleFinder, walked: Walked | None) -> str:
+    talk, _ = finder.search(finding)
     if talk is not None and not why_not_shown(talk, bot.program, bot.folder):
         return SHOWN
     if finding.code in NEVER and walked is not None:
-        place = teller.place_of(finding)
+        place = finder.place_of(finding)
         step = None if place is None else bot.program.library.flows[place[0]].steps[place[1]]
         return OPEN if walked.contradicts(finding, place, step) else HELD
     return OPEN

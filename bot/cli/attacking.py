@@ -37,7 +37,7 @@ class Attacks:
         self._left_alone: set[str] = set()  # steps on which no attack could be made
         self._stopped: list[str] = []  # why the run with a model has
 
-    def hold(self, wanted: Wanted | None) -> bool:
+    def run(self, wanted: Wanted | None) -> bool:
         """Try them, with the models that are wanted, or with the scripted one; whether all was withstood.
 
         Raises `bot.settings.BadSettings` and `click.UsageError`.

@@ -27,18 +27,18 @@ class Counterexamples:
         """The counterexample of a finding; None if none was found."""
         if finding not in self._known:
             with contextlib.redirect_stdout(sys.stderr):
-                counterexample, turns = self._teller.tell(finding, min(MOST_TURNS, self._left))
+                counterexample, turns = self._finder.search(finding, min(MOST_TURNS, self._left))
             self._left -= turns
             self._known[finding] = counterexample
         return self._known[finding]
 
     def name(self, finding: Finding) -> str:
         """The name of its file: its code, its flow and its step."""
-        place = self._teller.place_of(finding) or (finding.story[-1].source if finding.story else ())
+        place = self._finder.place_of(finding) or (finding.story[-1].source if finding.story else ())
         return "_".join((finding.code, *place))
 
     @cached_property
-    def _teller(self) -> CounterexampleFinder:
+    def _finder(self) -> CounterexampleFinder:
         program = self._loaded.program
         assert program is not None, "there are findings of bots that load alone"
         return CounterexampleFinder(program.library, examples_from(program.extensions, self._loaded.transcripts))

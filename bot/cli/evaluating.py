@@ -37,13 +37,13 @@ class Wanted:
 
 
 class Evaluations:
-    """Holds evaluations, and says at once how each went. ``stopped`` says of models why not all were held."""
+    """Runs evaluations, and prints the result of each at once. ``stopped`` says why evaluations were not run with a model."""
 
     def __init__(self, bot: Folder, program: Program, *, quiet: bool) -> None:
-        self.held: list[EvaluationResult] = []
+        self.results: list[EvaluationResult] = []
         self.stopped: list[str] = []
         self._unrecorded: list[str] = []
-        self._purse: RunBudget | None = None
+        self._budget: RunBudget | None = None
         self._bot = bot
         self._program = program
         self._quiet = quiet
@@ -51,35 +51,35 @@ class Evaluations:
 
     @property
     def failed(self) -> int:
-        """How many did not go as they should."""
-        return sum(not each.ok for each in self.held)
+        """How many failed."""
+        return sum(not each.ok for each in self.results)
 
     def ask(self, evaluations: Sequence[Transcript], names: Sequence[str], wanted: Wanted) -> None:
-        """Hold them with real models. Raises `bot.settings.BadSettings` and `click.UsageError`."""
-        with live_models(self._bot, wanted) as (models, self._purse):
+        """Run evaluations with real models. Raises `bot.settings.BadSettings` and `click.UsageError`."""
+        with live_models(self._bot, wanted) as (models, self._budget):
             for source in models:
                 if not self._ask(source, evaluations, names if wanted.record else None):
                     break
 
     def _ask(self, source: LiveModel, evaluations: Sequence[Transcript], names: Sequence[str] | None) -> bool:
-        """Hold them with one model, and record them where there are ``names``; False where no other is to be asked."""
-        before, why, goes_on = len(self.held), "", True
+        """Run evaluations with one model, and record them if there are ``names``. Returns False if no other model is to be asked."""
+        before, why, goes_on = len(self.results), "", True
         try:
             for transcript in evaluations:
                 self._add(evaluate(transcript, self._program, self._bot, source, source.model))
                 if names is not None:
-                    self._record(self.held[-1], names)
+                    self._record(self.results[-1], names)
         except EvaluationStopped as error:
             why = str(error)
         except KeyboardInterrupt:
             why, goes_on = "interrupted", False
         if why:
-            left = len(evaluations) - (len(self.held) - before)
+            left = len(evaluations) - (len(self.results) - before)
             number = f"{left} of {counted(len(evaluations), 'evaluation')} {_are(left)}"
-            self.stopped.append(f"{source.model}: {number} not held: {why}")
+            self.stopped.append(f"{source.model}: {number} not run: {why}")
         return goes_on
 
-    def look(self, evaluations: Sequence[Transcript]) -> None:
+    def read_recordings(self, evaluations: Sequence[Transcript]) -> None:
         """Read the recordings. Raises `bot.testing.model_sources.UnreadableRecording`."""
         self._unrecorded = [each.name for each in evaluations if not self._recordings.of(each)]
 
@@ -99,7 +99,7 @@ class Evaluations:
         self._recordings.keep(evaluated.transcript, evaluated.model, answers, names)
 
     def _add(self, evaluated: EvaluationResult) -> None:
-        self.held.append(evaluated)
+        self.results.append(evaluated)
         if self._quiet:
             return
         verdict = styled("ok  ", fg="green") if evaluated.ok else styled("FAIL", fg="red")
@@ -120,27 +120,27 @@ class Evaluations:
         place = where(self._bot.path, evaluated.transcript.mark)
         click.echo(f"{' ' * INDENT}{styled(place, bold=True)}: the recording is of other questions: {evaluated.stale}")
         again = f"bot test {quote(str(self._bot.path))} --model {evaluated.model} --record"
-        click.echo(f"{' ' * INDENT}Record it anew: {again} -k {quote(evaluated.transcript.name)}")
+        click.echo(f"{' ' * INDENT}Record it again: {again} -k {quote(evaluated.transcript.name)}")
         file = path_from_here(Path(), str(self._recordings.path(evaluated.transcript)))
-        click.echo(f"{' ' * INDENT}Or take {evaluated.model} out of {file}, where it is not used any more.\n")
+        click.echo(f"{' ' * INDENT}Or take {evaluated.model} out of {file}, if it is not used any more.\n")
 
     def end(self) -> None:
         """Print the results, if there are any."""
-        for who, group in groupby(sorted(self.held, key=_who), key=_who):
+        for who, group in groupby(sorted(self.results, key=_who), key=_who):
             click.echo(_total(who, list(group)))
         if self._unrecorded:
             number = len(self._unrecorded)
             are = f"{counted(number, 'evaluation')} {_are(number)}"
-            click.echo(f"{are} not held, since nothing is recorded: `bot test --model --record` asks a model.")
-        if self._purse is not None:
-            click.echo(f"{self._purse.used:,} of {self._purse.most:,} tokens used up.")
+            click.echo(f"{are} not run, because there is no recording: `bot test --model --record` asks a model.")
+        if self._budget is not None:
+            click.echo(f"{self._budget.used:,} of {self._budget.most:,} tokens used up.")
         for why in self.stopped:
             click.echo(styled(why, fg="red"))
 
     def objects(self) -> dict[str, Any]:
         """The results for a program: each evaluation, those without a recording, and models that were not finished."""
-        held = [self._object(each) for each in self.held]
-        return {"evaluations": held, "unrecorded": self._unrecorded, "stopped": self.stopped}
+        results = [self._object(each) for each in self.results]
+        return {"evaluations": results, "unrecorded": self._unrecorded, "stopped": self.stopped}
 
     def _object(self, evaluated: EvaluationResult) -> dict[str, Any]:
         transcript, wanted = evaluated.transcript, evaluated.wanted
@@ -165,7 +165,7 @@ class Evaluations:
         return {"passed": not why, "seconds": round(each.seconds, 3), "tokens": tokens, **why}
 
 
-def hold(
+def run_with_models(
     bot: Folder,
     program: Program,
     evaluations: Sequence[Transcript],
@@ -173,17 +173,17 @@ def hold(
     wanted: Wanted,
     as_json: bool,
 ) -> bool:
-    """Ask models, and say how it went; whether all went as it should. ``names`` are those of all evaluations."""
+    """Run evaluations with real models, and print the results. Returns whether all passed. ``names`` are those of all evaluations."""
     if not evaluations:
         click.echo(f'{bot.name} has no such evaluation: a document that begins with "evaluate:" is one.', err=as_json)
         return False
-    held = Evaluations(bot, program, quiet=as_json)
-    held.ask(evaluations, names, wanted)
+    done = Evaluations(bot, program, quiet=as_json)
+    done.ask(evaluations, names, wanted)
     if as_json:
-        echo_json({"tests": [], **held.objects(), "coverage": None})
+        echo_json({"tests": [], **done.objects(), "coverage": None})
     else:
-        held.end()
-    return not (held.failed or held.stopped)
+        done.end()
+    return not (done.failed or done.stopped)
 
 
 @contextmanager
@@ -234,13 +234,13 @@ def _cost(evaluated: EvaluationResult) -> str:
     return f", {tokens:,} tokens, {sum(seconds) / len(seconds):.1f} s an answer" if seconds else ""
 
 
-def _total(who: str, held: Sequence[EvaluationResult]) -> str:
+def _total(who: str, results: Sequence[EvaluationResult]) -> str:
     """One line for a model or its recordings: how many passed, the tokens, and the time."""
-    failed, tries = sum(not each.ok for each in held), [each for one in held for each in one.tries]
+    failed, tries = sum(not each.ok for each in results), [each for one in results for each in one.tries]
     passed = sum(each.failure is None for each in tries)
     verdict = styled(f"{failed} failed", fg="red") if failed else styled("all passed", fg="green")
     share = f"{100 * passed // len(tries)} % of {len(tries)} {_tries(len(tries))}" if tries else "no try"
     asked, answered = (sum(each.tokens[part] for each in tries) for part in (0, 1))
     slowest = max((answer.seconds for each in tries for answer in each.answers), default=0.0)
     cost = f"{asked:,} + {answered:,} tokens, {sum(each.seconds for each in tries):.1f} s, {slowest:.1f} s at most"
-    return f"{who}: {counted(len(held), 'evaluation')}, {verdict} ({share}); {cost} an answer."
+    return f"{who}: {counted(len(results), 'evaluation')}, {verdict} ({share}); {cost} an answer."

@@ -109,7 +109,7 @@ def command(
     Exit code 0: all pass. 1: some fail, or the bot has problems, or no test, evaluation or attack matches, or the
     coverage is too low, or not everything could be run.
     """
-    from bot.cli.evaluating import Evaluations, Wanted, hold
+    from bot.cli.evaluating import Evaluations, Wanted, run_with_models
     from bot.testing.coverage import Coverage
     from bot.testing.transcript_reader import load_with_tests
     from bot.testing.transcript_run import run
@@ -140,19 +140,19 @@ def command(
     if attacks:
         from bot.cli.attacking import Attacks
 
-        held = Attacks(bot, loaded.program, loaded.transcripts, name=name, seed=seed, as_json=as_json)
-        ctx.exit(0 if held.hold(wanted) else 1)
+        attacks_run = Attacks(bot, loaded.program, loaded.transcripts, name=name, seed=seed, as_json=as_json)
+        ctx.exit(0 if attacks_run.run(wanted) else 1)
     chosen = [transcript for transcript in loaded.transcripts if name.casefold() in transcript.name.casefold()]
     evaluations = [transcript for transcript in chosen if transcript.tries is not None]
     if models is not None:
         names = [transcript.name for transcript in loaded.transcripts if transcript.tries is not None]
         assert wanted is not None
-        ctx.exit(0 if hold(bot, loaded.program, evaluations, names, wanted, as_json) else 1)
+        ctx.exit(0 if run_with_models(bot, loaded.program, evaluations, names, wanted, as_json) else 1)
     if not chosen:
         click.echo(f'{bot.name} has no test with "{name}" in its name.' if name else _no_tests(bot.name), err=as_json)
         ctx.exit(1)
     replayed = Evaluations(bot, loaded.program, quiet=as_json)
-    replayed.look(evaluations)
+    replayed.read_recordings(evaluations)
     report = _Report(bot.path, as_json)
     coverage = Coverage(loaded.program.library)
     for transcript in chosen:

@@ -218,7 +218,7 @@ class _AttackRun:
         tried: AttackResult,
         plan: AttackPlan,
         instruction: str | None,
-        voice: ModelProxy | None,
+        proxy: ModelProxy | None,
     ) -> None:
         self.lines: list[tuple[str, str]] = []
         self._world = world
@@ -229,8 +229,8 @@ class _AttackRun:
         self._messages: list[ShownMessage] = []
         self._turned = 0  # how many messages the contact had received when the model began to obey
         first = _calls_a_tool if tried.channel == "tool" else None
-        self._voice = voice
-        real = None if voice is None else voice.speak
+        self._proxy = proxy
+        real = None if proxy is None else proxy.speak
         self._model = HostileModel(tried.target, instruction, tried.attack.script, first, real, self._note)
 
     def run(self) -> AttackObservation:
@@ -250,8 +250,8 @@ class _AttackRun:
         )
         with _raised() as seen.raised:
             self._converse(seen)
-        if self._voice is not None and self._voice.trouble is not None:
-            raise self._voice.trouble
+        if self._proxy is not None and self._proxy.trouble is not None:
+            raise self._proxy.trouble
         if not self._model.turned:
             raise AttackImpossible("the injected text does not reach the model there")
         seen.session, seen.requests = simulation.session(), self._model.requests

@@ -148,21 +148,21 @@ def _tried(
 
 def _try(transcript: Transcript, program: Program, folder: Folder, source: AnswerSource) -> EvaluationTry:
     """Run the conversation once. Raises the error of its model, if there was one."""
-    voice = ModelProxy(source)
+    proxy = ModelProxy(source)
 
     def judge(question: str, conversation: Sequence[SpokenLine]) -> str:
-        return verdict(voice.judge(judging(question, conversation)))
+        return verdict(proxy.judge(judging(question, conversation)))
 
     with isolated_simulation(
-        program, folder, transcript.now, transcript.stub_definitions, transcript.contact, (voice.speak, judge)
+        program, folder, transcript.now, transcript.stub_definitions, transcript.contact, (proxy.speak, judge)
     ) as (
         simulation,
         player,
     ):
         failure = play(transcript, simulation, player)
-    if voice.trouble is not None:
-        raise voice.trouble
-    return EvaluationTry(failure, tuple(voice.answers))
+    if proxy.trouble is not None:
+        raise proxy.trouble
+    return EvaluationTry(failure, tuple(proxy.answers))
 
 
 def judging(question: str, conversation: Sequence[SpokenLine]) -> list[dict[str, str]]:

@@ -29,9 +29,9 @@ def test_a_mistake_is_told_as_a_talk_whose_test_fails_by_it(mistake: Mistake) ->
     assert program is not None
     found = [each for each in prove(program.library, folder.sources) if (each.path, each.line) == (path, line)]
     assert mistake.code in {finding.code for finding in found}
-    teller = CounterexampleFinder(program.library, examples_from(program.extensions, loaded.transcripts))
+    finder = CounterexampleFinder(program.library, examples_from(program.extensions, loaded.transcripts))
     for finding in found:
-        talk, _ = teller.tell(finding)
+        talk, _ = finder.search(finding)
         assert talk is not None, finding
         assert why_not_shown(talk, program, folder) == "", talk.test
 

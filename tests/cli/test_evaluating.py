@@ -81,7 +81,7 @@ def test_what_is_recorded_is_held_by_bot_test_without_a_model(greeter: Path, ser
     before = call("test")
     assert before.code == 0
     assert before.lines[-1] == (
-        "1 evaluation is not held, since nothing is recorded: `bot test --model --record` asks a model."
+        "1 evaluation is not run, because there is no recording: `bot test --model --record` asks a model."
     )
     assert call("test", "--model", "--record").code == 0
     asked = service.counts["requests"]
@@ -100,8 +100,8 @@ def test_a_stale_recording_fails_and_says_how_to_make_it_anew(greeter: Path, ser
         f"FAIL  it greets: 0 of 2 with {SWIFT}, recorded",
         "      flows/tests.yml:4: the recording is of other questions: the text for the model has changed: its "
         "instructions, the facts or the known values",
-        f"      Record it anew: bot test . --model {SWIFT} --record -k 'it greets'",
-        f"      Or take {SWIFT} out of flows/tests.recorded.json, where it is not used any more.",
+        f"      Record it again: bot test . --model {SWIFT} --record -k 'it greets'",
+        f"      Or take {SWIFT} out of flows/tests.recorded.json, if it is not used any more.",
     ]
     assert call("test", ".", "--model", SWIFT, "--record", "-k", "it greets").code == 0
     assert call("test").code == 0
@@ -166,7 +166,7 @@ def test_a_program_reads_how_each_try_went(greeter: Path, service: CompletionSer
 def test_a_run_that_stops_says_why_and_what_to_do(greeter: Path, service: CompletionService) -> None:
     short = call("test", "--model", "--budget", "1300")
     assert short.code == 1
-    assert short.lines[-1].startswith(f"{SWIFT}: 1 of 1 evaluation is not held: ") and "--budget" in short.lines[-1]
+    assert short.lines[-1].startswith(f"{SWIFT}: 1 of 1 evaluation is not run: ") and "--budget" in short.lines[-1]
     assert short.lines[-2].endswith(" of 1,300 tokens used up.") and not short.lines[-2].startswith("0 ")
     service.close_key()
     refused = call("test", "--model", "--json")
@@ -223,7 +223,7 @@ def test_an_interrupted_run_says_what_was_held_and_used_up(greeter: Path, servic
     assert held.code == 1
     assert held.lines[0].startswith(f"ok    it greets: 2 of 2 with {SWIFT}, ")
     assert held.lines[-2].endswith(" of 500,000 tokens used up.")
-    assert held.lines[-1] == f"{WISE}: 1 of 1 evaluation is not held: interrupted"
+    assert held.lines[-1] == f"{WISE}: 1 of 1 evaluation is not run: interrupted"
 
 
 def test_a_model_that_fails_leaves_the_others_to_be_compared(greeter: Path, service: CompletionService) -> None:
@@ -231,7 +231,7 @@ def test_a_model_that_fails_leaves_the_others_to_be_compared(greeter: Path, serv
     held = call("test", "--model", f"{WISE},{SWIFT}")
     assert held.code == 1
     assert held.lines[0].startswith(f"ok    it greets: 2 of 2 with {SWIFT}, ")
-    assert held.lines[-1].startswith(f"{WISE}: 1 of 1 evaluation is not held: quota_exceeded: ")
+    assert held.lines[-1].startswith(f"{WISE}: 1 of 1 evaluation is not run: quota_exceeded: ")
 
 
 def test_a_judge_cannot_move_the_cursor(greeter: Path, service: CompletionService) -> None:

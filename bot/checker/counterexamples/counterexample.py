@@ -41,7 +41,7 @@ def find_counterexample(library: Library, finding: Finding, examples: Examples =
     """The conversation that shows a finding; None where none was found, or where its code has none. ``examples`` are
     inputs from the bot's tests.
     """
-    return CounterexampleFinder(library, examples).tell(finding)[0]
+    return CounterexampleFinder(library, examples).search(finding)[0]
 
 
 class CounterexampleFinder:
@@ -53,7 +53,7 @@ class CounterexampleFinder:
         self._reachability = self._graph.analysis(Reachability)
         self._examples = examples
 
-    def tell(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Counterexample | None, int]:
+    def search(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Counterexample | None, int]:
         """The conversation that shows a finding, and how many turns the search took. None: no turns of ``most`` have
         shown it, or its code has none.
         """
