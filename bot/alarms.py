@@ -5,15 +5,15 @@ One register in each process of a bot. The log, ``/readyz``, ``/metrics``, `bot 
 
 import logging
 import threading
-from dataclasses import dataclass
 from datetime import datetime
 
 from bot.clock import Clock
+from bot.core.immutable import immutable
 
 log = logging.getLogger("bot.alarms")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Alarm:
     """One state in which something is not sent or not taken.
 

@@ -3,10 +3,10 @@
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.flow.documents import BOT_FILE, Source
 from bot.lang.problems import Problems
 from bot.lang.source import Map, Node, Scalar, one_or_more, read
@@ -21,7 +21,7 @@ class NoBot(BotError):
     """There is no bot to be found, or a file of it cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Folder:
     """A bot's files as they were at one moment. The checked files are the ones that run, whatever happens on the disk later."""
 

@@ -17,7 +17,6 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from ipaddress import ip_address
@@ -33,6 +32,7 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_p
 from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ class Headers(dict[str, str]):
         return super().__contains__(str(name).lower())
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Response:
     """A whole answer. Header names are found in any case."""
 
@@ -112,7 +112,7 @@ class Response:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Streamed:
     """An answer while it comes. ``chunks`` are the body's bytes, each as soon as it is there.
 

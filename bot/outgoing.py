@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from time import monotonic
 from typing import ClassVar, Protocol
 
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.expressions.templates import TemplateFailed
 from bot.http_client import DeadlinePassed, HttpClient, HttpError, NotSent, Oversized, Silent, is_address, proxy_of
 from bot.public_addresses import (
@@ -26,7 +26,7 @@ IDEMPOTENCY_KEY = "Idempotency-Key"
 """The header with a request's key: a service that knows it does the same request once."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class HttpAnswer:
     """A whole answer, whatever its status. The names of headers are in small letters."""
 

@@ -10,12 +10,12 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.abc import ExecutionLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.expressions.sandbox import OutOfTime
 from bot.extensions.decorators import BadDeclaration
 from bot.extensions.gathered import Extensions, extensions_in
@@ -38,7 +38,7 @@ class FaultyBot(BotError):
         self.problems = problems
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Program:
     """A loaded bot: its flows and the Python that they use, which are swapped together; and its tests."""
 

@@ -7,12 +7,12 @@ import re
 import socket
 import threading
 from concurrent.futures import Future
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.http_client import CONNECT_SECONDS, is_address, is_this_machine
 
 MOST_REDIRECTS = 3
@@ -105,7 +105,7 @@ def look_up(host: str, port: int, seconds: float) -> _Found:
         raise HostUnknown(f"{host} is not found") from error
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WebAddress:
     """An http or https address in its parts; ``target`` is path and query."""
 

@@ -6,7 +6,7 @@
 import inspect
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -301,4 +301,5 @@ def test_the_gateways_custom_fields_touch_none_of_ours(tmp_path: Path, emulator:
 
 def test_an_answer_has_a_minute() -> None:
     assert inspect.signature(Completions).parameters["seconds"].default >= 60
-    assert inspect.signature(Complete).parameters["within"].default >= 60
+    within: Any = {field.name: field.default for field in fields(Complete)}["within"]
+    assert within >= 60

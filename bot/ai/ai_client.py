@@ -4,12 +4,12 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote
 
 from bot.ai.ai_errors import CompletionError, CutStream, NotTheService, failure, read_object, word
 from bot.ai.chat_completion import Assembly, ChatRequest, Completion, ToolCall
+from bot.core.immutable import immutable
 from bot.core.text import json_object
 from bot.core.values import Usage
 from bot.http_client import Ambiguous, HttpClient, HttpError, ReachabilityAlarm, Response, Streamed
@@ -144,7 +144,7 @@ class Stream:
                 raise failure(error) from error
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ListedModel:
     """A model that can be asked."""
 
@@ -153,7 +153,7 @@ class ListedModel:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class PluginCheck:
     """The service's answer about a plugin's key and domain. ``status`` is ``active``, ``update_required`` or
     ``domain_limit``; ``details`` is the whole answer.

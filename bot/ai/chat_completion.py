@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from bot.ai.ai_errors import EmptyAnswer, ExcessiveCalls, InvalidRequest, NotTheService, refusal, word
+from bot.core.immutable import immutable
 from bot.core.text import clean, estimate, estimate_messages, is_blank, most_tokens, without_controls
 from bot.core.values import Usage
 
@@ -24,7 +25,7 @@ _CHARACTERS = 16  # of arguments for each token that the answer may have: escape
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ChatRequest:
     """A question to a model. ``messages``, ``tools`` and ``tool_choice`` are in the wire form.
 
@@ -72,7 +73,7 @@ class ChatRequest:
         return Usage(self.model, self.prompt_tokens, min(estimate(answer), self.max_tokens), estimated=True)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ToolCall:
     """A call that the model asks for. ``arguments`` are its text, JSON if the model is right."""
 
@@ -81,7 +82,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Completion:
     """A model's answer. ``finish``: ``stop``, ``length`` (it was cut there), ``tool_calls``, or the service's word."""
 

@@ -23,6 +23,7 @@ from bot.checker.findings import Finding
 from bot.checker.prove import prove
 from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.cli.output import counted, path_from_here, printable, styled
+from bot.core.immutable import immutable
 from bot.core.values import LEAST_COUNTED
 from bot.flow.library import Library
 from bot.folder import Folder
@@ -53,7 +54,7 @@ _MEANT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ReportEntry:
     """A problem or a finding. ``path`` is relative to the current folder; ``text`` is the line, if there is one."""
 

@@ -5,7 +5,6 @@ import io
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -26,6 +25,7 @@ from bot.cli.operate import (
 )
 from bot.cli.output import counted, echo_json
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.lang.problems import did_you_mean
 
 COLUMNS = ("phone", "name", "email", "tags")
@@ -172,7 +172,7 @@ def erase(contact: str, folder: Path | None, yes: bool) -> None:
     click.echo(f"{what} of {contact} are erased. The gateway's own contact and your backups are not touched.")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ContactRow:
     """A line of the file: a contact with what is written of it. An empty cell is None, or no tags."""
 

@@ -4,19 +4,19 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
 from bot.cli.operate import CommandRefused, number
+from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_SUFFIXES
 from bot.core.text import is_phone
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class CsvRow:
     """A line of the file. ``cells`` has those of the other columns by name, without spaces around them."""
 
@@ -25,7 +25,7 @@ class CsvRow:
     cells: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class CsvTable:
     """A file's columns, without ``phone``, and its rows."""
 

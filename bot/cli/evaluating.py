@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from shlex import quote
@@ -15,6 +14,7 @@ from bot.ai.ai_client import Completions
 from bot.ai.ai_errors import CompletionError
 from bot.cli.operate import load_env
 from bot.cli.output import INDENT, counted, echo_json, explain, failure_object, path_from_here, styled, where
+from bot.core.immutable import immutable
 from bot.folder import Folder
 from bot.lang.problems import did_you_mean
 from bot.program import Program
@@ -26,7 +26,7 @@ from bot.testing.transcript import Transcript
 SECONDS = 55.0  # for one answer: the bot waits 60 for it
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Wanted:
     """The options. ``models`` are the named ones; empty: those of the settings."""
 

@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from bot.cli.output import counted, styled
+from bot.core.immutable import immutable
 from bot.folder import Folder, NoBot
 from bot.lang.problems import Problems
 from bot.lang.source import Map, read
@@ -25,7 +25,7 @@ GENERATED = "tests/generated/"
 HEAD = "# Written by `bot test --generate`: what the bot says now. `--force` overwrites it.\n"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class GenerationResult:
     """The tests that hold by the real path, and the names of those that do not."""
 

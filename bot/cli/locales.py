@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ import click
 from bot.cli.operate import CommandRefused, bot_option
 from bot.cli.output import counted, echo_json, path_from_here, problem_lines, styled
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.flow.documents import LOCALES, Documents, language_of, read_documents
 from bot.flow.extraction import Originals, extracted
 from bot.flow.translations import Locale, all_spots, read_translations, wording_spots
@@ -27,7 +27,7 @@ class UnreadableTexts(BotError):
     """The bot's files cannot be read, so the texts to translate are not known."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _Spoken:
     """A bot's languages beside that of the flows, and their translations."""
 

@@ -1,8 +1,9 @@
 """The root of every error that this package raises on purpose, and the shape of a service's error table."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from bot.core.immutable import immutable
 
 
 class BotError(Exception):
@@ -12,7 +13,7 @@ class BotError(Exception):
 E = TypeVar("E", bound=BotError)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ErrorRow(Generic[E]):
     """A row of a service's error table: the code, the class that is raised, whether a retry can help, what to do.
 

@@ -4,7 +4,7 @@ Of ten types, ours are the magic numbers: of two kept libraries one knew neither
 the other did not tell DOCX from XLSX, and neither recognises plain text or a large DOCX.
 """
 
-from dataclasses import dataclass
+from bot.core.immutable import immutable
 
 END = 64 << 10
 """How many bytes of a file's beginning and of its end tell its type."""
@@ -14,7 +14,7 @@ _WHITESPACE = b"\t\n\f\r"
 _CONTROLS = bytes(code for code in range(32) if code not in _WHITESPACE)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FileType:
     """A type of file: the kind of message that carries it, its name (``image/png``) and its usual suffix.
 

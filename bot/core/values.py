@@ -9,7 +9,7 @@ import dataclasses
 import enum
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -21,13 +21,14 @@ from typing import Any, TypeVar
 import orjson
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 
 
 class UnstorableValue(BotError):
     """A value of a type that a conversation cannot keep."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Media:
     """A file that a contact sent. ``url`` is the gateway's and expires after 24 hours (spec: payloads).
 
@@ -41,7 +42,7 @@ class Media:
     type: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Location:
     """A place on the map, in degrees."""
 
@@ -55,7 +56,7 @@ LEAST_COUNTED = 200
 """The fewest tokens that a request takes from a budget: so a budget also bounds the number of requests."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Usage:
     """The tokens that a model's answer used up (spec: usage). ``estimated``: the service did not say, or said something impossible."""
 

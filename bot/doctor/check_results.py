@@ -2,13 +2,14 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Literal
 
+from bot.core.immutable import immutable
 
-@dataclass(frozen=True, slots=True)
+
+@immutable
 class CheckResult:
     """The result for one thing: ``what`` in words, and what to do if it is not ``ok``."""
 
@@ -33,7 +34,7 @@ def fail(about: str, what: str, advice: str = "") -> CheckResult:
     return CheckResult(about, "fail", what, advice)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Check:
     """One check. ``late`` is the result if the check does not end in time."""
 

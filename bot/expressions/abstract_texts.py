@@ -3,11 +3,11 @@ values, and whether they never fail.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from jinja2 import nodes
 
+from bot.core.immutable import immutable
 from bot.expressions.abstract_evaluation import NONE, Evaluator, takes
 from bot.expressions.abstract_values import ANYTHING, AbstractValues, ValueKind, some, truths
 from bot.expressions.filters import FILTERS, FUNCTIONS
@@ -15,7 +15,7 @@ from bot.expressions.filters import TEXT_FILTERS as OF_TEXTS
 from bot.expressions.templates import Expression, Template, is_plain
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Evaluation:
     """The possible ``values`` of a text or an expression; none if it always fails.
 

@@ -4,13 +4,14 @@ A set contains all possibilities. The empty set is a value that never exists, be
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
+from bot.core.immutable import immutable
 from bot.core.values import Location, Media
 
 MOST = 64  # possibilities of one value: with more of them it may be anything
@@ -45,7 +46,7 @@ _TRUE = frozenset(
 )  # whatever their value
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AbstractValue:
     """One thing that a value may be. ``value`` is exactly what it is, where that is known.
 

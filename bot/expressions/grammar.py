@@ -7,13 +7,14 @@ from typing import Any
 
 from jinja2 import nodes
 
+from bot.core.immutable import immutable
 from bot.expressions import opening_hours
 from bot.expressions.filters import FILTERS, FUNCTIONS, TESTS
 from bot.extensions.decorators import FUNCTION, FunctionSpec
 from bot.lang.problems import Mark, Problems, did_you_mean
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Called:
     """A function or filter (``kind``) that is none of the built-in ones, and how it is called, in which line."""
 
@@ -62,7 +63,7 @@ _SPELLED: dict[type[nodes.Node], str] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class GrammarFault:
     """Something that is not allowed: a problem's code and words, and the template's line (1-based)."""
 

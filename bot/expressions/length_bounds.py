@@ -10,7 +10,6 @@ all that are written in the same way. That tells lengths, and nothing of what is
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -19,6 +18,7 @@ from typing import Any
 
 from jinja2 import nodes
 
+from bot.core.immutable import immutable
 from bot.expressions.filters import FILTERS
 from bot.expressions.formats import MOST_PLACES, exact, written
 from bot.expressions.sandbox import RenderContext
@@ -34,7 +34,7 @@ _WITH_ZONE = frozenset("zZOvVxX")  # letters of a form that write the time zone,
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class LengthBound:
     """How long a value's text can be: ``most`` characters; more where it is ``open``, of which then ``most`` is known.
 

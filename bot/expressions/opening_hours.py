@@ -1,7 +1,6 @@
 """Opening hours: when an office is open, in its time zone and with its holidays; and the functions of templates for them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -9,6 +8,7 @@ from zoneinfo import ZoneInfo
 from jinja2 import pass_context
 from jinja2.runtime import Context
 
+from bot.core.immutable import immutable
 from bot.expressions.template_failures import TemplateFailed, kind_of
 from bot.lang.problems import did_you_mean
 from bot.lang.wall_clock import on_the_clock
@@ -19,7 +19,7 @@ Span = tuple[int, int]
 """From when to when, in minutes past the day's midnight. What ends after the next midnight ends beyond 24 * 60."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Hours:
     """Opening hours. ``week`` has the spans of Monday to Sunday, each day's in order; ``days`` those of holidays."""
 

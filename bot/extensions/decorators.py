@@ -7,10 +7,11 @@ import inspect
 import re
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.lang.problems import did_you_mean
 
 T = TypeVar("T")
@@ -75,7 +76,7 @@ def summary(doc: str) -> str:
 KEY_PARAMETER = "idempotency_key"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class HandlerParameter:
     """One argument of a handler. ``annotation`` is `typing.Any` where the function says nothing."""
 
@@ -89,7 +90,7 @@ class HandlerParameter:
         return may_be_null(self.annotation)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class HandlerSpec:
     """A handler as flows see it: its arguments by name, its result, and the errors that are outcomes.
 
@@ -160,7 +161,7 @@ NOW_PARAMETER = "now"
 FUNCTION, FILTER = "function", "filter"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FunctionSpec:
     """A function or a filter as templates see it: ``kind`` says which.
 
@@ -213,7 +214,7 @@ def _declaring(name: str, kind: str) -> Callable[[F], F]:
     return of
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ProviderSpec:
     """A function that makes something for handlers. ``closes``: it yields it once, and closes it when it is resumed."""
 
@@ -250,7 +251,7 @@ HOOK_EVENTS: dict[str, tuple[str, ...]] = {
 """The events that a hook can be called for, each with the arguments that the hook can take."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class HookSpec:
     """A function that is called for an event; with a ``flow``, for events in this flow only."""
 

@@ -1,9 +1,10 @@
 """All specs of a bot's own Python, gathered from its modules, each by its name."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Self, TypeVar
 
+from bot.core.immutable import immutable
 from bot.extensions.decorators import (
     HOOK_EVENTS,
     BadDeclaration,
@@ -21,7 +22,7 @@ Guard = Callable[[Callable[..., Any]], Callable[..., Any]]
 """Makes of a function one that is bounded in time."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Extensions:
     """The declarations of a bot's Python, each by its name. ``own`` are the functions and filters of templates."""
 

@@ -5,10 +5,11 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
 
+from bot.core.immutable import immutable
 from bot.core.values import dumps
 from bot.extensions.decorators import (
     NOW_PARAMETER,
@@ -29,7 +30,7 @@ _PLAIN = (str, bool, int, float, timedelta, Any, Expression)
 _KNOWN = "str, bool, int, float, timedelta, Literal, Any or Expression"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Leave:
     """The end of a step of a bot's own verb: its outcome, and the value for its `save`.
 
@@ -42,7 +43,7 @@ class Leave:
     set: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class VerbKey:
     """A key of the verb's steps. ``annotation`` says what it holds: see `Expression`."""
 
@@ -52,7 +53,7 @@ class VerbKey:
     default: Any
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class VerbSpec:
     """A verb as flows see it. ``outside``: its work is a call, made outside the turn; else it is pure.
 

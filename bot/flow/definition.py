@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import transitions
 
+from bot.core.immutable import immutable
 from bot.expressions.opening_hours import Hours
 from bot.expressions.templates import Template
 from bot.lang.languages import VALUES
@@ -120,7 +121,7 @@ CONTACTS = FIRST, RETURNING = ("first", "returning")
 """Contacts who have never been in a flow, and all others."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Trigger:
     """What starts a flow: any of its words, its pattern, an event of the gateway, or what starts no other flow.
 
@@ -251,7 +252,7 @@ class Flow:
         return dict(pairwise((*self.steps, END)))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class OptOut:
     """The words with which a contact opts out, what is said then, and the words that end it. All are normalised."""
 
@@ -260,7 +261,7 @@ class OptOut:
     back: Mapping[str, Mark] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class BotDefinition:
     """What ``bot.yml`` says."""
 

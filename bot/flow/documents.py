@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from bot.core.immutable import immutable
 from bot.lang.problems import CODES, Problems
 from bot.lang.source import Map, Node, read
 
@@ -14,7 +15,7 @@ _LOCALE = re.compile(rf"{LOCALES}/([^/]+)\.ya?ml")
 UNREAD = (*(code for code in CODES if code < "E100"), "E101")  # problems of files of which something is not read
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Source:
     """A file of a bot: its path relative to the bot's folder, and its text as it is on the disk."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.core.immutable import immutable
 from bot.flow.translations import TITLE, WORDS, Locale
 from bot.keys.text_shapes import Part, Path, Spot, texts_of
 from bot.lang.problems import Mark
@@ -21,7 +22,7 @@ _HEAD = f"""\
 _GONE = "# No longer in the flows:"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Originals:
     """The comments above the keys of a locale, and where these stand."""
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Self
 
 from bot.core.events import (
@@ -15,6 +15,7 @@ from bot.core.events import (
     StatusReported,
     Tapped,
 )
+from bot.core.immutable import immutable
 from bot.core.text import in_letters
 from bot.expressions import formats
 from bot.expressions.filters import Draw, drawn
@@ -58,7 +59,7 @@ def name_of_event(event: Event) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TriggerMatch:
     """A flow that a text starts, and what the text gives to its variables, as it was written."""
 
@@ -66,7 +67,7 @@ class TriggerMatch:
     given: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TriggerIndex:
     """The flows that one sort of contact can start: by normalised word, by pattern, by a wider match, by event."""
 
@@ -113,7 +114,7 @@ class TriggerIndex:
         return self.events.get(name_of_event(event)) if self.events else None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Triggers:
     """The triggers of all flows: for contacts who have never been in a flow, and for those who have."""
 
@@ -134,7 +135,7 @@ def _first_of(found: Iterable[tuple[str, str]]) -> dict[str, str]:
     return firsts
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Library:
     """Everything that a turn reads beside the session and the event."""
 
@@ -179,7 +180,7 @@ class Library:
             translation.prepare()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class LoadResult:
     """The result of loading: a library unless there are problems, and the test documents as they are."""
 
@@ -211,7 +212,7 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
     return LoadResult(replace(library, translations=others), [], found.tests)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _Loading:
     """What documents are read with. ``unread`` are the files of which something could not be read."""
 
@@ -322,7 +323,7 @@ def _unedited(flow: Flow, written: Flow) -> Flow:
     return replace(flow, steps=steps)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TemplateUse:
     """One place that names a template: the mark is its step's, or that of the flow or bot whose defaults name it.
 

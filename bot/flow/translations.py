@@ -5,8 +5,9 @@ Answers and words of every language are understood in all of them.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from bot.core.immutable import immutable
 from bot.extensions.gathered import Extensions
 from bot.flow.bot_file import BOT_KEYS
 from bot.flow.definition import BotDefinition
@@ -27,7 +28,7 @@ WORDINGS_KEY = "wordings"
 TITLE, WORDS = "title", "words"  # what is said of something that has a title, or words, for its key
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Locale:
     """What is said in one language: texts in place of the written ones, and words beside them, by the path."""
 
@@ -155,7 +156,7 @@ def _is_empty(node: Node) -> bool:
     return isinstance(node, Scalar) and (node.value is None or not node.text.strip())
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Translations:
     """What there is to say in a bot's documents, and what each locale says of it."""
 

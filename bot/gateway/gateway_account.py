@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
+from bot.core.immutable import immutable
 from bot.core.text import digits, line
 from bot.core.values import UnstorableValue, plain
 from bot.gateway.gateway_answers import EndlessList, GatewayResult, Rate
@@ -24,7 +25,7 @@ SECRET = re.compile(r"[!-+\--~]{1,512}")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TemplateInfo:
     """A registered template. ``components`` are some of HEADER, BODY, FOOTER and BUTTONS.
 
@@ -38,7 +39,7 @@ class TemplateInfo:
     components: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ContactInfo:
     """A contact as the gateway has it. ``phone`` is in digits; ``name`` is None where it is only the number."""
 
@@ -52,7 +53,7 @@ class ContactInfo:
     updated_at: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ContactPut:
     """A contact was made or changed. ``id`` is the gateway's."""
 
@@ -60,7 +61,7 @@ class ContactPut:
     rate: Rate
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class RegisteredWebhook:
     """A webhook that was registered. No later answer shows its ``secret`` again."""
 
@@ -74,7 +75,7 @@ class RegisteredWebhook:
     rate: Rate
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Page(Generic[T]):
     """The items of one answer."""
 

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bot.core.errors import BotError, ErrorRow, row_of
+from bot.core.immutable import immutable
 from bot.core.text import clean, digits, json_object, line
 
 if TYPE_CHECKING:  # reading webhooks does not need the client
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # reading webhooks does not need the client
 _LONGEST_WAIT = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Rate:
     """How many requests are left until when, and how long to wait (a span, or a time); None where it is not said."""
 
@@ -260,7 +260,7 @@ _MOST_WORDS = 500  # characters of the gateway's that are kept
 _ID = 256
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class GatewayResult:
     """A success: its ``data``, and the ``meta`` of a list. Both are as they came."""
 
@@ -269,7 +269,7 @@ class GatewayResult:
     rate: Rate
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Sent:
     """The gateway took the message. ``message_ids`` are all its names in later statuses; there may be none.
 

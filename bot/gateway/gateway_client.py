@@ -1,7 +1,7 @@
 """The client of the gateway: its endpoints, and messages as its JSON. One call is one request."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar
@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import orjson
 
+from bot.core.immutable import immutable
 from bot.core.messages import (
     Buttons,
     Choice,
@@ -133,7 +134,7 @@ def _given(**fields: Any) -> Json:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Endpoint:
     """An address that takes messages: whether it honours ``Idempotency-Key``, and the common fields of its body."""
 

@@ -7,7 +7,6 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import lru_cache
@@ -27,6 +26,7 @@ from bot.core.events import (
     StatusReported,
     Tapped,
 )
+from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
 from bot.core.text import clean, digits, json_object, line
 from bot.core.values import Location, Media
@@ -52,7 +52,7 @@ class UnreadableEvent(BotError):
     """A signed event of a known name whose data make no sense: it is kept for the operator."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WebhookDelivery:
     """An event on its way to its meaning. ``contact`` is whom it is about, where it says; ``at`` is when it came."""
 

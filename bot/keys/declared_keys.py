@@ -12,11 +12,12 @@ short form or a map. A reader that must know its step or its bot gets a map `ope
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+from bot.core.immutable import immutable
 from bot.expressions.templates import AnyOf, Expression, Template, compile_expression
 from bot.keys import key_schemas
 from bot.keys.fields import (
@@ -41,7 +42,7 @@ Short = TypeVar("Short")
 Written = TypeVar("Written", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Form(Generic[Written]):
     """What a value is: its schema, its reader, and the shape of its texts; None: contacts read none of it.
 
@@ -55,7 +56,7 @@ class Form(Generic[Written]):
     absent: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class KeySpec(Generic[Written]):
     """A key: what it takes, and in one sentence what it says. ``texts`` stands in place of the form's.
 

@@ -5,10 +5,10 @@ A kind of step declares the shape of its keys: what each key holds, and whether 
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Union
 
+from bot.core.immutable import immutable
 from bot.lang.source import List, Map, Node, Scalar
 
 Path = tuple[str, ...]
@@ -35,7 +35,7 @@ Shape = Union[Part, "Keys", Mapping[str, "Shape"], Callable[[Node], "Shape"]]
 """What stands under a key: a part, a map of known keys, one of any keys, or what a function says of the node."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Keys:
     """A map of any keys, or a list: what the keys or items are to the contacts, and the shape of what is below them.
 
@@ -46,7 +46,7 @@ class Keys:
     are: Part | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Spot:
     """One place in a flow file with something for people, and the node that stands there: a key's, or a value's."""
 

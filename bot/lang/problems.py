@@ -7,8 +7,10 @@ import difflib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from bot.core.immutable import immutable
 
-@dataclass(frozen=True, slots=True)
+
+@immutable
 class Mark:
     """A place in a file; line and column count from 1."""
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import yaml
 
+from bot.core.immutable import immutable
 from bot.lang.problems import Mark, Problems
 from bot.lang.yaml_errors import QUOTE, explained
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Scalar:
     """One value. ``text`` is what stands in the file without its quotes, ``value`` what YAML 1.2 makes of it.
 
@@ -41,7 +42,7 @@ class Scalar:
         return number and str(self.value) != self.text
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class List:
     """A sequence."""
 
@@ -49,7 +50,7 @@ class List:
     items: tuple["Node", ...]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Map:
     """A mapping in its written order. Keys are scalars."""
 
@@ -329,7 +330,7 @@ def _core(text: str) -> bool | int | float | str | None:
     return text
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Comment:
     """A comment: its place, its text from the ``#`` on, and whether nothing else stands in its line."""
 

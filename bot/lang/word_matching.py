@@ -2,11 +2,12 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import regex
+
+from bot.core.immutable import immutable
 
 _DROPPED = dict.fromkeys(
     [
@@ -25,7 +26,7 @@ LIKE = 80.0  # of 100: how like a phrase a text is that comes close to it; one s
 FEWEST_LETTERS = 4  # of a phrase that a text may come close to
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Option:
     """Something that can be chosen: its title and the words that mean it too."""
 

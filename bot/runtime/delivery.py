@@ -11,6 +11,7 @@ from random import Random
 from bot.alarms import Alarms
 from bot.clock import Clock, time_of
 from bot.core.effects import PutContact
+from bot.core.immutable import immutable
 from bot.gateway.gateway_client import Gateway
 from bot.runtime.gateway_commands import CommandPermits, Permit
 from bot.runtime.rate_limiter import ContactLimiter, LimitAlarms, RateLimiter
@@ -22,7 +23,7 @@ from bot.store.rows import OutboxRow
 MOST_IN_FLIGHT = 256
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class DeliveryStatus:
     """How delivery stands: how many messages wait, how many are being sent, and what the limits leave by window."""
 
@@ -31,7 +32,7 @@ class DeliveryStatus:
     left: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WaitReason:
     """Why a message waits, in words, and until when; None where that depends on others."""
 

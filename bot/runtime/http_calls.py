@@ -3,7 +3,6 @@
 import json
 import logging
 import threading
-from dataclasses import dataclass
 from datetime import timedelta
 from email.message import Message
 from typing import Any
@@ -12,6 +11,7 @@ from bot.clock import Clock
 from bot.core import values
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.core.values import UnstorableValue
 from bot.outgoing import IDEMPOTENCY_KEY, UNSAFE, HttpAnswer, NotAllowed, Requester, RequestFailed
 from bot.runtime.performers import LONGEST_WAIT, CallAttempt, Say
@@ -139,7 +139,7 @@ MOST_BYTES = 16 << 20
 MOST_ANSWERS = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _Kept:
     answer: HttpAnswer  # as it came: the value that is read from it may be twenty times as large
     size: int

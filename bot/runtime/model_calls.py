@@ -36,6 +36,7 @@ from bot.ai.chat_completion import ChatRequest
 from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.effects import Complete
+from bot.core.immutable import immutable
 from bot.core.values import Usage
 from bot.runtime.model_answer import AnswerReader, AnswerStopped, answer_value
 from bot.runtime.performers import CallAttempt, Say
@@ -107,7 +108,7 @@ _FACTS = "## FactIndex"
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _Failure:
     """What an error means: the step's ``outcome``, and who has to act.
 

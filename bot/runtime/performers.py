@@ -11,6 +11,7 @@ from typing import Any
 from bot.clock import Clock
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Performed, Tell
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.core.values import Usage
 from bot.runtime.batch import place_of
 from bot.runtime.worker_pool import LONGEST_BACKOFF, DelayQueue, WorkerPool, backoff, left_to_wait
@@ -23,7 +24,7 @@ LONGEST_WAIT = LONGEST_BACKOFF
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class CallAttempt:
     """How one attempt ended: ``done`` with a ``value``, or the name of what went wrong.
 
@@ -39,7 +40,7 @@ class CallAttempt:
     usage: tuple[Usage, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class CallResult:
     """What became of a call, or of an attempt.
 
@@ -64,7 +65,7 @@ Perform = Callable[[CallRow, Say], CallAttempt]
 """Makes a row's call once, from any thread, and raises nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class CrashQuarantine:
     """How calls are made that may have crashed the engine, while the quarantine ``is_on``: see `bot.store.crash_quarantine`.
 

@@ -17,6 +17,7 @@ from typing import Self
 from bot.clock import Clock, ExpiryTime
 from bot.core.effects import PutContact
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.core.messages import Message, TemplateMessage
 from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
 from bot.gateway.gateway_account import ContactPut
@@ -84,7 +85,7 @@ class ShutWindow:
     replaced: bool
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class OverShare:
     """The contact's share of ``a_day`` requests is used up, and not free again while the message is worth sending.
 
@@ -143,7 +144,7 @@ class ContactQueue:
         self.limited = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SendAttempt:
     """The result of an attempt, by its ``state``: as in `SendResult`; or ``again``: the next attempt may be made at once,
     and this one is not reported.
@@ -171,7 +172,7 @@ class SendAttempt:
     code: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SendResult:
     """What became of a message, or of an attempt, as delivery reports it.
 

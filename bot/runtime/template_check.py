@@ -1,8 +1,8 @@
 """Compares a bot's templates with the gateway's list: would the gateway take a message of each? (spec: Template-send errors)"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from bot.core.immutable import immutable
 from bot.flow.library import TemplateUse
 from bot.gateway.gateway_account import TemplateInfo
 from bot.lang.problems import Mark, did_you_mean
@@ -13,7 +13,7 @@ APPROVED = "APPROVED"
 Known = Mapping[str, Mapping[str, TemplateInfo]]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Misfit:
     """Why the gateway would refuse a template as a flow fills it; where not ``certain``, why it might."""
 

@@ -5,7 +5,7 @@ Each is called ``BOT_<NAME>`` in the environment and ``<name>`` under ``settings
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import timedelta
 from functools import partial
 from itertools import chain
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.lang.problems import Problems, did_you_mean, nearest
 from bot.lang.source import Node
 from bot.settings import setting_values as values
@@ -35,7 +36,7 @@ class BadSettings(BotError):
         self.problems = problems
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SettingSpec:
     """One setting: its name in `bot.yml`, how it is read, what editors say of it, and its value where nothing is said.
 
@@ -79,7 +80,7 @@ def _specs(group: Any) -> dict[str, SettingSpec]:
     return {name: replace(spec, name=spec.name or name) for name, spec in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ModelService:
     """The chat-completion service: the first of ``models`` is asked, the others are fallen back to; maybe none."""
 
@@ -110,7 +111,7 @@ class ModelService:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AccountSettings:
     """What calling the gateway takes: enough for commands that need no webhook."""
 
@@ -133,7 +134,7 @@ class AccountSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Settings(AccountSettings):
     """All settings of `bot serve`. Secrets are in no repr."""
 
@@ -153,9 +154,7 @@ class Settings(AccountSettings):
         "Whether a reply is repeated of which nobody knows if it was sent; {} where nothing is said.",
         default=False,
     )
-    store: Path = _setting(  # noqa: RUF009 - a field; `_Reader.store` reads it
-        str, "The store's file; bot.db beside bot.yml where nothing is said."
-    )
+    store: Path = _setting(str, "The store's file; bot.db beside bot.yml where nothing is said.")
     host: str = _setting(
         values.host, "The address that bot serve listens at; {} where nothing is said.", default="127.0.0.1"
     )
@@ -165,7 +164,7 @@ class Settings(AccountSettings):
     webhook_path: str = _setting(
         values.path, "A further path of the webhook; {} where nothing is said.", default="/webhook"
     )
-    webhook_tolerance: timedelta = _setting(  # noqa: RUF009 - a field
+    webhook_tolerance: timedelta = _setting(
         values.tolerance,
         "How many seconds an event's timestamp may be off; {} where nothing is said.",
         default=timedelta(minutes=5),
@@ -205,7 +204,7 @@ SETTINGS = {spec.name: spec for group in (Settings, ModelService) for spec in _s
 """All settings, by name."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WebhookSettings:
     """Where the webhook is answered, and its secrets: none before it is registered."""
 

@@ -1,11 +1,11 @@
 """The gateway's events about a contact, except messages. A test or a program can let them happen."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec
 
 if TYPE_CHECKING:  # it serves HTTP, and a check that only reads tests does not need that
@@ -18,7 +18,7 @@ class NothingYet(BotError):
     """There is no message or event yet to which this event could belong."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class GatewayEvent:
     """An event of the gateway: the keys with which a test describes it, and the function that makes it happen."""
 

@@ -1,10 +1,10 @@
 """The contact's phone: a message as it is shown, and the buttons and rows that can be tapped."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
 
 if TYPE_CHECKING:  # it serves HTTP, and printing messages does not need that
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # it serves HTTP, and printing messages does not need that
 Json = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ListRow:
     """One row of a list."""
 
@@ -22,7 +22,7 @@ class ListRow:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ShownLink:
     """A button that opens an address."""
 
@@ -30,7 +30,7 @@ class ShownLink:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ShownFile:
     """An image, audio, video or document by its address."""
 
@@ -38,7 +38,7 @@ class ShownFile:
     link: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ShownMessage:
     """One message. ``body`` and ``header`` of a template are its parameters; ``opens`` is the title of a list's
     button.

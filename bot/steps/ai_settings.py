@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, Self
 
 from bot.core.effects import TokenBudget
+from bot.core.immutable import immutable
 from bot.extensions.decorators import HandlerSpec
 from bot.keys import key_schemas
 from bot.keys.declared_keys import (
@@ -143,7 +144,7 @@ def settings_keys(budget: KeySpec[Fields | None]) -> KeySet:
 SETTINGS = settings_keys(_BOT_BUDGET)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AiSettings:
     """``models`` are tried in this order; empty: those of the settings. ``history`` is in tokens.
 

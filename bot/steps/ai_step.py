@@ -1,10 +1,11 @@
 """``ai``: a model takes turns with the contact, within the transitions, tools and limits that the flow declares."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
+from bot.core.immutable import immutable
 from bot.core.messages import Message
 from bot.core.text import is_blank
 from bot.keys.declared_keys import KeySet, KeySpec, integer, opened
@@ -49,7 +50,7 @@ _TURNS = KeySpec(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AiStep(StepKind):
     """The model's instructions and tools, the exits, and the limits of the step."""
 

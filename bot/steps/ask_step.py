@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from bot.core import messages as limits
 from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
 from bot.core.events import CallEnded
+from bot.core.immutable import immutable
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
 from bot.core.values import Media
 from bot.expressions.templates import Template
@@ -53,7 +54,7 @@ _SKIP = KeySpec(
 _OTHER = KeySpec("other", TRANSITION, "Where any reply leads that is no answer; in place of retry.")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AskStep(StepKind):
     """A question: its text, what there is to choose from, and what else it takes."""
 
@@ -195,7 +196,7 @@ class AskStep(StepKind):
             or not self.choices.offers(step_state)
             or not isinstance(message, Buttons | ListMessage)
         ):
-            return super(AskStep, self).in_plain_text(context, message)
+            return super().in_plain_text(context, message)
         return self._offer(self.choices, context, step_state, message.body)
 
     def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:

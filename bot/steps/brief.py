@@ -4,11 +4,11 @@ import json
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
 from bot.core.effects import Complete
+from bot.core.immutable import immutable
 from bot.core.messages import clip
 from bot.core.text import estimate, without_invisible
 from bot.core.values import Record
@@ -58,7 +58,7 @@ FACTS = KeySpec("facts", STRINGS, "Text files beside the flow's file, of which t
 WITHIN_KEY = KeySpec("within", seconds(WITHIN), f"How long one answer may take; {WITHIN:.0f}s where nothing is said.")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Brief:
     """The instructions, with the facts, tools, values and exits that go along with them."""
 

@@ -1,12 +1,12 @@
 """``call``: a Python handler, called outside the turn; its result comes back as an event."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar, Self
 
 from bot.core.effects import Call
 from bot.core.events import CallEnded
+from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind, kinds_of_type
 from bot.expressions.templates import Template
 from bot.extensions.decorators import HandlerSpec
@@ -30,7 +30,7 @@ _CALL = KeySpec("call", STRING, "The handler's name.", required=True)
 _WITH = KeySpec("with", ASSIGNMENTS, "The handler's arguments.")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class CallStep(StepKind):
     """Which handler, with which arguments, for how long and how often."""
 

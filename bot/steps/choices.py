@@ -1,7 +1,7 @@
 """What a question offers to choose from: fixed in the flow file, or made at run time."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import Any
 
@@ -31,7 +31,7 @@ from bot.steps.transition import Transition, evaluate, templates_in
 MARK = "✓ "  # before the title of what is chosen
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Many:
     """A question may have from ``least`` to ``most`` answers. ``done`` is the title of the button that ends it."""
 
@@ -47,7 +47,7 @@ class Many:
 IT = frozenset({"it"})
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class MadeChoices:
     """Choices made at run time, one for each element of a list, which is ``it`` in their texts.
 
@@ -110,7 +110,7 @@ PICKED = "picked"  # the outcome of a choice that was made at run time
 MOST = limits.SECTIONS * limits.ROWS_PER_SECTION
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FixedChoice:
     """A choice that stands in the flow file. ``saves`` is False where choosing it saves nothing.
 
@@ -205,7 +205,7 @@ class ShownChoice:
         return Option(self.title, (*self.words, self.name))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Choices:
     """All that a question offers. ``form`` is options, buttons or list: the key that it is written under.
 

@@ -1,12 +1,13 @@
 """``classify``: a model reads what the contact wrote and picks one of the declared transitions. It says nothing."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import ClassVar, Self
 
 from bot.core.effects import Complete
 from bot.core.events import CallEnded
+from bot.core.immutable import immutable
 from bot.core.text import estimate, without_invisible
 from bot.expressions.templates import Template
 from bot.keys.declared_keys import TEMPLATE, KeySet, KeySpec, seconds
@@ -44,7 +45,7 @@ _WITHIN = KeySpec("within", seconds(WITHIN), f"How long the answer may take; {WI
 _BUDGET = budget_key(*DAY_BUDGET)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ClassifyStep(StepKind):
     """What the transitions are about, and which text is read: what no step has taken yet, unless ``text`` names another."""
 

@@ -1,11 +1,12 @@
 """Steps that say nothing and lead the flow: ``branch``, ``set``, ``wait`` and ``run``."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar, Self
 
+from bot.core.immutable import immutable
 from bot.core.values import Record
 from bot.expressions.opening_hours import Hours, no_hours
 from bot.expressions.template_failures import TemplateFailed
@@ -64,7 +65,7 @@ _BRANCH: KeySpec[tuple[Node, ...]] = KeySpec(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class BranchStep(StepKind):
     """Conditions in order, each with its target; the last may be an ``else``."""
 
@@ -130,7 +131,7 @@ class BranchStep(StepKind):
         return LeaveStep("then" if self.otherwise is None else "else", conditions=tuple(seen))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SetStep(StepKind):
     """A step that only sets variables: `set` is a step option of every step."""
 
@@ -168,7 +169,7 @@ _WAIT = KeySpec(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WaitStep(StepKind):
     """A duration from the moment the step is entered, a point in time, or until an office is open."""
 
@@ -297,7 +298,7 @@ _EXPIRED = KeySpec(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class RunStep(StepKind):
     """Run another flow: its name, the values that go in, and which of our variables get which of its own.
 

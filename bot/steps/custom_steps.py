@@ -1,7 +1,7 @@
 """Verbs of a bot's own: steps whose keys, outcomes and work a Python class declares (`bot.extensions.verbs`)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin
@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 from bot.core import values
 from bot.core.effects import Call
 from bot.core.events import CallEnded
+from bot.core.immutable import immutable
 from bot.core.messages import Message, TextMessage
 from bot.expressions.filters import FILTERS, FUNCTIONS
 from bot.expressions.sandbox import call_own, kept
@@ -59,7 +60,7 @@ from bot.steps.transition import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class CustomStep(StepKind):
     """What is written under each key, and where each outcome leads. Its subclasses have their verb's ``spec``."""
 

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from bot.core.immutable import immutable
 from bot.expressions.templates import Expression
 from bot.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, either, map_of, opened
 from bot.keys.fields import Fields, entries_of
@@ -48,7 +48,7 @@ EXITS: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Exit:
     """One exit: when it is the one to take, which variables must be known, which handlers must have succeeded by then.
 
@@ -80,7 +80,7 @@ def read_exits(
     return tuple(_read_exit(fields, name, node, needed) for name, node in EXITS.read(fields))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _Needed:
     """What an exit may need."""
 

@@ -1,10 +1,10 @@
 """``handoff``: a person takes the conversation over; the bot is silent until they have closed it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from bot.core.events import HandoffClosed
+from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, TextMessage
 from bot.expressions.templates import Template
 from bot.extensions.decorators import HANDOFF
@@ -27,7 +27,7 @@ _HANDOFF = KeySpec(
 _CLOSED = KeySpec("closed", TRANSITION, "Where it leads that they have closed it.", required=True)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class HandoffStep(StepKind):
     """The team, the note to it, and the text for the contact."""
 

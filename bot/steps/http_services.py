@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import urlencode, urlsplit
 
+from bot.core.immutable import immutable
 from bot.core.values import Record
 from bot.expressions.grammar import check_calls
 from bot.expressions.templates import FUNCTIONS, Template
@@ -23,7 +24,7 @@ Named = tuple[tuple[str, Template], ...]
 Entries = tuple[tuple[Scalar, Node], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class HttpService:
     """One service. Its texts may hold ``secret.NAME``, and nothing of a conversation: no flow sees them.
 

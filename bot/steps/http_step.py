@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from typing import Any, ClassVar, Self
 from urllib.parse import quote, urlencode
 
 from bot.core.effects import HttpRequest
 from bot.core.events import CallEnded
+from bot.core.immutable import immutable
 from bot.core.values import json_default
 from bot.expressions.formats import shown
 from bot.expressions.templates import Expression, Pieces, Template, TemplateFailed, pieces_of
@@ -33,7 +34,7 @@ _WRITTEN = re.compile(r"[A-Za-z0-9/?:@!$&'()*+,;=._~%-]*")
 _VALUE = "\0"  # stands for a value in the address's shape
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Address:
     """``GET crm:/orders/{{ id }}``. ``service`` is empty where the address is a whole one."""
 
@@ -108,7 +109,7 @@ _STATUS = re.compile("[3-5][0-9]{2}")
 _TOLD = frozenset({ANSWER, STATUS})
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Body:
     """What a request carries: ``value`` as JSON, or its names and values as a form."""
 
@@ -155,7 +156,7 @@ _SAVE: KeySpec[Taken] = KeySpec(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class HttpStep(StepKind):
     """A request, how long and how often it is tried, and which variables get which part of the answer.
 

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_SUFFIXES, URL, LocationMessage, wrong_suffix
 from bot.expressions.templates import Template
 from bot.keys.declared_keys import TEMPLATE, Form, KeySet, KeySpec, number
@@ -81,7 +82,7 @@ LOCATION = KeySet(_LATITUDE, _LONGITUDE, _NAME, _ADDRESS)
 NAMED_LOCATION = KeySet(_LATITUDE, _LONGITUDE, replace(_NAME, required=True), replace(_ADDRESS, required=True))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class LocationPart:
     """A place on the map; coordinates are numbers or templates of numbers."""
 

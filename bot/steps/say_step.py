@@ -1,11 +1,12 @@
 """``say``: tell the contact something, with a link, a file or a place."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from bot.core import messages as limits
 from bot.core.events import UNSENT, SendEnded
+from bot.core.immutable import immutable
 from bot.core.messages import LinkButton, MediaMessage, Message, TextMessage, clip, in_plain_text
 from bot.expressions.templates import Template
 from bot.keys import key_schemas
@@ -30,7 +31,7 @@ from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, Sent, StepConte
 from bot.steps.step_options import ERRORS
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class LinkPart:
     """A button that opens an address."""
 
@@ -38,7 +39,7 @@ class LinkPart:
     url: Template
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FilePart:
     """A file by its public address."""
 
@@ -93,7 +94,7 @@ _ATTACHMENTS: tuple[KeySpec[LinkPart | FilePart | LocationPart | None], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SayStep(StepKind):
     """What is said, and at most one attachment."""
 

@@ -1,11 +1,11 @@
 """``schedule`` and ``cancel``: flows that are to start for the contact later, and the points in time that steps name."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any
 
+from bot.core.immutable import immutable
 from bot.core.session import BUSY, Plan
 from bot.expressions.template_failures import kind_of
 from bot.expressions.templates import Template
@@ -23,7 +23,7 @@ SOON = timedelta(seconds=1)  # that is `now`: a flow that schedules itself must 
 _LONGEST_NAME = 100  # characters
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Schedule:
     """A flow, when it is to start (one of ``at``, ``after`` and ``every``), and what goes in.
 

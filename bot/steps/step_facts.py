@@ -1,12 +1,13 @@
 """What a kind of step declares of itself, so that a bot is checked by code that knows no kind."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from enum import Enum
 from typing import Any
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.expressions.templates import Expression, Template
 from bot.lang.problems import Mark
 from bot.lang.source import Scalar
@@ -45,7 +46,7 @@ class SavedResult(Enum):
     NOTHING = "nothing"  # it does not happen
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Given:
     """A condition that must have been true for something to happen; false, where ``holds`` is False."""
 
@@ -58,7 +59,7 @@ def only_if(condition: Expression | None) -> tuple[Given, ...]:
     return () if condition is None else (Given(condition),)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Saved:
     """What a step may save, as `bot.steps.transition.value_of` read it. ``altered`` is as in `bot.steps.transition.Assignment`."""
 
@@ -67,7 +68,7 @@ class Saved:
     altered: Scalar | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Outcome:
     """One way in which a step can end. ``success`` says whether `save`, `set` and `tag` happen.
 
@@ -106,7 +107,7 @@ class StepFailed(BotError):
         self.known = known or {}
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Rest:
     """What the conversation waits for at a step, and how long at most; ``longest`` None: unknown.
 
@@ -118,7 +119,7 @@ class Rest:
     over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Used:
     """A template or an expression of a step, and the names beyond the flow's own that it may use.
 
@@ -134,7 +135,7 @@ class Used:
     annotation: Any = Any
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FlowRun:
     """A flow that a step opens, what goes in, and what comes out: our variable by theirs.
 
@@ -149,7 +150,7 @@ class FlowRun:
     most: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AnswerText:
     """A text that is understood as the answer ``owner``; ``mark`` None: it stands where the step does.
 
@@ -163,7 +164,7 @@ class AnswerText:
     always: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SentFile:
     """A file that is sent by its address, and its kind."""
 
@@ -171,7 +172,7 @@ class SentFile:
     link: Template
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SentText:
     """A text of a message, and what the gateway takes of it: ``most`` characters, None: nobody knows.
 
@@ -190,7 +191,7 @@ class SentText:
     given: tuple[Given, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Offered:
     """How much a question offers to choose from, and ``least`` how many answers it takes.
 
@@ -206,7 +207,7 @@ class Offered:
     least: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Need:
     """A variable that must be known before a step can be left by the exit ``exit``."""
 
@@ -215,7 +216,7 @@ class Need:
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Spends:
     """What a step may ask of a model. ``contact`` are the tokens of a contact's day, None where there is no bound.
 

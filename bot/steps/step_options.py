@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Self, TypeVar
 
+from bot.core.immutable import immutable
 from bot.expressions.templates import Template
 from bot.keys.declared_keys import (
     BOOLEAN,
@@ -45,7 +46,7 @@ from bot.steps.transition import (
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Retry:
     """What follows a reply that is no answer. ``most`` counts the times the question is put again.
 
@@ -70,7 +71,7 @@ class Retry:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Timed:
     """`remind` and `timeout`: after which silence, how often, and what then."""
 
@@ -93,7 +94,7 @@ class Timed:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Visits:
     """How often a step may be entered, and where the next entry leads instead."""
 
@@ -101,7 +102,7 @@ class Visits:
     otherwise: Transition
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Defaults:
     """What a step does where it has no option of its own. Inherited key by key: step, flow, bot."""
 
@@ -144,7 +145,7 @@ class Defaults:
 _NOTHING = Defaults()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StepOptions:
     """The options of one step. Of its ``defaults``, `old_taps` and `gone` are the bot's and the flow's only."""
 

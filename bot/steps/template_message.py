@@ -1,11 +1,11 @@
 """A template's name, its language, and what fills it (spec: Template send object)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from bot.core import messages
+from bot.core.immutable import immutable
 from bot.expressions.templates import Template
 from bot.keys import key_schemas
 from bot.keys.declared_keys import (
@@ -31,7 +31,7 @@ FIXED = "fixed"
 """What fills a header without placeholders, of which the gateway may want to be told that it is there: nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TemplateParameter:
     """One value that fills a template: its type, and what it is made of, by the names of the specification."""
 
@@ -63,7 +63,7 @@ class TemplateParameter:
             yield from self.place.uses()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class UrlButton:
     """What is added to the address of a link button. ``index`` is its place among the buttons, if it is written."""
 
@@ -71,7 +71,7 @@ class UrlButton:
     index: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TemplateToSend:
     """A template with what fills it: also what `window_closed` sends instead of a message."""
 
@@ -244,7 +244,7 @@ TEMPLATE_MESSAGE = shared(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SentTemplate:
     """A template of the gateway's that a step sends, and the titles of the quick replies that it waits for."""
 

@@ -1,10 +1,10 @@
 """``template``: an approved template, the only message that may be sent outside the 24-hour window."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from bot.core.events import UNSENT, SendEnded
+from bot.core.immutable import immutable
 from bot.expressions.templates import Expression
 from bot.keys.declared_keys import KeySet, KeySpec, either, map_of, opened
 from bot.keys.fields import Fields, entries_of
@@ -42,7 +42,7 @@ from bot.steps.transition import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ReplyButton:
     """A quick reply button of the template, and where it leads; it is heard where its condition holds.
 
@@ -95,7 +95,7 @@ _REPLIES: KeySpec[tuple[ReplyButton, ...]] = KeySpec(
 _OTHER = KeySpec("other", TRANSITION, "Where any reply leads that is none of these.")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TemplateStep(StepKind):
     """Sends a template; with `replies` it waits for one of them."""
 

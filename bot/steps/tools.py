@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from bot.core.effects import Call
+from bot.core.immutable import immutable
 from bot.core.messages import INTERACTIVE_BODY, clip
 from bot.core.text import without_controls
 from bot.core.values import UnstorableValue, json_default, plain
@@ -88,7 +89,7 @@ STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable)
 """Types of variables that a model cannot note: nothing that somebody says becomes a value of theirs."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Tool:
     """One handler as a tool. ``given`` are the arguments that the flow binds; ``confirm`` asks the contact first.
 

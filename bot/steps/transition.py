@@ -1,10 +1,11 @@
 """Transitions: where something leads and what is said, set and tagged on the way, written the same everywhere."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
+from bot.core.immutable import immutable
 from bot.expressions.templates import Expression, Template
 from bot.keys import key_schemas
 from bot.keys.declared_keys import (
@@ -35,7 +36,7 @@ RESERVED = frozenset({NEXT, AGAIN, BACK, END, ROUTE})
 TARGETS = "write a step, /flow, /flow/step, next, again, back, end or route"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Target:
     """A step (``pay``), a flow (``/order``), a step of a flow (``/order/pay``) or a reserved word."""
 
@@ -43,7 +44,7 @@ class Target:
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Assignment:
     """One ``name: value`` of a `set` or `with`. Texts in the value, however deep, are templates.
 
@@ -64,7 +65,7 @@ class Assignment:
         return templates_in(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Transition:
     """A target, with what is said, asked, set, tagged, untagged and cancelled on the way there.
 
@@ -254,7 +255,7 @@ TO_TARGET = Form(TARGET, transition_to)
 TRANSITION: Form[Transition | None] = shared("transition", either(TO_TARGET, nested(TRANSITION_KEYS, transition_from)))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Word:
     """One word, as it is written: where it leads, and the condition without which it is not heard."""
 

@@ -5,10 +5,11 @@ that message is done. Recipients are never deleted, so that nobody gets a broadc
 requested.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bot.core import values
 from bot.core.effects import Send
+from bot.core.immutable import immutable
 from bot.core.messages import TemplateMessage
 
 TRYING, RUNNING, PAUSED, STOPPED, EDITING = "trying", "running", "paused", "stopped", "editing"
@@ -115,7 +116,7 @@ HOLD = f"UPDATE {_BY_WAITING} SET outcome = 'held' WHERE broadcast = ? AND {_WAI
 RELEASE = "UPDATE recipients SET outcome = NULL WHERE broadcast = ? AND outcome = 'held'"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Broadcast:
     """One broadcast. ``template`` lacks the parameters of its body, ``edit`` counts its corrections.
 
@@ -132,7 +133,7 @@ class Broadcast:
     canary: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Recipient:
     """A contact that waits for its message of a broadcast, with its own parameters in the template.
 
@@ -148,7 +149,7 @@ class Recipient:
     again: "RepeatedSend | None"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class RepeatedSend:
     """A message that is repeated as it was, under its own key."""
 
@@ -157,7 +158,7 @@ class RepeatedSend:
     effect: Send
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class BroadcastPlace:
     """The recipient and the broadcast of a message. ``retries`` and ``edit`` are the recipient's present ones."""
 
@@ -167,7 +168,7 @@ class BroadcastPlace:
     edit: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class InOutbox:
     """A message of a broadcast in the outbox. ``claimed``: it is being sent, so after a crash its outcome is unknown."""
 

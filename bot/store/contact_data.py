@@ -4,13 +4,13 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from bot.core import values
+from bot.core.immutable import immutable
 from bot.core.values import json_text, storable, time_text
 from bot.store import trace_rows
 from bot.store.files import (
@@ -129,7 +129,7 @@ ERASING = "SELECT contact, upto FROM erasures ORDER BY asked_at"
 _END = "DELETE FROM erasures WHERE contact = ?"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Withdrawn:
     """Rows of an erased contact that some thread may be about to send or call."""
 

@@ -1,7 +1,8 @@
 """The crash quarantine: how each run of the engine began and ended, and which events and calls may have crashed it."""
 
 import sqlite3
-from dataclasses import dataclass
+
+from bot.core.immutable import immutable
 
 MOST_CRASHES = 2
 """After so many crashes in a row the quarantine begins. An event or call that was in progress at so many of them is given up."""
@@ -19,7 +20,7 @@ CAUGHT_UP = ("UPDATE meta SET crashes = 0, taking = NULL", "DELETE FROM suspects
 ENDED = "UPDATE meta SET clean = 1, crashes = 0, taking = NULL"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class EngineRun:
     """How a run of the engine begins. ``in_quarantine``: each event is marked and taken in a
     commit of its own.

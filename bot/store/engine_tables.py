@@ -1,10 +1,10 @@
 """The queues in the engine's file: messages to send, calls to make, parked events, and dead letters."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from bot.core import values
 from bot.core.effects import PutContact, Send
+from bot.core.immutable import immutable
 from bot.core.session import SENDING_WINDOW
 from bot.core.values import LEAST_COUNTED
 from bot.store.rows import (
@@ -83,7 +83,7 @@ OLDEST = """
 """Since when the oldest row of each table waits; NULL for none."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class DeadSend:
     """A message that was given up, as its dead letter has it, after so many ``attempts``. ``send_id`` was its id in the outbox."""
 
@@ -166,7 +166,7 @@ USAGE_BY = tuple(USAGE_SUMS)
 """The columns by which usage can be summed up."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class UsageSum:
     """The tokens that one contact, flow, model or day (UTC) used. ``estimated`` answers were not counted by the service."""
 

@@ -4,7 +4,6 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
@@ -13,6 +12,7 @@ from typing import Any
 from bot.alarms import Alarms
 from bot.clock import Clock, ExpiryTime
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.core.values import read_time, storable, time_text
 from bot.store.contact_data import IN_LOG
 from bot.store.files import (
@@ -63,7 +63,7 @@ _STALE_SO_FAR = "SELECT stale, stale_at FROM meta"
 _LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class LogRow:
     """One event as it was acknowledged. ``event_id`` and ``name`` are the envelope's; ``body`` is the raw request."""
 
@@ -76,7 +76,7 @@ class LogRow:
     readable: bool
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Appended:
     """An event is durable. ``seq`` is its place in the log; None if the log had it already."""
 

@@ -3,12 +3,12 @@
 import sqlite3
 import stat
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from time import monotonic
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.store.files import StoreDamaged, damage_in_words, inbox_path, open_reader, open_to_copy, trouble_in_words
 from bot.store.inbox import InboxReader
 from bot.store.store_reader import StoreReader
@@ -29,7 +29,7 @@ class StoresDiffer(BotError):
     """The two files do not belong together: they are of different stores, or of different times."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Age:
     """How far the engine has taken the log: by its own file (``cursor``), and by the log (``taken``).
 
@@ -128,7 +128,7 @@ def _older_log(store: Path, log: Path, how: str, cursor: int) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StoreHealth:
     """What `bot doctor` reports of a store. ``exposed`` are files that other users of this machine can read."""
 

@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from math import inf
@@ -13,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.store.files import (
     FileLock,
     StoreDamaged,
@@ -34,7 +34,7 @@ class BackupFailed(BotError):
     """No backup was made, because the target is not empty."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Backup:
     """The content of a backup: ``contacts``, all events up to ``last_seq`` (taken: up to ``cursor``), and its size."""
 
@@ -107,7 +107,7 @@ class CannotRestore(BotError):
     """Nothing was restored, and the store has not changed."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Restored:
     """What the store has now. ``replaced`` is the folder of its earlier files; None if there were none.
 

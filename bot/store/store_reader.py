@@ -3,13 +3,13 @@
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from bot.core import values
 from bot.core.effects import Effect
+from bot.core.immutable import immutable
 from bot.core.session import Session, UnreadableSession, read_session
 from bot.core.turn import Conversation
 from bot.core.values import optional_storable, read_time, storable, time_text
@@ -60,7 +60,7 @@ _REQUESTS_FOR = """
 """
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SessionSummary:
     """Where a contact is. ``flow`` and ``step`` are None outside of flows."""
 
@@ -72,7 +72,7 @@ class SessionSummary:
     opted_out: bool
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class PendingSend:
     """A message to send; ``detail`` says what went wrong at the last try."""
 
@@ -85,7 +85,7 @@ class PendingSend:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class DeadLetter:
     """Something that was given up. ``what``: event, send or turn; only a send can be tried again.
 

@@ -1,7 +1,6 @@
 """The trace in the engine's file: a line for each turn, and for each act of an operator."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
@@ -9,6 +8,7 @@ from bot.core import values
 from bot.core.effects import Effect
 from bot.core.errors import BotError
 from bot.core.events import Event
+from bot.core.immutable import immutable
 from bot.core.session import Session, effect_ref
 from bot.core.turn import Conversation, RecordedTurn
 from bot.core.values import json_text, optional_storable, read_time, storable
@@ -32,7 +32,7 @@ OPERATOR = "operator"
 STEP_FIELDS = ("flow", "step", "outcome", "target", "conditions", "effects")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TurnTraced:
     """One line of a contact's trace. ``event`` is plain data if it was no event of a conversation.
 

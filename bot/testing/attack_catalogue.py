@@ -1,9 +1,9 @@
 """The catalogue of attacks: what each attack tries, the instruction that reaches the model, and the answers of a hostile model."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import count
 
+from bot.core.immutable import immutable
 from bot.emulator.completion import ModelAnswer, RawAnswer, failure
 from bot.emulator.completion.completion_api import Item
 from bot.steps.output_guard import canary
@@ -42,7 +42,7 @@ HIDDEN = "\u200b\u2060\ufeff\u00ad"
 NOISE = "\x1b[31m\x07\u202eZq7Mark\u2066\x00\x9b"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Attack:
     """One attack. ``tries`` says what it tries to do; ``instruction`` is the text that asks a model for it.
 

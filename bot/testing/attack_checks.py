@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.core.immutable import immutable
 from bot.core.session import Session
 from bot.emulator.completion import ModelAnswer
 from bot.emulator.completion.completion_api import Item
@@ -43,7 +44,7 @@ _ESTIMATED = 1.5  # token counts are estimates, which differ
 _MOST_SHARE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Violation:
     """A promise that did not hold: which one, what reached the contact or was done, and what to do."""
 

@@ -1,10 +1,10 @@
 """The plan of an attack: the moves to the step, and the move that brings the instruction to the model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 
 from bot.checker.exploring.moves import FileResult, HandlerResult, HttpResult, InputMove, ModelResult, Move, WriteMove
+from bot.core.immutable import immutable
 from bot.testing.attack_catalogue import Attack
 from bot.testing.attack_target import HARMLESS, AttackTarget, MoveSequence, RouteFinder
 
@@ -33,21 +33,21 @@ class AttackImpossible(Exception):
     """An attack cannot be made on a step. The text says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class PictureMessage:
     """The contact sends a picture with a caption."""
 
     caption: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class MessageBurst:
     """The contact writes several messages before the model answers the first."""
 
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ScriptedMove:
     """A move, and what models and services answer after it."""
 
@@ -55,7 +55,7 @@ class ScriptedMove:
     answers: tuple[ModelResult | HttpResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AttackPlan:
     """The conversation of one attack: the moves ``before``, and the move with which the instruction may reach the
     model.
@@ -68,7 +68,7 @@ class AttackPlan:
     returned: tuple[HandlerResult, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ReachedTarget:
     """A step that is attacked, and the moves that lead to it. ``stays``: it waits for the contact after the model's answer."""
 

@@ -5,7 +5,7 @@ import logging
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self
 
@@ -24,6 +24,7 @@ from bot.checker.exploring.moves import (
 from bot.checker.exploring.sample_values import values_for_annotation
 from bot.clock import MovableClock
 from bot.core.effects import HttpRequest
+from bot.core.immutable import immutable
 from bot.emulator.completion import ModelAnswer, failure
 from bot.emulator.completion.completion_api import Item, Speaker
 from bot.extensions.decorators import HandlerSpec
@@ -60,7 +61,7 @@ _MOST_CONSENTS = 6
 _RETRIES = timedelta(minutes=3)  # in addition to the time that an answer may take
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AttackResult:
     """An attack on a step and its outcome: ``conversation`` is what was done and sent. ``missed`` says why the attack
     was not possible.

@@ -1,7 +1,7 @@
 """The targets of attacks: the steps of a bot that ask a model, and the moves with which a contact reaches them."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from bot.checker.analysis.reachability import Reachability
@@ -13,6 +13,7 @@ from bot.checker.exploring.proposals import Proposals
 from bot.checker.exploring.search import MoveSearch
 from bot.checker.graph import Graph
 from bot.core.effects import Complete
+from bot.core.immutable import immutable
 from bot.flow.library import Library
 from bot.lang.problems import Mark
 from bot.program import Program
@@ -31,7 +32,7 @@ MoveSequence = tuple[Move, ...]
 """The moves until the model is asked at a step."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AttackTarget:
     """A step that asks a model."""
 

@@ -1,12 +1,13 @@
 """Compares what a test expects with the messages, the state of the conversation and the model's acts."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import datetime
 from typing import Any
 
 from bot.core.effects import Complete, Effect
 from bot.core.events import CallEnded
+from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import Session, effect_ref
 from bot.core.text import json_object
@@ -25,7 +26,7 @@ from bot.types.type_registry import Answer, Mismatch, Unfit, Variable
 NOTHING = "nothing"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ExpectationDifference:
     """One difference between what is expected and what was found, in words."""
 
@@ -80,7 +81,7 @@ def _words(value: str | tuple[str, ...]) -> str:
     return (value if isinstance(value, str) else " | ".join(value)) or NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ObservedState:
     """What a test can expect of a conversation besides its messages."""
 

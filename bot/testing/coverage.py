@@ -7,8 +7,8 @@ the step that it leads to.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from bot.core.immutable import immutable
 from bot.flow.definition import ResolvedTransition, Step
 from bot.flow.library import Library
 from bot.lang.problems import Mark
@@ -23,7 +23,7 @@ Passed = tuple[str, str, str | None]
 """A flow, one of its steps, and the outcome by which it was left."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Uncovered:
     """A step, an outcome or a word that no test takes."""
 

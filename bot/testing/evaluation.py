@@ -4,8 +4,8 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from bot.core.immutable import immutable
 from bot.folder import Folder
 from bot.program import Program
 from bot.testing.model_sources import (
@@ -32,7 +32,7 @@ _VERDICT = re.compile(r"\W*(yes|no)\b\W*(.*)", re.IGNORECASE | re.DOTALL)
 _REASON = 300  # characters
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class EvaluationTry:
     """One run of the conversation: why it failed, and all requests to models, including the judge's."""
 
@@ -50,7 +50,7 @@ class EvaluationTry:
         return sum(answer.seconds for answer in self.answers)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class EvaluationResult:
     """The result of an evaluation with a model. ``stale`` says why its recording no longer fits; empty if it does."""
 

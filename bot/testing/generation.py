@@ -5,7 +5,6 @@ They are found with the real engine alone (`bot.checker.exploring.explorer`), so
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from heapq import heappop, heappush
@@ -21,6 +20,7 @@ from bot.checker.exploring.proposals import LONG, Proposals
 from bot.checker.exploring.search import MoveSearch, digest
 from bot.checker.graph import Edge, Graph, Place
 from bot.checker.graph.traversal import cycle_through
+from bot.core.immutable import immutable
 from bot.core.session import Frame
 from bot.program import Program
 from bot.testing.coverage import Coverage, CoverageKey
@@ -38,7 +38,7 @@ WALKS, OF_BOT = "test-walks.yml", "test-bot.yml"
 _MOST_MOVES = 12  # of a walk
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class GeneratedTest:
     """A test as YAML: the file that it is written to, its name and its document."""
 
@@ -47,7 +47,7 @@ class GeneratedTest:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ConversationPath:
     """A conversation, and the steps and outcomes that it takes."""
 

@@ -5,7 +5,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
@@ -24,6 +24,7 @@ from bot.ai.ai_errors import (
 )
 from bot.ai.chat_completion import ChatRequest
 from bot.core.errors import BotError, row_of
+from bot.core.immutable import immutable
 from bot.core.values import Usage
 from bot.emulator.completion import ErrorAnswer, ModelAnswer, failure
 from bot.emulator.completion.completion_requests import asked
@@ -59,7 +60,7 @@ class StaleRecording(BotError):
     """The bot asks other questions now than those of the recording."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ModelQuestion:
     """A request to a model in short: fingerprints of its instructions, of its tools and of the exchange so far.
 
@@ -72,7 +73,7 @@ class ModelQuestion:
     last: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AnsweredQuestion:
     """A request and its answer. ``calls`` are names and arguments, ``fails`` is the service's name of an error.
 

@@ -2,10 +2,10 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.emulator import InjectedFault as Hit
 from bot.lang.source import Map
 from bot.lang.wall_clock import duration_words
@@ -45,7 +45,7 @@ from bot.testing.transcript import (
 RATE_LIMITED_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SpokenLine:
     """One line of the conversation. ``who`` is the bot, or what happened: user, tap, pick, wait, ..."""
 

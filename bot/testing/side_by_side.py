@@ -1,9 +1,10 @@
 """Two texts side by side, in two columns of a terminal."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from textwrap import wrap
+
+from bot.core.immutable import immutable
 
 Paint = Callable[[str, str], str]
 """A function that gives a text a colour."""
@@ -11,7 +12,7 @@ Paint = Callable[[str, str], str]
 NARROWEST = 20  # characters of a column
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ComparedRow:
     """A row: the left text, and the right one."""
 

@@ -5,11 +5,12 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
 from bot.core.effects import HttpRequest
+from bot.core.immutable import immutable
 from bot.emulator.completion import ErrorAnswer, ModelAnswer, failure
 from bot.emulator.completion.completion_api import echo
 from bot.emulator.completion.completion_requests import asked
@@ -35,7 +36,7 @@ class _Undeclared(Exception):
     """An error that a handler does not declare."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ObservedCall:
     """A call of a handler, or a request, that the bot has made."""
 

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bot.core.immutable import immutable
 from bot.extensions.decorators import HandlerSpec
 from bot.flow.definition import Flow
 from bot.lang.problems import Mark
@@ -15,7 +16,7 @@ from bot.lang.source import Node
 # Stubs
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ModelStub:
     """What a model answers: a text, calls of its tools, or a failure.
 
@@ -27,7 +28,7 @@ class ModelStub:
     fails: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class HttpStub:
     """What a service answers: a status with JSON or a text, or a failure."""
 
@@ -38,7 +39,7 @@ class HttpStub:
     fails: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class HandlerStub:
     """What a handler's stub returns, or the error that it fails with, and its text."""
 
@@ -47,7 +48,7 @@ class HandlerStub:
     detail: str = "as the test says"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StubAnswers:
     """What is answered wherever it is asked for. ``turns``: the answers are given one after another, once each."""
 
@@ -55,7 +56,7 @@ class StubAnswers:
     turns: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StubDefinitions:
     """All stubs of a test: by handler, by request, and by a part of the question to a model.
 
@@ -71,7 +72,7 @@ class StubDefinitions:
 # What happens
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class UserLine:
     """The contact writes. ``late`` is how long the message was on its way."""
 
@@ -80,7 +81,7 @@ class UserLine:
     late: timedelta = timedelta()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TapLine:
     """The contact taps a button."""
 
@@ -89,7 +90,7 @@ class TapLine:
     late: timedelta = timedelta()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class PickLine:
     """The contact picks a row of a list."""
 
@@ -98,7 +99,7 @@ class PickLine:
     late: timedelta = timedelta()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SendLine:
     """The contact sends a file, a place or a sticker. ``content`` None: a sample of the kind."""
 
@@ -110,7 +111,7 @@ class SendLine:
     late: timedelta = timedelta()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WaitLine:
     """Time passes."""
 
@@ -118,7 +119,7 @@ class WaitLine:
     duration: timedelta
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class EventLine:
     """The gateway reports an event, by its name."""
 
@@ -127,7 +128,7 @@ class EventLine:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StartLine:
     """A program starts a flow."""
 
@@ -137,14 +138,14 @@ class StartLine:
     busy: str = "after"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class RestartLine:
     """The bot is stopped and started again."""
 
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AgainLine:
     """The gateway delivers its newest event once more."""
 
@@ -158,7 +159,7 @@ InputLine = UserLine | TapLine | PickLine | SendLine | WaitLine | EventLine | St
 # What goes wrong, what is answered, what is expected
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FaultLine:
     """The gateway does something wrong, so many times."""
 
@@ -167,7 +168,7 @@ class FaultLine:
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ModelLine:
     """What the model answers when it is asked next."""
 
@@ -175,7 +176,7 @@ class ModelLine:
     answer: ModelStub
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class HttpLine:
     """What a service answers to the next request of this form."""
 
@@ -184,7 +185,7 @@ class HttpLine:
     answer: HttpStub
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class BotLine:
     """The bot says something: ``parts`` by key, as far as they are written.
 
@@ -196,14 +197,14 @@ class BotLine:
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SilenceLine:
     """The bot says nothing."""
 
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ExpectLine:
     """Where the contact is, and what the conversation knows, as far as it is written."""
 
@@ -214,7 +215,7 @@ class ExpectLine:
 TranscriptLine = InputLine | FaultLine | ModelLine | HttpLine | BotLine | SilenceLine | ExpectLine
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Tries:
     """How often an evaluation is tried with a model, and how many per cent of that have to pass."""
 
@@ -222,7 +223,7 @@ class Tries:
     least: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Transcript:
     """One test. ``now`` is when it begins, on the clock of the bot's time zone; ``contact`` is the contact's number.
 
@@ -238,7 +239,7 @@ class Transcript:
     tries: Tries | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class KnownNames:
     """The bot of a test. ``complete`` is False where it could not be loaded: then no name can be called wrong.
 

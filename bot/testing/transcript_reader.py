@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from bot.core.events import EVENTS
+from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY
 from bot.core.text import digits, is_phone
@@ -69,7 +70,7 @@ FAULTS = (
 """The emulated gateway's faults, but for those that take real time: among them the codes of its refusals."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class LoadedTests:
     """A bot with its tests, and every problem of all its files. Without problems ``program`` is there."""
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import zip_longest
 
 from bot.clock import MovableClock
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.emulator.completion.completion_api import Speaker
 from bot.folder import Folder
 from bot.lang.problems import Mark
@@ -46,7 +47,7 @@ def isolated_simulation(
         yield simulation, Player(simulation, stubs, judge)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FailedTest:
     """Why a test failed, and where. ``conversation`` is what was said until then.
 

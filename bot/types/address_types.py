@@ -4,12 +4,12 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
 import regex
 
+from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
 from bot.expressions.length_bounds import LengthBound, text_up_to
 from bot.keys.declared_keys import Form, KeySet, KeySpec
@@ -28,7 +28,7 @@ _SIGNS = re.compile(r"\(0\)|[\s().\-/]")
 _LONGEST_PHONE = 40  # characters
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class EmailVariable(Variable):
     """An email address; its domain in small letters.
 
@@ -71,7 +71,7 @@ _TWO_LETTERS = "write its two letters, like ID or DE"
 _COUNTRY = KeySpec("country", Form(pattern("[A-Z]{2}", _TWO_LETTERS), _country_of), "Whose national numbers are taken.")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class PhoneVariable(Variable):
     """A phone number, kept as digits with the country code, as the gateway writes it.
 

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any, ClassVar, Self
 
+from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
 from bot.expressions.length_bounds import CLOCK, DAYS, MOMENTS, LengthBound
 from bot.keys.declared_keys import DURATION, Form, KeySet, KeySpec
@@ -49,7 +49,7 @@ _MIN = KeySpec("min", _CLOCK, "The earliest time that it may be, like 9:00.")
 _MAX = KeySpec("max", _CLOCK, "The latest time that it may be, like 18:00.")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _OnCalendar(Variable):
     """A day, with a time or without. ``after`` and ``before`` exclude what they name; ``within`` counts from now on."""
 
@@ -104,7 +104,7 @@ class _OnCalendar(Variable):
         return self.before == self.present
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class DateVariable(_OnCalendar):
     """A day.
 
@@ -137,7 +137,7 @@ class DateVariable(_OnCalendar):
         raise mismatch(value, f"a date like {self.example}")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class DateTimeVariable(_OnCalendar):
     """A day and a time, in the bot's time zone.
 
@@ -166,7 +166,7 @@ class DateTimeVariable(_OnCalendar):
         return found.replace(tzinfo=now.tzinfo) if found.tzinfo is None and now is not None else found
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TimeVariable(Variable):
     """A time of day, from ``least`` to ``most``, both included.
 

@@ -1,11 +1,11 @@
 """The types number and integer, and how people write numbers: ``1,200``, ``3,5``, ``5 kg``, ``€20``, ``twenty-five``."""
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar, Self
 
+from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
 from bot.expressions.formats import MOST_DIGITS, decimal_sign
 from bot.expressions.length_bounds import UNKNOWN, LengthBound, among
@@ -22,7 +22,7 @@ _MIN = KeySpec("min", number(), "The least that it may be; no bound if left out.
 _MAX = KeySpec("max", number(), "The most that it may be; no bound if left out.")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class NumberVariable(Variable):
     """A number, exact: 0.1 stays 0.1.
 
@@ -88,7 +88,7 @@ class NumberVariable(Variable):
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class IntegerVariable(NumberVariable):
     """A whole number. ``1.000`` is a thousand: a whole number has no three zeros behind a point."""
 

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any, ClassVar, Self
 
+from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
 from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, ValueTooLarge
 from bot.expressions.abstract_values import ValueKind
@@ -37,7 +37,7 @@ _LARGEST = KeySpec(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ListVariable(Variable):
     """A list.
 
@@ -72,7 +72,7 @@ class ListVariable(Variable):
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ObjectVariable(Variable):
     """A record or a map.
 
@@ -122,7 +122,7 @@ def _in_zone(value: Any, zone: tzinfo | None, levels: int, measure: Measure) -> 
     return value
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class MediaVariable(Variable):
     """A file that the contact sent. With ``keep``, an answer is fetched and kept before the question is left.
 
@@ -164,7 +164,7 @@ class MediaVariable(Variable):
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class LocationVariable(Variable):
     """A place on the map that the contact sent.
 

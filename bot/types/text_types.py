@@ -1,11 +1,11 @@
 """The types text and choice."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, ClassVar, Self
 
+from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY
 from bot.expressions.abstract_values import ValueKind
 from bot.expressions.length_bounds import UNKNOWN, LengthBound, text_up_to
@@ -27,7 +27,7 @@ _EXAMPLE = KeySpec("example", STRING, "An example that fits, for people and mode
 _OF = KeySpec("of", STRINGS, "The texts of which it is one.", required=True, texts=Keys({}, Part.WORD))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TextVariable(Variable):
     """Any text, or one that matches a pattern in full.
 
@@ -90,7 +90,7 @@ class TextVariable(Variable):
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ChoiceVariable(Variable):
     """One of a few texts. ``also`` are their equals in other languages, in the same order.
 

@@ -3,7 +3,7 @@ the checker may conclude from its declaration.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
@@ -48,7 +48,7 @@ class Answer:
     location: Location | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AnswerCheck:
     """A condition that an answer (``it``) must satisfy, and the text for the contact if it does not."""
 
@@ -56,7 +56,7 @@ class AnswerCheck:
     error: Template | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Variable:
     """A declared variable, which starts at ``value``. Each type of variables is a subclass, listed in `type_registry`.
 

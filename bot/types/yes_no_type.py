@@ -1,10 +1,10 @@
 """The type boolean, and the words for yes and no in many languages. The words on the bot's buttons are in `bot.lang.languages`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
+from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
 from bot.lang.languages import ENGLISH, without_country
 from bot.lang.word_matching import normalise
@@ -67,7 +67,7 @@ def yes_or_no(text: str, language: str | None = None) -> bool | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class BooleanVariable(Variable):
     """Yes or no.
 

@@ -1,7 +1,6 @@
 """How many messages each flow of a bot can send: in one turn, in one conversation, and to begin with."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -9,6 +8,7 @@ from bot.checker.analysis.longest_paths import UNBOUNDED, Constraint, LongestPat
 from bot.checker.analysis.timed_graph import StepNode, StepNodes, keeps_waiting, messages_said
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
 from bot.checker.graph.traversal import strongly_connected_components
+from bot.core.immutable import immutable
 from bot.core.text import most_tokens
 from bot.core.values import LEAST_COUNTED
 from bot.expressions.abstract_texts import AbstractText
@@ -20,7 +20,7 @@ from bot.steps.schedule import CLOCK
 from bot.steps.step_facts import RestFor
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FlowLoad:
     """The most messages of a flow: in its first turn, in any later turn, and in one conversation. None where there is
     no limit: the conversation goes round in a cycle through the step ``cycle``.
@@ -48,7 +48,7 @@ def flow_loads(library: Library) -> list[FlowLoad]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ModelLoad:
     """The most that one contact can cost a day at a step that asks a model: tokens, requests and calls of tools. None
     where there is no limit.

@@ -1,10 +1,10 @@
 """What null does in the texts of a bot: it leaves a hole, makes them fail, or makes their value null."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from bot.checker.graph import Graph
+from bot.core.immutable import immutable
 from bot.expressions.abstract_texts import AbstractText
 from bot.expressions.abstract_values import ANYTHING, LOST, AbstractValues, ValueKind, some
 from bot.expressions.templates import Expression, Template
@@ -19,7 +19,7 @@ _NULL: AbstractValues = frozenset({LOST})
 _SHOWN = frozenset({Null.SHOWN, Null.NEEDED})
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class NullEffect:
     """What null does in one text. ``holes`` and ``fails`` are the variables for which there may be a hole, or a failure;
     ``stops`` are those of ``fails`` for which it fails for certain. ``nothing``: its value may be null itself.

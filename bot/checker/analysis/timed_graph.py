@@ -1,15 +1,16 @@
 """The nodes and edges of longest paths: steps before and after a visit is counted, ends of frames, and dwell times."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
+from bot.core.immutable import immutable
 from bot.flow.definition import Step
 from bot.steps.step_facts import RestFor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable(eq=False)
 class EndNode:
     """A node for the time from a step to the end of its frame. ``heard``: only the time since the contact's last word counts."""
 
@@ -21,7 +22,7 @@ Ends = tuple[EndNode, EndNode]
 """The ends of frames without a word of the contact, and those with one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable(eq=False)
 class StepNode:
     """A step as a node. ``puts``: it sends its message. Otherwise its visit is not counted yet, or the path skips it
     because its visits are used up.
@@ -97,7 +98,7 @@ class StepNodes:
         return (first, self._used_up[place]) if place in self._used_up else (first,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable(eq=False)
 class TimedEdge:
     """An edge, and the longest dwell time before it: how long the contact is silent at the step, in seconds.
 

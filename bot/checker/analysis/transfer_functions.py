@@ -4,12 +4,13 @@ After a text that fails with null, its variables are not null. An assigned value
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from bot.checker.analysis.null_effects import AnalysedText, NullAnalysis, NullEffect, ProvingCondition, VariableSet
 from bot.checker.graph import Edge
+from bot.core.immutable import immutable
 from bot.expressions.templates import Template
 from bot.flow.definition import ANSWER, Flow, Step
 from bot.steps.step_facts import Given, Null, Outcome, SavedResult, SentText, Used, only_if
@@ -20,7 +21,7 @@ WrittenValue = tuple[str, Any]
 """A variable's name, and the value that is written for it, as `bot.steps.transition.value_of` read it."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class NullState:
     """The variables of a frame that may be null: ``unset`` ones have no value yet, ``emptied`` ones were set to null.
 

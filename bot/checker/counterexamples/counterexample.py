@@ -4,7 +4,6 @@ A finding says that something may happen. A counterexample shows with the real e
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
@@ -19,6 +18,7 @@ from bot.checker.exploring.proposals import Proposals
 from bot.checker.exploring.search import MoveSearch
 from bot.checker.findings import Finding
 from bot.checker.graph import Edge, Graph, Place
+from bot.core.immutable import immutable
 from bot.flow.library import Library
 from bot.lang.problems import Mark
 
@@ -29,7 +29,7 @@ MOST_TURNS = 2000
 """The most turns that the search for one counterexample takes: about a second."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Counterexample:
     """A conversation that shows a fault: sentences for people, and a test that fails because of this fault alone."""
 

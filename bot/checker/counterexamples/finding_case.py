@@ -1,7 +1,6 @@
 """What a fault test is given (a finding, its step, its texts) and what it returns (a visible fault)."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from bot.checker.counterexamples.transcript_writer import YamlLine
@@ -13,6 +12,7 @@ from bot.checker.graph import Edge, Place
 from bot.core.effects import Send
 from bot.core.errors import BotError
 from bot.core.events import TimeReached
+from bot.core.immutable import immutable
 from bot.core.turn import StepTaken
 from bot.engine.turn_context import TurnContext
 from bot.expressions.templates import Expression, Template
@@ -26,7 +26,7 @@ REFUSED = "a message that the gateway does not take"
 """How the engine's note begins about a message that it does not send."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FindingCase:
     """A finding of a bot, the step at which it shows, if that is known, and the texts at the place of the finding.
 
@@ -79,7 +79,7 @@ class FindingCase:
         return self.place is None or any((step.flow, step.step) == self.place for step in steps)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class VisibleFault:
     """A fault that shows: a sentence for people, and what a test expects and does not get. ``early``: it is expected
     before the last thing that happens.

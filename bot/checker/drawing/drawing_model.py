@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from bot.core.immutable import immutable
+
 
 class BoxKind(Enum):
     """What a box stands for. Steps differ by what a conversation does there."""
@@ -27,7 +29,7 @@ class Stroke(Enum):
     DOTTED = "dotted"  # another flow begins there
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class BoxFinding:
     """A finding at a box: its rule in a few words, and its full text."""
 
@@ -36,7 +38,7 @@ class BoxFinding:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Box:
     """A box of a drawing. ``name`` is made up and can be used as an id. ``lines`` stand below the title.
 
@@ -51,7 +53,7 @@ class Box:
     refers: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class DrawnLine:
     """A line from one box to another. ``labels`` are all of its labels, in full."""
 
@@ -61,7 +63,7 @@ class DrawnLine:
     stroke: Stroke = Stroke.SOLID
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Drawing:
     """A drawing: its boxes, in the order in which a reader would name them, and its lines."""
 

@@ -5,11 +5,11 @@ over a box or over a label.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 
 from bot.checker.drawing.layered_graph import LINE_WIDTH, LayeredGraph, LineEnds, reduce_crossings, rows
+from bot.core.immutable import immutable
 
 GAP = 14.0  # pixels between two rows, at least
 STEEP = 0.07  # how much more there is for each pixel that a line goes sideways there
@@ -20,7 +20,7 @@ PORTS = 16.0  # pixels between two lines at a box
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Size:
     """How much room something takes, in pixels."""
 
@@ -28,7 +28,7 @@ class Size:
     height: float
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class LineRoute:
     """The way of a line from its beginning: pairs of points, straight down or up within each, bent between them.
 
@@ -39,7 +39,7 @@ class LineRoute:
     label: Point | None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Layout:
     """The middles of all boxes, the ways of all lines, and the size of the page."""
 

@@ -2,12 +2,13 @@
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 
 from bot.checker.drawing.drawing_model import Box, BoxKind, Drawing, DrawnLine, listed, plain
 from bot.checker.drawing.layered_graph import rows
 from bot.checker.drawing.layout import LineRoute, Point, Size, lay_out
+from bot.core.immutable import immutable
 
 TITLE, TEXT, LABEL = 14.0, 12.0, 11.0  # pixels of letters
 LEADING = 1.35
@@ -18,7 +19,7 @@ BOLD = 1.1  # how much wider it is
 _PILLS = (BoxKind.START, BoxKind.END)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TextRow:
     """One line of a box: ``kind`` is ``title``, ``text`` or ``flag``; ``base`` how far its letters stand below the top."""
 
@@ -27,7 +28,7 @@ class TextRow:
     base: float
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TextBox:
     """A box as it is written."""
 

@@ -5,12 +5,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from bot.checker.exploring.moves import HandlerResult, HttpResult, ModelResult, StartMove
 from bot.checker.exploring.sample_values import words_for
+from bot.core.immutable import immutable
 from bot.expressions.templates import Expression, Template
 from bot.extensions.gathered import Extensions
 from bot.flow.definition import Flow, Step, uses_of_flow
@@ -26,7 +27,7 @@ def _nothing(request: str) -> Sequence[HttpResult]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Examples:
     """Inputs that the tests of the bot use: ``texts`` that contacts write, and results by handler, request and model."""
 

@@ -6,7 +6,7 @@ end of a send to the step that waits for it.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from json import dumps
 from typing import Any
@@ -44,6 +44,7 @@ from bot.core.events import (
     Tapped,
     TimeReached,
 )
+from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS, Message, TemplateMessage
 from bot.core.session import Frame, Session, effect_ref
 from bot.core.turn import Turn
@@ -62,7 +63,7 @@ _MOST_TURNS = 500  # of one move, until nothing happens any more
 _MOST_OPTIONS = 100  # that are remembered: as many as a contact can tap at the gateway
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ExploredSend:
     """A message, and what became of it: ``sent``, ``replaced`` (``shown`` is the template), ``covered``, ``failed``.
 
@@ -81,7 +82,7 @@ class ExploredSend:
         return self.outcome == "failed" and late and not isinstance(self.message, TemplateMessage)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ExploredState:
     """The state of a conversation after a move. ``move`` led here from ``before``, by ``turns``."""
 

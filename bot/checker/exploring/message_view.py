@@ -1,10 +1,10 @@
 """A message as its reader sees it: its parts for a test, the options to tap, and a sentence for people."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from bot.core.immutable import immutable
 from bot.core.messages import (
     Buttons,
     LinkButton,
@@ -19,7 +19,7 @@ from bot.flow.library import Library
 from bot.steps.step_kind import ReplyId
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TapOption:
     """Something that can be tapped. ``picked``: it is a row of a list."""
 

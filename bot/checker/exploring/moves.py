@@ -5,17 +5,18 @@ or a model returns to the bot.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import Any
 
 from bot.checker.exploring.message_view import approximate_duration, quoted, short
+from bot.core.immutable import immutable
 from bot.lang.wall_clock import UNITS, duration_words
 
 YamlLine = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class HandlerResult:
     """A handler, or a verb of the bot's own, returns a value, or it ends with an error by its name.
 
@@ -39,7 +40,7 @@ class HandlerResult:
         return f"{self.name} returns {short(self.value)}"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class HttpResult:
     """A service answers a request: a status with JSON or a text, or it fails."""
 
@@ -67,7 +68,7 @@ class HttpResult:
         return f"{self.request} answers {self.status}" + ("" if said is None else f": {short(said)}")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ModelResult:
     """A model says something, calls tools by their names, or fails."""
 
@@ -92,7 +93,7 @@ class ModelResult:
         return f"the model says {short(self.text)}" if self.text else f"the model calls {self.calls[0][0]}"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FileResult:
     """The file that the contact sent is kept."""
 
@@ -102,7 +103,7 @@ class FileResult:
 EffectResult = HandlerResult | HttpResult | ModelResult | FileResult
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WriteMove:
     """The contact writes."""
 
@@ -119,7 +120,7 @@ class WriteMove:
         return f"you write {quoted(self.text)}"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TapMove:
     """The contact taps a button, or picks a row of a list."""
 
@@ -138,7 +139,7 @@ class TapMove:
         return f"you {'pick' if self.picks else 'tap'} [{self.title}]"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SendMove:
     """The contact sends a file, a sticker or a place."""
 
@@ -160,7 +161,7 @@ PLACE: Mapping[str, float] = {"latitude": 38.7, "longitude": -9.1}
 """The place that is sent, in degrees."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WaitMove:
     """Time passes, and nothing else happens."""
 
@@ -177,7 +178,7 @@ class WaitMove:
         return f"you wait {approximate_duration(self.duration)}"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class EventMove:
     """The gateway reports an event, by its name."""
 
@@ -200,7 +201,7 @@ _EVENT_SENTENCES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StartMove:
     """A program starts a flow, with values for its variables."""
 
@@ -218,7 +219,7 @@ class StartMove:
         return f"a program starts the flow {self.flow}"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class RefusalMove:
     """The gateway will refuse the next message."""
 

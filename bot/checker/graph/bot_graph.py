@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from bot.checker.graph.edge_builder import EdgeBuilder, OldTaps, opened_by
 from bot.checker.graph.edges import Edge, Place
+from bot.core.immutable import immutable
 from bot.flow.definition import Flow, Step
 from bot.flow.documents import Source
 from bot.flow.library import Library
@@ -29,7 +30,7 @@ class Opening(Enum):
     PROGRAM = "program"  # nothing in the bot: the command line or an interface starts the flow
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Root:
     """A step at which a frame begins.
 

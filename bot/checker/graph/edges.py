@@ -1,8 +1,8 @@
 """Edges of the graph: how a conversation gets from one step to another, and what makes it do so."""
 
-from dataclasses import dataclass
 from enum import Enum
 
+from bot.core.immutable import immutable
 from bot.lang.problems import Mark
 from bot.steps.transition import BACK, Transition
 
@@ -29,7 +29,7 @@ AFTER_RUN = (Cause.FLOW, Cause.EXPIRED, Cause.FAILED)
 """How a frame can end, for the step that ran its flow."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable(eq=False)
 class Edge:
     """One edge from a step. Without a ``target`` the frame ends; with ``ends_all`` all frames end.
 

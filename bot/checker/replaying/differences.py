@@ -1,13 +1,14 @@
 """The first difference between a recorded conversation and its replay; comparison of effects, and their lines."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import Enum
 from typing import Any, get_args
 
 from bot.core.effects import Call, Complete, Effect, Fetch, HttpRequest, Performed, PutContact, Send, Tell
 from bot.core.events import Event
+from bot.core.immutable import immutable
 from bot.core.messages import (
     Buttons,
     Choice,
@@ -41,7 +42,7 @@ class DifferenceKind(Enum):
     LEAVES = "leaves something else behind"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ReplayDifference:
     """The first difference, in turn ``number`` (from 1) of the conversation, at the time ``when``.
 
@@ -63,7 +64,7 @@ class ReplayDifference:
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ReplayResult:
     """The result of a replay: the same conversation, unless there is a ``difference``.
 

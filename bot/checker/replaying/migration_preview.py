@@ -4,10 +4,11 @@ It asks the engine itself: `bot.engine.migration` for frames, `bot.engine.schedu
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import Enum
 
+from bot.core.immutable import immutable
 from bot.core.session import Frame, Session
 from bot.engine.migration import StepChange, edited_step, target_when_gone
 from bot.engine.scheduled_flows import is_there
@@ -31,7 +32,7 @@ class MigrationKind(Enum):
     FORGOTTEN = "the value does not fit any more: it starts at its declared one"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class MigrationOutcome:
     """What an edit does to one frame (``place`` is its ``flow/step``), plan (``flow``, ``flow/step``) or kept value.
 

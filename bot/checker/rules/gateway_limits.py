@@ -1,7 +1,6 @@
 """W501 and W601: messages that a customer does not get: sent after the 24-hour window, or too many for one minute."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from bot.checker.analysis.loads import TurnLoads
 from bot.checker.analysis.longest_paths import DAY, UNBOUNDED
@@ -10,6 +9,7 @@ from bot.checker.analysis.timed_graph import speaks
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph
 from bot.checker.graph.traversal import strongly_connected_components
+from bot.core.immutable import immutable
 from bot.flow.definition import Step
 from bot.lang.problems import Mark
 
@@ -17,7 +17,7 @@ _FIX = "declare `window_closed` with a template here or under `defaults`"
 _SOONER = ", or let it come sooner"  # where the time is written
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _Late:
     """A message that can come too late: of a step, or on an edge."""
 

@@ -1,9 +1,9 @@
 """All texts that a bot sends, in every language, each with the values with which it can be tried out."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from bot.core import messages as limits
+from bot.core.immutable import immutable
 from bot.expressions.length_bounds import LengthBounds
 from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
@@ -14,7 +14,7 @@ from bot.types.trials import Trials
 from bot.types.variable import Variable
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class TextScope:
     """The variables that a text can use: those of a flow or none, in one language. ``spoken`` names the language in a finding."""
 
@@ -31,7 +31,7 @@ class TextScope:
         return cls(variables, language, spoken, bounds, Trials(variables, language))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SentMessage:
     """Texts that are sent together, or one alone. ``where`` names their place."""
 
@@ -40,7 +40,7 @@ class SentMessage:
     texts: tuple[SentText, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AskedStep:
     """A step of a flow in one language."""
 

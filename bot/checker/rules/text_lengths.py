@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph
 from bot.checker.rules.sent_texts import SentMessage, TextScope, messages
+from bot.core.immutable import immutable
 from bot.expressions.abstract_texts import AbstractText
 from bot.expressions.abstract_values import LOST, AbstractValues, just
 from bot.expressions.length_bounds import LengthBound
@@ -21,7 +21,7 @@ _LANGUAGE = re.compile(r"\|\s*(?:date|time|number|currency)\b|\blanguage\b")
 _TAGS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Note:
     """A text whose length is not known beforehand. If it is too long, it is cut when it is sent."""
 
@@ -29,7 +29,7 @@ class Note:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _Text:
     """One wording of a text that is sent."""
 

@@ -1,7 +1,6 @@
 """W301, W306, W308: a customer gets a text with a hole, an error, or never an exit, because a variable has no value yet."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from bot.checker.analysis.definite_assignment import DefiniteAssignment
 from bot.checker.analysis.null_effects import AnalysedText, NullEffect, VariableSet
@@ -9,6 +8,7 @@ from bot.checker.analysis.provenance import NullOrigin, Provenance
 from bot.checker.analysis.transfer_functions import EdgeTransfer, OnRead, bits_of, notice_uses
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Place
+from bot.core.immutable import immutable
 from bot.expressions.templates import Expression
 from bot.lang.problems import Mark
 from bot.steps.step_facts import Need
@@ -17,7 +17,7 @@ from bot.steps.tools import STRUCTURES
 _BY_NULL = {"failed", "mismatch"}  # the failures that null may cause
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _Fault:
     """A variable that may be null where a text is evaluated: at a step, or on an edge from it."""
 
@@ -68,7 +68,7 @@ def _into(found: list[_Fault], place: Place, transfer: EdgeTransfer | None, *, e
     return note
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _FaultReport:
     """A fault and what a finding says about it."""
 

@@ -1,10 +1,10 @@
 """W801, W802, W803: a customer reads another language, an outdated translation, or one with other values."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph
+from bot.core.immutable import immutable
 from bot.expressions.templates import Template, compile_template, values_shown, values_used
 from bot.flow.documents import Source, read_documents
 from bot.flow.extraction import Originals, original_of
@@ -19,7 +19,7 @@ _NAMED = 3  # of the missing texts, in one finding
 _COMPARED = (Part.TEXT, Part.MAY, Part.TITLE)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _Language:
     """A language: its file, its translations, and the texts that need one."""
 

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from bot.checker.findings import TITLES, Finding, declare, rule
 from bot.checker.graph import Graph
+from bot.core.immutable import immutable
 from bot.expressions.templates import Template
 from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.documents import Source
@@ -61,7 +61,7 @@ _CODE = re.compile(r"[A-Z]\d{3}")
 _Key = tuple[str, int, str]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _Allowance:
     """A comment that allows findings of some codes in one line."""
 
