@@ -58,6 +58,7 @@ def end_with(lifeline: int) -> None:
 
 def tell_up(news: int, role: bytes) -> None:
     """Tell the supervisor that this process is up."""
+    gc.freeze()  # what was loaded is not gone through again and again
     gc.enable()
     tell(news, role)
 
