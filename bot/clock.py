@@ -1,18 +1,30 @@
-"""The one clock. Every part that needs the time is given one; tests and `bot chat` give one that they move.
+"""The one clock, and what waits for it. Every part that needs the time is given one; tests and `bot chat` give one that they move.
 
 It tells two things: what time it is, which may be set back or forward while the bot runs, and how long something takes,
 which is never measured by the time of day (see docs/architecture.md, "Time").
 """
 
+import heapq
 import threading
+from collections import deque
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import count
+from random import Random
 from time import monotonic
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
+
+T = TypeVar("T")
+
 
 _NOTHING = timedelta()
 SMALLEST_STEP = timedelta(seconds=5)
 """A smaller change of the clock is an ordinary correction, and is not reported."""
 
+LONGEST_BACKOFF = 60.0  # seconds
+_SPREAD = 1.25
+_LONGEST_WAIT = LONGEST_BACKOFF * _SPREAD
+_LOOK_AT_CLOCK = 60.0  # seconds
 _BELIEVED_AFTER = 86_400.0  # seconds
 
 
@@ -182,3 +194,93 @@ def time_of(clock: Clock, deadline: float) -> datetime:
 def to_microseconds(deadline: float) -> float:
     """A sum of seconds, rounded: 0.1 + 0.2 is 0.3, as for times of day."""
     return round(deadline, 6)
+
+
+class Timekeeper:
+    """A thread that calls ``look`` when its time comes. ``look`` returns when that is next; None: only when `look_at` says so.
+
+    ``lock`` is its owner's, and free while ``look`` is called. Times are those of `Clock.elapsed`.
+    """
+
+    def __init__(self, clock: Clock, lock: threading.Lock, look: Callable[[], float | None], name: str) -> None:
+        self._clock = clock
+        self._look = look
+        self._changed = threading.Condition(lock)
+        self._due: float | None = None  # what it waits for; while it looks, the earliest time that was named meanwhile
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name=f"{name}-time", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def look_at(self, time: float | None) -> None:
+        """Look at this time at the latest. With the lock held."""
+        if time is not None and (self._due is None or time < self._due):
+            self._due = time
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Look no more. With the lock held."""
+        self._ended = True
+        self._changed.notify_all()
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        if self._thread.ident is not None:  # it may never have been started
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended:
+            due = self._look()
+            with self._changed:
+                if due is not None and (self._due is None or due < self._due):
+                    self._due = due
+                if not self._ended:
+                    self._clock.wait(self._changed, self._due, _LOOK_AT_CLOCK)
+                self._due = None
+
+
+class DelayQueue(Generic[T]):
+    """Items that are ready, in the order in which they became so, and items that are ready later. Times are `Clock.elapsed`'s."""
+
+    def __init__(self) -> None:
+        self.ready: deque[T] = deque()
+        self._later: list[tuple[float, int, T]] = []
+        self._order = count()
+
+    def add(self, item: T, due_at: float, now: float) -> None:
+        """Add an item that is ready at ``due_at``."""
+        if due_at <= now:
+            self.ready.append(item)
+        else:
+            heapq.heappush(self._later, (to_microseconds(due_at), next(self._order), item))
+
+    def remove(self, gone: Callable[[T], bool]) -> None:
+        """Remove the items for which ``gone`` is true."""
+        self.ready = deque(item for item in self.ready if not gone(item))
+        self._later = [entry for entry in self._later if not gone(entry[2])]
+        heapq.heapify(self._later)
+
+    def update(self, now: float) -> None:
+        """Make the items ready that are due by now."""
+        while self._later and self._later[0][0] <= now:
+            self.ready.append(heapq.heappop(self._later)[2])
+
+    def next_due(self) -> float | None:
+        """When the first of the later items is due."""
+        return self._later[0][0] if self._later else None
+
+
+def backoff(attempts: int, random: Random) -> float:
+    """The seconds to wait after so many attempts: 1, 2, 4 ... `LONGEST_BACKOFF`, spread, so that not all come back at once."""
+    seconds = min(2.0 ** min(max(attempts - 1, 0), 10), LONGEST_BACKOFF)
+    return to_microseconds(seconds * random.uniform(1.0, _SPREAD))
+
+
+def left_to_wait(attempts: int, due_at: datetime, now: datetime) -> float:
+    """The seconds that a stored row still waits for its next attempt at ``due_at``; 0 for one without an attempt.
+
+    It is never more than the longest backoff: the clock may have been set back since the row was written.
+    """
+    return min(max((due_at - now).total_seconds(), 0.0), _LONGEST_WAIT) if attempts else 0.0

@@ -9,7 +9,7 @@ from functools import partial
 from random import Random
 
 from bot.alarms import Alarms
-from bot.clock import Clock, time_of
+from bot.clock import Clock, Timekeeper, time_of
 from bot.core.effects import PutContact
 from bot.core.immutable import immutable
 from bot.gateway.gateway_client import Gateway
@@ -17,7 +17,6 @@ from bot.runtime.gateway_commands import CommandPermits, Permit
 from bot.runtime.rate_limiter import ContactLimiter, LimitAlarms, RateLimiter
 from bot.runtime.scheduler import CircuitBreakers, Scheduler
 from bot.runtime.sending import LIMITS, Claim, ContactQueue, OtherRoute, Route, SendAttempt, Sender, SendResult
-from bot.runtime.worker_pool import Timekeeper
 from bot.store.rows import OutboxRow
 
 MOST_IN_FLIGHT = 256

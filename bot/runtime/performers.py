@@ -1,20 +1,20 @@
 """Performers: make the calls that sessions wait for, on threads of their own and outside any transaction."""
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from time import monotonic
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from bot.clock import Clock
+from bot.clock import LONGEST_BACKOFF, Clock, DelayQueue, Timekeeper, backoff, left_to_wait
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Performed, Tell
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import Usage
 from bot.runtime.batch import place_of
-from bot.runtime.worker_pool import LONGEST_BACKOFF, DelayQueue, WorkerPool, backoff, left_to_wait
 from bot.store.crash_quarantine import MOST_CRASHES
 from bot.store.rows import CallRow
 
@@ -333,3 +333,131 @@ def _result(
     usage: tuple[Usage, ...] = (),
 ) -> CallResult:
     return CallResult(job.row, outcome, value, detail, job.attempts, due_at, usage, job.said)
+
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+
+class WorkerPool(Generic[J, R]):
+    """Threads that take a job, do it, and take the next one; they are started only when there is work for them.
+
+    The pool owns ``lock``, under which its owner decides everything about the jobs:
+
+    * ``look(now)`` brings the jobs up to date. It returns how many can begin now, and when more of them can.
+    * ``take(now)`` returns the next job, or None when none can begin.
+    * ``do(job)`` runs on a worker without the lock, and raises nothing.
+    * ``done(job, result)`` takes the result, with the lock held again.
+
+    Times are those of `Clock.elapsed`. ``size`` is the largest number of workers; when it is lowered, a worker that is
+    one too many ends after its job.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        look: Callable[[float], tuple[int, float | None]],
+        take: Callable[[float], J | None],
+        do: Callable[[J], R],
+        done: Callable[[J, R], None],
+        size: int,
+        name: str,
+    ) -> None:
+        self.lock = threading.Lock()
+        self.size = size
+        self.running = False
+        self._clock = clock
+        self._look = look
+        self._take = take
+        self._do = do
+        self._done = done
+        self._name = name
+        self._workers: set[threading.Thread] = set()
+        self._wake = threading.Condition(self.lock)
+        self._idle = 0
+        self._coming = 0  # workers that were woken or started, and have not taken a job yet
+        self._timekeeper = Timekeeper(clock, self.lock, self._keep_time, name)
+
+    def start(self) -> None:
+        """Begin to take jobs."""
+        with self.lock:
+            self.running = True
+            self._timekeeper.start()
+
+    def end(self) -> None:
+        """Take no more jobs."""
+        with self.lock:
+            self.running = False
+            self._wake.notify_all()
+            self._timekeeper.end()
+
+    def stop(self, timeout: float) -> None:
+        """Take no more jobs, and wait ``timeout`` seconds at most for those that are being done."""
+        deadline = monotonic() + timeout
+        self.end()
+        with self.lock:
+            workers = list(self._workers)
+        self._timekeeper.join()
+        for worker in workers:
+            worker.join(max(0.0, deadline - monotonic()))
+
+    def changed(self) -> None:
+        """Look at the jobs again, because something has changed. With the lock held."""
+        self._update(free=0)
+
+    def look_at(self, time: float | None) -> None:
+        """Look at the jobs at this time at the latest. With the lock held."""
+        self._timekeeper.look_at(time)
+
+    def _update(self, free: int) -> float | None:
+        """Call a worker for each job that can begin, but for those that ``free`` workers take next. Returns when to look again."""
+        if not self.running:
+            return None
+        ready, look_at = self._look(self._clock.elapsed())
+        self._call(ready - free)
+        self.look_at(look_at)
+        return look_at
+
+    def _call(self, workers: int) -> None:
+        while self._coming < workers:
+            if self._idle:
+                self._idle -= 1
+                self._wake.notify()
+            elif len(self._workers) < self.size:
+                worker = threading.Thread(target=self._work, name=self._name, daemon=True)
+                worker.start()
+                self._workers.add(worker)
+            else:
+                return
+            self._coming += 1
+
+    def _work(self) -> None:
+        with self.lock:
+            self._coming -= 1
+            job = self._next()
+        while job is not None:
+            result = self._do(job)
+            with self.lock:
+                self._done(job, result)
+                self._update(free=0 if self._is_one_too_many() else 1)
+                job = self._next()
+
+    def _next(self) -> J | None:
+        """Wait for the worker's next job; None when the worker is to end. With the lock held."""
+        while self.running and not self._is_one_too_many():
+            job = self._take(self._clock.elapsed())
+            if job is not None:
+                return job
+            self._idle += 1
+            self._wake.wait()
+            self._coming -= 1
+        self._workers.discard(threading.current_thread())
+        return None
+
+    def _is_one_too_many(self) -> bool:
+        return len(self._workers) > self.size
+
+    def _keep_time(self) -> float | None:
+        with self.lock:
+            return self._update(free=0)

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from math import inf
 
 from bot.alarms import Alarms
-from bot.clock import Clock, to_microseconds
+from bot.clock import Clock, DelayQueue, left_to_wait, to_microseconds
 from bot.runtime.rate_limiter import MINUTE, ContactLimiter, RateLimiter
 from bot.runtime.sending import (
     ACCOUNT,
@@ -27,7 +27,6 @@ from bot.runtime.sending import (
     SendAttempt,
     name_of,
 )
-from bot.runtime.worker_pool import DelayQueue, left_to_wait
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, OutboxRow
 
 PRIORITIES = (REPLY, SYNC, CAMPAIGN)  # the first goes first

@@ -14,7 +14,7 @@ from enum import Enum
 from random import Random
 from typing import Self
 
-from bot.clock import Clock, ExpiryTime
+from bot.clock import LONGEST_BACKOFF, Clock, ExpiryTime, backoff
 from bot.core.effects import PutContact
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -34,7 +34,6 @@ from bot.gateway.gateway_answers import (
     TemplateRequired,
 )
 from bot.gateway.gateway_client import Gateway
-from bot.runtime.worker_pool import LONGEST_BACKOFF, backoff
 from bot.store.rows import REPLY, OutboxRow
 
 OLDEST = timedelta(days=3)

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 from bot.clock import MovableClock
-from bot.runtime.worker_pool import WorkerPool
+from bot.runtime.performers import WorkerPool
 from tests.patience import PATIENCE
 from tests.process.serving import until
 from tests.runtime.engine_kit import START
