@@ -38,7 +38,7 @@ from bot.lang.problems import Mark, Problems, did_you_mean, nearest
 from bot.lang.source import List, Map, Node, Scalar, one_or_more
 
 T = TypeVar("T")
-Short = TypeVar("Short")
+Other = TypeVar("Other")
 Written = TypeVar("Written", covariant=True)
 
 
@@ -197,15 +197,25 @@ def one_or_several(item: Form[T | None]) -> Form[tuple[T, ...]]:
     return Form(key_schemas.one_or_several(item.schema), read, texts, ())
 
 
-def either(short: Form[Short], in_full: Form[T]) -> Form[Short | T]:
+def either(short: Form[Other], in_full: Form[T]) -> Form[Other | T]:
     """A map, or a short form of it: what is no map is read as that."""
 
-    def form_of(node: Node) -> Form[Short | T]:
+    def form_of(node: Node) -> Form[Other | T]:
         return in_full if isinstance(node, Map) else short
 
     texts = None if short.texts is None and in_full.texts is None else lambda node: form_of(node).texts or {}
     schema = key_schemas.either(short.schema, in_full.schema)
     return Form(schema, lambda node, *rest: form_of(node).read(node, *rest), texts, short.absent)
+
+
+def made(form: Form[T | None], make: Callable[[T], Other]) -> Form[Other | None]:
+    """The same form, of whose value something is made."""
+
+    def read(node: Node, problems: Problems, what: str) -> Other | None:
+        value = form.read(node, problems, what)
+        return None if value is None else make(value)
+
+    return Form(form.schema, read, form.texts)
 
 
 def shared(name: str, form: Form[T]) -> Form[T]:

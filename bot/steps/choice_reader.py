@@ -18,6 +18,7 @@ from bot.keys.declared_keys import (
     as_node,
     either,
     integer,
+    made,
     map_of,
     nested,
     one_of,
@@ -73,10 +74,6 @@ def _refuse(fields: Fields, code: str, keys: Iterable[KeySpec[Any]], why: str, f
     for key in keys:
         if key.written(fields):
             fields.problems.add(code, key.mark(fields), f'{fields.what}: "{key.name}" {why}', fix)
-
-
-def _read_flag(node: Node, problems: Problems, what: str) -> Many | None:
-    return Many() if BOOLEAN.read(node, problems, what) else None
 
 
 def _read_many(fields: Fields) -> Many:
@@ -261,7 +258,9 @@ _LIST = KeySpec(
 )
 MANY = KeySpec(
     "many",
-    either(Form(BOOLEAN.schema, _read_flag), nested(KeySet(_LEAST, _MOST, _DONE), _read_many)),
+    either(
+        made(BOOLEAN, lambda several: Many() if several else None), nested(KeySet(_LEAST, _MOST, _DONE), _read_many)
+    ),
     "Whether several may be chosen; false where nothing is said.",
 )
 _SHOW = KeySpec("show", one_of("numbers"), "Shows the choices as numbered lines of the text.")

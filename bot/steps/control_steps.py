@@ -21,6 +21,7 @@ from bot.keys.declared_keys import (
     KeySet,
     KeySpec,
     either,
+    made,
     map_of,
     one_or_several,
     opened,
@@ -267,11 +268,6 @@ _ELEMENT = frozenset({"it", "loop"})
 _LIST, _RESULTS = "each", "results"  # what is remembered while the elements are gone through
 
 
-def _read_names(node: Node, problems: Problems, what: str) -> dict[str, str]:
-    """``save: name`` or ``save: [a, b]``."""
-    return {name: name for name in STRINGS.read(node, problems, what)}
-
-
 def _read_pairs(node: Node, problems: Problems, what: str) -> dict[str, str]:
     """``save: {ours: theirs}``."""
     names = ((ours.text, text_of(theirs, problems, what)) for ours, theirs in entries_of(node, problems, what))
@@ -286,9 +282,10 @@ _RUN = KeySpec(
 )
 _EACH = KeySpec("each", EXPRESSION, "A list: the flow runs once for each of its elements, which is called it.")
 _WITH = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
-_SAVE: KeySpec[dict[str, str]] = KeySpec(
+_NAMES = replace(STRINGS, schema=one_or_several(NAME).schema)
+_SAVE = KeySpec(
     "save",
-    either(Form(one_or_several(NAME).schema, _read_names, absent={}), map_of(NAME, _read_pairs)),
+    either(made(_NAMES, lambda names: dict(zip(names, names, strict=True))), map_of(NAME, _read_pairs)),
     "Variables that come back: names, or ours with theirs.",
 )
 _EXPIRED = KeySpec(
@@ -319,7 +316,7 @@ class RunStep(StepKind):
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``run: /flow`` with `each`, `with` and `save`."""
         flow = (_RUN.read(fields) or "").removeprefix("/")
-        inputs, outputs = _WITH.read(fields), _SAVE.read(fields)
+        inputs, outputs = _WITH.read(fields), _SAVE.read(fields) or {}
         return cls(flow, _RUN.mark(fields), inputs, outputs, _EXPIRED.read(fields), _EACH.read(fields))
 
     @property

@@ -10,12 +10,11 @@ from bot.core.immutable import immutable
 from bot.core.messages import LinkButton, MediaMessage, Message, TextMessage, clip, in_plain_text
 from bot.expressions.templates import Template
 from bot.keys import key_schemas
-from bot.keys.declared_keys import BOOLEAN, TEMPLATE, WORDING, Form, KeySet, KeySpec, either, nested
+from bot.keys.declared_keys import BOOLEAN, TEMPLATE, WORDING, KeySet, KeySpec, either, made, nested
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import EMPTY
 from bot.keys.text_shapes import MAY, TEXT
-from bot.lang.problems import Problems
-from bot.lang.source import Map, Node
+from bot.lang.source import Map
 from bot.steps.message_parts import (
     ADDRESS,
     LOCATION,
@@ -65,11 +64,8 @@ def _file(kind: str) -> KeySpec[FilePart | None]:
         link = address.read(fields)
         return None if link is None else FilePart(kind, link, filename.read(fields) if filename in keys else None)
 
-    def read_short(node: Node, problems: Problems, what: str) -> FilePart | None:
-        link = address.form.read(node, problems, what)
-        return None if link is None else FilePart(kind, link, None)
-
-    form = either(Form(address.form.schema, read_short, MAY), nested(keys, read))
+    short = made(address.form, lambda link: FilePart(kind, link, None))
+    form = either(short, nested(keys, read))
     return KeySpec(kind, form, f"A file, {kind}, by its public address.")
 
 

@@ -9,7 +9,18 @@ from bot.core.immutable import immutable
 from bot.core.session import BUSY, Plan
 from bot.expressions.template_failures import kind_of
 from bot.expressions.templates import Template
-from bot.keys.declared_keys import DURATION, TEMPLATE, Form, KeySet, KeySpec, nested, one_of, one_or_several, shared
+from bot.keys.declared_keys import (
+    DURATION,
+    TEMPLATE,
+    Form,
+    KeySet,
+    KeySpec,
+    made,
+    nested,
+    one_of,
+    one_or_several,
+    shared,
+)
 from bot.keys.fields import Fields, template_of, text_of
 from bot.keys.key_schemas import ANY_TEXT
 from bot.lang.problems import Problems
@@ -94,11 +105,6 @@ def _read_one(fields: Fields) -> Schedule | None:
         return None
     name = name or Template.plain(target.text.removeprefix("/"), target.mark)
     return Schedule(target, name, at, after, every, until, inputs, str(busy), str(past))
-
-
-def _read_target(node: Node, problems: Problems, what: str) -> Target | None:
-    target = target_of(node, problems, what)
-    return None if target is None else Target(f"/{target.text.removeprefix('/')}", target.mark)
 
 
 def _the_one(fields: Fields) -> KeySpec[Any] | None:
@@ -219,7 +225,12 @@ def _value_of(text: Template, scope: Mapping[str, Any]) -> Any:
     return value if parsed is None else parsed
 
 
-_FLOW = KeySpec("flow", Form(TARGET, _read_target), "The flow that starts: /flow or /flow/step.", required=True)
+_FLOW = KeySpec(
+    "flow",
+    made(Form(TARGET, target_of), lambda found: Target(f"/{found.text.removeprefix('/')}", found.mark)),
+    "The flow that starts: /flow or /flow/step.",
+    required=True,
+)
 _AT = KeySpec("at", Form(ANY_TEXT, partial(_read_point, days=False)), "When it starts: a date with a time.")
 _AFTER = KeySpec("after", DURATION, "In which time it starts.")
 _EVERY = KeySpec(

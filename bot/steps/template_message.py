@@ -16,11 +16,12 @@ from bot.keys.declared_keys import (
     KeySpec,
     either,
     integer,
+    made,
     nested,
     one_or_several,
     shared,
 )
-from bot.keys.fields import Fields, template_of
+from bot.keys.fields import Fields
 from bot.keys.text_shapes import MAY, TEXT
 from bot.lang.problems import Problems
 from bot.lang.source import List, Node
@@ -128,14 +129,8 @@ def _read_header(node: Node, problems: Problems, what: str) -> TemplateParameter
     return _HEADER_PARAMETER.read(node, problems, what)
 
 
-def _read_text(kind: str, part: str, read: Form[Template | None]) -> Form[TemplateParameter | None]:
-    """A parameter that is made of one text."""
-
-    def of(node: Node, problems: Problems, what: str) -> TemplateParameter | None:
-        text = read.read(node, problems, what)
-        return None if text is None else TemplateParameter(kind, {part: text})
-
-    return Form(read.schema, of)
+def _of_one_text(kind: str, part: str, text: Form[Template | None]) -> Form[TemplateParameter | None]:
+    return made(text, lambda found: TemplateParameter(kind, {part: found}))
 
 
 def _read_parts(kind: str, *keys: KeySpec[Template | None]) -> Form[TemplateParameter | None]:
@@ -166,17 +161,12 @@ def _parameter(*kinds: KeySpec[TemplateParameter | None]) -> Form[TemplateParame
         fields.problems.add("E107", fields.mark, what, f"write a text, or one of {names}")
         return None
 
-    return either(_read_text("text", "text", TEMPLATE), nested(KeySet(*kinds, most=1), of))
+    return either(_of_one_text("text", "text", TEMPLATE), nested(KeySet(*kinds, most=1), of))
 
 
 def _read_button(fields: Fields) -> UrlButton | None:
     text = _URL.read(fields)
     return None if text is None else UrlButton(text, _INDEX.read(fields))
-
-
-def _read_short_button(node: Node, problems: Problems, what: str) -> UrlButton | None:
-    text = template_of(node, problems, what)
-    return None if text is None else UrlButton(text)
 
 
 def _currency(texts: Mapping[str, str]) -> dict[str, Any]:
@@ -192,18 +182,18 @@ def _location(place: messages.LocationMessage) -> dict[str, Any]:
     return {"latitude": place.latitude, "longitude": place.longitude, "name": place.name, "address": place.address}
 
 
-_TEXT = KeySpec("text", _read_text("text", "text", TEMPLATE), "A text.")
+_TEXT = KeySpec("text", _of_one_text("text", "text", TEMPLATE), "A text.")
 _IMAGE = KeySpec(
     "image",
     either(
-        _read_text("image", "link", media_address("image")),
+        _of_one_text("image", "link", media_address("image")),
         _read_parts("image", KeySpec("id", TEMPLATE, "Its id at the gateway.", required=True)),
     ),
     "An image, by its address.",
 )
-_VIDEO = KeySpec("video", _read_text("video", "link", media_address("video")), "A video, by its address.")
+_VIDEO = KeySpec("video", _of_one_text("video", "link", media_address("video")), "A video, by its address.")
 _DOCUMENT = KeySpec(
-    "document", _read_text("document", "link", media_address("document")), "A document, by its address."
+    "document", _of_one_text("document", "link", media_address("document")), "A document, by its address."
 )
 _PLACE = KeySpec("location", nested(NAMED_LOCATION, _read_place), "A place on the map.")
 _CURRENCY = KeySpec(
@@ -216,13 +206,13 @@ _CURRENCY = KeySpec(
     ),
     "An amount of money.",
 )
-_DATE_TIME = KeySpec("date_time", _read_text("date_time", "text", TEMPLATE), "A date or a time, as it is written.")
+_DATE_TIME = KeySpec("date_time", _of_one_text("date_time", "text", TEMPLATE), "A date or a time, as it is written.")
 _HEADER_PARAMETER = _parameter(_TEXT, _IMAGE, _VIDEO, _DOCUMENT, _PLACE)
 _URL = KeySpec("url", TEMPLATE, "What is added to the address of the button.", required=True)
 _INDEX = KeySpec(
     "index", integer(0, 9), "Its place among the template's buttons; behind the replies where nothing is said."
 )
-_BUTTON = either(Form(TEMPLATE.schema, _read_short_button), nested(KeySet(_URL, _INDEX), _read_button))
+_BUTTON = either(made(TEMPLATE, UrlButton), nested(KeySet(_URL, _INDEX), _read_button))
 _NAME = KeySpec("name", STRING, "The template's name at the gateway.", required=True, texts=MAY)
 _LANGUAGE = KeySpec("language", STRING, "The template's language, like en or pt_BR.", required=True, texts=MAY)
 _HEADER = KeySpec(

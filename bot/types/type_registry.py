@@ -17,6 +17,7 @@ from bot.keys.declared_keys import (
     KeySet,
     KeySpec,
     either,
+    made,
     nested,
     one_of,
     one_or_several,
@@ -57,14 +58,9 @@ def _check_of(fields: Fields) -> AnswerCheck | None:
     return None if condition is None else AnswerCheck(condition, _OBJECTION.read(fields))
 
 
-def _short_check_of(node: Node, problems: Problems, what: str) -> AnswerCheck | None:
-    condition = EXPRESSION.read(node, problems, what)
-    return None if condition is None else AnswerCheck(condition)
-
-
 _IF = KeySpec("if", EXPRESSION, "What must be true of the answer, which is called it.", required=True)
 _OBJECTION = KeySpec("error", TEMPLATE, "What the contact gets where it is not true.", texts=TEXT)
-_ONE_CHECK = either(Form(EXPRESSION.schema, _short_check_of), nested(KeySet(_IF, _OBJECTION), _check_of))
+_ONE_CHECK = either(made(EXPRESSION, AnswerCheck), nested(KeySet(_IF, _OBJECTION), _check_of))
 _CHECKS = KeySpec("check", shared("check", one_or_several(_ONE_CHECK)), "What must be true of an answer.")
 _ERROR = KeySpec(
     "error",
