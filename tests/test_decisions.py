@@ -33,7 +33,6 @@ from bot.program import load_program
 from bot.simulation.simulation import approved_templates
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import migrate
-from tests.gateway.peer import send_now
 from tests.talk import BOT, Talk
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
@@ -115,10 +114,10 @@ def test_a_send_is_understood_at_any_status_and_without_an_id(
     emulator.behaviour.send_message_refuses = emulator.behaviour.chat_messages_refuses = frozenset({"template"})
     for _ in range(2):
         with pytest.raises(EndpointRefused):
-            send_now(gateway, ANN, TemplateMessage("hi", "en"), "k1", FIRST)
+            gateway.send(ANN, TemplateMessage("hi", "en"), "k1", FIRST)
     sent = [
-        send_now(gateway, ANN, TextMessage("a"), "k2", FIRST),
-        send_now(gateway, ANN, TemplateMessage("hi", "en"), "k3", FIRST),
+        gateway.send(ANN, TextMessage("a"), "k2", FIRST),
+        gateway.send(ANN, TemplateMessage("hi", "en"), "k3", FIRST),
     ]
     assert [result.status for result in sent] == ["sent", first]
     assert all(bool(result.message_ids) is ids for result in sent)
@@ -129,11 +128,11 @@ def test_a_send_is_understood_at_any_status_and_without_an_id(
 def test_a_refusal_is_understood_at_any_status(emulator: Emulator, gateway: Gateway, status: int | None) -> None:
     emulator.behaviour.error_status = status
     with pytest.raises(GatewayRefused) as refused:
-        send_now(gateway, ANN, TemplateMessage("unknown", "en"), "k1", FIRST)
+        gateway.send(ANN, TemplateMessage("unknown", "en"), "k1", FIRST)
     assert refused.value.code == "132012"
     emulator.faults.add("rate_limited", count=1, seconds=9)
     with pytest.raises(GatewayRateLimited) as limited:
-        send_now(gateway, ANN, TextMessage("a"), "k2", FIRST)
+        gateway.send(ANN, TextMessage("a"), "k2", FIRST)
     assert limited.value.rate.retry_after == timedelta(seconds=9)
     assert emulator.sent == []
 
@@ -185,8 +184,8 @@ def test_every_endpoint_is_told_the_channel(emulator: Emulator, gateway: Gateway
     emulator.behaviour.chat_messages_refuses = types if refusals == 2 else frozenset()
     for _ in range(refusals):
         with pytest.raises(EndpointRefused):
-            send_now(gateway, ANN, message, "k", SECOND)
-    send_now(gateway, ANN, message, "k", SECOND)
+            gateway.send(ANN, message, "k", SECOND)
+    gateway.send(ANN, message, "k", SECOND)
     assert [sent.channel_id for sent in emulator.sent] == ["channel-2"]
 
 

@@ -34,7 +34,7 @@ from bot.runtime.file_calls import Downloads, NotFetched
 from bot.settings import ModelService
 from bot.store.store_schema import migrate
 from tests.cli.terminal import make_bot
-from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, peer, refused, send_now
+from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, peer, refused
 from tests.proxy import proxy
 from tests.test_download import got, names
 from tests.test_http_client import free_port
@@ -110,7 +110,7 @@ def test_the_gateway_and_the_model_may_have_certificates_of_a_private_authority(
     secure: Peer, bundle: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     monkeypatch.setenv(variable, str(bundle))
-    assert send_now(Gateway(secure.url, "key"), "6281234567890", TextMessage("Hi"), "k").message_ids
+    assert Gateway(secure.url, "key").send("6281234567890", TextMessage("Hi"), "k").message_ids
     secure.answers(answer(200, {"data": [{"id": "acme/swift"}]}))
     assert [model.id for model in Completions(f"{secure.url}/api/v1", "sk").models()] == ["acme/swift"]
 
@@ -131,7 +131,7 @@ def test_authorities_may_stand_in_a_folder(
 def test_one_that_is_not_known_is_named_with_the_variable_to_set(secure: Peer, read: Any) -> None:
     with pytest.raises((GatewayNotReached, CompletionError)) as raised:
         if read is Gateway:
-            send_now(Gateway(secure.url, "key"), "6281234567890", TextMessage("Hi"), "k")
+            Gateway(secure.url, "key").send("6281234567890", TextMessage("Hi"), "k")
         else:
             Completions(secure.url, "sk").models()
     words = str(raised.value)
@@ -192,7 +192,7 @@ def test_a_proxy_leads_to_the_gateway_and_looks_its_name_up(
     with proxy({HOST: secure.port}) as through, names(HERE, unknown=True):
         monkeypatch.setenv(variable, f"http://a%40b:secret@{through.address}")
         gateway = Gateway(f"https://{HOST}", "key")
-        assert all(send_now(gateway, "6281234567890", TextMessage("Hi"), f"k{n}").message_ids for n in range(2))
+        assert all(gateway.send("6281234567890", TextMessage("Hi"), f"k{n}").message_ids for n in range(2))
     (head,) = through.heads
     assert head.startswith(f"CONNECT {HOST}:443 HTTP/1") and "Proxy-Authorization: Basic YUBiOnNlY3JldA==" in head
     assert [request.connection for request in secure.requests] == [1, 1]
@@ -407,10 +407,10 @@ def test_what_is_no_answer_of_the_gateway_for_a_minute_is_an_alarm_until_it_answ
             assert alarms.current() == []
             clock.move(timedelta(seconds=seconds))
             with pytest.raises((NotTheGateway, OutcomeUnknown)):
-                send_now(gateway, "1", TextMessage("Hello"), "k1")
+                gateway.send("1", TextMessage("Hello"), "k1")
         assert [alarm.name for alarm in alarms.current()] == ["gateway-unreachable"]
         with pytest.raises(GatewayRefused):
-            send_now(gateway, "1", TextMessage("Hello"), "k1")
+            gateway.send("1", TextMessage("Hello"), "k1")
         assert alarms.current() == []
 
 

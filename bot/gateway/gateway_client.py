@@ -230,6 +230,11 @@ class Gateway:
 
         self._begin("POST", endpoint.path, _json({**body, kind: content(message)}), headers, endpoint.keyed, read, done)
 
+    def send(self, to: str, message: Message, key: str, channel: str | None = None) -> Sent:
+        """Send a message as `begin_send` does, and wait for the answer. Raises `GatewayError`."""
+        sent: Sent = wait_for(partial(self.begin_send, to, message, key, channel))
+        return sent
+
     def templates(self) -> Page[TemplateInfo]:
         """The templates of the account's channel, all of them (spec: GET inbox/template-list)."""
         return read_page(self._get(TEMPLATE_LIST), read_template)

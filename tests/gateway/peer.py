@@ -8,13 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
-
-from bot.core.messages import Message
-from bot.gateway.gateway_answers import Sent
-from bot.gateway.gateway_client import Gateway
-from bot.http_client import wait_for
 
 Answer = Callable[[socket.socket], bool]  # writes an answer; True keeps the connection open
 
@@ -63,12 +57,6 @@ def refused(
 def reset(connection: socket.socket) -> bool:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
     return False
-
-
-def send_now(gateway: Gateway, to: str, message: Message, key: str, channel: str | None = None) -> Sent:
-    """Send a message and wait for the gateway's answer. Raises `GatewayError`."""
-    result: Sent = wait_for(partial(gateway.begin_send, to, message, key, channel))
-    return result
 
 
 def hang_up(connection: socket.socket) -> bool:

@@ -13,7 +13,7 @@ from bot.gateway import gateway_account, gateway_answers
 from bot.gateway.gateway_account import ContactInfo, Page, TemplateInfo, pages
 from bot.gateway.gateway_answers import Rate
 from bot.gateway.gateway_client import Gateway
-from tests.gateway.peer import Answer, Peer, answer, peer, refused, reset, send_now
+from tests.gateway.peer import Answer, Peer, answer, peer, refused, reset
 
 
 @pytest.fixture
@@ -246,19 +246,19 @@ def test_a_list_that_is_none_is_empty(server: Peer, gateway: Gateway, data: Any)
 def test_a_message_goes_by_the_channel_that_the_contact_writes_to(server: Peer) -> None:
     gateway = Gateway(server.url, "k", "main", channels={"6281111": "ch_1", "6282222": "ch_2"})
     for channel in ("6281111", "6282222", "6283333", None):
-        send_now(gateway, "4915", TextMessage("Hi"), "key", channel)
+        gateway.send("4915", TextMessage("Hi"), "key", channel)
     assert [request.body["channel_id"] for request in server.requests] == ["ch_1", "ch_2", "main", "main"]
 
 
 def test_without_any_channel_none_is_named(server: Peer, gateway: Gateway) -> None:
-    send_now(gateway, "4915", TextMessage("Hi"), "key", "6281111")
+    gateway.send("4915", TextMessage("Hi"), "key", "6281111")
     assert "channel_id" not in server.requests[0].body
 
 
 def test_a_channel_that_is_needed_and_not_named_is_a_matter_of_the_account(server: Peer, gateway: Gateway) -> None:
     server.answers(refused("VALIDATION_MISSING_FIELD", 422, field="channel_id"))
     with pytest.raises(gateway_answers.ChannelNotFound, match="BOT_CHANNEL_ID"):
-        send_now(gateway, "4915", TextMessage("Hi"), "key")
+        gateway.send("4915", TextMessage("Hi"), "key")
 
 
 @pytest.mark.parametrize(
@@ -271,5 +271,5 @@ def test_a_result_may_call_the_contact_by_another_number(
 ) -> None:
     data = {"contacts": [contact], "messages": [{"id": "m1", "message_status": "queued"}]}
     server.answers(answer(200, json.dumps({"success": True, "data": data}).encode()))
-    sent = send_now(gateway, "4915", TextMessage("Hi"), "key")
+    sent = gateway.send("4915", TextMessage("Hi"), "key")
     assert (sent.alias, sent.status, sent.message_ids) == (alias, "queued", ("m1",))

@@ -17,7 +17,7 @@ from bot.gateway import gateway_answers, gateway_client, webhook_events
 from bot.gateway.gateway_account import pages
 from bot.gateway.gateway_client import Gateway
 from bot.gateway.webhook_events import read
-from tests.gateway.peer import Peer, peer, send_now
+from tests.gateway.peer import Peer, peer
 
 NOON = datetime(2030, 5, 12, 12, tzinfo=UTC)
 ANN = "491510000001"
@@ -130,10 +130,10 @@ def test_several_channels_need_a_name_and_are_told_apart(emulator: Emulator) -> 
     with Emulator(MovableClock(NOON), channels={id: number for number, id in channels.items()}) as several:
         several.open_window(ANN)
         gateway = Gateway(several.url, API_KEY, channels=channels)
-        send_now(gateway, ANN, TextMessage("a"), "k1", "15550000002")
+        gateway.send(ANN, TextMessage("a"), "k1", "15550000002")
         with pytest.raises(gateway_answers.ChannelNotFound):
-            send_now(gateway, ANN, TextMessage("b"), "k2", None)
-        send_now(Gateway(several.url, API_KEY, "channel-1", channels=channels), ANN, TextMessage("c"), "k3")
+            gateway.send(ANN, TextMessage("b"), "k2", None)
+        Gateway(several.url, API_KEY, "channel-1", channels=channels).send(ANN, TextMessage("c"), "k3")
         assert [sent.channel_id for sent in several.sent] == ["channel-2", "channel-1"]
 
 
@@ -143,8 +143,8 @@ def test_an_alias_is_told_by_the_result_of_a_template(emulator: Emulator, gatewa
     emulator.behaviour.send_message_refuses = emulator.behaviour.chat_messages_refuses = frozenset({"template"})
     for _ in range(2):
         with pytest.raises(gateway_answers.EndpointRefused):
-            send_now(gateway, ANN, TemplateMessage("hi", "en"), "k")
-    assert send_now(gateway, ANN, TemplateMessage("hi", "en"), "k").alias == "5215500001"
+            gateway.send(ANN, TemplateMessage("hi", "en"), "k")
+    assert gateway.send(ANN, TemplateMessage("hi", "en"), "k").alias == "5215500001"
 
 
 # -- every kind of parameter
@@ -173,7 +173,7 @@ def test_a_template_takes_every_kind_of_parameter(
         )
     )
     body = tuple(parameter for kind, parameter in PARAMETERS if not kind)
-    sent = send_now(gateway, ANN, TemplateMessage("all", "en", header, body, ("yes-17",), ((1, "AB1"),)), "k")
+    sent = gateway.send(ANN, TemplateMessage("all", "en", header, body, ("yes-17",), ((1, "AB1"),)), "k")
     assert sent.message_ids
     assert [choice.id for choice in emulator.shown(ANN)] == ["yes-17"]
 
@@ -204,7 +204,7 @@ def test_each_status_finds_its_message_in_every_shape(
 ) -> None:
     emulator.behaviour.status_payload, emulator.behaviour.status_id = shape, carried
     emulator.behaviour.sample_code_names = sample_names
-    sent = send_now(gateway, ANN, TextMessage("Hi"), "k")
+    sent = gateway.send(ANN, TextMessage("Hi"), "k")
     for name in ("sent", "delivered", "read", "failed"):
         found = tell(emulator, receiver, lambda name=name: emulator.status(sent.message_ids[0], name))
         assert isinstance(found, events.StatusReported)

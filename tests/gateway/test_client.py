@@ -9,7 +9,7 @@ import pytest
 from bot.core.messages import Buttons, Choice, MediaMessage, Message, TemplateMessage, TextMessage
 from bot.gateway import gateway_answers
 from bot.gateway.gateway_client import Gateway
-from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, refused, reset, send_now
+from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, refused, reset
 
 HI = TextMessage("Hi")
 BUTTONS = Buttons("Sure?", (Choice("y", "Yes"),))
@@ -30,7 +30,7 @@ def gateway(server: Peer) -> Gateway:
 
 def failure(gateway: Gateway, message: Message = HI) -> gateway_answers.GatewayError:
     with pytest.raises(gateway_answers.GatewayError) as caught:
-        send_now(gateway, "4915", message, "key-1")
+        gateway.send("4915", message, "key-1")
     return caught.value
 
 
@@ -38,7 +38,7 @@ def failure(gateway: Gateway, message: Message = HI) -> gateway_answers.GatewayE
 
 
 def test_a_message_goes_to_the_inbox_with_its_key(server: Peer, gateway: Gateway) -> None:
-    sent = send_now(gateway, "4915", TextMessage("Hi"), "key-1")
+    sent = gateway.send("4915", TextMessage("Hi"), "key-1")
     (request,) = server.requests
     assert (request.path, request.body) == (INBOX, {"to": "4915", "type": "text", "text": {"body": "Hi"}})
     assert request.headers["idempotency-key"] == "key-1"
@@ -48,7 +48,7 @@ def test_a_message_goes_to_the_inbox_with_its_key(server: Peer, gateway: Gateway
 
 
 def test_the_channel_is_named_where_one_is_set(server: Peer) -> None:
-    send_now(Gateway(server.url, "k", "channel-7"), "4915", TextMessage("Hi"), "key-1")
+    Gateway(server.url, "k", "channel-7").send("4915", TextMessage("Hi"), "key-1")
     assert server.requests[0].body["channel_id"] == "channel-7"
 
 
@@ -98,7 +98,7 @@ def test_the_next_endpoint_is_taken_after_a_refusal_of_the_type(
         keyed.append(gateway.keyed(message))
         assert isinstance(failure(gateway, message), gateway_answers.EndpointRefused)
     keyed.append(gateway.keyed(message))
-    assert send_now(gateway, "4915", message, "key-1").keyed is False
+    assert gateway.send("4915", message, "key-1").keyed is False
     assert [request.path for request in server.requests] == [INBOX, CHAT, last]
     assert keyed == [True, True, False]
     assert server.requests[2].body == body
@@ -109,7 +109,7 @@ def test_which_endpoint_takes_a_type_is_remembered_for_that_type_only(server: Pe
     server.answers(NO_TYPE)
     failure(gateway, BUTTONS)
     for message in (BUTTONS, BUTTONS, TextMessage("Hi")):
-        send_now(gateway, "4915", message, "k")
+        gateway.send("4915", message, "k")
     assert [request.path for request in server.requests] == [INBOX, CHAT, CHAT, INBOX]
 
 
@@ -124,7 +124,7 @@ def test_a_type_that_no_endpoint_takes_is_refused(server: Peer, gateway: Gateway
 def test_no_other_answer_leads_to_the_next_endpoint(server: Peer, gateway: Gateway, broken: Answer) -> None:
     server.answers(broken)
     failure(gateway, BUTTONS)
-    send_now(gateway, "4915", BUTTONS, "k")
+    gateway.send("4915", BUTTONS, "k")
     assert [request.path for request in server.requests] == [INBOX, INBOX]
 
 
@@ -147,13 +147,13 @@ def test_all_ids_of_a_result_are_kept_and_none_is_needed(
     server: Peer, gateway: Gateway, data: Any, ids: tuple[str, ...]
 ) -> None:
     server.answers(answer(200, {"success": True, "data": data}))
-    assert send_now(gateway, "4915", TextMessage("Hi"), "k").message_ids == ids
+    assert gateway.send("4915", TextMessage("Hi"), "k").message_ids == ids
 
 
 def test_a_repeated_key_that_conflicts_was_sent(server: Peer, gateway: Gateway) -> None:
     server.answers(refused("conflict", 409), answer(409, b""))
-    assert send_now(gateway, "4915", TextMessage("Hi"), "k").message_ids == ()
-    assert send_now(gateway, "4915", TextMessage("Hi"), "k").message_ids == ()
+    assert gateway.send("4915", TextMessage("Hi"), "k").message_ids == ()
+    assert gateway.send("4915", TextMessage("Hi"), "k").message_ids == ()
 
 
 def test_a_conflict_at_an_endpoint_without_keys_is_a_refusal(server: Peer, gateway: Gateway) -> None:
@@ -241,7 +241,7 @@ def test_an_unknown_outcome_says_whether_the_endpoint_took_the_key(
 def test_rate_headers_come_with_results_and_errors(server: Peer, gateway: Gateway, status: int) -> None:
     headers = {"X-RateLimit-Remaining": "3", "X-RateLimit-Reset": "1900000000", "Retry-After": "7"}
     server.answers(answer(status, {"success": status == 200}, headers))
-    rate = send_now(gateway, "4915", TextMessage("Hi"), "k").rate if status == 200 else failure(gateway).rate
+    rate = gateway.send("4915", TextMessage("Hi"), "k").rate if status == 200 else failure(gateway).rate
     assert (rate.remaining, rate.retry_after) == (3, timedelta(seconds=7))
     assert rate.resets_at == datetime.fromtimestamp(1900000000, UTC)
 

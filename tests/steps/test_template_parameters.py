@@ -7,7 +7,6 @@ import pytest
 from bot.emulator import Emulator
 from bot.gateway.gateway_client import Gateway, content
 from bot.simulation.simulation import approved_templates
-from tests.gateway.peer import send_now
 from tests.talk import CONTACT, Talk, library_of, problems_of
 
 START = "flow: a\nstart: {words: [hi]}\nvars: {total: {type: number, value: 12.5}}\nsteps:\n  a:\n    template:\n"
@@ -88,7 +87,7 @@ def test_the_gateway_takes_it(name: str) -> None:
     with Emulator() as emulator:
         emulator.templates.add(*approved_templates(library_of(text)))
         gateway = Gateway(emulator.url, emulator.api_key)
-        assert send_now(gateway, CONTACT, chat.sent[-1], "k1").status == "sent"
+        assert gateway.send(CONTACT, chat.sent[-1], "k1").status == "sent"
         gateway.close()
 
 
