@@ -100,11 +100,11 @@ def command(
 
 
 def _in_chunks(folder: Path | None, action: str, letters: Sequence[int]) -> dict[str, list[Any]]:
-    from bot.runtime.operator_requests import MOST_LETTERS
+    from bot.runtime.operator_requests import MOST_DEAD_LETTERS
 
     total: dict[str, list[Any]] = {"done": [], "missing": [], "opted_out": [], "held": []}
-    for start in range(0, len(letters), MOST_LETTERS):
-        answer = operate(folder, {"do": action, "ids": list(letters[start : start + MOST_LETTERS])})
+    for start in range(0, len(letters), MOST_DEAD_LETTERS):
+        answer = operate(folder, {"do": action, "ids": list(letters[start : start + MOST_DEAD_LETTERS])})
         total = {key: found + answer.get(key, []) for key, found in total.items()}
     return total | {"held": sorted(set(total["held"]))}
 

@@ -58,9 +58,9 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
         case {"do": "start", "contact": str(contact), "flow": str(flow)} if contact.isdecimal():
             return _start(batch, contact, flow, request)
         case {"do": "retry", "ids": list(ids)}:
-            return retry_letters(batch, ids, _event_id())
+            return retry_dead_letters(batch, ids, _event_id())
         case {"do": "drop", "ids": list(ids)}:
-            return drop_letters(batch, ids, _event_id())
+            return drop_dead_letters(batch, ids, _event_id())
         case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
             return {}  # the cycle has done it, before anything else
         case {"do": "send", "contact": str(contact)} if contact.isdecimal():
@@ -160,13 +160,13 @@ def _event_id() -> str:
     return f"operator:{uuid4().hex}"
 
 
-MOST_LETTERS = 500
+MOST_DEAD_LETTERS = 500
 """How many dead letters one request names at most."""
 
 _LAST_ID = 2**63 - 1
 
 
-def retry_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[Any]]:
+def retry_dead_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[Any]]:
     """Send the messages of dead letters again, behind all other messages to their contacts.
 
     When several messages are retried, new replies are sent first. Answers which are ``done``, and which are ``missing``: they are no
@@ -195,7 +195,7 @@ def retry_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list
     return answer | {"opted_out": opted_out, "held": sorted(held)}
 
 
-def drop_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[int]]:
+def drop_dead_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[int]]:
     """Forget dead letters for good. Answers which are ``done`` and ``missing``, as `retry` does. Raises `RequestRefused`."""
     found = {
         id: letter for id in _read(ids) if _is_there(batch, id) and (letter := batch.store.dead_letter(id)) is not None
@@ -222,8 +222,8 @@ def _is_there(batch: Batch, id: int) -> bool:
 
 
 def _read(ids: list[Any]) -> list[int]:
-    if len(ids) > MOST_LETTERS or not all(type(id) is int for id in ids):
-        raise RequestRefused(f"dead letters are named by a list of {MOST_LETTERS} numbers at most")
+    if len(ids) > MOST_DEAD_LETTERS or not all(type(id) is int for id in ids):
+        raise RequestRefused(f"dead letters are named by a list of {MOST_DEAD_LETTERS} numbers at most")
     return ids
 
 

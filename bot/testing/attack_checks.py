@@ -78,7 +78,7 @@ class AttackObservation:
     rounds: list[int] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    letters: list[str] = field(default_factory=list)
+    dead_letters: list[str] = field(default_factory=list)
     raised: list[str] = field(default_factory=list)
     strangers: set[str] = field(default_factory=set)
     ours: str = ""
@@ -300,7 +300,7 @@ def instructions_stay_ours(seen: AttackObservation) -> Iterator[Violation]:
 
 def goes_on(seen: AttackObservation) -> Iterator[Violation]:
     """No dead letter, no traceback, and other contacts are still served."""
-    for letter in seen.letters:
+    for letter in seen.dead_letters:
         yield Violation("dead letter", f"something was given up: {_short(letter)}")
     for raised in seen.raised:
         yield Violation("traceback", f"the bot failed: {_short(raised)}")

@@ -261,7 +261,7 @@ class _AttackRun:
         seen.calls = list(world.stubs.calls)
         seen.outcomes = list(self._outcomes())
         seen.notes = [note for turn in reversed(simulation.trace()) for note in turn.notes]
-        seen.letters = [letter.reason for letter in simulation.dead_letters()]
+        seen.dead_letters = [letter.reason for letter in simulation.dead_letters()]
         seen.strangers = {each.to for each in simulation.emulator.sent[first:]} - world.contacts
         seen.ours = _ours(world.folder, stub_definitions)
         failed = any(outcome.startswith("errors.") for outcome in seen.outcomes)

@@ -190,7 +190,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "session": {"session": Session("1666")},
     "session of a stranger": {"strangers": {"1666"}},
     "role": {"instruction": "You are the assistant", "requests": [SYSTEM]},
-    "dead letter": {"letters": ["the gateway refused it"]},
+    "dead letter": {"dead_letters": ["the gateway refused it"]},
     "traceback": {"raised": ["KeyError: 1"]},
     "others": {"others_served": False},
 }
