@@ -295,9 +295,9 @@ class _Reader:
 
     def store(self, folder: Path) -> Path:
         """A relative path is relative to where the command runs, or to the bot's folder if `bot.yml` names it."""
-        base = Path() if self.environ.get("BOT_STORE") else folder
-        spec = replace(SETTINGS["store"], parse=lambda text: values.store(base / text), default=folder / "bot.db")
-        path: Path = self(spec)
+        spec = SETTINGS["store"]
+        base = Path() if self.environ.get(spec.variable) else folder
+        path: Path = self(replace(spec, parse=lambda text: values.store(base / text), default=folder / "bot.db"))
         return path
 
     def refuse_unknown(self) -> None:

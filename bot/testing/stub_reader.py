@@ -83,6 +83,10 @@ def _read_http(fields: Fields) -> HttpStub:
     return HttpStub(_STATUS.read(fields) or 200, body, kind, _HEADERS.read(fields), _HTTP_FAILS.read(fields))
 
 
+def _read_status(node: Node, problems: Problems, what: str) -> HttpStub:
+    return HttpStub(_STATUS.form.read(node, problems, f"{what}: {_STATUS.name}") or 200)
+
+
 def _read_headers(node: Node, problems: Problems, what: str) -> dict[str, str]:
     entries = entries_of(node, problems, what)
     return {name.text.lower(): text_of(value, problems, f"{what}: {name.text}") or "" for name, value in entries}
@@ -93,7 +97,7 @@ _JSON = KeySpec("json", raw_node(schemas.ANY), "Its body, as JSON.")
 _TEXT = KeySpec("text", STRING, "Its body, as a text.")
 _HEADERS = KeySpec("headers", Form(schemas.map_of(schemas.ANY), _read_headers, absent={}), "Its headers.")
 _HTTP_FAILS = KeySpec("fails", one_of(*HTTP_FAILURES), "How the request fails.")
-_STATUS_ALONE = Form(_STATUS.form.schema, lambda *at: HttpStub(_STATUS.form.read(*at) or 200))
+_STATUS_ALONE = Form(_STATUS.form.schema, _read_status)
 _HTTP = shared(
     "http-answer", either(_STATUS_ALONE, nested(KeySet(_STATUS, _JSON, _TEXT, _HEADERS, _HTTP_FAILS), _read_http))
 )
