@@ -3,10 +3,9 @@ declares a rule.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bot.core.immutable import immutable
 from bot.lang.problems import Mark, Problem
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def declare(**titles: str) -> None:
     TITLES.update(titles)
 
 
-@immutable
+@dataclass(frozen=True, slots=True)
 class Finding(Problem):
     """One thing that would go wrong in a bot that loads, and what to do about it.
 
