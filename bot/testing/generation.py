@@ -139,7 +139,7 @@ class PathFinder:
         self.taken: set[CoverageKey] = set()
 
     def fewest(self) -> Iterator[ConversationPath]:
-        """The fewest of the conversations that together take all of ``taken``, each with what it adds."""
+        """A few of the conversations that together take all of ``taken``, each with what it adds."""
         left = set(self.taken)
         while left:
             path = max(self._found, key=lambda path: (len(path.keys & left), -path.length))
