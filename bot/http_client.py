@@ -26,8 +26,8 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+import certifi
 import pycurl
-from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_proxy
 
 from bot.alarms import Alarms
 from bot.clock import Clock
@@ -36,8 +36,6 @@ from bot.core.immutable import immutable
 
 log = logging.getLogger(__name__)
 
-TRUSTED = DEFAULT_CA_BUNDLE_PATH
-"""The certificates that are trusted where the environment names no others: the system may have none."""
 
 CONNECT_SECONDS = 10.0  # for looking up a name, connecting and shaking hands
 UNREACHED_SECONDS = 60.0
@@ -641,12 +639,15 @@ def _options(seconds: float) -> dict[int, Any]:
 
 
 def _trusted(environment: Mapping[str, str]) -> dict[int, str]:
-    """The trusted certificates: REQUESTS_CA_BUNDLE, else SSL_CERT_FILE and SSL_CERT_DIR, else `TRUSTED`."""
+    """The trusted certificates: REQUESTS_CA_BUNDLE, else SSL_CERT_FILE and SSL_CERT_DIR, else certifi's.
+
+    The system may have none.
+    """
     bundle, file, folder = (environment.get(name) or None for name in _CERTIFICATES)
     if bundle is not None:
         file, folder = (None, bundle) if Path(bundle).is_dir() else (bundle, None)
     elif file is None and folder is None:
-        file = TRUSTED
+        file = certifi.where()
     options = (
         (pycurl.CAINFO, file),
         (pycurl.CAPATH, folder),
@@ -660,6 +661,10 @@ def proxy_of(url: str) -> str | None:
     """The proxy that the environment names for an address, if any; this machine itself is never behind one."""
     if is_this_machine(urlsplit(url).hostname or ""):
         return None
+    if not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None
+    from requests.utils import get_environ_proxies, select_proxy  # 100 ms, which few need to spend
+
     proxy = select_proxy(url, get_environ_proxies(url))
     return (proxy if "://" in proxy else f"http://{proxy}") if proxy else None
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from operator import attrgetter
+from operator import attrgetter, eq, ge, gt, le, lt
 from reprlib import recursive_repr
 from typing import Any, TypeVar, dataclass_transform, overload
 
@@ -13,10 +13,10 @@ Fields = tuple[dataclasses.Field[Any], ...]
 @overload
 def immutable(cls: type[T], /) -> type[T]: ...
 @overload
-def immutable(*, eq: bool = True, kw_only: bool = False) -> Callable[[type[T]], type[T]]: ...
+def immutable(*, eq: bool = True, order: bool = False, kw_only: bool = False) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 def immutable(
-    cls: type[T] | None = None, /, *, eq: bool = True, kw_only: bool = False
+    cls: type[T] | None = None, /, *, eq: bool = True, order: bool = False, kw_only: bool = False
 ) -> type[T] | Callable[[type[T]], type[T]]:
     """Make a dataclass with slots whose fields are never assigned: mypy sees to that, as with ``frozen=True``.
 
@@ -29,7 +29,7 @@ def immutable(
         own = set(vars(cls))
         cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
         fields: Fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-        methods = {"__init__": _first_init(cls), "__repr__": _repr(fields)} | (_comparison(fields) if eq else {})
+        methods = {"__init__": _first_init(cls), "__repr__": _repr(fields)} | (_comparison(fields, order) if eq else {})
         for name in methods.keys() - own:
             setattr(cls, name, methods[name])
         return cls
@@ -84,12 +84,18 @@ def _repr(fields: Fields) -> Callable[[Any], str]:
     return text
 
 
-def _comparison(fields: Fields) -> dict[str, Callable[..., Any]]:
+def _comparison(fields: Fields, order: bool) -> dict[str, Callable[..., Any]]:
     names = [field.name for field in fields if field.compare]
-    values: Callable[[Any], object] = (
+    values: Callable[[Any], Any] = (
         attrgetter(*names) if len(names) > 1 else lambda self: tuple(getattr(self, name) for name in names)
     )
-    return {
-        "__eq__": lambda self, other: values(self) == values(other) if type(other) is type(self) else NotImplemented,
-        "__hash__": lambda self: hash(values(self)),
+
+    def comparing(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+        return lambda self, other: (
+            compare(values(self), values(other)) if other.__class__ is self.__class__ else NotImplemented
+        )
+
+    orders = {"__lt__": lt, "__le__": le, "__gt__": gt, "__ge__": ge} if order else {}
+    return {name: comparing(compare) for name, compare in {"__eq__": eq, **orders}.items()} | {
+        "__hash__": lambda self: hash(values(self))
     }

@@ -8,8 +8,6 @@ import copy
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from pydantic import PydanticUserError, TypeAdapter
-
 from bot.core.errors import BotError
 from bot.core.values import dumps, plain
 from bot.extensions.decorators import HandlerSpec, named_in
@@ -118,6 +116,8 @@ def parameters_schema(spec: HandlerSpec, without: Collection[str]) -> dict[str, 
 
 
 def _schema(name: str, annotation: Any) -> dict[str, Any]:
+    from pydantic import PydanticUserError, TypeAdapter
+
     try:
         return TypeAdapter(annotation).json_schema()
     except PydanticUserError:

@@ -1,22 +1,21 @@
 """The keys `match` and `pattern`: how a text is matched. Patterns are bounded in size and in time."""
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any
-
-import regex
 
 from bot.keys.declared_keys import Form, KeySpec, one_of
 from bot.keys.fields import text_of
 from bot.keys.key_schemas import ANY_TEXT
 from bot.lang.problems import Problems
 from bot.lang.source import Node
-from bot.lang.word_matching import CLOSE, WAYS, WHOLE
+from bot.lang.word_matching import ANYWHERE, CLOSE, WAYS, WHOLE
 
 MAX_PATTERN = 500  # characters
 MAX_REPEATS = 100_000  # a pattern's counts multiplied: what it may cost to compile
 PATTERN_SECONDS = 0.05  # a pattern that takes longer on one text does not match it
-_COUNT = regex.compile(r"([0-9]{1,9})\}")
+_COUNT = re.compile(r"([0-9]{1,9})\}")
 _WAYS = "whole, anywhere in a longer text, or close to it in spelling too"
 
 
@@ -27,6 +26,8 @@ def _match_of(node: Node, problems: Problems, what: str) -> str:
     how = _ONE_WAY.read(node, problems, what) or WHOLE
     if how == CLOSE:
         import rapidfuzz.fuzz  # noqa: F401 - its 20 ms are spent here, by bots that need it, and by no turn
+    if how == ANYWHERE:
+        import regex  # noqa: F401 - likewise
     return how
 
 
@@ -35,6 +36,8 @@ def _pattern_of(node: Node, problems: Problems, what: str) -> Any:
     written = text_of(node, problems, what)
     if written is None:
         return None
+    import regex  # 20 ms, which bots without patterns need not spend
+
     try:
         if len(written) > MAX_PATTERN:
             reason, fix = f"it has {len(written)} characters, {MAX_PATTERN} are allowed", "shorten it"
@@ -71,7 +74,7 @@ def named_parts(pattern: Any, text: str) -> dict[str, str] | None:
     return None if found is None else {name: part for name, part in found.groupdict().items() if part is not None}
 
 
-_TOKEN = regex.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?P<(?<name>\w+)>|\?.|)|[)|]", regex.DOTALL)
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?P<(?P<name>\w+)>|\?.|)|[)|]", re.DOTALL)
 _PLAIN = ("(?:", "(?P<")  # of those that begin with a question mark; others may match without what stands in them
 _OPTIONAL = ("?", "*", "{0", "{,")
 
@@ -111,6 +114,8 @@ def _of(bracket: _Bracket, inside: str) -> list[str]:
 
 
 def _fits_nothing(source: str) -> bool:
+    import regex
+
     try:
         return regex.fullmatch(source, "") is not None
     except regex.error:

@@ -5,7 +5,7 @@ It reads ``flows/order.yml:14:9: E102 no step "pya" (did you mean "pay"?)``.
 
 import difflib
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bot.core.immutable import immutable
 
@@ -97,7 +97,7 @@ CODES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@immutable(order=True)
 class Problem:
     """One thing that is wrong, and what to do about it."""
 

@@ -5,9 +5,8 @@ import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
+from functools import cache
 from typing import Any, ClassVar, Self
-
-import regex
 
 from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
@@ -21,11 +20,18 @@ from bot.lang.source import Node
 from bot.types.variable import Mismatch, Unfit, Variable, mismatch
 
 _LABEL = r"[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?"
-_EMAIL = regex.compile(rf"[^\s@\"<>(),;:\\.]+(?:\.[^\s@\"<>(),;:\\.]+)*@(?:{_LABEL}\.)+[\p{{L}}\p{{N}}]{{2,63}}")
+_EMAIL = rf"[^\s@\"<>(),;:\\.]+(?:\.[^\s@\"<>(),;:\\.]+)*@(?:{_LABEL}\.)+[\p{{L}}\p{{N}}]{{2,63}}"
 _PHONE = re.compile(r"(?:\+|00)?([1-9][0-9]{6,14})")
 _NATIONAL = re.compile(r"[0-9]{3,17}")
 _SIGNS = re.compile(r"\(0\)|[\s().\-/]")
 _LONGEST_PHONE = 40  # characters
+
+
+@cache
+def _email() -> Any:
+    import regex  # 20 ms, which bots without addresses need not spend
+
+    return regex.compile(_EMAIL)
 
 
 @immutable
@@ -48,7 +54,7 @@ class EmailVariable(Variable):
             raise mismatch(value, "an email address")
         name, _, domain = value.strip().rpartition("@")
         address = f"{name}@{domain.lower()}"
-        if len(address) > 254 or len(name) > 64 or not matches(_EMAIL, address):
+        if len(address) > 254 or len(name) > 64 or not matches(_email(), address):
             raise Mismatch("it is no email address")
         return address
 

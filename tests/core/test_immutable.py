@@ -11,12 +11,12 @@ import pytest
 from bot.core.immutable import immutable
 
 
-def standard(*, eq: bool = True, kw_only: bool = False) -> Callable[[type], type]:
-    return dataclasses.dataclass(frozen=True, slots=True, eq=eq, kw_only=kw_only)
+def standard(*, eq: bool = True, order: bool = False, kw_only: bool = False) -> Callable[[type], type]:
+    return dataclasses.dataclass(frozen=True, slots=True, eq=eq, order=order, kw_only=kw_only)
 
 
 def point_of(decorator: Any) -> Any:
-    @decorator()
+    @decorator(order=True)
     class Point:
         x: int
         tags: list[str] = dataclasses.field(default_factory=list, compare=False)
@@ -56,6 +56,7 @@ MADE: list[Callable[[Any], object]] = [
     lambda point: point(1) == point(1, ["not compared"]),
     lambda point: point(1) == point(2),
     lambda point: point(1) == 1,
+    lambda point: (point(1) < point(2), point(1) >= point(2), point(2) > point(1, unit="a"), point(1) <= point(1)),
     lambda point: hash(point(1)) == hash(point(1)) != hash(point(2)),
     lambda point: copy.deepcopy(point(1, ["a"])),
 ]

@@ -1,12 +1,12 @@
 """A new type of variables: what it says of itself is all that anything else needs to know of it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
 import pytest
 
 from bot.checker.prove import prove
+from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
 from bot.types.type_registry import TYPES
 from bot.types.variable import Mismatch, Variable
@@ -33,7 +33,7 @@ steps:
 """
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class PlateVariable(Variable):
     """A car's number plate: the least that a type says of itself."""
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 from itertools import count
 
@@ -19,6 +19,7 @@ from bot.checker.exploring.moves import (
 )
 from bot.checker.exploring.proposals import LONG, Proposals
 from bot.checker.graph import Cause, Edge
+from bot.core.immutable import immutable
 from bot.core.session import Frame
 from bot.core.turn import StepTaken, Turn
 from bot.lang.word_matching import normalise
@@ -31,7 +32,7 @@ _SHORTENING = 1500  # turns that are spent on leaving out moves that are not nee
 _SILENT = (Cause.TIMEOUT, Cause.TIME, Cause.REMINDER)
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@immutable(order=True)
 class _Try:
     """A move that is to be tried in a state, after ``taken`` edges of the route."""
 
