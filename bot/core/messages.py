@@ -182,10 +182,10 @@ def clip(text: str, limit: int) -> str:
 
 def violations(message: Message) -> list[str]:
     """Every limit of the gateway that a message breaks, in words; empty when it can be sent."""
-    return [] if _fits(message) else list(_violations(message))
+    return [] if fits(message) else list(_violations(message))
 
 
-def _fits(message: Message) -> bool:
+def fits(message: Message) -> bool:
     """Whether it is one of most messages: a text, or plain buttons, within all limits."""
     if isinstance(message, TextMessage):
         return len(message.body) <= TEXT_BODY and not message.body.isspace() and message.body != ""
@@ -269,7 +269,7 @@ def _list(message: ListMessage) -> Iterator[str]:
 
 def clipped(message: Message) -> Message:
     """The message with every too long text cut at its limit. Its length is only known when it is sent."""
-    if _fits(message):
+    if fits(message):
         return message
     match message:
         case TextMessage(body):

@@ -12,8 +12,8 @@ from bot.steps.schedule import no_later
 
 def wake_at(turn: TurnContext) -> datetime | None:
     """When something is due next: of the active step, or a flow that starts later."""
-    times = (next_plan_at(turn) if turn.session.plans else None, _step_wakes_at(turn))
-    return min((time for time in times if time is not None), default=None)
+    planned, at_step = next_plan_at(turn) if turn.session.plans else None, _step_wakes_at(turn)
+    return at_step if planned is None else planned if at_step is None else min(planned, at_step)
 
 
 def take_time(executor: Executor) -> None:
@@ -51,8 +51,11 @@ def _step_wakes_at(turn: TurnContext) -> datetime | None:
     if frame is None or frame.awaited_effect is not None or turn.session.agent is not None:
         return None
     step = turn.step
-    times = (_reminder_at(turn, step), _timeout_at(frame, step), step.kind.wakes_at(frame.step_state))
-    return min((time for time in times if time is not None), default=None)
+    earliest = _timeout_at(frame, step)
+    for time in (_reminder_at(turn, step), step.kind.wakes_at(frame.step_state)):
+        if time is not None and (earliest is None or time < earliest):
+            earliest = time
+    return earliest
 
 
 def _take_step_time(executor: Executor) -> None:

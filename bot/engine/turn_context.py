@@ -8,7 +8,7 @@ from typing import Any
 from bot.core.effects import Effect, Send, Tell
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, Tapped
-from bot.core.messages import Message, TemplateMessage, clipped, violations
+from bot.core.messages import Message, TemplateMessage, clipped, fits, violations
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, effect_ref
 from bot.core.turn import Trace
 from bot.core.values import Record
@@ -342,8 +342,7 @@ class TurnContext:
             self.withheld = True
             self.trace.notes.append(f"not sent: {HAS_OPTED_OUT}")
             return None
-        message = clipped(message)
-        if broken := violations(message):
+        if not fits(message) and (broken := violations(message := clipped(message))):
             raise StepFailed("failed", f"a message that the gateway does not take: {'; '.join(broken)}")
         instead = None if isinstance(message, TemplateMessage) else self._template_instead()
         return self.add_effect(Send(message, instead, report))

@@ -75,11 +75,11 @@ def reply_id(flow: str, step: str, choice: int, visit: int, hashed: str) -> str:
 
 def value_hash(title: str, value: Any) -> str:
     """Eight hex digits that tell what a choice stood for when it was shown."""
-    return _hashed_text(title, value) if isinstance(value, str) else _hashed(title, value)
+    return _remembered_hash(title, value) if value is None or isinstance(value, str) else _hashed(title, value)
 
 
 @lru_cache(maxsize=4096)
-def _hashed_text(title: str, value: str) -> str:
+def _remembered_hash(title: str, value: str | None) -> str:
     """The same of most choices there are: each is shown again and again."""
     return _hashed(title, value)
 
