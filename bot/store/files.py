@@ -29,6 +29,10 @@ _EMPTYING_MILLISECONDS = 500
 WAL_BYTES_KEPT = 64 << 20
 """The size up to which a file's ``-wal`` may stay. Only a reader that keeps an old state open lets it grow further."""
 
+PAGE_BYTES = 2048
+"""The page of a new file. A commit of one event writes some ten pages, of each of which it changes a row."""
+_CHECKPOINT_PAGES = 2000
+
 _IN_USE = "another program holds it: end that one"
 _NO_RIGHT = "give the bot's user the right to write it and its folder"
 _ADVICE = {
@@ -177,10 +181,12 @@ def open_to_migrate(path: Path) -> sqlite3.Connection:
     """The writer's connection to a file of any version. Raises `StoreMissing` and `StoreUnavailable`."""
     with trouble_in_words(path):
         connection = _open(path, "rw")
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")  # erased data must not stay in the file's free pages
         connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_KEPT}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         return connection
 
 

@@ -14,6 +14,7 @@ from bot.core.values import time_text
 from bot.store.files import (
     ENGINE_FILE,
     INBOX_FILE,
+    PAGE_BYTES,
     VERSIONS,
     FileLock,
     StoreTooNew,
@@ -316,5 +317,6 @@ def _bring_up_to_date(path: Path, connection: sqlite3.Connection, schema: Migrat
 def _empty(schema: Migrations) -> sqlite3.Connection:
     """A file without rows, in memory. Copying it is faster than making it, and `bot test` makes a store for each test."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # as `open_to_migrate` has it: only so can it be copied
     schema.apply(Database(connection, execute_plugins=False))
     return connection
