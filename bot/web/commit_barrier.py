@@ -40,10 +40,10 @@ class CommitBarrier:
         loop, batch = asyncio.get_running_loop(), self._gathering
         if not batch.writes:
             batch.timer = loop.call_later(self._inbox.patience, self._end, loop, batch)
-            if self._committing is None:
-                loop.call_soon(self._hand_over, loop)
         batch.writes.append(write)
         batch.sends.append(send)
+        if self._committing is None:
+            self._hand_over(loop)
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         self._committing = batch = self._gathering
