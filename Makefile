@@ -31,6 +31,7 @@ bench: $(READY)         ## figures, as ratios against a limit taken in the same 
 	$(BIN)/python -m benchmarks.conversation
 	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.cycle
+	$(BIN)/python -m benchmarks.web
 
 $(READY): pyproject.toml
 	@echo "Setting up $(VENV), which takes a minute ..."

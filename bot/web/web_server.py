@@ -16,7 +16,7 @@ import logging
 import socket
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -164,7 +164,7 @@ class _Request:
     def __init__(self) -> None:
         self.method = b""
         self.url = b""
-        self.headers: list[tuple[bytes, bytes]] = []
+        self.headers: dict[str, str] = {}  # by their names in the environment
         self.head_is_whole = False
         self.body = bytearray()
         self.keeps = False  # the connection open, after its answer
@@ -266,8 +266,10 @@ class _Connection(asyncio.BufferedProtocol):
         request = self._coming
         if request is None or request.method == b"CONNECT":
             raise _Refused(_NO_HTTP)
-        kept = [name + b": " + value for name, value in request.headers if name.lower() != b"upgrade"]
-        return b"\r\n".join((request.method + b" " + request.url + b" HTTP/1.1", *kept, b"\r\n"))
+        headers = {key.removeprefix("HTTP_").replace("_", "-"): value for key, value in request.headers.items()}
+        del headers["UPGRADE"]
+        kept = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("latin-1")
+        return request.method + b" " + request.url + b" HTTP/1.1\r\n" + kept + b"\r\n"
 
     def on_message_begin(self) -> None:
         self._coming = _Request()
@@ -277,30 +279,30 @@ class _Connection(asyncio.BufferedProtocol):
         self._coming.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        request = self._coming
+        request, key = self._coming, _key(name)
         assert request is not None
-        if request.head_is_whole:
-            return  # a trailer, which may contradict a header
-        request.headers.append((name, value))
+        if key is None or request.head_is_whole:
+            return  # a trailer may contradict a header
+        headers, text = request.headers, value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
 
     def on_headers_complete(self) -> None:
         request = self._coming
         assert request is not None
         request.head_is_whole = True
         request.method = self._parser.get_method()
-        named = [name.lower() for name, _ in request.headers]
-        if len(request.url) + sum(len(name) + len(value) for name, value in request.headers) > HEADER_BYTES:
+        headers = request.headers
+        if self._read_bytes > HEADER_BYTES and sum(map(len, (*headers, *headers.values()))) > HEADER_BYTES:
             raise _Refused(_LARGE_HEAD)
-        if b"transfer-encoding" in named:
-            self._check_coding(request, named)
-        if b"expect" in named and not (self._answering or self._came):
+        if "HTTP_TRANSFER_ENCODING" in headers:
+            self._check_coding(headers)
+        if "HTTP_EXPECT" in headers and not (self._answering or self._came):
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    def _check_coding(self, request: _Request, named: list[bytes]) -> None:
+    def _check_coding(self, headers: Mapping[str, str]) -> None:
         """Refuse what a proxy before us may take for a body of another length; the parser has refused the worst."""
-        [coding, *more] = [value for name, value in request.headers if name.lower() == b"transfer-encoding"]
-        alone = not more and b"content-length" not in named
-        if not alone or coding.lower() != b"chunked" or self._parser.get_http_version() != "1.1":
+        is_chunked = headers["HTTP_TRANSFER_ENCODING"].lower() == "chunked" and "CONTENT_LENGTH" not in headers
+        if not is_chunked or self._parser.get_http_version() != "1.1":
             raise _Refused(_TWO_LENGTHS)
 
     def on_body(self, body: bytes) -> None:
@@ -356,7 +358,7 @@ class _Connection(asyncio.BufferedProtocol):
     def _answer_here(self, request: _Request, environ: Environ) -> None:
         environ[LATER] = partial(self._take_over, request, environ)
         answer = _answer_of(self._server.app, environ)
-        if LATER in environ:
+        if environ.pop(LATER, None) is not None:
             self._send(request, answer)
 
     def _take_over(self, request: _Request, environ: Environ) -> Callable[[App], None]:
@@ -395,18 +397,14 @@ class _Connection(asyncio.BufferedProtocol):
         except httptools.HttpParserInvalidURLError:
             raise _Refused(_NO_HTTP) from None
         path = url.path or b"/"
-        environ = {
+        return {
             **self._server.environ,
+            **request.headers,
             "REQUEST_METHOD": request.method.decode(),
             "PATH_INFO": (unquote_to_bytes(path) if b"%" in path else path).decode("latin-1"),
             "QUERY_STRING": (url.query or b"").decode("latin-1"),
             "wsgi.input": BytesIO(request.body),
         }
-        for name, value in request.headers:
-            key, text = _key(name), value.decode("latin-1")
-            if key is not None:
-                environ[key] = f"{environ[key]}, {text}" if key in environ else text
-        return environ
 
 
 def _environ(host: str, port: int) -> Environ:
