@@ -3,9 +3,10 @@ declares a rule.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from bot.core.immutable import immutable
 from bot.lang.problems import Mark, Problem
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def declare(**titles: str) -> None:
     TITLES.update(titles)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Finding(Problem):
     """One thing that would go wrong in a bot that loads, and what to do about it.
 
