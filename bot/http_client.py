@@ -272,8 +272,9 @@ class HttpClient:
             _loop().run(exchange.leave)
 
     def close(self) -> None:
-        """Forget what was kept for the next requests. The connections close when they have not been used for a while."""
-        self._unused.clear()
+        """Give back what was kept for the next requests. Connections close when they have not been used for a while."""
+        while self._unused:
+            self._unused.pop().curl.close()
 
     def _failed(self, exchange: "_Exchange", code: int, text: str) -> HttpError:
         """What libcurl's error means: `NotSent` as long as it has not taken the request's body."""
@@ -349,7 +350,10 @@ class _Exchange:
 
     def begin(self) -> None:
         """Hand the request to libcurl. On the loop's thread, as all that follows."""
-        _loop().begin(self)
+        try:
+            _loop().begin(self)
+        except pycurl.error as error:  # it would never end
+            self.ended(*error.args)
 
     def ended(self, code: int, text: str) -> None:
         """Libcurl is done with it."""
@@ -439,16 +443,23 @@ class _Stream(_Exchange):
 
     def certificate_ends(self) -> datetime | None:
         """How long the peer's certificate is valid."""
-        found: list[Any] = wait_for(lambda done: _loop().run(lambda: done(self.curl.getinfo(pycurl.INFO_CERTINFO))))
-        fields = dict(found[0]) if found else {}
+        fields: dict[str, str] = wait_for(lambda done: _loop().run(lambda: done(self._certificate())))
         until = fields.get("Expire date")
         return None if until is None else datetime.strptime(until, "%b %d %H:%M:%S %Y %Z").replace(tzinfo=UTC)
+
+    def _certificate(self) -> dict[str, str]:
+        try:
+            found = self.curl.getinfo(pycurl.INFO_CERTINFO)
+        except pycurl.error:
+            found = []
+        return dict(found[0]) if found else {}
 
     def leave(self) -> None:
         """Stop, where it goes on still. On the loop's thread."""
         if not self._over:
             self._over = True
             _loop().leave(self.curl)
+        self.curl.close()
 
     def ended(self, code: int, text: str) -> None:
         self._over = True
