@@ -13,7 +13,6 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from dotenv import load_dotenv
 
 from bot.cli.output import counted, problem_lines, styled
 from bot.core.errors import BotError
@@ -63,7 +62,10 @@ def env_file(folder: Path) -> Path | None:
 
 def load_env(folder: Path) -> None:
     """Read ``.env``. Variables that the environment has already do not change."""
-    load_dotenv(env_file(folder) or os.devnull)
+    if (file := env_file(folder)) is not None:
+        from dotenv import load_dotenv
+
+        load_dotenv(file)
 
 
 def store_of(folder: Path | None) -> tuple[Folder, Path]:

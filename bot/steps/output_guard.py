@@ -13,20 +13,15 @@ from bot.core.text import in_letters, without_invisible
 _TAIL = ".,;:!?*_~"
 _STOPS = r"\s<>\"'`()\[\]{}，。！？；：、（）【】「」『』《》"  # what an address ends at
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"  # letters that no space comes before
-_SCHEMED = re.compile(
-    rf"""(?:[a-z][a-z0-9+.-]{{0,20}}:[/\\]{{2}}|(?<![a-z0-9])www\.)(?:\[[^\s\[\]]{{2,60}}\][^{_STOPS}]*|[^{_STOPS}]+)
+# patterns of what only models write are texts: each is compiled when it is first used, not when a bot starts
+_SCHEMED = rf"""(?ix)(?:[a-z][a-z0-9+.-]{{0,20}}:[/\\]{{2}}|(?<![a-z0-9])www\.)(?:\[[^\s\[\]]{{2,60}}\][^{_STOPS}]*|[^{_STOPS}]+)
     |(?<!\w)(?:(?:javascript|vbscript|mailto|smsto):(?=\S)|data:(?=[a-z]+/)|file:(?=/)|(?-i:tel|sms):(?=[+\d]))[^{_STOPS}]*
-    |(?<![\w.])(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?![\w]|\.\d)(?:[:/?#][^{_STOPS}]*)?""",
-    re.IGNORECASE | re.VERBOSE,
-)
+    |(?<![\w.])(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?![\w]|\.\d)(?:[:/?#][^{_STOPS}]*)?"""
 _LETTER = r"\w\u0300-\u036f"
-_DOMAIN = re.compile(
-    rf"""(?:(?<![{_LETTER}@-])(?<!\w\.)|(?<=[{UNSPACED}]))
+_DOMAIN = rf"""(?ix)(?:(?<![{_LETTER}@-])(?<!\w\.)|(?<=[{UNSPACED}]))
     ((?:[{_LETTER}](?:[{_LETTER}-]{{0,61}}[{_LETTER}])?\.)+(?:xn--[a-z0-9-]{{1,59}}|[a-z]{{2,24}}|(?![a-z])[^\W\d_]{{2,24}}))
-    (?![\w.+-]{{0,64}}@)((?::\d{{1,5}})?/[^{_STOPS}]*)?""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_WIDE_DOT = re.compile(r"(?<=[^\W_])[\u3002\uff0e\uff61](?=[a-z0-9])", re.IGNORECASE)
+    (?![\w.+-]{{0,64}}@)((?::\d{{1,5}})?/[^{_STOPS}]*)?"""
+_WIDE_DOT = r"(?i)(?<=[^\W_])[\u3002\uff0e\uff61](?=[a-z0-9])"
 _ENDINGS = """
     com net org info biz edu gov mil int name pro mobi asia app dev page web site website online shop store tech cloud
     link click live club xyz top vip win bid loan money bank pay cash finance credit exchange market trade icu cyou
@@ -48,10 +43,10 @@ _KNOWN_ENDINGS = frozenset(_ENDINGS.split())
 
 def links_in(text: str) -> Iterator[str]:
     """Every address in a text as it is written, with or without its scheme. An e-mail address is none."""
-    for found in _SCHEMED.finditer(text):
+    for found in re.finditer(_SCHEMED, text):
         if found[0][0].isalpha() or _is_ip(found[0]):
             yield found[0].rstrip(_TAIL)
-    for found in _DOMAIN.finditer(_SCHEMED.sub(" ", text)):
+    for found in re.finditer(_DOMAIN, re.sub(_SCHEMED, " ", text)):
         if found[2] or _is_domain(found[1]):
             yield found[0].rstrip(_TAIL)
 
@@ -71,7 +66,7 @@ def foreign_link(text: str, hosts: Iterable[str], known: Collection[str]) -> str
 
 
 def _looks(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", _WIDE_DOT.sub(".", without_invisible(text)))
+    plain = unicodedata.normalize("NFKC", re.sub(_WIDE_DOT, ".", without_invisible(text)))
     return re.sub(r"[*~`]", "", plain)  # marks of bold, struck and fixed text: a chat app does not show them
 
 
@@ -116,7 +111,7 @@ FEWEST = 40  # words: of shorter instructions no share is taken
 LONG = 8  # letters and digits: a secret of so many is found within longer words, too
 _BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
-_WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
+_WORD = rf"[{UNSPACED}]|[^\W_{UNSPACED}]+"
 _ALIKE = str.maketrans("авекмнорстухіјѕԁԛԝαεικνορτυχıł", "abekmhopctyxijsdqwaeiknoptuxil")
 
 
@@ -165,7 +160,7 @@ def messages_of(text: str, most: int) -> tuple[TextMessage, ...]:
 def _words(text: str) -> list[str]:
     """The words as they are read, whatever stands in or between them; each letter of a script without spaces is one."""
     plain = unicodedata.normalize("NFKD", without_invisible(text)).casefold()
-    return _WORD.findall(_BEYOND_ASCII.sub(_plain, plain).translate(_ALIKE))
+    return re.findall(_WORD, _BEYOND_ASCII.sub(_plain, plain).translate(_ALIKE))
 
 
 def _plain(found: re.Match[str]) -> str:

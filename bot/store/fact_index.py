@@ -27,7 +27,7 @@ _MATCHING = """
     WHERE passages MATCH ? ORDER BY score DESC, rowid
 """
 _HEADING = re.compile(r"(#{1,6})\s")
-_UNSPACED = re.compile(r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])")
+_UNSPACED = r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])"
 """Letters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana and Chinese characters."""
 
 
@@ -107,7 +107,7 @@ def _blocks(document: str) -> Iterator[str]:
 
 
 def _spaced(text: str) -> str:
-    return _UNSPACED.sub(r" \1 ", text)
+    return re.sub(_UNSPACED, r" \1 ", text)
 
 
 def _match_of(query: str) -> str:

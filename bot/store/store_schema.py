@@ -3,12 +3,11 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
-
-from sqlite_utils import Database, Migrations
 
 from bot.core.values import time_text
 from bot.store.files import (
@@ -26,6 +25,9 @@ from bot.store.files import (
     trouble_in_words,
 )
 from bot.store.integrity import StoresDiffer, check_both, check_pair, check_whole, is_empty
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database, Migrations
 
 _INBOX = """
     CREATE TABLE meta (
@@ -229,23 +231,30 @@ _TAKEN_BEFORE = """
     VALUES (?1, ?2, '', ?3, x'', 1, ?3)
 """
 
-
-inbox_schema = Migrations(INBOX_FILE)
-engine_schema = Migrations(ENGINE_FILE)
-"""The migrations of each file. A change of the schema is one more migration, counted in `bot.store.files.VERSIONS`."""
-
-
-@inbox_schema(name="1 schema")
-def _make_inbox_tables(db: Database) -> None:
-    _execute(db, _INBOX)
-
-
-@engine_schema(name="1 schema")
-def _make_engine_tables(db: Database) -> None:
-    _execute(db, _ENGINE)
+_TABLES = {INBOX_FILE: _INBOX, ENGINE_FILE: _ENGINE}
+_MIGRATED_ONCE = """
+    CREATE TABLE "_sqlite_migrations" (
+        "id" INTEGER PRIMARY KEY,
+        "migration_set" TEXT,
+        "name" TEXT,
+        "applied_at" TEXT
+    );
+    CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name" ON "_sqlite_migrations" ("migration_set", "name");
+"""
+"""How sqlite-utils notes that a migration was applied: a new file is made without it, because its import takes 60 ms."""
 
 
-def _execute(db: Database, script: str) -> None:
+@cache
+def migrations(file: str) -> "Migrations":
+    """The migrations of a file. A change of the schema is one more, counted in `bot.store.files.VERSIONS`."""
+    from sqlite_utils import Migrations
+
+    schema = Migrations(file)
+    schema(name="1 schema")(lambda db: _execute(db, _TABLES[file]))
+    return schema
+
+
+def _execute(db: "Database | sqlite3.Connection", script: str) -> None:
     """Execute statements, each of which ends with its line. `executescript` would commit earlier statements."""
     statement = ""
     for line in script.splitlines():
@@ -266,7 +275,7 @@ def migrate(store: Path) -> None:
         for file in (store, log):
             held.callback(FileLock(file).release)
         check_both(store)
-        with _migrated(store, engine_schema) as engine_db, _migrated(log, inbox_schema) as inbox_db:
+        with _migrated(store, ENGINE_FILE) as engine_db, _migrated(log, INBOX_FILE) as inbox_db:
             # the inbox last: after a crash in between, the inbox is still empty
             row = engine_db.execute("SELECT store_id FROM meta").fetchone()
             store_id = (row and row[0]) or uuid4().hex
@@ -277,7 +286,7 @@ def migrate(store: Path) -> None:
 
 def make_inbox(store: Path, now: datetime) -> None:
     """Make a new inbox for an engine's file whose own is lost. It continues at the engine's cursor. Raises `StoreUnavailable`."""
-    with _migrated(store, engine_schema) as engine_db, _migrated(inbox_path(store), inbox_schema) as inbox_db:
+    with _migrated(store, ENGINE_FILE) as engine_db, _migrated(inbox_path(store), INBOX_FILE) as inbox_db:
         ours, cursor, event = engine_db.execute("SELECT store_id, cursor, last_event FROM meta").fetchone()
         inbox_db.execute("UPDATE meta SET store_id = ?", [ours])
         if cursor:
@@ -285,38 +294,42 @@ def make_inbox(store: Path, now: datetime) -> None:
 
 
 @contextmanager
-def _migrated(path: Path, schema: Migrations) -> Iterator[sqlite3.Connection]:
+def _migrated(path: Path, file: str) -> Iterator[sqlite3.Connection]:
     if not is_empty(path):
         check_whole(path)
     with trouble_in_words(path):
         create(path)
         connection = open_to_migrate(path)
         try:
-            _bring_up_to_date(path, connection, schema)
+            _bring_up_to_date(path, connection, file)
             yield connection
         finally:
             close_writer(connection)
 
 
-def _bring_up_to_date(path: Path, connection: sqlite3.Connection, schema: Migrations) -> None:
+def _bring_up_to_date(path: Path, connection: sqlite3.Connection, file: str) -> None:
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
-        _empty(schema).backup(connection)
-        return
+        _empty(file).backup(connection)
     name, version = file_version(connection)
-    if name != schema.name:
+    if name != file:
         raise StoresDiffer(
-            f"{path} is another file than it should be, it has no tables of the {schema.name.removeprefix('bot-')}: "
+            f"{path} is another file than it should be, it has no tables of the {file.removeprefix('bot-')}: "
             "name another with BOT_STORE, or `bot restore BACKUP`"
         )
-    if version > VERSIONS[schema.name]:
+    if version > VERSIONS[file]:
         raise StoreTooNew(path)
-    schema.apply(Database(connection, execute_plugins=False))
+    if version < VERSIONS[file]:
+        from sqlite_utils import Database
+
+        migrations(file).apply(Database(connection, execute_plugins=False))
 
 
 @cache
-def _empty(schema: Migrations) -> sqlite3.Connection:
-    """A file without rows, in memory. Copying it is faster than making it, and `bot test` makes a store for each test."""
+def _empty(file: str) -> sqlite3.Connection:
+    """A file of the first version without rows, in memory. Copying it is faster than making it, and `bot test` makes a store for each test."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # as `open_to_migrate` has it: only so can it be copied
-    schema.apply(Database(connection, execute_plugins=False))
+    _execute(connection, _TABLES[file] + _MIGRATED_ONCE)
+    noted = [file, "1 schema", str(datetime.now(UTC))]
+    connection.execute("INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES (?, ?, ?)", noted)
     return connection

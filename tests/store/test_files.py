@@ -32,7 +32,7 @@ from bot.store.files import (
 )
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import engine_schema, inbox_schema, migrate
+from bot.store.store_schema import migrate, migrations
 from tests.store.store_kit import START, append
 
 DOCS = Path(__file__).parents[2] / "docs" / "store.md"
@@ -157,18 +157,28 @@ def test_a_file_of_an_older_version_is_named_and_what_to_do(
 
 
 def test_a_files_version_is_the_number_of_its_migrations() -> None:
-    assert {
-        schema.name: len(schema.pending(Database(memory=True))) for schema in (engine_schema, inbox_schema)
-    } == VERSIONS
+    assert {file: len(migrations(file).pending(Database(memory=True))) for file in VERSIONS} == VERSIONS
+
+
+@pytest.mark.parametrize("file", VERSIONS)
+def test_a_new_file_is_as_its_first_migration_makes_it(file: str) -> None:
+    made, new = Database(memory=True), Database(store_schema._empty(file))
+    migrations(file).apply(made)
+    schema = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+    assert [" ".join(row["sql"].split()) for row in made.query(schema)] == [
+        " ".join(row["sql"].split()) for row in new.query(schema)
+    ]
+    noted = "SELECT id, migration_set, name FROM _sqlite_migrations"
+    assert list(made.query(noted)) == list(new.query(noted))
 
 
 def test_a_file_of_an_older_version_gets_the_migrations_that_it_lacks_each_whole_or_not_at_all(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = Migrations(ENGINE_FILE)
-    later(name="1 schema")(store_schema._make_engine_tables)
+    later(name="1 schema")(lambda db: store_schema._execute(db, store_schema._ENGINE))
     later(name="2 colour")(lambda db: db.execute("ALTER TABLE meta ADD COLUMN colour TEXT"))
-    monkeypatch.setattr(store_schema, "engine_schema", later)
+    monkeypatch.setattr(store_schema, "migrations", lambda file: later if file == ENGINE_FILE else migrations(file))
     monkeypatch.setitem(VERSIONS, ENGINE_FILE, 2)
     migrate(path)
     Store(path).close()
@@ -178,6 +188,7 @@ def test_a_file_of_an_older_version_gets_the_migrations_that_it_lacks_each_whole
         db.execute("ALTER TABLE no_table ADD COLUMN a")
 
     later(name="3 shape")(breaks)
+    monkeypatch.setitem(VERSIONS, ENGINE_FILE, 3)
     with pytest.raises(sqlite3.OperationalError, match="no such table: no_table"):
         migrate(path)
     with closing(sqlite3.connect(path)) as connection:
