@@ -50,7 +50,6 @@ ONLY_IN = {
     "flask": ("web", "emulator"),
     "werkzeug": ("web", "emulator"),
     "httptools": ("web",),
-    "waitress": ("emulator",),
     "requests": ("http_client.py",),
     "pycurl": ("http_client.py",),
     "prometheus_client": ("metrics.py",),

@@ -1,7 +1,6 @@
 """``python -m bot.emulator``: the emulators as a process of their own."""
 
 import json
-import logging
 import re
 import signal
 from contextlib import ExitStack
@@ -68,7 +67,6 @@ def main(
 
     With --completions, the address of the chat-completion API is on a second line.
     """
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of every request that waits for a thread
     emulator = Emulator(
         per_minute=per_minute,
         per_day=per_day,

@@ -6,17 +6,17 @@ import struct
 import threading
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl
 
-from waitress.channel import ClientDisconnected
 from werkzeug.wsgi import ClosingIterator
 
 from bot.emulator import endpoints
 from bot.emulator.emulated_account import AcceptedMessage, EmulatedAccount
-from bot.emulator.emulator_server import read_object, status_line
+from bot.emulator.emulator_server import CONNECTION, GONE, CutOff, read_object, status_line
 from bot.emulator.endpoints import ENDPOINTS, KEYED, QUERY, Endpoint
 from bot.emulator.gateway_behaviour import Behaviour
 from bot.emulator.injected_faults import REFUSALS, REQUEST_FAULTS, Faults, InjectedFault, Request
@@ -300,15 +300,14 @@ class GatewayWire:
             self._hold(reply.held, environ)
         if reply.sent is not None:
             self._after(reply.sent)
-        # waitress has no public way to a connection but this method of it.
-        connection: socket.socket | None = environ["waitress.client_disconnected"].__self__.socket
-        if connection is not None:  # else the client has closed it
+        connection: socket.socket = environ[CONNECTION]
+        with suppress(OSError):  # the client has closed it
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-        raise ClientDisconnected
+        raise CutOff
 
     def _hold(self, seconds: float, environ: Environ) -> None:
         waited = 0.0
-        while waited < seconds and not self._stopping.is_set() and not environ["waitress.client_disconnected"]():
+        while waited < seconds and not self._stopping.is_set() and not environ[GONE]():
             self._stopping.wait(_POLL)
             waited += _POLL
 

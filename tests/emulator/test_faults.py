@@ -162,4 +162,4 @@ def test_stopping_breaks_off_what_is_held_and_ends_every_thread() -> None:
     emulator.stop()
     client.join()
     assert ended.is_set()
-    assert {thread for thread in threading.enumerate() if thread.name.startswith(("emulator", "waitress"))} <= before
+    assert {thread for thread in threading.enumerate() if thread.name.startswith("emulator")} <= before

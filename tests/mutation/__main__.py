@@ -22,7 +22,18 @@ from typing import Any, NoReturn
 from tests.mutation.mutants import Mutant, sample
 
 ROOT = Path(__file__).parent.parent.parent
-LARGE = ("pytest", "hypothesis", "flask", "pydantic", "jinja2", "requests", "regex", "yaml", "waitress", "sqlite_utils")
+LARGE = (
+    "pytest",
+    "hypothesis",
+    "flask",
+    "pydantic",
+    "jinja2",
+    "requests",
+    "regex",
+    "yaml",
+    "httptools",
+    "sqlite_utils",
+)
 SLOW = re.compile("killed|hours|random|kill|trouble|hostile")  # files that take many seconds: they come last
 BESIDE = {"engine": ["steps"], "store": ["runtime", "web"], "web": ["process"]}  # folders whose tests see a package too
 SECONDS = (60, 180, 300, 300)  # that each batch of tests may take; a mutant that hangs is killed by that

@@ -5,14 +5,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
-from waitress.channel import ClientDisconnected
-
 from bot.clock import Clock, SystemClock, to_microseconds
 from bot.emulator.completion.completion_account import CompletionAccount, EmulatedModel, Plugin
 from bot.emulator.completion.completion_api import EVENT_STREAM, CompletionApi, CompletionReply, Speaker
 from bot.emulator.completion.completion_requests import RawCompletionRequest, Received
 from bot.emulator.completion.model_answers import CompletionBehaviour, ModelAnswer, NoAnswer, RawAnswer, failure
-from bot.emulator.emulator_server import EmulatorServer, status_line
+from bot.emulator.emulator_server import GONE, CutOff, EmulatorServer, status_line
 
 Environ = dict[str, Any]
 Gone = Callable[[], bool]
@@ -38,7 +36,7 @@ class CompletionWire:
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterator[bytes]:
         """Answer a request. The end of the answer is counted: ``ended``, ``cut``, or ``abandoned`` by the client."""
         reply = self._api.respond(_incoming(environ))
-        gone: Gone = environ["waitress.client_disconnected"]
+        gone: Gone = environ[GONE]
         how = "abandoned"
         try:
             if reply.status:
@@ -48,7 +46,7 @@ class CompletionWire:
                 self._hold(None, gone)
             if reply.ending != "whole":
                 how = "abandoned" if gone() else "cut"
-                raise ClientDisconnected  # waitress sends what it has, and closes the connection without an end
+                raise CutOff
             how = "ended"
         finally:
             self._api.count(how)
@@ -60,7 +58,7 @@ class CompletionWire:
             if pace is not None and piece.steps:
                 self._hold((pace.clock, to_microseconds(pace.since + pace.seconds * steps)), gone)
             if self._stopping or gone():
-                raise ClientDisconnected
+                raise CutOff
             yield piece.data
 
     def _hold(self, until: tuple[Clock, float] | None, gone: Gone) -> None:

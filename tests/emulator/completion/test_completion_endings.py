@@ -185,7 +185,7 @@ def test_stopping_breaks_off_what_is_held_and_ends_every_thread() -> None:
     for client in clients:
         client.join()
     assert ended == ["broken", "broken"]
-    assert {thread for thread in threading.enumerate() if thread.name.startswith(("emulator", "waitress"))} <= before
+    assert {thread for thread in threading.enumerate() if thread.name.startswith("emulator")} <= before
 
 
 def test_it_has_an_address_only_while_it_runs() -> None:
