@@ -18,12 +18,13 @@ from datetime import UTC, datetime
 from functools import wraps
 from itertools import count
 from pathlib import Path
+from random import getrandbits
 from statistics import median
 from time import thread_time_ns
 from typing import Any
 
 from bot.alarms import Alarms
-from bot.clock import SystemClock
+from bot.clock import Clock, SystemClock
 from bot.core.values import time_text
 from bot.engine.advance import advance
 from bot.folder import read_folder
@@ -31,9 +32,10 @@ from bot.gateway import webhook_events
 from bot.metrics import EngineMetrics
 from bot.program import load_program
 from bot.runtime import batch, engine_loop
-from bot.runtime.batch import Batch
+from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.engine_input import EngineInput
 from bot.runtime.engine_loop import EngineCycle
+from bot.runtime.operator_requests import Request
 from bot.runtime.sending import SendResult
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
@@ -86,7 +88,6 @@ class Delivery:
 
     def __init__(self) -> None:
         self.rows: list[OutboxRow] = []
-        self._numbers = count()
 
     def offer(self, rows: Sequence[OutboxRow], /) -> None:
         self.rows += rows
@@ -115,8 +116,8 @@ class Delivery:
         return [SendResult(row, "sent", 1, None, self._names(), "", now) for row in taken]
 
     def _names(self) -> tuple[str, str]:
-        number = next(self._numbers)
-        return f"wamid.o{number}", f"m{number}"
+        number = f"{getrandbits(64):016x}"
+        return f"wamid.{number}", f"m{number}"
 
 
 class Performers:
@@ -135,31 +136,33 @@ class Performers:
 class Engine:
     """The engine's cycle on a store of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, bot: Path = HERE / "order", clock: Clock | None = None) -> None:
         store = folder / "bot.db"
         migrate(store)
-        clock = SystemClock()
-        library = load_program(read_folder(HERE / "order")).library
+        clock = clock or SystemClock()
+        library = load_program(read_folder(bot)).library
         library.prepare()
         self.log = log_of(store)
-        self._store, self._delivery = Store(store), Delivery()
-        self._cycle = EngineCycle(
-            self._store,
-            InboxReader(store),
+        self.store, self.inbox, self.delivery = Store(store), InboxReader(store), Delivery()
+        self.cycle = EngineCycle(
+            self.store,
+            self.inbox,
             clock,
             lambda session, event: advance(library, session, event),
             lambda body, at: webhook_events.read(body, at),
-            self._delivery,
+            self.delivery,
             Performers(),
             EngineMetrics(),
             Alarms(clock),
         )
-        self._cycle.begin()
+        self.cycle.begin()
 
-    def take(self) -> None:
-        """One cycle: the results of the messages of the last, and all that is new in the inbox."""
-        worked, _ = self._cycle.take(EngineInput(sent=self._delivery.results()))
-        assert worked
+    def take(self, request: Request | None = None) -> None:
+        """One cycle: the results of the messages of the last, a request, and all that is new in the inbox."""
+        worked, answers = self.cycle.take(
+            EngineInput(sent=self.delivery.results(), requests=[] if request is None else [request])
+        )
+        assert worked and not any(isinstance(answer, RequestRefused) for answer in answers)
 
 
 class Floor:
@@ -255,7 +258,11 @@ def log_of(store: Path) -> sqlite3.Connection:
 
 def append(log: sqlite3.Connection, talks: list[Iterator[bytes]], first: int, many: int) -> None:
     """Append the next events of so many contacts."""
-    bodies = [next(talks[number % CONTACTS]) for number in range(first, first + many)]
+    append_bodies(log, [next(talks[number % CONTACTS]) for number in range(first, first + many)])
+
+
+def append_bodies(log: sqlite3.Connection, bodies: Sequence[bytes]) -> None:
+    """Append events."""
     found, now = map(webhook_events.envelope, bodies), time_text(datetime.now(UTC))
     rows = [(each.id, each.id, each.event, each.contact, now, body) for each, body in zip(found, bodies, strict=True)]
     with transaction(log):
