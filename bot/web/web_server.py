@@ -120,8 +120,13 @@ class WebServer:
         client.setblocking(False)
         task = loop.create_task(loop.connect_accepted_socket(lambda: _Connection(self), client))
         self._arriving.add(task)
-        task.add_done_callback(self._arriving.discard)
+        task.add_done_callback(self._arrived)
         return True
+
+    def _arrived(self, task: asyncio.Task[Any]) -> None:
+        self._arriving.discard(task)
+        if not task.cancelled():
+            task.exception()  # its sender has gone again
 
     async def _accept_waiting(self) -> None:
         """Take the connections that the system has completed already: closing the socket would reset them."""
@@ -383,7 +388,8 @@ class _Connection(asyncio.BufferedProtocol):
         self._forget_body(request)
         self._answering = None
         self.waiting_since = monotonic()
-        self._transport.write(_bytes_of(*answer, keeps, self._server.date))
+        sent = _bytes_of(*answer, keeps, self._server.date)
+        self._transport.write(sent if request.method != b"HEAD" else sent[: len(sent) - len(answer[2])])
         if not keeps:
             self._came.clear()
             if self._deaf:  # closed now, it would be reset before the sender has read the answer

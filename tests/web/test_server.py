@@ -329,6 +329,22 @@ def test_a_body_in_chunks_is_served_and_its_trailers_are_no_headers(web: Serving
         assert answer(client)[::2] == (200, b"5")
 
 
+def test_an_answer_to_head_has_no_body_and_the_next_one_is_read() -> None:
+    def app(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+        start("200 OK", [])
+        return [environ["REQUEST_METHOD"].encode()]
+
+    server, thread, connect = served(app)
+    with connect() as client:
+        client.sendall(b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\n" + post(b""))
+        with client.makefile("rb") as lines:
+            head = [lines.readline() for _ in range(5)]
+            assert (head[0], head[1], head[4]) == (b"HTTP/1.1 200 OK\r\n", b"Content-Length: 4\r\n", b"\r\n")
+            assert read_answer(lines)[2] == b"POST"
+    server.stop()
+    thread.join(10)
+
+
 def test_a_header_that_poses_as_another_is_left_out() -> None:
     seen: list[dict[str, Any]] = []
 
