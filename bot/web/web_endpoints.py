@@ -16,7 +16,7 @@ from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.gateway.webhook_events import Envelope, Verdict, envelope, verify
-from bot.metrics import CONTENT_TYPE, WebMetrics
+from bot.metrics import WebMetrics, content_type
 from bot.store.inbox import InboxBusy, InboxRefused, InboxWriter, Write
 from bot.web.commit_barrier import CommitBarrier
 from bot.web.web_server import Environ
@@ -159,7 +159,7 @@ class MonitoringEndpoints:
         """What both processes count, in Prometheus' text format; the web process's alone while the engine is silent."""
         engine = self._answer({"do": "metrics"})
         own = self._metrics.text(self._alarms.current(), engine is not None)
-        return Response(own + (engine["text"] if engine else ""), 200, content_type=CONTENT_TYPE)
+        return Response(own + (engine["text"] if engine else ""), 200, content_type=content_type())
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any] | None:
         try:
