@@ -1,5 +1,6 @@
 """The composition root: the parts of a bot, put together with plain arguments."""
 
+import logging
 import socket
 import threading
 from collections.abc import Mapping
@@ -9,9 +10,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bot.ai.ai_client import Completions
 from bot.alarms import Alarm, Alarms
 from bot.clock import Clock, time_of
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
@@ -30,23 +30,25 @@ from bot.runtime.engine_loop import GATHERING, EngineLoop
 from bot.runtime.file_calls import Downloads, FileCalls
 from bot.runtime.gateway_commands import GatewayCommands
 from bot.runtime.http_calls import HttpCalls
-from bot.runtime.model_calls import ModelBreaker, ModelCalls, no_service
 from bot.runtime.operator_requests import Answer, Request
-from bot.runtime.performers import CrashQuarantine, Performers, PerformersByEffect
+from bot.runtime.performers import CallAttempt, CrashQuarantine, Performers, PerformersByEffect, Say
 from bot.runtime.python_calls import PythonCalls
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.settings import ModelService
 from bot.store.engine_store import Store
-from bot.store.fact_index import FactIndex
 from bot.store.inbox import InboxReader
 from bot.store.rows import CallRow
 from bot.store.store_reader import StoreReader
+
+if TYPE_CHECKING:
+    from bot.runtime.model_calls import ModelCalls
 
 STOP_SECONDS = 18.0  # a send may take so long; a handler that hangs is left alone then
 TAKING_SECONDS = 4.0
 TOLERANCE = timedelta(minutes=5)
 _GATEWAY = ("gateway-unreachable", "the gateway", "check BOT_GATEWAY_URL and the network")
 _MODEL = ("model-unreachable", "the chat-completion service", "check BOT_AI_URL and the network")
+log = logging.getLogger(__name__)
 
 
 class EngineFailed(BotError):
@@ -103,15 +105,7 @@ class Engine:
                 [(clock.elapsed() - ago, contact, count) for ago, contact, count in reader.requests_for(clock.now())],
             )
             self._python_calls = PythonCalls(program.extensions)
-            self._model_calls: ModelCalls | None = None
-            if models is not None:
-                reach = ReachabilityAlarm(self.alarms, clock, *_MODEL)
-                service = Completions(models.url, models.key, key_in=models.key_in, reach=reach)
-                opened.enter_context(closing(service))
-                facts, breaker = FactIndex(program.library.documents), ModelBreaker(clock)
-                self._model_calls = ModelCalls(
-                    service, breaker, models.models, facts, reader.used, self._python_calls.call, clock, self.alarms
-                )
+            self._model_calls = None if models is None else self._open_models(models, reader, opened)
             self._files = opened.pop_all()
         self._inbox = inbox
         self._loop = EngineLoop(
@@ -144,6 +138,18 @@ class Engine:
         self._http_calls = HttpCalls(requester or self._service_requester, clock)
         self._performers = self._performers_for(FileCalls(Downloads(gateway_url), store), clock)
 
+    def _open_models(self, models: ModelService, reader: StoreReader, opened: ExitStack) -> "ModelCalls":
+        from bot.ai.ai_client import Completions  # 15 ms, which bots without models need not spend
+        from bot.runtime.model_calls import ModelBreaker, ModelCalls
+        from bot.store.fact_index import FactIndex
+
+        reach = ReachabilityAlarm(self.alarms, self._clock, *_MODEL)
+        service = Completions(models.url, models.key, key_in=models.key_in, reach=reach)
+        opened.enter_context(closing(service))
+        facts, breaker = FactIndex(self._program.library.documents), ModelBreaker(self._clock)
+        call = self._python_calls.call
+        return ModelCalls(service, breaker, models.models, facts, reader.used, call, self._clock, self.alarms)
+
     def _performers_for(self, file_calls: FileCalls, clock: Clock) -> PerformersByEffect:
         """The performers of all kinds of calls."""
         called, quarantine = self._loop.called, CrashQuarantine(lambda: self._loop.in_quarantine, self._loop.claim)
@@ -154,7 +160,7 @@ class Engine:
                 Fetch: Performers(file_calls, clock, called, name="files", threads=4, spare=4),
                 HttpRequest: Performers(self._http_calls, clock, called, name="http"),
                 Complete: Performers(
-                    self._model_calls or no_service,
+                    self._model_calls or _no_service,
                     clock,
                     called,
                     name="models",
@@ -190,6 +196,8 @@ class Engine:
         self._python_calls.swap(program.extensions)
         self._delivery.use_channels(program.library.bot.channels)
         if self._model_calls is not None:
+            from bot.store.fact_index import FactIndex
+
             self._model_calls.facts = FactIndex(program.library.documents)
         self._service_requester.use(program.library.bot.services)
         self._http_calls.cache.clear()
@@ -249,6 +257,14 @@ class Engine:
         """Raise `EngineFailed` if the loop has ended by itself."""
         if self._loop.failure is not None:
             raise EngineFailed("the engine's loop has ended: see the log")
+
+
+def _no_service(row: CallRow, say: Say) -> CallAttempt:
+    """Performs `Complete` where no service is set up."""
+    log.error("a flow asks a model, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
+    return CallAttempt(
+        "refused", detail="no chat-completion service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL"
+    )
 
 
 def _is_moderated(row: CallRow) -> bool:

@@ -330,11 +330,3 @@ def _request(effect: Complete, model: str, messages: Sequence[Mapping[str, Any]]
 
 def _without_history(effect: Complete) -> Sequence[Mapping[str, Any]]:
     return [effect.messages[0], *effect.messages[1 + effect.history :]]
-
-
-def no_service(row: CallRow, say: Say) -> CallAttempt:
-    """Performs `Complete` where no service is set up."""
-    log.error("a flow asks a model, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
-    return CallAttempt(
-        "refused", detail="no chat-completion service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL"
-    )

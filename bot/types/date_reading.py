@@ -23,11 +23,12 @@ if TYPE_CHECKING:  # importing dateparser takes 130 ms: only texts that our own 
 
 _RELATIVE = {"today": 0, "tomorrow": 1, "day after tomorrow": 2, "yesterday": -1}
 _FILLERS = frozenset({"on", "the", "of", "this", "next", "last", "day"})
-_DAY = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?")
-_YEAR = re.compile(r"[0-9]{4}|[0-9]{2}")
-_COUNT = re.compile(r"[0-9]{1,3}")
-_IN_CHARACTERS = re.compile(r"(?:(\d{4})\s*[年년]\s*)?(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日号號일]?")  # 2030年5月12日
-_VAGUE = re.compile(r"(in )?1 (week|month|year)( ago)?")  # in other languages that may be next week: no day
+# patterns are texts: `re` compiles each when it is first used, not when a bot starts
+_DAY = r"([0-9]{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"[0-9]{4}|[0-9]{2}"
+_COUNT = r"[0-9]{1,3}"
+_IN_CHARACTERS = r"(?:(\d{4})\s*[年년]\s*)?(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日号號일]?"  # 2030年5月12日
+_VAGUE = r"(in )?1 (week|month|year)( ago)?"  # in other languages that may be next week: no day
 _LONGEST_DAY = 40  # characters
 
 
@@ -39,14 +40,14 @@ def read_date(text: str, today: date, language: str | None = None, *, past: bool
     """
     if len(text) > _LONGEST_DAY or not any(map(str.isalnum, text)):
         return None
-    text = _IN_CHARACTERS.sub(_day_first, text)
+    text = re.sub(_IN_CHARACTERS, _day_first, text)
     reading = _Reading(today, past)
     found = reading.day(normalise(text))
     if found is not None or not any(map(str.isalpha, text)):
         return found
     for spoken in dict.fromkeys((language or ENGLISH, ENGLISH)):
         english = in_english(text, spoken)
-        if english is None or (_VAGUE.fullmatch(english) and not any(map(str.isdecimal, text))):
+        if english is None or (re.fullmatch(_VAGUE, english) and not any(map(str.isdecimal, text))):
             continue
         if (found := reading.day(english)) is not None:
             return found
@@ -78,7 +79,7 @@ class _Reading:
         if days is not None:
             return self._today + timedelta(days=days)
         match ["1" if word in ("a", "an") else word for word in words if word not in ("in", "ago")]:
-            case [count, unit] if len(words) == 3 and _COUNT.fullmatch(count):
+            case [count, unit] if len(words) == 3 and re.fullmatch(_COUNT, count):
                 return self._moved(int(count) * (-1 if "ago" in words else 1), unit.removesuffix("s"))
         return None
 
@@ -116,13 +117,13 @@ class _Reading:
 
     def _dated(self, day: str, month: str, year: str | None) -> date | None:
         named = _index(month, MONTHS)
-        number = _DAY.fullmatch(day)
+        number = re.fullmatch(_DAY, day)
         if number is None or (named is None and not re.fullmatch(r"[0-9]{1,2}", month)):
             return None
         in_month = int(month) if named is None else named + 1
         if year is None:
             return self._nearest(in_month, int(number[1]))
-        return _exact(self._century(year), in_month, int(number[1])) if _YEAR.fullmatch(year) else None
+        return _exact(self._century(year), in_month, int(number[1])) if re.fullmatch(_YEAR, year) else None
 
     def _century(self, year: str) -> int:
         if len(year) == 4:
@@ -160,15 +161,14 @@ _AFTERNOON = (
 )
 _HOURS = "uhr|h|o'?clock|ч|時|时|点|點|시"
 _BEFORE = "at|a las|a la|às|as|à|alle|pukul|jam|um|gegen|om|kl|saat|в|の"
-_CLOCK = re.compile(
-    rf"(?:\b(?P<before>{_BEFORE})\s+)?(?<![a-z0-9.,:/-])(?P<hour>[01]?\d|2[0-3])"
+_CLOCK = (
+    rf"(?i)(?:\b(?P<before>{_BEFORE})\s+)?(?<![a-z0-9.,:/-])(?P<hour>[01]?\d|2[0-3])"
     rf"(?:(?P<sign>[:.h時时点點시])\s?(?P<minute>[0-5]\d)(?![\d.,/-])[分]?)?"
     rf"(?:\s?(?P<hours>{_HOURS})(?!\w))?(?:\s?(?:(?P<morning>{_MORNING})|(?P<afternoon>{_AFTERNOON}))(?!\w))?"
-    r"(?![\d:])",
-    re.IGNORECASE,
+    r"(?![\d:])"
 )
-_NOON = re.compile(r"(?:\bat\s+)?\b(?P<noon>noon|midday|midnight)\b", re.IGNORECASE)
-_IN_HOURS = re.compile(r"in ([0-9]{1,3}) (hour|minute)s?")
+_NOON = r"(?i)(?:\bat\s+)?\b(?P<noon>noon|midday|midnight)\b"
+_IN_HOURS = r"in ([0-9]{1,3}) (hour|minute)s?"
 
 
 def read_time(text: str, language: str | None = None) -> time | None:
@@ -208,8 +208,8 @@ def _moment(text: str, now: datetime, language: str | None, past: bool) -> datet
 
 def _clocks(text: str, language: str | None, *, dots: bool) -> Iterator[tuple[re.Match[str], time]]:
     """The times of day in a text. ``dots`` says that 15.30 is one by itself; else something has to say so."""
-    for found in (*_NOON.finditer(text), *_CLOCK.finditer(text)):
-        clock = _named(found) if found.re is _NOON else _counted(found, language, dots)
+    for found in (*re.finditer(_NOON, text), *re.finditer(_CLOCK, text)):
+        clock = _named(found) if found.re.pattern == _NOON else _counted(found, language, dots)
         if clock is not None:
             yield found, clock
 
@@ -248,7 +248,7 @@ def _nearest(clock: time, now: datetime, past: bool) -> datetime:
 
 def _in_hours(words: str, now: datetime) -> datetime | None:
     """``in 2 hours``, ``in 30 minutes``."""
-    found = _IN_HOURS.fullmatch(words)
+    found = re.fullmatch(_IN_HOURS, words)
     return None if found is None else later(now, timedelta(**{f"{found[2]}s": int(found[1])}), zone_of(now))
 
 
