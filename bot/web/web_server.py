@@ -11,6 +11,7 @@ second request hides in it. A stop answers what has arrived before it closes.
 """
 
 import asyncio
+import errno
 import json
 import logging
 import socket
@@ -39,8 +40,9 @@ REQUEST_SECONDS = 30.0  # for a whole request to arrive, from connecting or from
 DRAIN_SECONDS = 8.0  # a sender gives up after 5
 QUIET_SECONDS = 0.2  # how long a connection that is kept alive may use for a request that is on its way
 LATER = "bot.later"
-"""In the environment of a view that runs in the loop: what takes its place is called, and returns a function that sends
-an answer, from the loop's thread. What the view itself returns is then not sent."""
+"""A key in the environment of a view that runs in the loop. Its value is a function. A view that calls it is answered
+later: the function returns another one, ``send(response)``, to be called once and in the loop's thread. What the view
+itself returns is not sent."""
 log = logging.getLogger("bot.web")
 
 Environ = dict[str, Any]
@@ -113,8 +115,9 @@ class WebServer:
             client, _ = self._listener.accept()
         except BlockingIOError:
             return False
-        except OSError:  # its sender has gone, or the process has no file left
-            self.make_room()
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):  # no more files can be opened
+                self.make_room()
             return True
         loop = asyncio.get_running_loop()
         client.setblocking(False)
@@ -137,7 +140,7 @@ class WebServer:
             await asyncio.sleep(0)
 
     def make_room(self, of_bodies: bool = False) -> None:
-        """Close the connection that has waited longest for its request; of those whose body has begun to come."""
+        """Close the connection that has waited longest for its request; ``of_bodies``: of those with a part of a body."""
         waiting = [each for each in self.connections if each.waits() and (each.body_bytes or not of_bodies)]
         if waiting:
             min(waiting, key=lambda connection: connection.waiting_since).abort()
@@ -184,24 +187,24 @@ class _Connection(asyncio.BufferedProtocol):
     def __init__(self, server: WebServer) -> None:
         self._server = server
         self._parser = httptools.HttpRequestParser(self)
-        self._coming: _Request | None = None
-        self._came: deque[_Request] = deque()
+        self._incoming: _Request | None = None
+        self._queue: deque[_Request] = deque()
         self._answering: _Request | None = None
         self._read_bytes = 0  # since the last whole request
         self.body_bytes = 0  # of the requests that are here
         self.waiting_since = monotonic()
-        self._deaf = False  # nothing that comes is read any more
-        self._behind = False  # requests wait here, and no more are read
-        self._choked = False  # the sender does not read its answers
-        self._ended = False  # the sender has said its last
+        self._discarding = False  # nothing that comes is read any more
+        self._read_paused = False  # requests wait here, and no more are read
+        self._write_paused = False  # the sender does not read its answers
+        self._eof_received = False  # the sender has said its last
 
     def waits(self) -> bool:
-        """Whether nothing is done for it now: its next request has not wholly come."""
-        return self._answering is None
+        """Whether the server waits for the sender: for its next request, or that it reads its answers."""
+        return self._answering is None and (self._write_paused or not self._queue)
 
     def close_if_quiet(self) -> None:
         """Close it, unless a request is on its way."""
-        if self.waits() and self._coming is None and monotonic() - self.waiting_since > QUIET_SECONDS:
+        if self.waits() and self._incoming is None and monotonic() - self.waiting_since > QUIET_SECONDS:
             self._transport.close()
 
     def abort(self) -> None:
@@ -219,7 +222,7 @@ class _Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._server.connections.discard(self)
-        self._came.clear()
+        self._queue.clear()
         self._answering = None
         self._forget(self.body_bytes)
 
@@ -230,19 +233,19 @@ class _Connection(asyncio.BufferedProtocol):
         self._read_bytes += nbytes
         if self._read_bytes > DISCARDED_BYTES:
             self.abort()
-        elif not self._deaf:
+        elif not self._discarding:
             self._read(self._server.buffer[:nbytes])
             self._answer_next()
 
     def eof_received(self) -> bool:
-        self._ended = True
-        return bool(self._answering or self._came)
+        self._eof_received = True
+        return bool(self._answering or self._queue)
 
     def pause_writing(self) -> None:
-        self._choked = True
+        self._write_paused = True
 
     def resume_writing(self) -> None:
-        self._choked = False
+        self._write_paused = False
         self._answer_next()
 
     # what the parser calls
@@ -256,19 +259,19 @@ class _Connection(asyncio.BufferedProtocol):
                 except httptools.HttpParserUpgrade as upgrade:
                     data = memoryview(self._head_without_upgrade() + bytes(data[upgrade.args[0] :]))
                     self._parser = httptools.HttpRequestParser(self)
-            if self._coming and not self._coming.head_is_whole and self._read_bytes > HEADER_BYTES:
+            if self._incoming and not self._incoming.head_is_whole and self._read_bytes > HEADER_BYTES:
                 raise _Refused(_LARGE_HEAD)
         except (_Refused, httptools.HttpParserError) as error:
             cause = error if isinstance(error, _Refused) else error.__context__  # of what a callback raises
             if isinstance(error, httptools.HttpParserCallbackError) and not isinstance(cause, _Refused):
                 raise  # a mistake of ours
-            request, self._coming, self._deaf = self._coming or _Request(), None, True
+            request, self._incoming, self._discarding = self._incoming or _Request(), None, True
             request.refusal = cause.answer if isinstance(cause, _Refused) else _NO_HTTP
-            self._came.append(request)
+            self._queue.append(request)
 
     def _head_without_upgrade(self) -> bytes:
         """The head of a request that offers another protocol, which some clients always do: it is read without that."""
-        request = self._coming
+        request = self._incoming
         if request is None or request.method == b"CONNECT":
             raise _Refused(_NO_HTTP)
         headers = {key.removeprefix("HTTP_").replace("_", "-"): value for key, value in request.headers.items()}
@@ -277,14 +280,14 @@ class _Connection(asyncio.BufferedProtocol):
         return request.method + b" " + request.url + b" HTTP/1.1\r\n" + kept + b"\r\n"
 
     def on_message_begin(self) -> None:
-        self._coming = _Request()
+        self._incoming = _Request()
 
     def on_url(self, url: bytes) -> None:
-        assert self._coming is not None
-        self._coming.url += url
+        assert self._incoming is not None
+        self._incoming.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        request, key = self._coming, _key(name)
+        request, key = self._incoming, _key(name)
         assert request is not None
         if key is None or request.head_is_whole:
             return  # a trailer may contradict a header
@@ -292,7 +295,7 @@ class _Connection(asyncio.BufferedProtocol):
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
 
     def on_headers_complete(self) -> None:
-        request = self._coming
+        request = self._incoming
         assert request is not None
         request.head_is_whole = True
         request.method = self._parser.get_method()
@@ -301,7 +304,7 @@ class _Connection(asyncio.BufferedProtocol):
             raise _Refused(_LARGE_HEAD)
         if "HTTP_TRANSFER_ENCODING" in headers:
             self._check_coding(headers)
-        if "HTTP_EXPECT" in headers and not (self._answering or self._came):
+        if "HTTP_EXPECT" in headers and not (self._answering or self._queue):
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _check_coding(self, headers: Mapping[str, str]) -> None:
@@ -311,7 +314,7 @@ class _Connection(asyncio.BufferedProtocol):
             raise _Refused(_TWO_LENGTHS)
 
     def on_body(self, body: bytes) -> None:
-        request, server = self._coming, self._server
+        request, server = self._incoming, self._server
         assert request is not None
         if request.refusal is not None:
             return
@@ -327,10 +330,10 @@ class _Connection(asyncio.BufferedProtocol):
     def on_message_complete(self) -> None:
         if self._parser.should_upgrade():
             return  # its body has not been read
-        request, self._coming = self._coming, None
+        request, self._incoming = self._incoming, None
         assert request is not None
         request.keeps = self._parser.should_keep_alive()
-        self._came.append(request)
+        self._queue.append(request)
         self._read_bytes = 0
 
     def _forget_body(self, request: _Request) -> None:
@@ -344,9 +347,9 @@ class _Connection(asyncio.BufferedProtocol):
     # answers
 
     def _answer_next(self) -> None:
-        """Answer what has come, as far as no answer has to be waited for."""
-        while self._came and not (self._answering or self._choked):
-            self._answering = request = self._came.popleft()
+        """Answer the next request, unless the last one is not answered yet or its answer is not read."""
+        if self._queue and not (self._answering or self._write_paused):
+            self._answering = request = self._queue.popleft()
             try:
                 if request.refusal is not None:
                     raise _Refused(request.refusal)
@@ -356,9 +359,11 @@ class _Connection(asyncio.BufferedProtocol):
             else:
                 here = environ["PATH_INFO"] in self._server.in_loop
                 (self._answer_here if here else self._answer_in_thread)(request, environ)
-        if bool(self._came) is not self._behind:
-            self._behind = not self._behind
-            (self._transport.pause_reading if self._behind else self._transport.resume_reading)()
+        if bool(self._queue) is not self._read_paused:
+            self._read_paused = not self._read_paused
+            (self._transport.pause_reading if self._read_paused else self._transport.resume_reading)()
+        if self._queue and not (self._answering or self._write_paused):
+            asyncio.get_running_loop().call_soon(self._answer_next)  # the other connections have their turn first
 
     def _answer_here(self, request: _Request, environ: Environ) -> None:
         environ[LATER] = partial(self._take_over, request, environ)
@@ -384,15 +389,15 @@ class _Connection(asyncio.BufferedProtocol):
             self._answer_next()
 
     def _send(self, request: _Request, answer: Answer) -> None:
-        keeps = request.keeps and not self._server.stopping and not (self._ended and not self._came)
+        keeps = request.keeps and not self._server.stopping and not (self._eof_received and not self._queue)
         self._forget_body(request)
         self._answering = None
         self.waiting_since = monotonic()
         sent = _bytes_of(*answer, keeps, self._server.date)
         self._transport.write(sent if request.method != b"HEAD" else sent[: len(sent) - len(answer[2])])
         if not keeps:
-            self._came.clear()
-            if self._deaf:  # closed now, it would be reset before the sender has read the answer
+            self._queue.clear()
+            if self._discarding:  # closed now, it would be reset before the sender has read the answer
                 self._transport.write_eof()
             else:
                 self._transport.close()

@@ -137,7 +137,7 @@ def test_nothing_of_an_oversized_body_is_kept(web: Serving) -> None:
     with web.connect() as client:
         client.sendall(post(b"x" * (BODY_BYTES + 1), length=BODY_BYTES + 3))
         deadline = monotonic() + PATIENCE
-        while not any(each._coming and each._coming.refusal for each in list(web.server.connections)):
+        while not any(each._incoming and each._incoming.refusal for each in list(web.server.connections)):
             assert monotonic() < deadline
         assert web.server.body_bytes == 0
         client.sendall(b"xx")
@@ -286,6 +286,26 @@ def test_requests_that_come_together_are_answered_in_their_order(web: Serving) -
             assert [read_answer(lines)[2] for _ in range(2)] == [b"1", b"2"]
             client.sendall(b"3")
             assert read_answer(lines)[2] == b"3"
+
+
+def test_while_an_answer_is_not_read_the_next_request_waits() -> None:
+    calls: list[int] = []
+
+    def app(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+        calls.append(1)
+        start("200 OK", [])
+        return [b"x" * 1_000_000]
+
+    server, thread, connect = served(app, in_loop=["/"])
+    with connect() as client, connect() as other:
+        client.sendall(post(b"") * 40)
+        other.sendall(post(b""))
+        assert answer(other)[0] == 200
+        assert len(calls) < 40
+        with client.makefile("rb") as lines:
+            assert [len(read_answer(lines)[2]) for _ in range(40)] == [1_000_000] * 40
+    server.stop()
+    thread.join(10)
 
 
 def test_a_sender_that_has_said_its_last_gets_its_answer(web: Serving) -> None:
