@@ -2,10 +2,11 @@
 
 import threading
 from datetime import UTC, datetime, timedelta
+from queue import SimpleQueue
 
 import pytest
 
-from bot.clock import Clock, ExpiryTime, MovableClock, Steps, SystemClock, deadline_of, time_of
+from bot.clock import Clock, ExpiryTime, MovableClock, Steps, SystemClock, Timekeeper, deadline_of, time_of
 from tests.patience import PATIENCE
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
@@ -115,3 +116,24 @@ def test_things_expire_by_a_clock_that_was_set_back_at_once(clock: MovableClock)
     assert expiry.now() == NOON
     clock.step(-101 * DAY)
     assert expiry.now() == clock.now() == NOON - DAY
+
+
+def test_a_time_that_is_named_while_a_timekeeper_looks_is_not_missed() -> None:
+    clock, lock, looks = MovableClock(NOON), threading.Lock(), SimpleQueue[float]()
+
+    def look() -> float | None:
+        if clock.elapsed() == 0:
+            with lock:
+                keeper.look_at(5.0)  # what another thread may do now
+        looks.put(clock.elapsed())
+        return None
+
+    keeper = Timekeeper(clock, lock, look, "test")
+    keeper.start()
+    assert looks.get(timeout=20) == 0
+    clock.move(timedelta(seconds=5))
+    while looks.get(timeout=20) < 5:  # it may have looked before it waited
+        pass
+    with lock:
+        keeper.end()
+    keeper.join()
