@@ -100,6 +100,11 @@ def test_while_the_engine_is_away_events_are_taken_and_it_comes_back(serve: Serv
     until(lambda: serving.status()["cursor"] == 1)
 
 
+def test_the_supervisor_has_one_thread_so_that_it_can_be_forked_at_any_time(serve: Serve) -> None:
+    serving = serve().up()
+    assert len([*Path(f"/proc/{serving.process.pid}/task").iterdir()]) == 1
+
+
 def test_after_a_killed_supervisor_the_children_end_and_the_next_one_starts(serve: Serve) -> None:
     first = serve().up()
     assert first.post("evt-1") == 200
