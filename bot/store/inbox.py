@@ -414,7 +414,7 @@ class GroupWriter:
                 group.when_ended.append(when_ended)
                 self._changed.notify()
                 return
-            group.ended, group.trouble = True, (trouble, _SLOW)
+            group.trouble, group.ended = (trouble, _SLOW), True
         when_ended()
 
     def require_commit(self, write: Write) -> None:

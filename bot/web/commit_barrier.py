@@ -14,8 +14,9 @@ from bot.web.web_server import LATER, Environ
 class CommitBarrier:
     """Hands events over to the inbox, and holds their answers back until they are committed.
 
-    While one commit is under way, the events that come gather for the next: there is one hand-over from the event loop to
-    the inbox's thread for each commit, and one back. An answer is held back for as long as the inbox's patience lasts.
+    Events that come during a commit are collected for the next one. So there is one hand-over from the event loop to the
+    inbox's thread for each commit, and one back, and none for each event. An answer waits no longer than the inbox's
+    ``patience``.
     """
 
     def __init__(self, inbox: InboxWriter) -> None:
@@ -24,9 +25,10 @@ class CommitBarrier:
         self._committing: _Batch | None = None
 
     def answer_after(self, write: Write, answer: Callable[[], Response]) -> Response:
-        """What a view returns to be answered by ``answer()`` when a write is committed, or has failed, or takes too long.
+        """Return what a view has to return so that ``answer()`` is sent when a write is committed, failed or is late.
 
-        Any other server than ours, Flask's test client among them, waits here.
+        Behind any other server than `WebServer`, such as Flask's test client, it waits for the commit and returns
+        ``answer()``.
         """
         later = request.environ.get(LATER)
         if later is None:
@@ -56,7 +58,7 @@ class CommitBarrier:
         self._inbox.hand_over(batch.writes, ended)
 
     def _end(self, loop: asyncio.AbstractEventLoop, batch: "_Batch") -> None:
-        """Send the answers of a batch: its commit has ended, or patience has."""
+        """Send the answers of a batch: its commit has ended, or takes too long."""
         if batch.timer is not None:
             batch.timer.cancel()
         if batch is self._gathering:
@@ -82,7 +84,7 @@ class _Batch:
 
 
 class _Placeholder(Response):
-    """Returned for an answer that is sent later: the server sends nothing of it."""
+    """What a view returns whose answer is sent later. The server does not send it."""
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         start_response("202 ACCEPTED", [])

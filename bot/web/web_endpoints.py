@@ -51,9 +51,9 @@ class WebhookEndpoint:
         self.refused_as_forged = 0
 
     def receive(self) -> Response:
-        """Answer one delivery: at once, or when the commit of what is written has ended."""
+        """Answer one delivery: at once, or after the commit of what is written (`CommitBarrier`)."""
         began, now = self._clock.elapsed(), self._clock.now()
-        raw, headers = request.input_stream.read(), request.headers  # the server bounds a body, and ends it
+        raw, headers = request.input_stream.read(), request.headers  # `WebServer` limits and ends it
         timestamp, signature = headers.get("X-Service-Timestamp"), headers.get("X-Service-Signature")
         match verify(self._secrets, timestamp, signature, raw, now, self._tolerance):
             case Verdict.GENUINE:
@@ -76,7 +76,7 @@ class WebhookEndpoint:
                 return self._counted(began, "malformed", refused)
 
     def _counted(self, began: float, what: str, response: Response) -> Response:
-        """An answer, once it is counted by what became of the delivery."""
+        """Count an answer by what became of the delivery, and return it."""
         self._metrics.delivery(what, self._clock.elapsed() - began)
         return response
 
@@ -172,13 +172,12 @@ class MonitoringEndpoints:
 _REFUSED = {
     404: "there is nothing at this address",
     405: "this method is not taken at this address",
-    413: "the body is too large",
 }
 RETRY_AFTER = "5"  # seconds
 
 
 class _Whole(Response):
-    """A response that is sent as it is: nothing in it has to be derived from the request."""
+    """A response that is sent as it is. Flask's own derives headers from the request, which takes longer than the view."""
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         start_response(self.status, list(self.headers))
@@ -207,25 +206,25 @@ def _body(ok: bool, text: str) -> bytes:
 
 
 class _App(Flask):
-    """Flask without what no view here needs and a third of its time goes to: hosts, sessions and coroutines."""
+    """Flask without hosts, sessions and coroutines: no view here needs them, and they take a third of its time."""
 
     def __init__(self) -> None:
         super().__init__("bot.web", static_folder=None)
         self.session_interface = _NoSessions()
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
-        """What finds the route of a request."""
+        """Return what finds the route of a request."""
         if request is None:
             return None
         return _Routes(self.url_map, "localhost", "/", "", "http", request.path, request.method)
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """A view as it is."""
+        """Return a view as it is."""
         return func
 
 
 class _Routes(MapAdapter):
-    """Finds the route of an address, once for the addresses that come again and again."""
+    """Finds the route of a request; remembers it for the next one with the same address."""
 
     def match(self, *arguments: Any, **options: Any) -> Any:
         return _route(self.map, self.path_info, self.default_method)
