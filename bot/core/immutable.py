@@ -27,6 +27,7 @@ def immutable(
 
     def make(cls: type[T]) -> type[T]:
         own = set(vars(cls))
+        cls.__doc__ = cls.__doc__ or cls.__name__  # else it is made from the signature, in 3 ms
         cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
         fields: Fields = dataclasses.fields(cls)  # type: ignore[arg-type]
         methods = {"__init__": _first_init(cls), "__repr__": _repr(fields)} | (_comparison(fields, order) if eq else {})
