@@ -42,7 +42,7 @@ QUIET_SECONDS = 0.2  # how long a connection that is kept alive may use for a re
 LATER = "bot.later"
 """A key in the environment of a view that runs in the loop. Its value is a function. A view that calls it is answered
 later: the function returns another one, ``send(response)``, to be called once and in the loop's thread. What the view
-itself returns is not sent."""
+itself returns has to be a response as well, and is not sent."""
 log = logging.getLogger("bot.web")
 
 Environ = dict[str, Any]

@@ -1,3 +1,5 @@
+import asyncio
+import random
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -10,6 +12,7 @@ from flask import Flask, request
 from bot.web import web_server as serving
 from bot.web.web_server import LATER, WebServer
 from tests.patience import PATIENCE
+from tests.searches import search, tries
 
 BODY_BYTES = 1024 * 1024
 
@@ -62,6 +65,9 @@ def answer(client: socket.socket) -> tuple[int, dict[str, str], bytes]:
 
 def read_answer(lines: BinaryIO) -> tuple[int, dict[str, str], bytes]:
     status = int(lines.readline().split()[1])
+    if status == 100:
+        lines.readline()
+        return read_answer(lines)
     headers = {}
     while line := lines.readline().strip():
         name, value = line.decode().split(": ", 1)
@@ -407,6 +413,7 @@ def test_an_answer_that_is_sent_later_holds_up_nobody_and_keeps_its_place() -> N
     def app(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
         if environ["wsgi.input"].read() == b"wait":
             held.append(environ[LATER]())
+            start("202 Accepted", [])
             return []
         for send in held:
             send(late)
@@ -425,3 +432,59 @@ def test_an_answer_that_is_sent_later_holds_up_nobody_and_keeps_its_place() -> N
             assert [read_answer(lines)[2] for _ in range(2)] == [b"late", b"at once"]
     server.stop()
     thread.join(10)
+
+
+def random_request(chance: random.Random) -> tuple[bytes, int]:
+    """A request that is right, and the length of its body."""
+    path, body = chance.choice(["/", "/later", "http://x/", "/%20?q=1"]), b"x" * chance.choice([0, 1, 5, 300, 70_000])
+    extra = chance.choice(["", "Connection: Upgrade\r\nUpgrade: h2c\r\n", "Expect: 100-continue\r\n"])
+    if chance.random() < 0.7:
+        return f"POST {path} HTTP/1.1\r\n{extra}Content-Length: {len(body)}\r\n\r\n".encode() + body, len(body)
+    size = chance.randint(1, len(body) + 1)
+    parts = [body[at : at + size] for at in range(0, len(body), size)]
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
+    return f"POST {path} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + chunks + b"0\r\n\r\n", len(body)
+
+
+def spoilt(data: bytes, chance: random.Random) -> bytes:
+    """The bytes with some of the first changed."""
+    changed = bytearray(data)
+    for _ in range(chance.randint(1, 6)):
+        at = chance.randrange(min(len(changed), 200))
+        changed[at : at + chance.randint(0, 3)] = chance.choices(b"\r\n :0aZ\0\xff", k=chance.randint(0, 5))
+    return bytes(changed)
+
+
+@search
+@pytest.mark.parametrize("seed", range(tries(5, 200)))
+def test_requests_cut_anywhere_are_answered_and_spoilt_ones_cost_nobody_else_anything(
+    seed: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    chance = random.Random(seed)
+    monkeypatch.setattr(serving, "READ_BYTES", chance.choice([100, 1000, 65536]))
+
+    def app(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+        body = str(len(environ["wsgi.input"].read())).encode()
+        if environ["PATH_INFO"] == "/later":
+            asyncio.get_running_loop().call_later(0.001, environ[LATER](), lambda _, start: said(start, body))
+        return said(start, body)
+
+    def said(start: Callable[..., Any], body: bytes) -> list[bytes]:
+        start("200 OK", [])
+        return [body]
+
+    server, thread, connect = served(app, in_loop=["/", "/later"])
+    for _ in range(10):
+        requests = [random_request(chance) for _ in range(chance.randint(1, 4))]
+        with connect() as spoiler, connect() as client, client.makefile("rb") as lines:
+            spoiler.sendall(spoilt(b"".join(request for request, _ in requests), chance))
+            data = b"".join(request for request, _ in requests)
+            while data:
+                cut = chance.choice([1, 20, 3000, 100_000]) if len(data) < 3000 else 3000
+                client.sendall(data[:cut])
+                data = data[cut:]
+            for _, length in requests:
+                assert read_answer(lines)[::2] == (200, str(length).encode())
+    server.stop()
+    thread.join(10)
+    assert not caplog.records and server.body_bytes == 0
