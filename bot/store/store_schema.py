@@ -329,7 +329,7 @@ def _empty(file: str) -> sqlite3.Connection:
     """A file of the first version without rows, in memory. Copying it is faster than making it, and `bot test` makes a store for each test."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # as `open_to_migrate` has it: only so can it be copied
-    _execute(connection, _TABLES[file] + _MIGRATED_ONCE)
+    _execute(connection, _MIGRATED_ONCE + _TABLES[file])
     noted = [file, "1 schema", str(datetime.now(UTC))]
     connection.execute("INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES (?, ?, ?)", noted)
     return connection

@@ -164,7 +164,7 @@ def test_a_files_version_is_the_number_of_its_migrations() -> None:
 def test_a_new_file_is_as_its_first_migration_makes_it(file: str) -> None:
     made, new = Database(memory=True), Database(store_schema._empty(file))
     migrations(file).apply(made)
-    schema = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+    schema = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
     assert [" ".join(row["sql"].split()) for row in made.query(schema)] == [
         " ".join(row["sql"].split()) for row in new.query(schema)
     ]
