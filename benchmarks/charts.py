@@ -11,7 +11,7 @@ COLUMNS = 2
 _STYLE = """
 text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-size:11px;fill:#4d5156}
 .title{font-size:13px;font-weight:600;fill:#202124}.end{text-anchor:end}.middle{text-anchor:middle}.page{fill:#fff}
-.grid{stroke:#dadce0}path{fill:none;stroke-width:2}.s0{stroke:#1a66d6}.s1{stroke:#b3470f;stroke-dasharray:5 3}
+.grid{stroke:#dadce0}path{fill:none;stroke-width:2}.s0{stroke:#1a66d6}.s1{stroke:#b3470f}path.s1{stroke-dasharray:5 3}
 circle{stroke-width:2;fill:#fff}text.s0{stroke:none;fill:#1a66d6}text.s1{stroke:none;fill:#b3470f}
 @media(prefers-color-scheme:dark){.page,circle{fill:#202124}text{fill:#bdc1c6}.title{fill:#e8eaed}.grid{stroke:#3c4043}
 .s0{stroke:#8ab4f8}.s1{stroke:#fcad70}text.s0{fill:#8ab4f8}text.s1{fill:#fcad70}}

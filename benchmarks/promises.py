@@ -200,7 +200,7 @@ def measured(rows: Sequence[Row], events: int, at_once: int, folder: Path) -> li
                     size += written() - before
             results.append((cpu / at_once / 1000, size / at_once / 1024, wall * 1000))
     return [
-        (mean(r[0] for r in each[WARM:]), mean(r[1] for r in each[WARM:]), median(r[2] for r in each[WARM:]))
+        (median(r[0] for r in each[WARM:]), mean(r[1] for r in each[WARM:]), median(r[2] for r in each[WARM:]))
         for each in found
     ]
 

@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count, islice
@@ -34,10 +34,11 @@ from bot.extensions.gathered import Extensions
 from bot.flow.library import load
 from bot.store.files import inbox_path
 
-PAGE = Path(__file__).parent.parent / "docs" / "performance.svg"
+DRAWN = {"CPU, µs": "CPU us", "memory, MB": "MB"}
 CONTACTS = 10_000  # of the curve of the history
 MODELS = 60  # contacts whose rows are copied: some at each step, with each colour, with and without a wrong answer
 FIRST = 15550000000
+START = datetime(2030, 5, 6, 10, tzinfo=UTC)
 AT_ONCE = 32  # events of a commit
 WARM = 10  # cycles that are not counted
 REMINDED = """\
@@ -284,24 +285,22 @@ def measure_steps(folder: Path, steps: int) -> Figures:
     found = {"load s": (process_time_ns() - begun) / 1e9}
     gc.enable()
     gc.freeze()
-    session, took = Session("6281234567890"), []
-    at = datetime(2030, 5, 6, 10, tzinfo=UTC)
-    for number in range(4000):
-        text = "S"  # nine answers in each flow
-        if number % 10 == 0:
-            session, text = Session("6281234567890"), f"word {number * 7919 // 10 % flows}"
-        event = MessageReceived(f"evt_{number}", session.contact, at, at, "text", text)
-        begun = thread_time_ns()
-        session = advance(library, session, event).session
-        took.append(thread_time_ns() - begun)
+    ours, floors = [], []
     with tempfile.TemporaryDirectory() as place:
         floor, talks = Floor(Path(place)), [talk(contact) for contact in range(960)]
-        floors = []
-        for start in range(0, 960, AT_ONCE):
+        for number in range(100 + WARM):
+            begun = thread_time_ns()
+            for each in range(number * AT_ONCE, (number + 1) * AT_ONCE):
+                text = "S"  # nine answers in each flow
+                if each % 10 == 0:
+                    session, text = Session("6281234567890"), f"word {each * 7919 // 10 % flows}"
+                event = MessageReceived(f"evt_{each}", session.contact, START, START, "text", text)
+                session = advance(library, session, event).session
+            ours.append(thread_time_ns() - begun)
+            start = number * AT_ONCE % 960
             append_bodies(floor.log, [next(each) for each in talks[start : start + AT_ONCE]])
             floors.append(_cpu(floor.take))
-    found["CPU us"] = mean(took[400:]) / 1000
-    found["floors"] = found["CPU us"] / _micros(floors)
+    found["CPU us"], found["floors"] = _micros(ours), _micros(ours) / _micros(floors)
     found["MB"] = memory()
     return found
 
@@ -318,7 +317,7 @@ def measure_broadcast(folder: Path, recipients: int) -> Figures:
     ours, floors, walls = [], [], []
     with floor_place as place:
         floor, floor_talks = Floor(Path(place)), [talk(contact) for contact in range(960)]
-        for number in range(min(60, recipients // 100 - 3)):
+        for number in range(60):
             append_bodies(engine.log, [next(talks[number])])
             begun = perf_counter()
             ours.append(_cpu(engine.take))
@@ -362,8 +361,10 @@ CURVES = {
     "contacts": Curve("an event, by contacts", measure_contacts, fill_contacts, _TENS[:3], _TENS),
     "history": Curve("an event, by events kept", measure_history, fill_history, _TENS[:3], (*_TENS, 10_000_000)),
     "timers": Curve("an event, by timers", measure_timers, fill_timers, _TENS[:3], _TENS),
-    "steps": Curve("a turn, by steps of all flows", measure_steps, no_rows, (100, 1_000, 10_000), (100, 1_000, 10_000)),
-    "broadcast": Curve("a message of a broadcast, by recipients", measure_broadcast, fill_broadcast, _TENS[:3], _TENS),
+    "steps": Curve("a turn, by steps", measure_steps, no_rows, (100, 1_000, 10_000), (100, 1_000, 10_000)),
+    "broadcast": Curve(
+        "a broadcast's message, by recipients", measure_broadcast, fill_broadcast, _TENS[1:3], _TENS[1:]
+    ),
 }
 
 
@@ -392,10 +393,10 @@ def measured(name: str, sizes: Sequence[int], rounds: int, place: str | None) ->
     return [{key: median(each[key] for each in found[size]) for key in found[size][0]} for size in sizes]
 
 
-def chart(name: str, sizes: Sequence[int], figures: Sequence[Figures]) -> Chart:
+def chart(name: str, points: Mapping[str, Figures]) -> Chart:
     """The chart of a curve: CPU and memory."""
-    cpu, megabytes = [each["CPU us"] for each in figures], [each["MB"] for each in figures]
-    return Chart(CURVES[name].about, sizes, {"CPU, µs": cpu, "memory, MB": megabytes})
+    lines = {words: [each[key] for each in points.values()] for words, key in DRAWN.items()}
+    return Chart(CURVES[name].about, [int(size) for size in points], lines)
 
 
 def main() -> None:
@@ -406,7 +407,10 @@ def main() -> None:
     parser.add_argument("--only", choices=CURVES, action="append", help="this curve only; may be repeated")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--place", help="a folder for the stores, removed again; by default that of temporary files")
-    parser.add_argument("--chart", type=Path, help=f"write the chart to this file, such as {PAGE.name}")
+    parser.add_argument(
+        "--results", type=Path, help="add the figures to this file, so that curves can be run one by one"
+    )
+    parser.add_argument("--chart", type=Path, help="write a chart of all figures to this file (docs/performance.svg)")
     for part in ("--fill", "--measure"):
         parser.add_argument(part, nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -414,7 +418,9 @@ def main() -> None:
         curve, size, folder = CURVES[part[0]], int(part[1]), Path(part[2])
         print(json.dumps(curve.fill(folder, size) or {} if given.fill else curve.measure(folder, size)))
         return
-    charts = []
+    results: dict[str, dict[str, Figures]] = {}
+    if given.results is not None and given.results.exists():
+        results = json.loads(given.results.read_text(encoding="utf-8"))
     for name in given.only or CURVES:
         curve = CURVES[name]
         sizes = [s for s in (curve.full if given.full else curve.short) if s <= (given.largest or s)]
@@ -424,9 +430,13 @@ def main() -> None:
             print(f"{size:12,}" + "".join(f"{value:16.2f}" for value in each.values()))
         floors = [each["floors"] for each in figures]
         print(f"in floors, the greatest is {max(floors) / min(floors) - 1:.0%} above the least", flush=True)
-        charts.append(chart(name, sizes, figures))
+        results[name] = {str(size): each for size, each in zip(sizes, figures, strict=True)}
+        if given.results is not None:
+            given.results.write_text(json.dumps(results), encoding="utf-8")
     if given.chart is not None:
-        given.chart.write_text(svg(charts), encoding="utf-8")
+        given.chart.write_text(
+            svg([chart(name, results[name]) for name in CURVES if name in results]), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":
