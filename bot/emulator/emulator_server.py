@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from email.utils import formatdate
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
@@ -176,7 +177,8 @@ class _Answer:
         """Take the head, which goes out with the first part; what is returned writes a part."""
         lengths = [int(value) for name, value in headers if name.lower() == "content-length"]
         self._chunked, self._left = not lengths, sum(lengths)
-        lines = [f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in headers)]
+        lines = [f"HTTP/1.1 {status}", f"Date: {formatdate(usegmt=True)}"]
+        lines += [f"{name}: {value}" for name, value in headers]
         lines += ["Transfer-Encoding: chunked"] * self._chunked
         self._head = "\r\n".join((*lines, "\r\n")).encode("latin-1")
         return self.write
