@@ -55,10 +55,10 @@ def key_from_a_count() -> AbstractContextManager[object]:
 def known_by_delivery_only() -> AbstractContextManager[object]:
     """An event that comes under another delivery id is taken for a new one."""
 
-    def append(real: Any, inbox: InboxWriter, delivery: str | None, event_id: str, *rest: Any) -> Any:
+    def event(real: Any, inbox: InboxWriter, delivery: str | None, event_id: str, *rest: Any) -> Any:
         return real(inbox, delivery, f"{event_id} {delivery}" if delivery else event_id, *rest)
 
-    return _around(InboxWriter, "append", append)
+    return _around(InboxWriter, "event", event)
 
 
 def retry_behind_the_others() -> AbstractContextManager[object]:
@@ -91,7 +91,7 @@ def wake_lost_in_a_crash() -> AbstractContextManager[object]:
 
 def claim_not_durable() -> AbstractContextManager[object]:
     """A message without a key is sent before it is written down that it is."""
-    return patch.object(EngineLoop, "claim", lambda *given: None)
+    return patch.object(EngineLoop, "begin_claim", lambda loop, row, done: done(None))
 
 
 def row_deleted_before_its_result() -> AbstractContextManager[object]:
