@@ -20,6 +20,7 @@ from bot.store.integrity import StoresDiffer
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
 UNFIT = 71  # the exit code where the store's files cannot be used, however often the process is started again
 _UNFIT = (StoresDiffer, StoreDamaged, StoreMissing, RestoreUnfinished)
+_GC_THRESHOLDS = 20_000, 10, 20  # what an event makes is freed by counting references; few cycles need a collection
 log = logging.getLogger("bot")
 
 Half = Callable[[Settings, Path, Mapping[str, int]], None]
@@ -59,6 +60,7 @@ def end_with(lifeline: int) -> None:
 def tell_up(news: int, role: bytes) -> None:
     """Tell the supervisor that this process is up."""
     gc.freeze()  # what was loaded is not gone through again and again
+    gc.set_threshold(*_GC_THRESHOLDS)
     gc.enable()
     tell(news, role)
 
