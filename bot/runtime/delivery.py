@@ -209,18 +209,19 @@ class Delivery:
                 return None
             self._sending = True
         try:
-            while jobs := self._take_all():
+            jobs, change = self._take_all()
+            while jobs:
                 for job in jobs:
                     self._sender.begin(job.queue, partial(self._ended, job))
+                jobs, change = self._take_all()
         except BaseException:
             with self._lock:
                 self._sending = False  # the next one who comes begins what can go
             raise
-        with self._lock:
-            return self._scheduler.next_change(self._clock.elapsed())
+        return change
 
-    def _take_all(self) -> list[_Job]:
-        """All that can go now. Where that is nothing, the next who looks is another thread."""
+    def _take_all(self) -> tuple[list[_Job], float | None]:
+        """All that can go now. Where that is nothing, when more can go; and the next who looks is another thread."""
         with self._lock:
             now = self._clock.elapsed()
             self._contact_limiter.look(now)
@@ -229,15 +230,19 @@ class Delivery:
             jobs = []
             while self._running and self._in_flight < self._most and (job := self._take(now)) is not None:
                 jobs.append(job)
-            if not jobs:
-                self._sending = False
-                self._timekeeper.look_at(self._scheduler.next_change(now))
-            return jobs
+            if jobs:
+                return jobs, None
+            self._sending = False
+            change = self._scheduler.next_change(now)
+            self._timekeeper.look_at(change)
+            return [], change
 
     def _ended(self, job: _Job, attempt: SendAttempt) -> None:
         with self._lock:
             self._done(job, attempt)
-        self._send_all()
+            more = self._waiting() > 0
+        if more:
+            self._send_all()
 
     # With the lock held
 
