@@ -23,7 +23,17 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from bot.emulator import webhooks
-from bot.http_client import Ambiguous, DeadlinePassed, HttpClient, HttpError, NotSent, Response, Silent, Streamed
+from bot.http_client import (
+    Ambiguous,
+    DeadlinePassed,
+    Headers,
+    HttpClient,
+    HttpError,
+    NotSent,
+    Response,
+    Silent,
+    Streamed,
+)
 from bot.store import files
 from bot.web import web_server
 from tests.simulation import threads
@@ -269,7 +279,7 @@ class _Http:
         machine().point("answered")
         if served.ends != "whole":
             raise Ambiguous("no whole answer: the connection was reset")
-        return Response(served.status, _Headers(served.headers), b"".join(served.chunks))
+        return Response(served.status, _headers(served.headers), b"".join(served.chunks))
 
     @contextmanager
     def stream(
@@ -299,7 +309,7 @@ class _Http:
             if served.ends != "whole":
                 raise Ambiguous("no whole answer: the connection was reset")
 
-        yield Streamed(served.status, _Headers(served.headers), chunks())
+        yield Streamed(served.status, _headers(served.headers), chunks())
 
     def _served(self, request: Request, seconds: float) -> Served:
         here = machine()
@@ -324,20 +334,8 @@ class _Http:
         return answers[0]
 
 
-class _Headers(dict[str, str]):
-    """Headers by their names in any case."""
-
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        super().__init__({name.lower(): value for name, value in headers.items()})
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return super().get(name.lower(), default)
-
-    def __getitem__(self, name: str) -> str:
-        return super().__getitem__(name.lower())
-
-    def __contains__(self, name: object) -> bool:
-        return super().__contains__(str(name).lower())
+def _headers(headers: Mapping[str, str]) -> Headers:
+    return Headers({name.lower(): value for name, value in headers.items()})
 
 
 class _Poster:
