@@ -191,7 +191,6 @@ class HttpClient:
         self._prefix = f"{parts.scheme}://{self._peer}{parts.path.rstrip('/')}"
         self._own = own
         self._reach = reach
-        self._seconds = seconds
         self._body_limit = body_limit
         self._options = _options(seconds)
         self._proxy = proxy_of(url) if own and address is None else None
@@ -408,8 +407,13 @@ class _Whole(_Exchange):
 
 def _head(lines: list[bytes]) -> list[bytes]:
     """The lines of the last head, without those of interim answers before it and of trailers behind the body."""
-    began = max(place for place, line in enumerate(lines) if line.startswith(b"HTTP/"))
+    began = _last_status(lines)
     return lines[began + 1 : lines.index(b"\r\n", began)]
+
+
+def _last_status(lines: list[bytes]) -> int:
+    """The place of the last status line."""
+    return max(place for place, line in enumerate(lines) if line.startswith(b"HTTP/"))
 
 
 class _Stream(_Exchange):
@@ -421,8 +425,8 @@ class _Stream(_Exchange):
         self._deadline = monotonic() + seconds
         self._come: SimpleQueue[bytes | HttpError | None] = SimpleQueue()
         self._over = False
-        self.curl.setopt(pycurl.TIMEOUT_MS, _milliseconds(seconds))
-        self.curl.setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(min(seconds, CONNECT_SECONDS)))
+        for option, value in _timeouts(seconds).items():
+            self.curl.setopt(option, value)
         self.curl.setopt(pycurl.HEADERFUNCTION, self._header)
         self.curl.setopt(pycurl.OPT_CERTINFO, 1)
 
@@ -431,8 +435,7 @@ class _Stream(_Exchange):
         self._next(self._first)
         self.client._answered()
         lines = list(self.lines)
-        began = max(place for place, line in enumerate(lines) if line.startswith(b"HTTP/"))
-        return int(lines[began].split()[1]), Headers.of(_head(lines))
+        return int(lines[_last_status(lines)].split()[1]), Headers.of(_head(lines))
 
     def chunks(self, idle: float) -> Iterator[bytes]:
         """The body's bytes, as they come."""
@@ -488,8 +491,7 @@ class _Stream(_Exchange):
 
 
 def _is_interim(lines: list[bytes]) -> bool:
-    status = next(line for line in reversed(lines) if line.startswith(b"HTTP/"))
-    return status.split()[1].startswith(b"1")
+    return lines[_last_status(lines)].split()[1].startswith(b"1")
 
 
 _POLLED = {
@@ -621,7 +623,7 @@ def _loop() -> _Loop:
     return _running[0]
 
 
-# -- what libcurl is told ------------------------------------------------------------------------
+# -- libcurl's options ---------------------------------------------------------------------------
 
 
 def new_handle() -> Any:
@@ -644,6 +646,12 @@ def _options(seconds: float) -> dict[int, Any]:
         pycurl.USERAGENT: "bot-flows",
         pycurl.PROXY: "",  # none of the environment's but the one that we choose
         _SUPPRESS_CONNECT_HEADERS: 1,
+        **_timeouts(seconds),
+    }
+
+
+def _timeouts(seconds: float) -> dict[int, Any]:
+    return {
         pycurl.TIMEOUT_MS: _milliseconds(seconds),
         pycurl.CONNECTTIMEOUT_MS: _milliseconds(min(seconds, CONNECT_SECONDS)),
     }

@@ -151,7 +151,7 @@ class Settings(AccountSettings):
     )
     repeat_unknown: bool = _setting(
         values.yes_or_no,
-        "Whether a reply is repeated of which nobody knows if it was sent; {} where nothing is said.",
+        "Whether a reply is sent again if nobody knows whether it was sent; {} where nothing is said.",
         default=False,
     )
     store: Path = _setting(str, "The store's file; bot.db beside bot.yml where nothing is said.")

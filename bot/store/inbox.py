@@ -97,7 +97,7 @@ class InboxWriter:
     `bot.store.files.StoreMissing`; its methods raise `bot.store.inbox.InboxBusy`.
 
     `append` keeps an event and waits for the commit. An event loop makes an `event`, hands several of them over to the
-    writer (`hand_over`), and asks for the result (`appended`) when it is told that their commit has ended.
+    writer (`hand_over`), and reads the result (`appended`) when their commit has ended.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ _WHO = re.compile(
     r"(contact|customer|client|user|member|account)(_?(id|no|number|phone))?|phone(_?(no|number))?|wa_?id|msisdn"
 )
 _SHINGLE = 5  # words
-_NOTED = 300  # characters with which the model is told that a text is cut
+_NOTED = 300  # characters of the note to the model that a text is cut
 _ESTIMATED = 1.5  # token counts are estimates, which differ
 _MOST_SHARE = 0.5
 

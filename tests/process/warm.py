@@ -1,8 +1,8 @@
 """`bot serve` without the second in which Python imports it.
 
 A process that has imported everything (`python -m tests.process.warm`, one of each worker) forks the server, as the
-server forks web and engine. All else is as in earnest: three processes, their signals, pipes, files and exit codes.
-`tests/test_kill.py`, and servers that are started by a command, are started in earnest.
+server forks web and engine. All else is as in production: three processes, their signals, pipes, files and exit codes.
+`tests/test_kill.py`, and tests that run a command, start a new Python instead.
 """
 
 import atexit
