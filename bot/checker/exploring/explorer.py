@@ -46,7 +46,7 @@ from bot.core.events import (
 )
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS, Message, TemplateMessage
-from bot.core.session import Frame, Session, effect_ref
+from bot.core.session import SENDING_WINDOW, Frame, Session, effect_ref
 from bot.core.turn import Turn
 from bot.core.values import Location, Media
 from bot.engine.advance import advance
@@ -56,9 +56,6 @@ from bot.flow.library import Library
 
 ExternalEffect = Call | Complete | Fetch | HttpRequest
 """Effects with a result that a step waits for."""
-GATEWAY_WINDOW = timedelta(hours=24)
-"""How long the gateway itself takes messages that are no templates. The bot stops a little earlier, so a message that is late here is
-always late."""
 _MOST_TURNS = 500  # of one move, until nothing happens any more
 _MOST_OPTIONS = 100  # that are remembered: as many as a contact can tap at the gateway
 
@@ -78,7 +75,7 @@ class ExploredSend:
     @property
     def is_late(self) -> bool:
         """Whether it was outside the window, and had no template to replace it."""
-        late = self.silence is None or self.silence >= GATEWAY_WINDOW
+        late = self.silence is None or self.silence >= SENDING_WINDOW
         return self.outcome == "failed" and late and not isinstance(self.message, TemplateMessage)
 
 
@@ -115,8 +112,7 @@ class ExploredState:
     @property
     def is_late(self) -> bool:
         """Whether the window is closed."""
-        newest = self.session.last_inbound
-        return newest is None or self.now - newest >= GATEWAY_WINDOW
+        return not self.session.window_is_open(self.now)
 
     def local(self, zone: tzinfo) -> datetime:
         """The time in a zone."""
@@ -248,7 +244,7 @@ class Explorer:
         """Try to send a message, as `bot.runtime.sending` does."""
         newest, now = state.session.last_inbound, state.now
         silence = None if newest is None else now - newest
-        closed = not isinstance(effect.message, TemplateMessage) and (silence is None or silence >= GATEWAY_WINDOW)
+        closed = state.is_late and not isinstance(effect.message, TemplateMessage)
         covered = state.replaced is not None and (newest is None or state.replaced > newest)
         outcome, shown = "sent", effect.message
         if closed and covered:

@@ -3,18 +3,20 @@
 from collections.abc import Iterator
 
 from bot.checker.analysis.loads import TurnLoads
-from bot.checker.analysis.longest_paths import DAY, UNBOUNDED
+from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.analysis.silent_time import Sender, SilentTimes
 from bot.checker.analysis.timed_graph import speaks
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph
 from bot.checker.graph.traversal import strongly_connected_components
 from bot.core.immutable import immutable
+from bot.core.session import SENDING_WINDOW
 from bot.flow.definition import Step
 from bot.lang.problems import Mark
 
 _FIX = "declare `window_closed` with a template here or under `defaults`"
 _SOONER = ", or let it come sooner"  # where the time is written
+_OPEN_FOR = SENDING_WINDOW.total_seconds()
 
 
 @immutable
@@ -56,11 +58,11 @@ def _late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[_Late]:
         if step.defaults.window_closed is not None:
             continue
         silent = silent_times.before(place)
-        if silent is not None and silent >= DAY and step.kind.needs_window and step.kind.most_messages:
+        if silent is not None and silent >= _OPEN_FOR and step.kind.needs_window and step.kind.most_messages:
             yield _Late(place, step.mark, step.name, "its message", silent)
         for edge in (timed.edge for timed in silent_times.timed_edges[place] if speaks(timed.edge)):
             silent, what = silent_times.before(edge), _said_on(edge, step)
-            if silent is not None and silent >= DAY and what:
+            if silent is not None and silent >= _OPEN_FOR and what:
                 mark = step.mark if edge.transition is None else edge.transition.mark
                 yield _Late(edge, mark, step.name, what, silent)
 
@@ -76,7 +78,7 @@ def _said_on(edge: Edge, step: Step) -> str:
 
 def _finding(mark: Mark, what: str, latest: _Late, steps: int, path: tuple[Edge, ...]) -> Finding:
     where = f'step "{latest.step}"' + (f" and {steps - 1} more" if steps > 1 else "")
-    text = f"{where}: {what} can come {_long(latest.seconds)}, when only templates may"
+    text = f"{where}: {what} can come {_long(latest.seconds)}, when the bot sends templates only"
     fix = _FIX + (_SOONER if latest.seconds < UNBOUNDED else "")
     return Finding.at("W501", mark, text, fix, path)
 
@@ -85,8 +87,8 @@ def _long(seconds: float) -> str:
     """How long after the contact's last message it is sent, in words."""
     if seconds >= UNBOUNDED:
         return "any time after the contact's last message"
-    hours = f"{seconds / 3600:.1f}".removesuffix(".0")
-    return f"{hours} hours after the contact's last message"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} hours{f' and {minutes} minutes' if minutes else ''} after the contact's last message"
 
 
 PER_MINUTE = 60
