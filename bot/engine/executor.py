@@ -527,12 +527,13 @@ class Executor:
         turn, triggers = self.turn, self.triggers()
         match, by_event = triggers.by_texts(reply.texts), triggers.by_event(turn.event)
         flow = by_event or triggers.otherwise if match is None else match.flow
+        handed_on = f"{turn.trace.rule}: " if turn.trace.rule else ""  # by a word, or by `other`
         if flow is None:
-            turn.trace.rule = "no flow starts by this"
+            turn.trace.rule = f"{handed_on}no flow starts by this"
             return None
         turn.pending_input = reply
         by = "" if match else f": {name_of_event(turn.event)}" if by_event else ": otherwise"
-        turn.trace.rule = f"start of {flow}{by}"
+        turn.trace.rule = f"{handed_on}start of {flow}{by}"
         return self._open(f"/{flow}", {} if match is None else self.inputs_of(match))
 
     def inputs_of(self, match: TriggerMatch) -> dict[str, Any]:

@@ -163,12 +163,14 @@ class Simulation:
         GATEWAY_EVENTS[event].happen(self.emulator, self.contact, data)
         self.settle()
 
-    def start(self, flow: str, data: Mapping[str, Any], busy: str) -> None:
-        """A program starts a flow. Raises `bot.runtime.batch.RequestRefused`."""
-        self._running.engine.operate(
-            {"do": "start", "contact": self.contact, "flow": flow, "data": dict(data), "busy": busy}
-        )
+    def start(self, flow: str, data: Mapping[str, Any], busy: str) -> str:
+        """A program starts a flow. Returns why the bot refuses that; empty if it does not."""
+        engine = self._running.engine
+        if refusals := engine.judge(flow, data, self.contact):
+            return "; ".join(refusals.values())
+        engine.operate({"do": "start", "contact": self.contact, "flow": flow, "data": dict(data), "busy": busy})
         self.settle()
+        return ""
 
     def restart(self) -> None:
         """The bot is stopped and started again, with its store."""

@@ -167,7 +167,10 @@ class Chat:
         self._take(SilenceLine(HERE))
 
     def expect(self, **wanted: Any) -> None:
-        """Check where the contact is, what is known and what was done: the keys of `expect` in a test."""
+        """Check where the contact is, what is known and what was done: the keys of `expect` in a test.
+
+        ``refused=""`` is `expect: refused`.
+        """
         if strange := wanted.keys() - {*EXPECTED.names}:
             raise TypeError(f"expect: no key {', '.join(sorted(strange))}")
         self._take(ExpectLine(HERE, {key: _node(value) for key, value in wanted.items()}))

@@ -92,6 +92,7 @@ class ObservedState:
     exits: Sequence[str] = ()
     filled: Mapping[str, Any] = field(default_factory=dict)
     said: Sequence[str] = ()
+    refusal: str = ""
 
 
 def differences_in(expect: ExpectLine, seen: ObservedState) -> list[ExpectationDifference]:
@@ -114,6 +115,8 @@ def _conversation_differences(wanted: Mapping[str, Node], seen: ObservedState) -
         yield ExpectationDifference(
             "calls", _expected(wanted["calls"]), _found([{call.name: call.arguments} for call in seen.calls])
         )
+    if "refused" in wanted and not (seen.refusal and all(text in seen.refusal for text in texts_of(wanted["refused"]))):
+        yield ExpectationDifference("refused", _expected(wanted["refused"]), seen.refusal or "nothing was refused")
     yield from _differing_deeds(wanted, seen)
     yield from _differing_texts(wanted.get("says"), "\n".join(seen.said))
 

@@ -149,6 +149,6 @@ def _transitions_of(step: Step, resolved: ResolvedTransition) -> Iterator[Covera
 
 
 def _word_in(rule: str, words: Words) -> Iterator[CoverageKey]:
-    word = words.get(normalise(rule.removeprefix(_WORD).removesuffix('"')))
+    word = words.get(normalise(rule.removeprefix(_WORD).rpartition('"')[0]))
     if word is not None:
         yield _TRANSITION, word.mark

@@ -92,6 +92,7 @@ def _read_said(fields: Fields) -> Fields:
 _SAYS = KeySpec(
     "says", nested(_SAID, _read_said, "{contains: ..., without: ...}"), "What all that the bot said since then is like."
 )
+_REFUSED = KeySpec("refused", STRINGS, "Texts that stand in the reason why the bot refused the start of a flow.")
 EXPECTED = KeySet(
     _FLOW,
     _STEP,
@@ -106,6 +107,7 @@ EXPECTED = KeySet(
     _EXIT,
     _FILLED,
     _SAYS,
+    _REFUSED,
 )
 """What can be expected of the conversation, under `expect`."""
 _UNJUDGED = schemas.record({**_SAID.schemas, _JUDGE.name: schemas.NEVER})
@@ -114,8 +116,14 @@ _WITHOUT_MODEL = schemas.record({**EXPECTED.schemas, _SAYS.name: schemas.takes(_
 
 def expectation(known: KnownNames) -> Form[ExpectLine | None]:
     """What stands behind `expect` where these names are known."""
-    form = nested(EXPECTED, lambda fields: _read_expect(fields, known))
-    return form if known.evaluates else replace(form, schema=_WITHOUT_MODEL)
+    keys = nested(EXPECTED, lambda fields: _read_expect(fields, known))
+
+    def read(node: Node, problems: Problems, what: str) -> ExpectLine | None:
+        if isinstance(node, Scalar) and node.text == _REFUSED.name:
+            return ExpectLine(node.mark, {_REFUSED.name: Scalar(node.mark, "", "")})  # for whatever reason
+        return keys.read(node, problems, what)
+
+    return Form(schemas.either(one_of(_REFUSED.name).schema, keys.schema if known.evaluates else _WITHOUT_MODEL), read)
 
 
 def _read_expect(fields: Fields, known: KnownNames) -> ExpectLine:

@@ -94,9 +94,12 @@ class Player:
         self._said: list[str] = []  # since the last thing happened
         self._known: set[str] = set()  # the turns before that
         self._faults: list[Hit] = []
+        self._refusal = ""  # of the start that came last, until a line expects it
 
     def take(self, line: TranscriptLine, following: Sequence[TranscriptLine] = ()) -> None:
         """Play one line. The stubs in the lines ``following`` it are set before it happens."""
+        if self._refusal and isinstance(line, InputLine | BotLine | SilenceLine):
+            self._not_refused()
         match line:
             case BotLine():
                 self._hear(line, following)
@@ -114,6 +117,7 @@ class Player:
 
     def finish(self) -> None:
         """End the test: every message must have been expected, every stub used, and every fault applied."""
+        self._not_refused()
         self._nothing_more("after")
         self._all_asked()
         for fault in self._faults:
@@ -137,6 +141,12 @@ class Player:
             self.conversation += [SpokenLine("bot", message.text, message) for message in heard]
         if self._stubs.troubles:
             raise ConversationFailed(self._stubs.troubles[0])
+        if following and not any(isinstance(line, ExpectLine) for line in _until_next_act(following)):
+            self._not_refused()
+
+    def _not_refused(self) -> None:
+        if self._refusal:
+            raise ConversationFailed(f"the bot refuses this start: {self._refusal}")
 
     def _happen(self, act: InputLine) -> None:
         simulation = self._simulation
@@ -154,7 +164,7 @@ class Player:
             case EventLine(event=event, data=data):
                 simulation.happen(event, data)
             case StartLine(flow=flow, data=data, busy=busy):
-                simulation.start(flow, data, busy)
+                self._refusal = simulation.start(flow, data, busy)
             case RestartLine():
                 simulation.restart()
             case AgainLine():
@@ -213,7 +223,10 @@ class Player:
         raise ConversationFailed("no message of the bot matches this line", differences, [line], unheard)
 
     def _look(self, line: ExpectLine) -> None:
+        if "refused" not in line.wanted:
+            self._not_refused()
         differences = differences_in(line, self._seen(line)) or self._judged(line)
+        self._refusal = ""
         if differences:
             raise ConversationFailed("the conversation is not as expected", differences)
 
@@ -233,7 +246,7 @@ class Player:
         language = session.language or next(iter(simulation.bot.languages), None)
         exits = exits_in(turn for turn in turns if turn.event_id not in self._known)
         filled = filled_in(turns, session, simulation.library) if "filled" in line.wanted else {}
-        return ObservedState(session, language, calls, simulation.sent, exits, filled, self._said)
+        return ObservedState(session, language, calls, simulation.sent, exits, filled, self._said, self._refusal)
 
 
 def _until_next_act(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:

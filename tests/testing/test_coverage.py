@@ -34,13 +34,15 @@ steps:
 """
 
 
-def coverage_of(folder: Path, *talks: str) -> Coverage:
+def coverage_of(folder: Path, *talks: str, bot: str = BOT) -> Coverage:
     tests = "---\n".join(f"test: {number}\ntalk: [{talk}]\n" for number, talk in enumerate(talks))
-    bot = read_folder(make_bot(folder, FLOWS, tests=tests, bot=BOT))
-    loaded = load_with_tests(bot)
+    files = read_folder(make_bot(folder, FLOWS, tests=tests, bot=bot))
+    loaded = load_with_tests(files)
     assert loaded.program is not None, loaded.problems
     coverage = Coverage(loaded.program.library)
-    assert [run(transcript, loaded.program, bot, coverage) for transcript in loaded.transcripts] == [None] * len(talks)
+    assert [run(transcript, loaded.program, files, coverage) for transcript in loaded.transcripts] == [None] * len(
+        talks
+    )
     return coverage
 
 
@@ -103,6 +105,13 @@ def test_words_count_where_they_are_heard(tmp_path: Path) -> None:
     helped = "user: help, bot: Write what you like., bot: {contains: Which}, user: stop"
     left = missed(coverage_of(tmp_path, f"{menu}, {why}, {helped}"))
     assert not [line for line in left if "word" in line]
+
+
+def test_a_word_that_hands_its_message_on_counts_within_a_flow_and_outside(tmp_path: Path) -> None:
+    bot = "name: T\nwords: {lost: route, home: route}\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}"
+    talk = f"user: lost, {ASK.removeprefix('user: hi, ')}, user: home, {ASK.removeprefix('user: hi, ')}"
+    left = missed(coverage_of(tmp_path, talk, bot=bot))
+    assert not [line for line in left if line.startswith("bot.yml") and "word" in line]
 
 
 def test_all_of_it_is_a_hundred_per_cent_and_less_never_is(tmp_path: Path) -> None:

@@ -69,17 +69,17 @@ def find(number: int) -> dict:
 CRM = BOT + "http: {crm: {base: 'https://crm.example'}}\n"
 
 
-def failures(folder: Path, tests: str) -> list[FailedTest | None]:
-    bot = read_folder(make_bot(folder, FLOWS, HANDLERS, tests, bot=CRM))
+def failures(folder: Path, tests: str, flows: str) -> list[FailedTest | None]:
+    bot = read_folder(make_bot(folder, flows, HANDLERS, tests, bot=CRM))
     loaded = load_with_tests(bot)
     assert loaded.program is not None and not loaded.problems, loaded.problems
     return [run(transcript, loaded.program, bot) for transcript in loaded.transcripts]
 
 
-def failed(folder: Path, *lines: str, head: str = "") -> str | None:
+def failed(folder: Path, *lines: str, head: str = "", flows: str = FLOWS) -> str | None:
     """Why a test of these lines fails; None where it passes."""
     talk = "".join(f"\n  - {line}" for line in lines)
-    (found,) = failures(folder, f"test: t\n{head}\ntalk:{talk}\n")
+    (found,) = failures(folder, f"test: t\n{head}\ntalk:{talk}\n", flows)
     return None if found is None else f"{found.mark.line - 3}: {found.what}"
 
 
@@ -190,6 +190,22 @@ def test_a_program_starts_a_flow(tmp_path: Path) -> None:
     assert failed(tmp_path, *tells) is None
     skipped = ["user: hi", "bot: Your photo?", "start: {flow: news, busy: skip}", "silence"]
     assert failed(tmp_path, *skipped, "send: image", "bot: It is new.") is None
+
+
+def test_a_start_that_the_bot_refuses_fails_the_test_unless_it_is_expected(tmp_path: Path) -> None:
+    flows = "\n---\nflow: count\nvars: {n: {type: integer}}\nsteps: {tell: {say: Hello, then: end}}\n"
+    refused = "count was not started: n: "
+    for lines in (["silence"], ["expect: {flow: null}"], ["bot: Hello"], ["user: person"], []):
+        why = failed(tmp_path, "start: {flow: count, data: {n: many}}", *lines, flows=FLOWS + flows)
+        assert why is not None and why.partition(refused)[0].endswith(": the bot refuses this start: "), lines
+    start = "start: {flow: count, data: {n: many}}"
+    expected = ["expect: refused", "user: person", "expect: {step: hand}"]
+    assert failed(tmp_path, start, *expected, flows=FLOWS + flows) is None
+    assert failed(tmp_path, start, "expect: {refused: [not started, 'n:']}", flows=FLOWS + flows) is None
+    assert failed(tmp_path, start, "expect: {refused: opted out}", flows=FLOWS + flows) is not None
+    assert failed(tmp_path, "user: person", "expect: refused") is not None
+    news = ["start: {flow: news, data: {what: Rain}}", "bot: {template: news, body: [Rain]}", "expect: refused"]
+    assert failed(tmp_path, *news) == "3: the conversation is not as expected"
 
 
 def test_the_gateways_faults_are_survived(tmp_path: Path) -> None:
