@@ -191,19 +191,16 @@ def fits(message: Message) -> bool:
         return len(message.body) <= TEXT_BODY and not message.body.isspace() and message.body != ""
     if not isinstance(message, Buttons) or message.header is not None or not 1 <= len(message.buttons) <= BUTTONS:
         return False
-    body, titles, ids = message.body, {each.title for each in message.buttons}, {each.id for each in message.buttons}
-    return (
-        0 < len(body) <= INTERACTIVE_BODY
-        and not body.isspace()
-        and len(titles) == len(ids) == len(message.buttons)
-        and all(map(_is_button, message.buttons))
-    )
-
-
-def _is_button(choice: Choice) -> bool:
-    title, id = choice.title, choice.id
-    titled = 0 < len(title) <= BUTTON_TITLE and not title.isspace() and choice.description is None
-    return titled and 0 < len(id) <= REPLY_ID and not id.isspace()
+    body, titles, ids = message.body, set(), set()
+    for choice in message.buttons:
+        title, id = choice.title, choice.id
+        if not 0 < len(title) <= BUTTON_TITLE or title.isspace() or choice.description is not None:
+            return False
+        if not 0 < len(id) <= REPLY_ID or id.isspace():
+            return False
+        titles.add(title)
+        ids.add(id)
+    return 0 < len(body) <= INTERACTIVE_BODY and not body.isspace() and len(titles) == len(ids) == len(message.buttons)
 
 
 def _violations(message: Message) -> Iterator[str]:

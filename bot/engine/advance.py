@@ -1,10 +1,10 @@
-"""`advance`, the pure function at the centre: it takes one event. `FIRST` and `OFFERS` say who gets a message.
+"""`advance`, the pure function at the centre: it takes one event. `FIRST`, `OFFERS` and `OFFERS_OUTSIDE` say who gets a message.
 
 It uses no I/O, no clock, no threads and no random numbers: time and ids come with the event. The rules are those of
 the language (docs/language).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from bot.core.effects import PutContact, Send
@@ -127,7 +127,7 @@ def _note_initiative(turn: TurnContext, event: Event) -> None:
 
 
 def take_message(executor: Executor, reply: Reply) -> None:
-    """Offer a message in the order of `FIRST`, then of `OFFERS`, until one of them takes it."""
+    """Offer a message in the order of `FIRST`, then of `OFFERS` or `OFFERS_OUTSIDE`, until one of them takes it."""
     turn = executor.turn
     for offer in FIRST:
         if offer(executor, reply):
@@ -137,7 +137,7 @@ def take_message(executor: Executor, reply: Reply) -> None:
         frame.silent_since = turn.event.at
         frame.parked_messages = frame.parked_messages if turn.session.waits_for_effect else 0
         waiting, visit = frame.parked_messages, frame.visit
-    for offer in OFFERS:
+    for offer in OFFERS_OUTSIDE if frame is None else OFFERS:
         if offer(executor, reply):
             break
     now = turn.session.frame
@@ -150,7 +150,9 @@ def _opt_out(executor: Executor, reply: Reply) -> bool:
     """
     turn = executor.turn
     opt_out = turn.library.bot.opt_out
-    said = [normalise(text) for text in reply.texts] if opt_out.words else []
+    if not opt_out.words:
+        return False
+    said = [normalise(text) for text in reply.texts]
     heard = next((word for word in said if word in opt_out.words), None)
     if heard is None:
         if turn.session.opted_out and any(word in opt_out.back for word in said):
@@ -183,17 +185,16 @@ def _edited_flow(executor: Executor, reply: Reply) -> bool:
 
 def _hand_over(executor: Executor, reply: Reply) -> bool:
     """A step that waits for a person ignores all messages."""
-    turn = executor.turn
-    ignores_messages = turn.session.frame is not None and turn.step.kind.ignores_messages
+    ignores_messages = executor.turn.step.kind.ignores_messages
     if ignores_messages:
-        turn.trace.rule = "hand-over: not heard"
+        executor.turn.trace.rule = "hand-over: not heard"
     return ignores_messages
 
 
 def _question_to_continue(executor: Executor, reply: Reply) -> bool:
     """The question whether to continue an interrupted flow. Yes asks the flow's own question again, no ends the flow."""
-    turn, frame = executor.turn, executor.turn.session.frame
-    if frame is None or not frame.asks_to_continue or frame.question_unseen or not _is_current(turn, frame, reply):
+    turn, frame = executor.turn, executor.turn.frame
+    if not frame.asks_to_continue or frame.question_unseen or not _is_current(turn, frame, reply):
         return False
     agreed = yes_no_question.agreed(turn.step_context(), reply)
     if agreed is None:
@@ -212,21 +213,23 @@ def _question_to_continue(executor: Executor, reply: Reply) -> bool:
 
 def _own_buttons(executor: Executor, reply: Reply) -> bool:
     """The step's own buttons and the replies of its template come before any word."""
-    turn, frame = executor.turn, executor.turn.session.frame
-    if frame is None or frame.question_unseen or not _is_current(turn, frame, reply):
+    turn, frame = executor.turn, executor.turn.frame
+    kind = turn.step.kind
+    if reply.tap is None and not kind.texts_before_words:
         return False
-    if reply.tap is None and not turn.step.kind.texts_before_words:
+    if frame.question_unseen or not _is_current(turn, frame, reply):
         return False
-    result = executor.ask(lambda context: turn.step.kind.answer_before_words(context, reply))
+    result = executor.ask(kind.answer_before_words, reply)
     executor.run(result, "tap" if reply.tap else "reply")
     return result is not None
 
 
 def _old_tap(executor: Executor, reply: Reply) -> bool:
     """A tap on a question that is over, or whose choices have changed."""
-    turn, tap, frame = executor.turn, reply.tap, executor.turn.session.frame
+    tap = reply.tap
     if tap is None:
         return False
+    turn, frame = executor.turn, executor.turn.session.frame
     if frame is None:
         if turn.library.bot.defaults.old_taps == "message":
             return False
@@ -255,7 +258,7 @@ def _word(executor: Executor, reply: Reply) -> bool:
     """A word of the bot, of the flow or of the step."""
     turn, frame = executor.turn, executor.turn.session.frame
     try:
-        word = next((word for text in reply.texts for word in _words_in(turn, text)), None)
+        word = _word_in(turn, reply.texts)
     except FAILURES as failed:
         executor.fail(failed)
         return True
@@ -282,9 +285,7 @@ def _word(executor: Executor, reply: Reply) -> bool:
 
 def _unseen_question(executor: Executor, reply: Reply) -> bool:
     """A question that did not reach the contact: their message cannot be its answer, so it is asked again."""
-    turn, frame = executor.turn, executor.turn.session.frame
-    if frame is None:
-        return False
+    turn, frame = executor.turn, executor.turn.frame
     frame.asks_to_continue = False
     if frame.question_unseen:
         turn.trace.rule = "put again: it had not been seen"
@@ -295,10 +296,7 @@ def _unseen_question(executor: Executor, reply: Reply) -> bool:
 
 def _answer(executor: Executor, reply: Reply) -> bool:
     """An answer to the step's question: `skip`, a choice, or a value of the variable."""
-    turn = executor.turn
-    if turn.session.frame is None:
-        return False
-    result = executor.ask(lambda context: turn.step.kind.answer(context, reply))
+    result = executor.ask(executor.turn.step.kind.answer, reply)
     executor.run(result, "answer")
     return result is not None
 
@@ -308,7 +306,7 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
     conversation returns to it.
     """
     turn = executor.turn
-    if turn.session.frame is None or turn.flow.interrupted is None:
+    if turn.flow.interrupted is None:
         return False
     match = executor.triggers().by_texts(reply.texts)
     if match is None or match.flow == turn.flow.name:
@@ -323,9 +321,7 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
 
 def _other_or_retry(executor: Executor, reply: Reply) -> bool:
     """Any other reply at a step: its `other`, else its `retry` until there were too many."""
-    turn, frame = executor.turn, executor.turn.session.frame
-    if frame is None:
-        return False
+    turn, frame = executor.turn, executor.turn.frame
     turn.pending_input = reply
     retry = turn.step.defaults.retry
     if "other" in turn.step.transitions:
@@ -342,7 +338,7 @@ def _other_or_retry(executor: Executor, reply: Reply) -> bool:
 
 
 def _start(executor: Executor, reply: Reply) -> bool:
-    """The flow that the message starts, for a contact who is in no flow."""
+    """The flow that the message starts."""
     executor.start_by_message(reply)
     return True
 
@@ -364,9 +360,16 @@ OFFERS: tuple[Offer, ...] = (
     _unseen_question,
     _answer,
     _interruption,
-    _other_or_retry,
-    _start,  # only if the contact is in no flow: `_other_or_retry` takes every other message
+    _other_or_retry,  # takes every other message
 )
+"""Who is offered the message of a contact who is in a flow."""
+
+OFFERS_OUTSIDE: tuple[Offer, ...] = (
+    _old_tap,
+    _word,
+    _start,
+)
+"""... who is in none."""
 
 
 def _is_current(turn: TurnContext, frame: Frame, reply: Reply) -> bool:
@@ -386,20 +389,19 @@ def _tapped_at(flow: Flow, tap: ReplyId) -> str | None:
     return step if step is not None and flow.can_be_tapped(flow.steps[step]) else None
 
 
-def _words_in(turn: TurnContext, text: str) -> Iterator[Word]:
-    """The words in this text that are understood at the contact's step. Raises `TemplateFailed`."""
-    said = normalise(text)
-    for words in _levels_of_words(turn):
-        word = words.get(said) if words else None
-        if word is not None and (word.condition is None or word.condition.evaluate(turn.scope())):
-            yield word
-
-
-def _levels_of_words(turn: TurnContext) -> Iterator[Words]:
-    yield turn.library.bot.words
-    if turn.session.frame is not None:
-        yield turn.flow.words
-        yield turn.step.options.words
+def _word_in(turn: TurnContext, texts: Iterable[str]) -> Word | None:
+    """The first word in these texts that is understood at the contact's step. Raises `TemplateFailed`."""
+    levels: list[Words] = [turn.library.bot.words]
+    if turn.session.frames:
+        levels += turn.flow.words, turn.step.options.words
+    if not any(levels):
+        return None
+    for said in map(normalise, texts):
+        for words in levels:
+            word = words.get(said)
+            if word is not None and (word.condition is None or word.condition.evaluate(turn.scope())):
+                return word
+    return None
 
 
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:
@@ -511,7 +513,7 @@ def _keep_quiet(turn: TurnContext) -> None:
 def _call_end_hooks(turn: TurnContext, before: Session) -> None:
     """Call the hooks for the end of a conversation if the contact is in no flow any more."""
     last = turn.ended or before.frame
-    if turn.session.frame is None and last is not None:
+    if last is not None and not turn.session.frames:
         turn.call_hooks(CONVERSATION_END, last.flow, expired=turn.expired, vars=last.vars)
 
 

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVarTuple
 
 from bot.core.events import MessageReceived, Tapped
 from bot.core.messages import TextMessage
@@ -40,6 +40,8 @@ from bot.steps.step_kind import (
 from bot.steps.step_options import StepOptions
 from bot.steps.transition import AGAIN, BACK, END, ROUTE, Transition
 from bot.types.type_registry import Answer, Mismatch, Unfit
+
+Given = TypeVarTuple("Given")
 
 MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
 
@@ -75,7 +77,7 @@ class Executor:
             taken = self._note(result)
             try:
                 sent = self._send(result)
-                if not isinstance(result, LeaveStep):
+                if result.sets and not isinstance(result, LeaveStep):
                     self.turn.assign_values(result.sets)
             except (StepFailed, Mismatch) as failed:
                 result, sent = LeaveStep(self._outcome_of(failed)), []
@@ -101,12 +103,12 @@ class Executor:
 
     def _send(self, result: LeaveStep | Waits) -> list[str]:
         """Send the messages of a result. Returns the names of their effects."""
-        refs = []
+        turn, refs = self.turn, []
         for message in result.messages:
-            ref = self.turn.send(message, report=isinstance(result, WaitForSend))
+            ref = turn.send(message, report=isinstance(result, WaitForSend))
             if ref is not None:
                 refs.append(ref)
-            self.turn.frame.silent_since = self.turn.event.at
+            turn.frame.silent_since = turn.event.at
         return refs
 
     def _wait(self, result: Waits, sent: list[str]) -> StepResult | None:
@@ -189,10 +191,10 @@ class Executor:
 
     # -- what starts the loop: for events -----------------------------------------------------------
 
-    def ask(self, decide: Callable[[StepContext], StepResult | None]) -> StepResult | None:
+    def ask(self, decide: Callable[[StepContext, *Given], StepResult | None], *given: *Given) -> StepResult | None:
         """The result of a function of the active step. A failure in its texts or values becomes the outcome for failures."""
         try:
-            return decide(self.turn.step_context())
+            return decide(self.turn.step_context(), *given)
         except FAILURES as failed:
             return LeaveStep(self._outcome_of(failed), known=getattr(failed, "known", {}))
 
@@ -251,7 +253,8 @@ class Executor:
         if result.saved is not NOTHING and options.save is not None:
             turn.assign(options.save, result.saved)
         turn.assign_values(result.sets)
-        turn.assign_all(options.set)
+        if options.set:
+            turn.assign_all(options.set)
         if options.tag or options.untag:
             self._tag(options, turn.scope())
         if options.cancel or options.schedule:
@@ -263,11 +266,14 @@ class Executor:
         ``known`` are further names for its templates.
         """
         turn = self.turn
+        if not transition.acts:
+            return
         scope = {**turn.scope(), **known} if known else turn.scope()
         if transition.say is not None:
             turn.send(TextMessage(transition.say.render(scope)))
-        idle = turn.session.frame is None  # then there are no variables except the contact's language
-        turn.assign_all((item for item in transition.set if not idle or item.name == LANGUAGE), scope)
+        if transition.set:
+            idle = turn.session.frame is None  # then there are no variables except the contact's language
+            turn.assign_all((item for item in transition.set if not idle or item.name == LANGUAGE), scope)
         self._tag(transition, scope)
         if transition.cancel:
             cancel(turn, transition.cancel, scope)
@@ -339,17 +345,15 @@ class Executor:
         """Enter a step of the active flow. Returns what it decides."""
         frame, step = self.turn.frame, self.turn.flow.steps[name]
         self._count(step)
-        visits, key = step.options.visits, f"{frame.flow}/{name}"
-        seen = frame.visit_counts.get(key, 0)
         self.turn.arrive(step)
-        if visits is not None and seen >= visits.most:
-            return LeaveStep("visits.else")
+        visits = step.options.visits
         if visits is not None:
+            key = f"{frame.flow}/{name}"
+            seen = frame.visit_counts.get(key, 0)
+            if seen >= visits.most:
+                return LeaveStep("visits.else")
             frame.visit_counts = {**frame.visit_counts, key: seen + 1}
-        return self._entered_step()
-
-    def _entered_step(self) -> StepResult | None:
-        return self.ask(lambda context: self.turn.step.kind.enter(context))
+        return self.ask(step.kind.enter)
 
     def _put_again(self) -> StepResult | None:
         """Ask the whole question again. It is the same visit, so its buttons stay valid. A question is not asked
@@ -360,7 +364,7 @@ class Executor:
             return None
         self._count(self.turn.step)
         frame.silent_since = self.turn.event.at
-        return self._entered_step()
+        return self.ask(self.turn.step.kind.enter)
 
     def _return_to(self, question: str) -> StepResult | None:
         """Return to a question that was left without an answer. If an edit has removed it, the flow ends."""
@@ -377,7 +381,7 @@ class Executor:
         self._count(known.steps[now])
         turn.arrive(known.steps[now])
         frame.retries = retries
-        return self._entered_step()
+        return self.ask(turn.step.kind.enter)
 
     def _count(self, step: Step) -> None:
         self._entered += 1
@@ -420,7 +424,7 @@ class Executor:
         return result
 
     def _resumed(self, event: Awaited) -> StepResult | None:
-        return self.ask(lambda context: self.turn.step.kind.resume(context, event))
+        return self.ask(self.turn.step.kind.resume, event)
 
     # -- interruptions: a flow begins on top of another, which continues later ------------------------
 
@@ -486,7 +490,7 @@ class Executor:
             return edited.change, self._leave_gone()
         if frame.step != edited.step:
             frame.step = edited.step
-            turn.note_former_name()
+            turn.note_former_name(turn.step)
         if edited.change is StepChange.NONE:
             return edited.change, None
         turn.trace.notes.append(f"{turn.where} was edited")
@@ -494,7 +498,7 @@ class Executor:
             turn.remove_step_tags((frame,))
             self._count(turn.step)
             turn.arrive(turn.step)
-            return edited.change, self._entered_step()
+            return edited.change, self.ask(turn.step.kind.enter)
         frame.fingerprint = turn.step.fingerprint
         frame.question_unseen = edited.change is StepChange.ASKED
         return edited.change, None

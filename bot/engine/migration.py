@@ -64,7 +64,7 @@ def edited_step(library: Library, frame: Frame) -> EditedStep:
     step = flow.steps[name]
     if frame.fingerprint == step.fingerprint:
         return EditedStep(name, StepChange.NONE)
-    if frame.form != step.kind.form:
+    if frame.form != step.form:
         return EditedStep(name, StepChange.ANEW)
     asks = step.kind.asks and frame.awaited_effect is None
     return EditedStep(name, StepChange.ASKED if asks else StepChange.EDITED)

@@ -123,7 +123,7 @@ def _put_in_plain_text(executor: Executor, event: SendEnded) -> bool:
     if frame.asks_to_continue:
         frame.step_state = {**frame.step_state, "sent": [turn.send(TextMessage(text))]}
     else:
-        executor.run(executor.ask(lambda context: turn.step.kind.in_plain_text(context, message)))
+        executor.run(executor.ask(turn.step.kind.in_plain_text, message))
     _note_plain_text(turn)
     return True
 

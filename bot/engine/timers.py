@@ -65,7 +65,7 @@ def _take_step_time(executor: Executor) -> None:
     turn, frame, now = executor.turn, executor.turn.frame, executor.turn.event.at
     over, reminder = turn.step.kind.wakes_at(frame.step_state), _reminder_at(turn, turn.step)
     if over is not None and over <= now:
-        result = executor.ask(lambda context: turn.step.kind.enter(context))
+        result = executor.ask(turn.step.kind.enter)
         frame.step_state = {}  # a wait that leads to `again` begins again
         turn.trace.rule = "the time of the wait has come"
         executor.run(result)
@@ -110,8 +110,10 @@ def _take_due_plan(executor: Executor) -> None:
 
 
 def _reminder_at(turn: TurnContext, step: Step) -> datetime | None:
-    frame, remind = turn.frame, step.defaults.remind if step.kind.waits else None
-    if turn.session.opted_out or remind is None or remind.after is None or frame.reminders >= (remind.most or 1):
+    frame, remind = turn.frame, step.defaults.remind
+    if remind is None or remind.after is None or frame.reminders >= (remind.most or 1):
+        return None
+    if turn.session.opted_out or not step.kind.waits:
         return None
     return frame.silent_since + remind.after
 

@@ -94,7 +94,8 @@ class TurnContext:
         """The defaults for the active step: its own; if an edit has removed the step, those of its flow; else the bot's."""
         frame = self.session.frame
         flow = None if frame is None else self.library.flows.get(frame.flow)
-        return (self.known_step or flow or self.library.bot).defaults
+        step = None if frame is None or flow is None else flow.steps.get(frame.step)
+        return (step or flow or self.library.bot).defaults
 
     @property
     def where(self) -> str:
@@ -166,17 +167,18 @@ class TurnContext:
         session.visit += 1
         frame.step, frame.visit = step.name, session.visit
         frame.entered_at = frame.silent_since = self.event.at
-        frame.fingerprint, frame.form = step.fingerprint, step.kind.form
+        frame.fingerprint, frame.form = step.fingerprint, step.form
         frame.step_state, frame.awaited_effect, frame.deferred_result = {}, None, None
         frame.accepts_messages, frame.parked_messages = False, 0
         frame.retries = frame.reminders = 0
         frame.question_unseen = frame.asks_to_continue = False
-        self.note_former_name()
+        self.note_former_name(step)
 
-    def note_former_name(self) -> None:
+    def note_former_name(self, step: Step) -> None:
         """Note the name of the active step before an edit. It is needed if the edit is taken back."""
-        frame, former = self.frame, self.step.options.renamed_from
+        former = step.options.renamed_from
         if former is not None and former not in self.flow.steps:
+            frame = self.frame
             frame.former_step_names = {**frame.former_step_names, f"{frame.flow}/{frame.step}": former}
 
     def pop_frame(self) -> Frame:
@@ -250,7 +252,7 @@ class TurnContext:
             frame.step,
             frame.visit,
             self.now,
-            self._scope.of(session, library),
+            self.scope,
             variables,
             frame.step_state,
             self.pending_input,
@@ -277,10 +279,11 @@ class TurnContext:
         if name == LANGUAGE and self.library.bot.languages:
             self._set_language(value)
             return
-        flow = self.library.flows.get(self.frame.flow)  # an edit may have removed it, while its variables stay
+        frame = self.frame
+        flow = self.library.flows.get(frame.flow)  # an edit may have removed it, while its variables stay
         variable = None if flow is None else flow.variables.get(name)
         value = value if variable is None else variable.coerce(value, self.now)
-        self.frame.vars = {**self.frame.vars, name: value}
+        frame.vars = {**frame.vars, name: value}
         if variable is not None and variable.keep:
             self.session.kept_variables = {**self.session.kept_variables, name: value}
 
@@ -291,9 +294,6 @@ class TurnContext:
 
     def assign_all(self, assignments: Iterable[Assignment], scope: Mapping[str, Any] | None = None) -> None:
         """Carry out a `set`: every value is evaluated before any is assigned. Raises a `Failure`."""
-        assignments = tuple(assignments)
-        if not assignments:
-            return
         scope = self.scope() if scope is None else scope
         values = [(item.name, item.evaluate(scope)) for item in assignments]
         for name, value in values:

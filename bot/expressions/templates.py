@@ -5,7 +5,7 @@ What a contact wrote is a value in the scope and never source. A scope holds the
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import jinja2
@@ -37,7 +37,7 @@ _FAILURES = (
 class _Program:
     """Parsed source, compiled when it is first used or prepared."""
 
-    __slots__ = ("_root", "_tree", "calls", "hours", "mark", "names", "paths", "source")
+    __slots__ = ("_pieces", "_root", "_tree", "calls", "hours", "mark", "names", "paths", "source")
 
     def __init__(
         self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: TemplateUses | None = None
@@ -50,6 +50,7 @@ class _Program:
         self.calls: tuple[tuple[Called, Mark], ...] = ()  # of the bot's own Python
         self._tree = tree
         self._root: Callable[[RenderContext], Iterator[Any]] | None = None
+        self._pieces: Sequence[tuple[str, bool]] = ()  # of a text of nothing but names, which needs no compiling
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.source!r})"
@@ -65,13 +66,20 @@ class _Program:
     def prepare(self) -> None:
         """Compile now, so that the first contact does not wait for it."""
         if self._tree is not None:
-            self._root = compiled(self._tree)
+            self._pieces = _texts_and_names(self._tree)
+            if not self._pieces:
+                self._root = compiled(self._tree)
             self._tree = None
 
-    def _parts(self, scope: Mapping[str, Any]) -> Iterator[Any]:
+    def _parts(self, scope: Mapping[str, Any]) -> Iterable[Any]:
+        self.prepare()
+        if self._pieces:
+            try:
+                return [scope[text] if is_name else text for text, is_name in self._pieces]
+            except KeyError:  # a function's name, or one that is missing
+                pass
         if self._root is None:
-            self.prepare()
-        assert self._root is not None
+            self._root = compiled(self.tree)
         return self._root(RenderContext(SANDBOX, scope, None, {}))  # type: ignore[arg-type]  # it is only read
 
     def _single(self, scope: Mapping[str, Any]) -> Any:
@@ -246,6 +254,22 @@ def compiled(tree: nodes.Template) -> Callable[[RenderContext], Iterator[Any]]:
     """A function that yields the parts of a text. It changes the tree."""
     _complete(tree)
     return jinja2.Template.from_code(SANDBOX, SANDBOX.compile(tree), {}).root_render_func
+
+
+def _texts_and_names(tree: nodes.Template) -> Sequence[tuple[str, bool]]:
+    """The pieces of a text of nothing but names, each with whether it is one; none of any other text."""
+    pieces = []
+    match tree.body:
+        case [nodes.Output(nodes=parts)]:
+            for part in parts:
+                match part:
+                    case nodes.TemplateData(data=text):
+                        pieces.append((text, False))
+                    case nodes.Name(name=name):
+                        pieces.append((name, True))
+                    case _:
+                        return ()
+    return pieces
 
 
 def _complete(node: nodes.Node) -> None:

@@ -162,6 +162,11 @@ class Step:
         return self.kind.outcomes()
 
     @cached_property
+    def form(self) -> str:
+        """How it waits: see `StepKind.form`."""
+        return self.kind.form
+
+    @cached_property
     def refusal(self) -> str | None:
         """The outcome that it takes when the gateway refuses its message; None: the step is not told, or goes on.
 

@@ -86,7 +86,11 @@ class TriggerIndex:
         return cls(
             _first_of((normalise(word), name) for word, name, _ in phrases),
             tuple((trigger.pattern, name) for name, trigger in triggers if trigger.pattern is not None),
-            {how: tuple((word, name) for word, name, its in phrases if its == how) for how in (ANYWHERE, CLOSE)},
+            {
+                how: found
+                for how in (ANYWHERE, CLOSE)
+                if (found := tuple(each[:2] for each in phrases if each[2] == how))
+            },
             _first_of((event, name) for name, trigger in triggers for event in trigger.events),
             next((name for name, trigger in triggers if trigger.otherwise), None),
         )

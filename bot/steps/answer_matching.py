@@ -34,7 +34,7 @@ class Offer:
     def __init__(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> None:
         self.choices, self.context, self.step_state = choices, context, step_state
         self.shown = choices.shown(context, step_state)
-        self.picked = self._known(step_state.get("picked", ()))
+        self.picked = self._known(step_state["picked"]) if step_state.get("picked") else []
         self._buttons = choices.as_buttons(self.shown)
         whole = choices.numbered or self._buttons
         self._pages = [self.shown] if whole else pages_of(self.shown, 0 if choices.many is None else 1)
@@ -42,7 +42,7 @@ class Offer:
 
     def _known(self, picked: Sequence[str]) -> list[str]:
         """The picked choices that still exist after an edit or a change of the list."""
-        known = {choice.hash for choice in self.shown} if picked else ()
+        known = {choice.hash for choice in self.shown}
         return [each for each in picked if each in known]
 
     def messages(self, body: str, header: str | None, footer: str | None) -> tuple[Message, ...]:
@@ -50,9 +50,10 @@ class Offer:
         if self.choices.numbered:
             above, below = [] if header is None else [header, ""], [] if footer is None else ["", footer]
             return tuple(map(TextMessage, _parts([*above, body, "", *self._lines(), *below])))
-        rows = [*map(self._row, self._pages[self._page]), *(("", move) for move in self.moves())]
         if self._buttons:
-            return (Buttons(body, tuple(Choice(row.id, row.title) for _, row in rows), header),)
+            buttons = [Choice(self._id(choice.index, choice.hash), self._marked(choice)) for choice in self.shown]
+            return (Buttons(body, (*buttons, *self.moves()), header),)
+        rows = [*map(self._row, self._pages[self._page]), *(("", move) for move in self.moves())]
         opener = self.choices.opener
         label = wording(self.context.scope, "choose") if opener is None else opener.render(self.context.scope)
         return (ListMessage(self._with_picked(body), label, _sections(rows, label), footer),)

@@ -272,6 +272,8 @@ class Choices:
 
     def step_state(self, context: StepContext) -> dict[str, Any]:
         """The step state that an answer is matched with later: choices made from a list, and hidden ones."""
+        if self._constant is not None:
+            return {}
         step_state: dict[str, Any] = {}
         if self.made is not None:
             step_state["made"] = list(islice(self.made.make(context.scope), MOST - len(self.fixed)))

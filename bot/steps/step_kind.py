@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from datetime import datetime
 from functools import lru_cache
@@ -62,7 +62,7 @@ class ReplyId:
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Read an id of ours; None when it is somebody else's."""
-        match text.split("/"):
+        match text.split("/") if "/" in text else ():
             case [flow, step, choice, visit, hashed] if _NUMBERS.fullmatch(f"{choice}/{visit}") and len(hashed) == 8:
                 return cls(flow, step, int(choice), int(visit), hashed)
         return None
@@ -130,12 +130,17 @@ class StepContext:
     step: str
     visit: int
     now: datetime  # in the bot's time zone
-    scope: Mapping[str, Any]  # what templates and expressions see
+    names: Callable[[], Mapping[str, Any]]
     variables: Mapping[str, Variable]
     step_state: Mapping[str, Any]  # what the step remembered when it began to wait
     pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
     open: bool = True  # what is said now can be sent: the contact's 24 hours are not over
     more: bool = False  # the contact has written more, which the step takes when it has what it awaits
+
+    @property
+    def scope(self) -> Mapping[str, Any]:
+        """What templates and expressions see."""
+        return self.names()
 
 
 NOTHING = object()

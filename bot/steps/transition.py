@@ -87,6 +87,11 @@ class Transition:
         """Whether it has a target or a text of its own."""
         return self.then is not None or self.say is not None or self.ask is not None
 
+    @property
+    def acts(self) -> bool:
+        """Whether it does more than to lead somewhere."""
+        return bool(self.say or self.ask or self.set or self.tag or self.untag or self.cancel)
+
     def over(self, inherited: Self | None) -> Self:
         """This transition, with missing keys from the inherited one; `say`, `ask` and `then` are inherited together or not at all."""
         if inherited is None:

@@ -98,6 +98,11 @@ class IntegerVariable(NumberVariable):
     def _ends(self, least: float, most: float) -> tuple[int, int]:
         return -int(-least // 1), int(most // 1)
 
+    def _from_value(self, value: Any, now: datetime | None) -> Any:
+        if type(value) is int and abs(value) <= MAX_INTEGER:
+            return value
+        return NumberVariable._from_value(self, value, now)
+
     def _from_text(self, text: str, now: datetime, language: str | None) -> Any:
         return NumberVariable._from_text(self, _THOUSANDS.sub(r"\1\2", text), now, language)
 
@@ -108,6 +113,7 @@ class IntegerVariable(NumberVariable):
 
 
 _LONGEST_NUMBER = 60  # characters
+_LONGEST_SINGLE = 15  # digits without signs
 _SPACES = re.compile(r"[\s'’_]")
 _BY_COMMAS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d{1,9})?")  # 1,000 and 1,234.5
 _BY_POINTS = re.compile(r"[1-9]\d{0,2}(\.\d{3})+,\d{1,9}|[1-9]\d{0,2}(\.\d{3}){2,}")  # 1.234,5 and 1.000.000
@@ -136,6 +142,8 @@ def read_number(text: str, language: str | None = None) -> Decimal | None:
     is a decimal point. In a language with a decimal comma ``1.000`` is a thousand and ``1,000`` is one. Spaces and
     apostrophes between digits divide thousands. A sign or a word may stand beside the number: ``5 kg``, ``20%``.
     """
+    if text.isdecimal() and text.isascii() and len(text) <= _LONGEST_SINGLE:
+        return Decimal(text)
     if len(text) > _LONGEST_NUMBER:
         return None
     found = _BESIDE.fullmatch(text)

@@ -1,9 +1,9 @@
-"""Syntax trees: what is said of a text by its tree is the same before and after it was compiled."""
+"""Syntax trees and compiling: what is said of a text by its tree is the same before and after."""
 
 import jinja2
 import pytest
 
-from bot.expressions.templates import compile_expression, compile_template, parse_expression
+from bot.expressions.templates import TemplateFailed, compile_expression, compile_template, parse_expression
 from bot.lang.problems import Mark, Problems
 
 MARK = Mark("main.yml", 1, 1)
@@ -37,3 +37,14 @@ def test_a_text_is_parsed_once_until_it_is_compiled() -> None:
 def test_what_follows_an_expression_is_an_error() -> None:
     with pytest.raises(jinja2.TemplateSyntaxError, match="is not expected here"):
         parse_expression("a b")
+
+
+def test_a_text_of_names_alone_is_rendered_as_others_are() -> None:
+    text, other = (
+        compile_template(source, MARK, Problems()) for source in ("{{ n }}, {{ who }}", "{{ n }}, {{ (who) }}!")
+    )
+    for text_or_other, end in ((text, ""), (other, "!")):
+        text_or_other.prepare()
+        assert text_or_other.render({"n": 3, "who": "Ann"}) == f"3, Ann{end}"
+        with pytest.raises(TemplateFailed, match='no variable "who"'):
+            text_or_other.render({"n": 3})
