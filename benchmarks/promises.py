@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -20,13 +20,14 @@ from typing import Any, NamedTuple, Protocol
 
 from benchmarks.cycle import CONTACTS, Engine, append_bodies, written
 from benchmarks.scale import talk
+from bot.core.session import Session
 from bot.gateway import webhook_events
 from bot.gateway.webhook_events import Verdict
 from bot.runtime import batch
 from bot.runtime.engine_input import EngineInput
 from bot.store import commit
 from bot.store.commit import Commit
-from bot.store.engine_tables import WRITE_SESSION
+from bot.store.engine_tables import UPDATE_SESSION, WRITE_SESSION
 from bot.store.files import inbox_path, open_writer, transaction
 from bot.store.inbox import InboxWriter
 from bot.store.store_schema import migrate
@@ -127,18 +128,18 @@ class Claiming(Turns):
         self.cycle.take(EngineInput(requests=[*self.delivery.rows]))
 
 
-def _without(sql: str) -> Change:
-    """Leave a statement out of each commit."""
+def _without(*left_out: str) -> Change:
+    """Leave statements out of each commit."""
     statements = Commit.statements
 
-    def left(self: Commit) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-        return (each for each in statements(self) if each[0] != sql)
+    def left(self: Commit, recent: Mapping[str, Session]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+        return (each for each in statements(self, recent) if each[0] not in left_out)
 
     return Commit, "statements", left
 
 
 def _forget(self: Commit, row: Any, *_: object) -> None:
-    self.sends_ended.add(row.id)
+    self._forget_send(row.id)
 
 
 NORMAL, LEFT_BEHIND = "PRAGMA synchronous = NORMAL", "PRAGMA secure_delete = OFF"
@@ -155,7 +156,7 @@ PARTS = {
         Row("all promises kept", Turns),
         Row("a power cut may lose turns", partial(Turns, pragma=NORMAL)),
         Row("a commit for each event", Turns, alone=True),
-        Row("sessions in memory only", Turns, [NO_SESSION_JSON, _without(WRITE_SESSION)]),
+        Row("sessions in memory only", Turns, [NO_SESSION_JSON, _without(WRITE_SESSION, UPDATE_SESSION)]),
         Row("no trace", Turns, [(commit, "turn_row", lambda *_: ()), _without(ADD_TURN)]),
         Row("sent messages are not kept", Turns, [(Commit, "send_ended", _forget)]),
         Row("messages have no keys", Turns, [(batch, "effect_key", lambda *_: "key")]),

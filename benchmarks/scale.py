@@ -133,15 +133,15 @@ COPY_TRACE = f"""
     INSERT INTO turns (at, contact, event_id, event, rule, steps, effects, notes, micros, session, wake_at)
     SELECT at, {FIRST} + i % {CONTACTS}, 'evt_' || {scattered("i")}, event, rule, steps, effects, notes, micros, session, wake_at
     FROM n CROSS JOIN model AS m ON m.id = (SELECT min(id) FROM model) + i % (SELECT count(*) FROM model);
-    CREATE INDEX turns_by_contact ON turns (contact, id);
+    CREATE INDEX turns_by_contact ON turns (contact);
     WITH RECURSIVE n(i) AS (SELECT {{many}} UNION ALL SELECT i - 1 FROM n WHERE i > 1)
-    INSERT INTO sent (id, ref, key, contact, effect, outcome, message_ids, attempts, created_at, at, detail, priority)
+    INSERT INTO messages (id, ref, key, contact, effect, outcome, message_ids, attempts, created_at, at, detail, priority)
     SELECT i + 1000, 'evt_' || {scattered("i")} || '#0', key, {FIRST} + i % {CONTACTS}, effect, outcome,
         printf('["wamid.%s","m%s"]', {scattered("i")}, {scattered("i")}), attempts, created_at, at, detail, priority
     FROM n CROSS JOIN model_sent AS m
         ON m.id = (SELECT min(id) FROM model_sent) + i % (SELECT count(*) FROM model_sent);
     INSERT INTO message_ids SELECT value, sent.id FROM sent, json_each(message_ids) WHERE sent.id > 1000 ORDER BY value;
-    UPDATE sqlite_sequence SET seq = 1000 + {{many}} WHERE name = 'outbox';
+    UPDATE meta SET last_send = 1000 + {{many}};
 """
 
 

@@ -58,7 +58,7 @@ class Batch:
         self._aliases: dict[str, str | None] = {}
         self._statuses: dict[str, MessageStatus | None] = {}
         last = store.last_ids()
-        self._send_ids = count(last.get("outbox", 0) + 1)
+        self._send_ids = count(last.get("messages", 0) + 1)
         self._call_ids = count(last.get("calls", 0) + 1)
 
     def take(self, event: Event, fired: datetime | None = None) -> Turn | None:

@@ -526,7 +526,7 @@ class EngineCycle:
 
     def _has_caught_up(self) -> bool:
         """Whether everything is done that was there when the run began. (On a busy day there is always something new.)"""
-        sends, calls = self._begun.get("outbox", 0), self._begun.get("calls", 0)
+        sends, calls = self._begun.get("messages", 0), self._begun.get("calls", 0)
         return self._sends.done_upto(sends) and self._calls.done_upto(calls)
 
     @property

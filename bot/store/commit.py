@@ -1,6 +1,6 @@
 """Everything that one commit of the engine writes. Turns add to it, and it is written in full or not at all."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -25,10 +25,9 @@ DEAD_LETTER_OUTCOMES = ("failed", "unknown")
 
 _Row = tuple[Any, ...]
 
-_CURSOR = "UPDATE meta SET cursor = ?, last_event = coalesce(?, last_event), written_at = ?, taking = NULL"
-_SENT = """
-    INSERT INTO sent (id, ref, key, contact, effect, priority, outcome, message_ids, attempts, created_at, at, detail)
-    SELECT id, ref, key, contact, effect, priority, ?, ?, ?, created_at, ?, ? FROM outbox WHERE id = ?
+_CURSOR = """
+    UPDATE meta SET cursor = ?, last_event = coalesce(?, last_event), written_at = ?, taking = NULL,
+        last_send = max(last_send, ?)
 """
 _MESSAGE_ID = "INSERT OR REPLACE INTO message_ids (message_id, sent_id) VALUES (?, ?)"
 _STATUS = """
@@ -37,53 +36,22 @@ _STATUS = """
         status = excluded.status, at = excluded.at, detail = excluded.detail
 """
 _ALIAS = "INSERT OR REPLACE INTO aliases (alias, contact) VALUES (?, ?)"
+OF_BROADCASTS = (
+    *(broadcast_rows.SET_BROADCAST, broadcast_rows.ADD_RECIPIENT, broadcast_rows.TO_OUTBOX),
+    *(broadcast_rows.ENDED, broadcast_rows.WAIT_AGAIN, broadcast_rows.REPEAT),
+    *(broadcast_rows.STEP_ASIDE, broadcast_rows.TAKE_BACK),
+    *(broadcast_rows.REFUSED_LETTERS, broadcast_rows.REFUSED_AGAIN, broadcast_rows.LEAVE_OUT),
+    *(broadcast_rows.HOLD, broadcast_rows.RELEASE, broadcast_rows.OPT_OUT),
+)
+"""The statements after which other recipients may wait than before."""
 _ORDER = (
-    *(
-        engine_tables.WRITE_SESSION,
-        trace_rows.ADD_TURN,
-        engine_tables.UNPARK,
-        engine_tables.PARK,
-        engine_tables.LETTER_ENDED,
-    ),
-    *(
-        engine_tables.ADD_SEND,
-        engine_tables.SEND_AGAIN,
-        engine_tables.CLAIM,
-        _SENT,
-        engine_tables.SEND_ENDED,
-        _MESSAGE_ID,
-        _STATUS,
-        _ALIAS,
-    ),
-    *(
-        engine_tables.ADD_DEAD_LETTER,
-        broadcast_rows.SET_BROADCAST,
-        broadcast_rows.ADD_RECIPIENT,
-        broadcast_rows.TO_OUTBOX,
-    ),
-    *(
-        broadcast_rows.ENDED,
-        broadcast_rows.WAIT_AGAIN,
-        broadcast_rows.REPEAT,
-        broadcast_rows.STEP_ASIDE,
-        broadcast_rows.TAKE_BACK,
-    ),
-    *(
-        broadcast_rows.REFUSED_LETTERS,
-        broadcast_rows.REFUSED_AGAIN,
-        broadcast_rows.LEAVE_OUT,
-        broadcast_rows.HOLD,
-        broadcast_rows.RELEASE,
-        broadcast_rows.OPT_OUT,
-    ),
-    *(
-        engine_tables.ADD_CALL,
-        engine_tables.CLAIM_CALL,
-        engine_tables.CALL_AGAIN,
-        engine_tables.CALL_SAID,
-        engine_tables.CALL_ENDED,
-        engine_tables.ADD_USAGE,
-    ),
+    *(engine_tables.WRITE_SESSION, engine_tables.UPDATE_SESSION, trace_rows.ADD_TURN),
+    *(engine_tables.UNPARK, engine_tables.PARK, engine_tables.LETTER_ENDED),
+    *(engine_tables.ADD_SEND, engine_tables.SEND_AGAIN, engine_tables.CLAIM),
+    *(engine_tables.SENT, engine_tables.FORGET_SEND, _MESSAGE_ID, _STATUS, _ALIAS),
+    *(engine_tables.ADD_DEAD_LETTER, *OF_BROADCASTS),
+    *(engine_tables.ADD_CALL, engine_tables.CLAIM_CALL, engine_tables.CALL_AGAIN),
+    *(engine_tables.CALL_SAID, engine_tables.CALL_ENDED, engine_tables.ADD_USAGE),
 )
 _PLACE = {sql: place for place, sql in enumerate(_ORDER)}
 
@@ -120,16 +88,20 @@ class Commit:
         self._parked: dict[str, list[tuple[MessageReceived | Tapped, str]]] = {}
         self._rows: dict[str, list[_Row]] = {}
 
-    def statements(self) -> Iterator[tuple[str, list[_Row]]]:
-        """The statements to write, each with its rows; none if nothing has happened."""
+    def statements(self, recent: Mapping[str, Session]) -> Iterator[tuple[str, list[_Row]]]:
+        """The statements to write, each with its rows; none if nothing has happened. ``recent`` are sessions in the file."""
+        known, new = list[_Row](), list[_Row]()
+        for contact, (session, row) in self._sessions.items():
+            stored = recent.get(contact)
+            (new if stored is None or stored.conversation != session.conversation else known).append(row)
         rows = self._rows | {
-            engine_tables.WRITE_SESSION: [row for _, row in self._sessions.values()],
+            engine_tables.WRITE_SESSION: new,
+            engine_tables.UPDATE_SESSION: known,
             engine_tables.PARK: [
                 (storable(c), event, self._at) for c, parked in self._parked.items() for _, event in parked
             ],
             engine_tables.UNPARK: [(id,) for id in self.unparked],
             engine_tables.LETTER_ENDED: [(id,) for id in self.dead_letters_ended],
-            engine_tables.SEND_ENDED: [(id,) for id in self.sends_ended],
             engine_tables.CALL_ENDED: [(id,) for id in self.calls_ended],
             _MESSAGE_ID: [(id, sent.id) for id, sent in self.messages.items()],
             _STATUS: [
@@ -146,7 +118,7 @@ class Commit:
         }
         written = [(sql, rows[sql]) for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]]
         if written or self.cursor != self._cursor_before:
-            yield _CURSOR, [(self.cursor, self._last_event, self._at)]
+            yield _CURSOR, [(self.cursor, self._last_event, self._at, self.sends[-1].id if self.sends else 0)]
             yield from written
 
     def move_cursor(self, seq: int, event_id: str) -> None:
@@ -196,9 +168,9 @@ class Commit:
         """Whether this commit writes the contact's session, so that the one in the file is out of date."""
         return contact in self._sessions
 
-    def sessions(self) -> Iterator[tuple[Session, int]]:
-        """The sessions that this commit writes, each with the characters that it takes."""
-        return ((session, len(row[-2])) for session, row in self._sessions.values())
+    def sessions(self) -> Iterable[tuple[Session, _Row]]:
+        """The sessions that this commit writes, each with its row."""
+        return self._sessions.values()
 
     def park(self, event: MessageReceived | Tapped) -> None:
         """Keep an event until its contact's call has ended."""
@@ -240,7 +212,7 @@ class Commit:
     def correct_refused(self, send_id: int) -> None:
         """A message of a broadcast was refused, and its recipient has other parameters now: it waits for another message."""
         self.wait_again(send_id)
-        self.sends_ended.add(send_id)
+        self._forget_send(send_id)
 
     def repeat(self, send_id: int, again: RepeatedSend) -> None:
         """The recipient of a message waits for it again, as it was."""
@@ -260,16 +232,16 @@ class Commit:
     def take_back(self, send_id: int) -> None:
         """A message of a broadcast leaves the outbox unsent. Its recipient is held, or waits again."""
         self._add(broadcast_rows.TAKE_BACK, (send_id,))
-        self.sends_ended.add(send_id)
+        self._forget_send(send_id)
 
     def step_aside(self, send_id: int) -> None:
         """A message of a broadcast leaves the outbox unsent. Its recipient waits again, behind all others."""
         self._add(broadcast_rows.STEP_ASIDE, (send_id,))
-        self.sends_ended.add(send_id)
+        self._forget_send(send_id)
 
     def opt_out_of(self, send_id: int) -> None:
         """A broadcast's message to a contact who has opted out leaves the outbox unsent."""
-        self._add(_SENT, ("opted_out", "[]", 0, self._at, HAS_OPTED_OUT, send_id))
+        self._add(engine_tables.SENT, ("opted_out", "[]", 0, self._at, HAS_OPTED_OUT, send_id))
         self._add(broadcast_rows.ENDED, ("opted_out", "", send_id))
         self.sends_ended.add(send_id)
 
@@ -299,9 +271,12 @@ class Commit:
         if outcome in DEAD_LETTER_OUTCOMES:
             body = {"outcome": outcome, "key": row.key, "ref": row.ref, "effect": row.effect, "attempts": attempts}
             self.add_dead_letter("send", row.contact, detail or outcome, json_text(body), row.id)
+            self._forget_send(row.id)
         else:
             ids = tuple(map(storable, message_ids))
-            self._add(_SENT, (outcome, json_text(list(ids)), attempts, time_text(at), storable(detail), row.id))
+            self._add(
+                engine_tables.SENT, (outcome, json_text(list(ids)), attempts, time_text(at), storable(detail), row.id)
+            )
             sent = SentRow(row.id, row.ref, row.key, row.contact, row.effect, row.priority, ids)
             self.messages.update(dict.fromkeys(ids, sent))
         if row.priority == CAMPAIGN:
@@ -347,6 +322,10 @@ class Commit:
 
     def _add(self, sql: str, row: _Row) -> None:
         self._rows.setdefault(sql, []).append(row)
+
+    def _forget_send(self, send_id: int) -> None:
+        self._add(engine_tables.FORGET_SEND, (send_id,))
+        self.sends_ended.add(send_id)
 
     def _broadcast_row(self, broadcast: Broadcast) -> _Row:
         template, recent = json_text(broadcast.template), json_text(list(broadcast.recent))

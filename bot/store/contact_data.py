@@ -43,12 +43,11 @@ _SENT_TO = "SELECT value FROM sent, json_each(sent.message_ids) WHERE sent.conta
 OF_CONTACT: Mapping[str, str] = {
     "sessions": _OWN,
     "parked": _OWN,
-    "outbox": _OWN,
     "calls": _own_or_names("effect", "detail"),  # a hook may be called for a dead letter without a contact
     "turns": _OWN,
     "statuses": f"{_own_or_names('detail')} OR message_id IN ({_SENT_TO})",
     "message_ids": "sent_id IN (SELECT id FROM sent WHERE contact = ?1)",
-    "sent": _OWN,
+    "messages": _OWN,
     "recipients": _OWN,
     "usage": _OWN,
     "dead_letters": _own_or_names("body", "reason"),

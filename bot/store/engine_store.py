@@ -10,7 +10,7 @@ from bot.core import values
 from bot.core.session import Session, read_session
 from bot.core.values import json_text, read_time, storable, time_text
 from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tables
-from bot.store.commit import Commit
+from bot.store.commit import OF_BROADCASTS, Commit
 from bot.store.contact_data import Withdrawn, numbers_of
 from bot.store.files import FileLock, close_writer, open_writer, reads_rows, transaction, trouble_in_words
 from bot.store.rows import CallRow, DueRow, MessageStatus, OutboxRow, ParkedRow, SentRow
@@ -18,7 +18,7 @@ from bot.store.trace_rows import GATEWAY_COMMAND
 
 KEPT = {
     "turns": timedelta(days=7),
-    "sent": timedelta(days=7),
+    "messages": timedelta(days=7),
     "statuses": timedelta(days=7),
     "dead_letters": timedelta(days=90),
     "usage": timedelta(days=400),
@@ -27,6 +27,7 @@ KEPT = {
 
 _PRUNED_AT_ONCE = 500
 _RECENT = 2000
+_NO_WAKE = ("~", "")  # behind every time
 _RECENT_CHARACTERS = 4000
 
 _META = "SELECT store_id, cursor, written_at, set_back FROM meta"
@@ -34,12 +35,12 @@ _EARLIER = "strftime('%Y-%m-%dT%H:%M:%f', {0}, :by) || '000+00:00'"
 _SHIFTED = f"UPDATE {{0}} SET {{1}} = {_EARLIER.format('{1}')} WHERE {{1}} > :now"
 _SET_BACK = (
     "UPDATE sessions SET wake_at = :just_now WHERE updated_at > :now AND (wake_at IS NULL OR wake_at > :now)",
-    f"UPDATE outbox SET expires_at = {_EARLIER.format('expires_at')} WHERE created_at > :now",
-    _SHIFTED.format("outbox", "created_at"),
-    _SHIFTED.format("outbox", "due_at"),
+    f"UPDATE messages SET expires_at = {_EARLIER.format('expires_at')} WHERE created_at > :now AND outcome IS NULL",
+    f"{_SHIFTED.format('messages', 'created_at')} AND outcome IS NULL",
+    f"{_SHIFTED.format('messages', 'due_at')} AND outcome IS NULL",
     _SHIFTED.format("calls", "created_at"),
     _SHIFTED.format("calls", "due_at"),
-    _SHIFTED.format("sent", "at"),
+    _SHIFTED.format("messages", "at"),
     _SHIFTED.format("dead_letters", "at"),
     f"{_SHIFTED.format('turns', 'at')} AND contact IS NULL AND rule = '{GATEWAY_COMMAND}'",
     "UPDATE meta SET written_at = :now, set_back = set_back + 1",
@@ -51,8 +52,10 @@ _SENT = """
 _STATUS = "SELECT status, detail FROM statuses WHERE message_id = ?"
 _STATUSES = "SELECT message_id, status, detail FROM statuses WHERE message_id IN (SELECT value FROM json_each(?))"
 _OF_ALIASES = "SELECT alias, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?))"
-_LAST_IDS = "SELECT name, seq FROM sqlite_sequence"
-_PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} ORDER BY id LIMIT ?) WHERE at < ?)"
+_LAST_IDS = (
+    "SELECT 'messages', last_send FROM meta UNION ALL SELECT name, seq FROM sqlite_sequence WHERE name = 'calls'"
+)
+_PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} WHERE at IS NOT NULL ORDER BY id LIMIT ?) WHERE at < ?)"
 
 
 class Store:
@@ -66,6 +69,8 @@ class Store:
         self.path = path
         self._lock = FileLock(path)
         self._recent: dict[str, Session] = {}  # the sessions that were written last, which need not be read
+        self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
+        self._some_wait: bool | None = None  # as of `broadcasts_wait`; None if that is to be asked
         try:
             self._connection = open_writer(path)
             meta = self._one(_META)
@@ -120,6 +125,7 @@ class Store:
         with trouble_in_words(self.path), transaction(self._connection):
             for sql in _SET_BACK:
                 self._connection.execute(sql, values)
+        self._forget()
         self.set_back += 1
 
     # Reading
@@ -187,6 +193,8 @@ class Store:
     @reads_rows
     def due(self, now: datetime, limit: int) -> list[DueRow]:
         """The sessions with something due, the oldest first."""
+        if self._first_wake is not None and self._first_wake[0] > time_text(now):
+            return []
         return [
             DueRow(contact, visit, datetime.fromisoformat(wake_at))
             for contact, visit, wake_at in self._all(engine_tables.DUE_SESSIONS, time_text(now), limit)
@@ -195,11 +203,13 @@ class Store:
     @reads_rows
     def next_wake(self) -> datetime | None:
         """When something of a session is due next."""
-        return read_time(self._one(engine_tables.NEXT_WAKE)[0])
+        if self._first_wake is None:
+            self._first_wake = self._one(engine_tables.NEXT_WAKE) or _NO_WAKE
+        return None if self._first_wake is _NO_WAKE else datetime.fromisoformat(self._first_wake[0])
 
     def last_ids(self) -> dict[str, int]:
-        """The last id of each table; no entry for a table without one."""
-        return dict(self._all(_LAST_IDS))
+        """The last id that was given to a message and to a call, by table; no entry where there was none yet."""
+        return dict(self._last_ids)
 
     @reads_rows
     def pending_sends(self, after: int, limit: int) -> list[OutboxRow]:
@@ -235,7 +245,9 @@ class Store:
 
     def broadcasts_wait(self) -> bool:
         """Whether any broadcast has a message that could go into the outbox."""
-        return bool(self._one(broadcast_rows.SOME_WAIT)[0])
+        if self._some_wait is None:
+            self._some_wait = bool(self._one(broadcast_rows.SOME_WAIT)[0])
+        return self._some_wait
 
     def trying_broadcasts(self) -> list[str]:
         """The names of the broadcasts whose first message goes alone."""
@@ -317,24 +329,38 @@ class Store:
 
     def write(self, commit: Commit) -> bool:
         """Write a commit, in full or not at all. Returns False if there was nothing in it."""
-        statements = list(commit.statements())
+        statements = list(commit.statements(self._recent))
         if not statements:
             return False
         self._write(*statements)
         self._cursor = commit.cursor
-        for table, rows in (("outbox", commit.sends), ("calls", commit.calls)):
+        for table, rows in (("messages", commit.sends), ("calls", commit.calls)):
             if rows:
                 self._last_ids[table] = rows[-1].id
-        self._remember(commit)
-        return True
-
-    def _remember(self, commit: Commit) -> None:
-        for session, characters in commit.sessions():
-            self._recent.pop(session.contact, None)
-            if characters <= _RECENT_CHARACTERS:
-                self._recent[session.contact] = session
+        if any(sql in OF_BROADCASTS for sql, _ in statements):
+            self._some_wait = None
+        for session, row in commit.sessions():
+            self._remember(session, row)
         for contact in list(islice(self._recent, max(0, len(self._recent) - _RECENT))):
             del self._recent[contact]
+        return True
+
+    def _remember(self, session: Session, row: tuple[Any, ...]) -> None:
+        """A session was written: neither it nor, mostly, the next time of all sessions needs a query then."""
+        contact, wake_at, state = row[0], row[4], row[8]
+        self._recent.pop(session.contact, None)
+        if len(state) <= _RECENT_CHARACTERS:
+            self._recent[session.contact] = session
+        if self._first_wake is not None:
+            if wake_at is not None and wake_at <= self._first_wake[0]:
+                self._first_wake = wake_at, contact
+            elif contact == self._first_wake[1]:
+                self._first_wake = None
+
+    def _forget(self) -> None:
+        """Rows were changed otherwise than by a commit: ask the file again."""
+        self._recent.clear()
+        self._first_wake = self._some_wait = None
 
     def prune(self, now: datetime) -> bool:
         """Delete some rows that were kept long enough. Returns whether there may be more."""
@@ -352,7 +378,7 @@ class Store:
 
     def erase(self, contact: str, upto: int, now: datetime) -> Withdrawn:
         """Delete a contact, and note that the log must forget its events ``upto`` a place: see `bot.store.contact_data`."""
-        self._recent.clear()
+        self._forget()
         with trouble_in_words(self.path):
             return contact_data.begin_erasure(self._connection, contact, upto, now)
 

@@ -19,11 +19,16 @@ WRITE_SESSION = """
         wake_at = excluded.wake_at, last_inbound = excluded.last_inbound,
         conversation = excluded.conversation, opted_out = excluded.opted_out, state = excluded.state, updated_at = excluded.updated_at
 """
+UPDATE_SESSION = """
+    UPDATE sessions SET flow = ?2, step = ?3, visit = ?4, wake_at = ?5, last_inbound = ?6, opted_out = ?8, state = ?9, updated_at = ?10
+    WHERE contact = ?1
+"""
+"""The same for a session that is in the file with the same conversation: SQLite would write an index anew whose column is named."""
 SESSION_STATE = "SELECT state FROM sessions WHERE contact = ?"
 SESSION_STATES_OF = "SELECT contact, state FROM sessions WHERE contact IN (SELECT value FROM json_each(?))"
 CONTACT_IN_CONVERSATION = "SELECT contact FROM sessions WHERE conversation = ? ORDER BY updated_at DESC LIMIT 1"
 DUE_SESSIONS = "SELECT contact, visit, wake_at FROM sessions WHERE wake_at <= ? ORDER BY wake_at LIMIT ?"
-NEXT_WAKE = "SELECT min(wake_at) FROM sessions WHERE wake_at IS NOT NULL"
+NEXT_WAKE = "SELECT wake_at, contact FROM sessions WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1"
 SESSION_OPTED_OUT = "SELECT opted_out FROM sessions WHERE contact = ?"
 LAST_INBOUND = "SELECT last_inbound FROM sessions WHERE contact = ?"
 SESSION_SUMMARIES = """
@@ -33,12 +38,17 @@ ALL_SESSION_STATES = "SELECT contact, state FROM sessions WHERE contact > ? ORDE
 
 
 ADD_SEND = """
-    INSERT INTO outbox (id, ref, key, contact, effect, priority, channel, created_at, attempts, due_at, expires_at)
+    INSERT INTO messages (id, ref, key, contact, effect, priority, channel, created_at, attempts, due_at, expires_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-CLAIM = "UPDATE outbox SET claimed_at = ? WHERE id = ?"
-SEND_AGAIN = "UPDATE outbox SET attempts = ?, due_at = ?, detail = ?, claimed_at = NULL WHERE id = ?"
-SEND_ENDED = "DELETE FROM outbox WHERE id = ?"
+CLAIM = "UPDATE messages SET claimed_at = ? WHERE id = ?"
+SEND_AGAIN = "UPDATE messages SET attempts = ?, due_at = ?, detail = ?, claimed_at = NULL WHERE id = ?"
+SENT = """
+    UPDATE messages SET outcome = ?, message_ids = ?, attempts = ?, at = ?, detail = ?,
+        due_at = NULL, expires_at = NULL, claimed_at = NULL
+    WHERE id = ?
+"""
+FORGET_SEND = "DELETE FROM messages WHERE id = ?"
 _SENDS = """
     SELECT outbox.id, ref, key, contact, effect, priority, channel,
         created_at, attempts, due_at, expires_at, last_inbound

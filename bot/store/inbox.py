@@ -39,7 +39,8 @@ _APPEND = """
 """
 _PRUNE = """
     DELETE FROM log WHERE seq IN (
-        SELECT seq FROM (SELECT seq, received_at FROM log ORDER BY seq LIMIT ?) WHERE seq < ? AND received_at < ?
+        SELECT seq FROM (SELECT seq, received_at FROM log ORDER BY seq LIMIT ?)
+        WHERE seq < ? AND received_at < ? AND seq < (SELECT max(seq) FROM log)
     )
 """
 _TAKEN = "UPDATE meta SET taken = ?"
@@ -60,7 +61,7 @@ _HAS_AFTER = "SELECT 1 FROM log WHERE seq > ? AND erased_at IS NULL LIMIT 1"
 _OF_CONTACT = f"SELECT seq FROM log WHERE {IN_LOG} AND seq <= ?2"
 _LAST_RECEIVED = "SELECT received_at FROM log ORDER BY seq DESC LIMIT 1"
 _STALE_SO_FAR = "SELECT stale, stale_at FROM meta"
-_LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
+_LAST_SEQ = "SELECT coalesce(max(seq), 0) FROM log"
 
 
 @immutable
@@ -180,9 +181,9 @@ class InboxWriter:
         """Delete events that the engine has taken (``below_seq``: its cursor) and that can have no duplicate any
         more.
 
-        The event at the cursor stays, and the cursor is written first: see `bot.store.integrity.check_pair`. Rows are
-        deleted in small pieces; events are appended in between. Returns the number of deleted rows. Raises
-        `InboxBusy`.
+        The event at the cursor stays, and so does the newest, so that no number is given twice. The cursor is written
+        first: see `bot.store.integrity.check_pair`. Rows are deleted in small pieces; events are appended in between.
+        Returns the number of deleted rows. Raises `InboxBusy`.
         """
         self._execute(_TAKEN, (below_seq,))
         before = time_text(self._expiry.now() - older_than)
@@ -285,9 +286,8 @@ class InboxReader:
         return int(count), read_time(at)
 
     def last_seq(self) -> int:
-        """The last place that was given to an event, or skipped for a duplicate. Pruning does not lower it."""
-        row = self._one(_LAST_SEQ)
-        return 0 if row is None else int(row[0])
+        """The place of the newest event. Pruning leaves at least the event at the engine's cursor, and so does not lower it."""
+        return int(self._one(_LAST_SEQ)[0])
 
     def close(self) -> None:
         """Close the file."""

@@ -19,8 +19,8 @@ LOOK_SECONDS = 2.0
 _STEPS = 10_000  # SQLite's steps between two looks at the time
 _ENGINE = "SELECT store_id, cursor, last_event FROM meta"
 _INBOX = """
-    SELECT store_id, taken, (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'log'),
-        (SELECT min(seq) FROM log), (SELECT event_id FROM log WHERE seq = ?)
+    SELECT store_id, taken, (SELECT coalesce(max(seq), 0) FROM log), (SELECT min(seq) FROM log),
+        (SELECT event_id FROM log WHERE seq = ?)
     FROM meta
 """
 

@@ -40,7 +40,7 @@ _INBOX = """
     );
     INSERT INTO meta (id) VALUES (1);
     CREATE TABLE log (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        seq INTEGER PRIMARY KEY,
         delivery TEXT UNIQUE,
         event_id TEXT NOT NULL UNIQUE,
         name TEXT NOT NULL,
@@ -61,7 +61,8 @@ _ENGINE = """
         set_back INTEGER NOT NULL DEFAULT 0,
         clean INTEGER NOT NULL DEFAULT 1,
         crashes INTEGER NOT NULL DEFAULT 0,
-        taking TEXT
+        taking TEXT,
+        last_send INTEGER NOT NULL DEFAULT 0
     );
     INSERT INTO meta (id) VALUES (1);
     CREATE TABLE suspects (
@@ -89,50 +90,45 @@ _ENGINE = """
         parked_at TEXT NOT NULL
     );
     CREATE INDEX parked_by_contact ON parked (contact, id);
-    CREATE TABLE outbox (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        ref TEXT NOT NULL,
-        key TEXT NOT NULL,
-        contact TEXT NOT NULL,
-        effect TEXT NOT NULL,
-        created_at TEXT NOT NULL,
-        attempts INTEGER NOT NULL,
-        due_at TEXT NOT NULL,
-        expires_at TEXT NOT NULL,
-        claimed_at TEXT,
-        detail TEXT NOT NULL DEFAULT '',
-        priority INTEGER NOT NULL DEFAULT 0,
-        channel TEXT
-    );
-    CREATE INDEX outbox_claimed ON outbox (id) WHERE claimed_at IS NOT NULL;
-    CREATE TABLE sent (
+    CREATE TABLE messages (
         id INTEGER PRIMARY KEY,
         ref TEXT NOT NULL,
         key TEXT NOT NULL,
         contact TEXT NOT NULL,
         effect TEXT NOT NULL,
-        outcome TEXT NOT NULL,
-        message_ids TEXT NOT NULL,
-        attempts INTEGER NOT NULL,
+        priority INTEGER NOT NULL DEFAULT 0,
+        channel TEXT,
         created_at TEXT NOT NULL,
-        at TEXT NOT NULL,
-        detail TEXT NOT NULL,
-        priority INTEGER NOT NULL DEFAULT 0
+        attempts INTEGER NOT NULL,
+        due_at TEXT,
+        expires_at TEXT,
+        claimed_at TEXT,
+        outcome TEXT,
+        at TEXT,
+        message_ids TEXT,
+        detail TEXT NOT NULL DEFAULT ''
     );
-    CREATE INDEX sent_replaced ON sent (contact, at) WHERE outcome = 'replaced';
+    CREATE INDEX messages_in_outbox ON messages (id) WHERE outcome IS NULL;
+    CREATE INDEX messages_replaced ON messages (contact, at) WHERE outcome = 'replaced';
+    CREATE VIEW outbox AS
+        SELECT id, ref, key, contact, effect, priority, channel, created_at, attempts, due_at, expires_at, claimed_at, detail
+        FROM messages INDEXED BY messages_in_outbox WHERE outcome IS NULL;
+    CREATE VIEW sent AS
+        SELECT id, ref, key, contact, effect, priority, created_at, attempts, outcome, at, message_ids, detail
+        FROM messages WHERE outcome IS NOT NULL;
     CREATE TABLE message_ids (
         message_id TEXT PRIMARY KEY,
         sent_id INTEGER NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE statuses (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        id INTEGER PRIMARY KEY,
         message_id TEXT NOT NULL UNIQUE,
         contact TEXT,
         status TEXT NOT NULL CHECK (status IN ('queued', 'sent', 'failed', 'delivered', 'read')),
         at TEXT NOT NULL,
         detail TEXT NOT NULL
     );
-    CREATE TRIGGER sent_forgotten AFTER DELETE ON sent BEGIN
+    CREATE TRIGGER message_forgotten AFTER DELETE ON messages WHEN old.message_ids IS NOT NULL BEGIN
         DELETE FROM statuses WHERE message_id IN (SELECT value FROM json_each(old.message_ids));
         DELETE FROM message_ids WHERE message_id IN (SELECT value FROM json_each(old.message_ids));
     END;
@@ -155,7 +151,7 @@ _ENGINE = """
         crashes INTEGER NOT NULL DEFAULT 0
     );
     CREATE TABLE turns (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        id INTEGER PRIMARY KEY,
         at TEXT NOT NULL,
         contact TEXT,
         event_id TEXT NOT NULL,
@@ -168,7 +164,7 @@ _ENGINE = """
         session TEXT,
         wake_at TEXT
     );
-    CREATE INDEX turns_by_contact ON turns (contact, id);
+    CREATE INDEX turns_by_contact ON turns (contact);
     CREATE TABLE dead_letters (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         what TEXT NOT NULL CHECK (what IN ('event', 'send', 'turn')),

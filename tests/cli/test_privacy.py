@@ -32,7 +32,7 @@ def test_all_that_is_kept_of_a_contact_is_printed_with_its_files(tmp_path: Path)
     assert kept_of["contact"] == CONTACT
     assert [row["body"]["data"]["body"] for row in kept_of["log"]] == ["hi", "3"]
     assert kept_of["sessions"][0]["state"]["contact"] == CONTACT
-    assert {"turns", "sent", "sessions", "log"} <= kept_of.keys()
+    assert {"turns", "messages", "sessions", "log"} <= kept_of.keys()
     assert kept_of["files"] == [str(photo)]
 
 

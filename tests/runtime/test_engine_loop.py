@@ -350,10 +350,11 @@ def test_a_hundred_thousand_pending_messages_are_never_held_in_memory_all_at_onc
         row = ("ref", "key", ANN, '{"$Send":{"message":{"$Text":{"body":"x"}}}}', "2030-05-06T09:00:00+00:00", 0)
         with transaction(store._connection):
             store._connection.executemany(
-                "INSERT INTO outbox (ref, key, contact, effect, created_at, attempts, due_at, expires_at)"
+                "INSERT INTO messages (ref, key, contact, effect, created_at, attempts, due_at, expires_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, '2030-05-06T09:00:00+00:00', '2030-05-06T09:15:00+00:00')",
                 (row for _ in range(100_000)),
             )
+        store._last_ids["messages"] = 100_000
 
     world = open_world(tmp_path / "bot.db", room=500, prepare=fill)
     assert len(world.delivery.wait_for(500)) == 500

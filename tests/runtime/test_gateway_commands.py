@@ -120,7 +120,7 @@ def test_the_requests_of_a_server_that_has_ended_count(tmp_path: Path) -> None:
     migrate(store)
     with closing(sqlite3.connect(store)) as file, file:
         file.execute(
-            "INSERT INTO sent (ref, key, contact, effect, outcome, message_ids, attempts, created_at, at, detail) "
+            "INSERT INTO messages (ref, key, contact, effect, outcome, message_ids, attempts, created_at, at, detail) "
             "VALUES ('r', 'k', '628', '{}', 'sent', '[]', 10, ?1, ?1, '')",
             [time_text(NOON)],
         )

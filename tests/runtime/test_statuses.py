@@ -191,7 +191,7 @@ def test_what_was_delivered_has_not_failed(world: World) -> None:
 
 def test_a_campaigns_failure_is_a_dead_letter_that_no_session_hears_of(tmp_path: Path) -> None:
     def prepare(store: Store) -> None:
-        store._connection.execute("UPDATE outbox SET priority = ?", (CAMPAIGN,))
+        store._connection.execute("UPDATE messages SET priority = ?", (CAMPAIGN,))
 
     first = open_world(tmp_path / "bot.db")
     first.say(ANN, "hello")

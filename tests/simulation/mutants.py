@@ -13,7 +13,7 @@ from bot.runtime.engine_input import InFlightWindow
 from bot.runtime.engine_loop import EngineCycle, EngineLoop
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.sending import Sender
-from bot.store.engine_tables import SEND_ENDED
+from bot.store.engine_tables import FORGET_SEND
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxWriter
 
@@ -101,7 +101,7 @@ def row_deleted_before_its_result() -> AbstractContextManager[object]:
         real(claims, rows)
         store = getattr(claims._pending, "__self__", None)
         if store is not None and claims._pending.__name__ == "pending_sends":
-            store._write((SEND_ENDED, [(row.id,) for row in rows]))
+            store._write((FORGET_SEND, [(row.id,) for row in rows]))
 
     return _around(InFlightWindow, "_give", give)
 

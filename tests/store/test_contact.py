@@ -59,9 +59,7 @@ def fill(path: Path, contact: str) -> None:
             if table == "usage":  # it stays, without the contact: these are names of the bot's
                 row |= {"flow": "main", "model": "acme/swift"}
             if table == "message_ids":
-                row["sent_id"] = db.execute("SELECT coalesce(max(id), 0) + 1 FROM sent").fetchone()[0]
-            if table == "sent":
-                row["id"] = db.execute("SELECT coalesce(max(id), 0) + 1 FROM sent").fetchone()[0]
+                row["sent_id"] = db.execute("SELECT coalesce(max(id), 0) + 1 FROM messages").fetchone()[0]
             marks = ", ".join("?" * len(row))
             db.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
 
@@ -173,9 +171,16 @@ def test_what_an_erased_contact_used_up_counts_still(path: Path, store: Store) -
     with closing(sqlite3.connect(path)) as db, db:
         for at, attempts in ((START - timedelta(hours=30), 4), (START, 2)):
             insert(
-                db, "sent", **message, outcome="sent", detail="", message_ids="[]", at=time_text(at), attempts=attempts
+                db,
+                "messages",
+                **message,
+                outcome="sent",
+                detail="",
+                message_ids="[]",
+                at=time_text(at),
+                attempts=attempts,
             )
-        insert(db, "outbox", **message, attempts=5, due_at=AT, expires_at=AT)
+        insert(db, "messages", **message, attempts=5, due_at=AT, expires_at=AT)
         used = {"prompt_tokens": 1000, "completion_tokens": 200, "estimated": 0}
         insert(db, "usage", at=time_text(START), contact=ANN, flow="main", model="acme/swift", **used)
     store.erase(ANN, 0, START)
