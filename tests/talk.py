@@ -220,7 +220,7 @@ class Talk:
     @property
     def vars(self) -> dict[str, Any]:
         frame = self.session.frame
-        return {} if frame is None else frame.vars
+        return {} if frame is None else self.library.values_of(frame, self.session)
 
 
 def choices_of(message: Message) -> list[Choice]:

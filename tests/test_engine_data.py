@@ -318,3 +318,108 @@ steps:
     talk.user("hi")
     talk.user("no")
     assert list(talk.session.tags) == ["new", "former"]
+
+
+SHARED = """
+flow: shop
+start: {words: [shop]}
+interrupted: resume
+vars: {basket: {type: list, keep: true, value: []}, note: {type: choice, of: [cup, jam]}}
+steps:
+  first: {ask: "Now {{ basket | join('+') }}. What?", save: note, set: {basket: "{{ basket | append(note) }}"}}
+  add: {run: /add}
+  more: {ask: "Now {{ basket | join('+') }}. More?", options: [jam], save: note, set: {basket: "{{ basket | append(note) }}"}}
+  bye: {say: "{{ basket | join('+') }}", then: end}
+---
+flow: add
+vars: {basket: {type: list, keep: true, value: []}}
+steps: {tea: {set: {basket: "{{ basket | append('tea') }}"}}}
+---
+flow: gift
+start: {words: [gift], match: anywhere}
+vars: {basket: {type: list, keep: true, value: []}}
+steps: {put: {say: "A gift!", set: {basket: "{{ basket | append('gift') }}"}, then: end}}
+"""
+
+
+def test_a_flow_goes_on_with_what_the_flow_that_it_ran_has_kept() -> None:
+    talk = Talk(SHARED)
+    assert talk.user("shop") == ["Now . What?"]
+    assert talk.user("cup") == [["Now cup+tea. More?", "jam"]]
+    assert talk.user("jam") == ["cup+tea+jam"]
+    assert talk.session.kept_variables == {"basket": ["cup", "tea", "jam"]}
+
+
+def test_a_flow_that_was_cut_in_on_goes_on_with_what_the_other_has_kept() -> None:
+    talk = Talk(SHARED)
+    talk.user("shop")
+    talk.user("cup")
+    assert talk.user("a gift") == ["A gift!", ["Now cup+tea+gift. More?", "jam"]]
+    assert talk.user("jam") == ["cup+tea+gift+jam"]
+
+
+ANSWERING = """
+flow: choose
+start: {words: [choose]}
+interrupted: resume
+vars: {basket: {type: list, keep: true, value: [tea, jam]}, got: {type: list}}
+steps:
+  got: {ask: "Which?", options: {from: basket}, many: true, save: got}
+  bye: {say: "{{ got | join }} of {{ basket | join('+') }}", then: end}
+---
+flow: fill
+start: {words: [fill]}
+vars: {basket: {type: list, keep: true, value: [tea, jam]}}
+steps: {all: {set: {basket: [milk, jam, tea]}, then: end}}
+"""
+
+
+def test_an_answer_in_progress_is_not_disturbed_by_what_another_flow_keeps() -> None:
+    talk = Talk(ANSWERING)
+    talk.user("choose")
+    talk.tap("jam")
+    assert talk.user("fill") == [["Which?\n\n✓ jam", "milk", "✓ jam", "tea", "Done"]]
+    talk.tap("milk")
+    assert talk.user("done") == ["jam, milk of milk+jam+tea"]
+
+
+INPUTS = """
+flow: main
+start: {words: [main]}
+vars: {town: {type: text, keep: true}, asked: {type: text}}
+steps:
+  town: {ask: Your town?, save: town}
+  ride: {run: /ride, with: {town: Oslo}}
+  bye: {say: "{{ town }}", then: /next}
+---
+flow: ride
+vars: {town: {type: text, keep: true}}
+steps: {go: {say: "To {{ town }}.", then: end}}
+---
+flow: next
+vars: {town: {type: text}}
+steps: {other: {ask: "{{ town }}, or?", save: town}, done: {say: "{{ town }}", then: /last}}
+---
+flow: last
+vars: {town: {type: text, keep: true}}
+steps: {over: {say: "Last {{ town }}.", then: end}}
+"""
+
+
+def test_an_input_of_a_kept_variable_is_kept_and_a_flow_that_does_not_keep_it_has_a_copy() -> None:
+    talk = Talk(INPUTS)
+    talk.user("main")
+    assert talk.user("Rome") == ["To Oslo.", "Oslo", "Oslo, or?"]
+    assert talk.session.kept_variables == {"town": "Oslo"}
+    assert talk.user("Bonn") == ["Bonn", "Last Bonn."]
+    assert talk.session.kept_variables == {"town": "Bonn"}
+
+
+def test_an_edit_of_keep_loses_no_value_of_an_open_flow() -> None:
+    kept = 'flow: main\nstart: {otherwise: true}\nvars: {a: {type: text, keep: true}, b: {type: text}}\nsteps: {a: {ask: A?, save: a}, b: {ask: B?, save: b}, c: {say: "{{ a }} {{ b }}", then: end}}'
+    for before, after in ((kept, kept.replace(", keep: true", "")), (kept.replace(", keep: true", ""), kept)):
+        talk = Talk(before)
+        talk.user("hi")
+        talk.user("one")
+        talk.edit(after)
+        assert talk.user("two") == ["one two"]

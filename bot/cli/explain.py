@@ -61,9 +61,10 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
     for frame in reversed(session.frames):
         state = "waits for a call or a message to end" if frame.awaited_effect else "waits"
         yield f"in {styled(f'{frame.flow}/{frame.step}', bold=True)} since {local_time(frame.entered_at, zone)}, {state}"
-        width = max(map(len, frame.vars), default=0)
-        for name, value in frame.vars.items():
-            yield f"  {name:{width}}  {value_in_words(value)}"
+        yield from _value_lines(frame.vars)
+    if session.kept_variables:
+        yield "kept"
+        yield from _value_lines(session.kept_variables)
     for plan in sorted(session.plans, key=lambda plan: plan.at):
         named = "" if plan.name == plan.flow else f" ({printable(plan.name)})"
         yield f"{plan.flow} is to start at {local_time(plan.at, zone)}{named}"
@@ -71,6 +72,11 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
         yield HAS_OPTED_OUT
     if session.tags:
         yield f"tags: {', '.join(session.tags)}"
+
+
+def _value_lines(values: Mapping[str, Any]) -> Iterator[str]:
+    width = max(map(len, values), default=0)
+    return (f"  {name:{width}}  {value_in_words(value)}" for name, value in values.items())
 
 
 def event_in_words(event: Event | Mapping[str, Any]) -> str:

@@ -514,7 +514,7 @@ def _call_end_hooks(turn: TurnContext, before: Session) -> None:
     """Call the hooks for the end of a conversation if the contact is in no flow any more."""
     last = turn.ended or before.frame
     if last is not None and not turn.session.frames:
-        turn.call_hooks(CONVERSATION_END, last.flow, expired=turn.expired, vars=last.vars)
+        turn.call_hooks(CONVERSATION_END, last.flow, expired=turn.expired, vars=turn.values_of(last))
 
 
 def _update_gateway_contact(turn: TurnContext, before: Session) -> None:

@@ -418,7 +418,7 @@ class Executor:
         change, result = self._migrate()
         if change.moves:
             return result
-        result = self._resumed(FlowEnded(expired, ended.vars, failed))
+        result = self._resumed(FlowEnded(expired, turn.values_of(ended), failed))
         if result is not None:
             turn.trace.rule = turn.trace.rule or "returned"
         return result

@@ -33,6 +33,7 @@ FAILURES = (StepFailed, TemplateFailed, Mismatch)
 
 
 MOST_FRAMES = 10
+_NO_VALUES: Mapping[str, Any] = {}
 
 
 class FlowBroken(BotError):
@@ -157,9 +158,11 @@ class TurnContext:
         return step
 
     def change_flow(self, name: str) -> None:
-        """Let the active frame be one of another flow."""
-        self.frame.flow = name
-        self.declare_variables()
+        """Let the active frame be one of another flow, with the conversation's variables."""
+        frame, left = self.frame, self.library.flows.get(self.frame.flow)
+        kept = {} if left is None else left.kept_values(frame.vars, self.session.kept_variables, self.now)
+        frame.flow = name
+        self.declare_variables(kept)
 
     def arrive(self, step: Step) -> None:
         """Begin a new visit of a step, in the active frame."""
@@ -262,17 +265,27 @@ class TurnContext:
 
     # -- variables and tags -----------------------------------------------------------------------
 
-    def declare_variables(self) -> None:
-        """Give each declared variable of the active flow its first value, unless the conversation brought a value that fits."""
-        frame, variables = self.frame, self.flow.variables
-        values = {name: variable.value for name, variable in variables.items()}
-        kept = self.session.kept_variables
-        brought = {name: value for name, value in kept.items() if name in values and variables[name].keep}
-        for name, value in {**brought, **frame.vars}.items():
+    def declare_variables(self, kept: Mapping[str, Any] = _NO_VALUES) -> None:
+        """Give each declared variable of the active flow its first value, unless the conversation brought a value that fits.
+
+        ``kept`` are the kept variables of the flow that was left, which the frame does not have.
+        """
+        frame, flow = self.frame, self.flow
+        values = {name: variable.value for name, variable in flow.variables.items() if not variable.keep}
+        for name, value in {**kept, **frame.vars}.items() if kept else frame.vars.items():
             if name in values:
                 with suppress(Mismatch):
-                    values[name] = variables[name].coerce(value, self.now)
-        frame.vars = {**frame.vars, **values}
+                    values[name] = flow.variables[name].coerce(value, self.now)
+        brought, frame.vars = frame.vars, {**frame.vars, **values}
+        for name in flow.kept.keys() & brought.keys():
+            del frame.vars[name]
+            if brought[name] is not None:
+                with suppress(Mismatch):
+                    self.assign(name, brought[name])
+
+    def values_of(self, frame: Frame) -> dict[str, Any]:
+        """All values that a frame has, with those that its flow keeps with the contact."""
+        return self.library.values_of(frame, self.session, self.now)
 
     def assign(self, name: str, value: Any) -> None:
         """Give a variable its value. Raises `Mismatch`."""
@@ -283,9 +296,10 @@ class TurnContext:
         flow = self.library.flows.get(frame.flow)  # an edit may have removed it, while its variables stay
         variable = None if flow is None else flow.variables.get(name)
         value = value if variable is None else variable.coerce(value, self.now)
-        frame.vars = {**frame.vars, name: value}
         if variable is not None and variable.keep:
             self.session.kept_variables = {**self.session.kept_variables, name: value}
+        else:
+            frame.vars = {**frame.vars, name: value}
 
     def assign_values(self, values: Mapping[str, Any]) -> None:
         """Give variables their values. Raises `Mismatch`."""
@@ -399,7 +413,8 @@ class NameScope:
         self._draws = 0
         self._effort = Effort()
         self._about: tuple[Any, ...] = (None,) * 5
-        self._within: tuple[Any, ...] = (None,) * 3
+        self._within: tuple[Any, ...] = (None,) * 4
+        self._kept: tuple[Any, Any, Mapping[str, Any]] = None, None, _NO_VALUES
         self._built_in: dict[str, Any] = {}
         self._names: dict[str, Any] = {}
 
@@ -414,15 +429,20 @@ class NameScope:
             and session.email is email
         ):
             self._about = session.name, session.email, session.tags, session.language, library
-            self._within = (None,) * 3
+            self._within = (None,) * 4
             self._built_in = self._built_in_names(session, library)
         frame = session.frames[-1] if session.frames else None
         if frame is None:
             return self._built_in
-        values, flow, came_from = self._within
-        if not (frame.vars is values and frame.flow is flow and frame.came_from is came_from):
-            self._within = frame.vars, frame.flow, frame.came_from
-            self._names = self._names_in(frame, library)
+        values, flow, came_from, kept = self._within
+        if not (
+            frame.vars is values
+            and session.kept_variables is kept
+            and frame.flow is flow
+            and frame.came_from is came_from
+        ):
+            self._within = frame.vars, frame.flow, frame.came_from, session.kept_variables
+            self._names = self._names_in(frame, session.kept_variables, library)
         return self._names
 
     def _built_in_names(self, session: Session, library: Library) -> dict[str, Any]:
@@ -442,11 +462,20 @@ class NameScope:
             names[LANGUAGE] = names[CONTACT_LANGUAGE] = _language(session, library.bot.languages)
         return names
 
-    def _names_in(self, frame: Frame, library: Library) -> dict[str, Any]:
-        flow, given = library.flows.get(frame.flow), frame.vars  # an edit may have removed the flow
-        variables = {} if flow is None else flow.variables
-        values = {name: given.get(name, variable.value) for name, variable in variables.items()}
+    def _names_in(self, frame: Frame, kept: Mapping[str, Any], library: Library) -> dict[str, Any]:
+        flow = library.flows.get(frame.flow)
+        if flow is None:  # an edit has removed it
+            return {**self._built_in, "came_from": frame.came_from}
+        given = {**kept, **frame.vars} if kept else frame.vars  # an edit may have made a kept variable the frame's
+        values = {name: given.get(name, variable.value) for name, variable in flow.variables.items()}
+        if flow.kept:
+            values.update(self._kept_values(flow, frame, kept))
         return {**self._built_in, "came_from": frame.came_from, **values}
+
+    def _kept_values(self, flow: Flow, frame: Frame, kept: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not (self._kept[0] is flow and self._kept[1] is kept):
+            self._kept = flow, kept, flow.kept_values(frame.vars, kept, self._now)
+        return self._kept[2]
 
     def _message(self) -> str | None:
         """What the contact wrote or tapped in this turn; null for other events."""

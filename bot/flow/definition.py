@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, cast
@@ -30,7 +31,7 @@ from bot.steps.step_options import (
 )
 from bot.steps.template_message import SentTemplate
 from bot.steps.transition import END, Transition, Words
-from bot.types.variable import Variable
+from bot.types.variable import Mismatch, Variable
 
 
 class ResolvedTransition(transitions.Transition):
@@ -237,6 +238,21 @@ class Flow:
     def following(self, step: str) -> str:
         """The name of the step after this one; after the last, ``end``."""
         return self._following[step]
+
+    @cached_property
+    def kept(self) -> Mapping[str, Variable]:
+        """Its variables whose values are the contact's: no frame has them."""
+        return {name: variable for name, variable in self.variables.items() if variable.keep}
+
+    def kept_values(self, given: Mapping[str, Any], kept: Mapping[str, Any], now: datetime | None) -> dict[str, Any]:
+        """The values of its kept variables: the contact's, where it fits. Before an edit, a frame may have had one of them."""
+        values = {}
+        for name, variable in self.kept.items():
+            try:
+                values[name] = variable.coerce(kept.get(name, given.get(name, variable.value)), now)
+            except Mismatch:
+                values[name] = variable.value
+        return values
 
     @cached_property
     def machine(self) -> FlowMachine:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
+from datetime import datetime
 from typing import Any, Self
 
 from bot.core.events import (
@@ -16,6 +17,7 @@ from bot.core.events import (
     Tapped,
 )
 from bot.core.immutable import immutable
+from bot.core.session import Frame, Session
 from bot.core.text import in_letters
 from bot.expressions import formats
 from bot.expressions.filters import Draw, drawn
@@ -161,6 +163,11 @@ class Library:
         """The same bot with another chance, in all its languages."""
         others = {language: replace(other, draw=draw) for language, other in self.translations.items()}
         return replace(self, draw=draw, translations=others)
+
+    def values_of(self, frame: Frame, session: Session, now: datetime | None = None) -> dict[str, Any]:
+        """All values that an open flow has: those of its frame, and those that are kept with the contact."""
+        kept, flow = session.kept_variables, self.flows.get(frame.flow)
+        return {**kept, **frame.vars, **({} if flow is None else flow.kept_values(frame.vars, kept, now))}
 
     @property
     def asks_models(self) -> bool:

@@ -86,6 +86,7 @@ class ObservedState:
     """What a test can expect of a conversation besides its messages."""
 
     session: Session
+    vars: Mapping[str, Any] = field(default_factory=dict)
     language: str | None = None
     calls: Sequence[ObservedCall] = ()
     sent: int = 0
@@ -105,7 +106,7 @@ def _conversation_differences(wanted: Mapping[str, Node], seen: ObservedState) -
     for key in ("flow", "step"):
         if key in wanted:
             yield from _differing_value(key, wanted[key], None if frame is None else getattr(frame, key))
-    yield from _differing_fields(wanted.get("vars"), {} if frame is None else frame.vars)
+    yield from _differing_fields(wanted.get("vars"), seen.vars)
     yield from _differing_fields(wanted.get("kept"), session.kept_variables)
     single = {"tags": list(session.tags), "language": seen.language, "sent": seen.sent}
     for key, value in single.items():

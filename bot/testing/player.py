@@ -246,7 +246,8 @@ class Player:
         language = session.language or next(iter(simulation.bot.languages), None)
         exits = exits_in(turn for turn in turns if turn.event_id not in self._known)
         filled = filled_in(turns, session, simulation.library) if "filled" in line.wanted else {}
-        return ObservedState(session, language, calls, simulation.sent, exits, filled, self._said, self._refusal)
+        known = {} if session.frame is None else simulation.library.values_of(session.frame, session)
+        return ObservedState(session, known, language, calls, simulation.sent, exits, filled, self._said, self._refusal)
 
 
 def _until_next_act(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:

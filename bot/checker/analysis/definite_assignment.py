@@ -16,6 +16,7 @@ from bot.checker.analysis.transfer_functions import (
     OnRead,
     TransferFunction,
     after_texts,
+    bits_of,
     nobody_reads,
     place_uses,
 )
@@ -58,6 +59,8 @@ class DefiniteAssignment:
         }  # the steps before each step, in the same frame
         self._returning: dict[Place, list[Place]] = {}  # the steps from which a conversation returns to each step
         self._link()
+        self._above = {place: above for place in graph.steps if (above := self.stack.may_change_below(place))}
+        self._emptied: dict[VariableSet, tuple[Place, By]] = {}  # what gives null to a kept variable
         self._waiting: dict[Place, None] = {}  # a queue in which each step stands once
         self._settle()
 
@@ -67,7 +70,12 @@ class DefiniteAssignment:
 
     def rested(self, place: Place, seen: OnRead = nobody_reads) -> NullState:
         """What may be null while a conversation is at a step, after its own texts have been evaluated."""
-        return after_texts(self._texts[place], self.at[place], seen)
+        state = after_texts(self._texts[place], self.at[place], seen)
+        return state.empty(self._emptied_above(place)) if place in self._above and self._emptied else state
+
+    def _emptied_above(self, place: Place) -> VariableSet:
+        """The kept variables to which flows that are open on top of a step may give null."""
+        return sum(self._emptied) & self._declarations.kept(place)
 
     def left(self, transfer: EdgeTransfer, rested: NullState, seen: OnRead = nobody_reads) -> NullState:
         """What may be null where a step is left by an edge, before its transition; ``rested`` while it was at the step."""
@@ -146,9 +154,14 @@ class DefiniteAssignment:
             self._follow(place)
 
     def _follow(self, place: Place) -> None:
+        if self._emptied and self._above.get(place) is Opening.INTERRUPTION:  # its question is put again
+            for name in bits_of(self._emptied_above(place)):
+                self._meet(place, self.at[place].empty(name), self._emptied[name])
         rested = self.rested(place, self._noting(place))
         for root in self._runs(place):
-            self._meet(root.place, self._opened(root, rested), (place, root))
+            opened = self._opened(root, rested)
+            self._note_emptied(place, root, opened.emptied)
+            self._meet(root.place, opened, (place, root))
         for target in self.stack.returns.get(place, ()):
             self._meet(target, rested, (place, None))
         failing = []
@@ -169,7 +182,17 @@ class DefiniteAssignment:
         for root in self._graph.roots_by.get(place, ()) if transfer.edge.success else ():
             if root.opening is Opening.PLAN:
                 self._meet(root.place, self._opened(root, left), (place, root))
-        self._go_on(transfer.edge, transfer.past(left, self._noting(place)), (place, transfer))
+        past = transfer.past(left, self._noting(place))
+        self._note_emptied(place, transfer, past.emptied & transfer.names)
+        self._go_on(transfer.edge, past, (place, transfer))
+
+    def _note_emptied(self, place: Place, by: By, names: VariableSet) -> None:
+        """Note the kept variables among those that get null: flows that wait below see that."""
+        flow = by.place if isinstance(by, Root) else place
+        fresh = [name for name in bits_of(names & self._declarations.kept(flow)) if name not in self._emptied]
+        self._emptied.update(dict.fromkeys(fresh, (place, by)))
+        if fresh:
+            self._waiting |= dict.fromkeys(place for place in self._above if place in self.at)
 
     def _go_on(self, edge: Edge, past: NullState, came: tuple[Place, By]) -> None:
         if edge.target is not None and self.stack.may_stay(edge):
@@ -245,6 +268,9 @@ class DefiniteAssignment:
         runs = self._graph.steps[edge.source].kind.flows_run()
         for run, root in zip(runs, self._runs(edge.source), strict=True):
             ends, opened = self._ends.get(root.place, NullState()), self._opened(root, state)
+            shared = self._declarations.kept(edge.source, root.place)
+            given |= shared
+            null |= shared & (ends.emptied | (ends.unset & opened.null) | (state.null if run.listed else 0))
             for ours, theirs in run.outputs.items():
                 bit = self.nulls.of(theirs)
                 given |= self.nulls.of(ours)
@@ -256,7 +282,7 @@ class DefiniteAssignment:
         """The state at the first step of a flow that is opened, by the state at the step that opens it."""
         fresh = self._declarations.fresh(root)
         if root.by is not None:
-            fresh = fresh.known(self._declarations.kept_by_both(root.by, root.place) & ~state.null)
+            fresh = fresh.known(self._declarations.kept(root.by, root.place) & ~state.null)
         return self._inputs[id(root)].into(fresh, state)
 
     def _runs(self, place: Place) -> list[Root]:

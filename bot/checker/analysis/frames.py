@@ -38,6 +38,11 @@ class FrameStack:
         """Whether a conversation that takes the edge may stay in its frame."""
         return edge.target is not None and self._stays(edge, edge.target, self._below.get(edge.source, 0))
 
+    def may_change_below(self, place: Place) -> Opening | None:
+        """What can open a flow on top of a step, so that it changes kept variables meanwhile: an interruption, else a run."""
+        above = set(self._above(place))
+        return Opening.INTERRUPTION if _ANYBODY in above else Opening.RUN if above else None
+
     def path_back(self, place: Place, target: Place) -> tuple[Edge, ...]:
         """A shortest path from a flow that is opened on top of a step back to the step's flow, at another step."""
         waiting = deque[tuple[Place, tuple[Edge, ...]]]((begun, ()) for begun in self._begun_above(place))
@@ -165,7 +170,8 @@ class Declarations:
         flows = graph.library.flows.values()
         self._own = {flow.name: nulls.of(*flow.variables) for flow in flows}
         self._initial = {flow.name: nulls.of(*_with_value(flow)) for flow in flows}
-        self._kept = {flow.name: nulls.of(*(v.name for v in flow.variables.values() if v.keep)) for flow in flows}
+        self._kept = {flow.name: nulls.of(*flow.kept) for flow in flows}
+        self._not_kept = nulls.of(*(name for flow in flows for name in flow.variables.keys() - flow.kept.keys()))
         self._before = self._spread(self._own)
         self._bare = self._spread({name: own & ~self._initial[name] for name, own in self._own.items()})
         self._misfits: dict[tuple[str, str], VariableSet] = {}
@@ -189,9 +195,12 @@ class Declarations:
                 known |= self._nulls.of(*_by_pattern(flow))
         return NullState(self._nulls.everything & ~known)
 
-    def kept_by_both(self, place: Place, other: Place) -> VariableSet:
-        """The kept variables (`keep`) that get a value in the flows of both steps."""
-        return self._kept[place[0]] & self._kept[other[0]]
+    def kept(self, *places: Place) -> VariableSet:
+        """The variables that the flows of all these steps keep (`keep`): they are the same in each."""
+        found = self._nulls.everything
+        for flow, _ in places:
+            found &= self._kept[flow]
+        return found
 
     def crossed(self, edge: Edge, state: NullState) -> NullState:
         """What may be null after a transition to another flow in the same frame. Variables that have no value yet get
@@ -221,7 +230,8 @@ class Declarations:
     def _find_misfits(self, here: str, there: str) -> VariableSet:
         ours, theirs = (self._graph.library.flows[name].variables for name in (here, there))
         both = (name for name in theirs.keys() & ours.keys() if theirs[name].value is None)
-        return self._nulls.of(*(name for name in both if not _carries(ours[name], theirs[name])))
+        left = self._kept[here] & ~self._own[there] & self._not_kept  # no frame has it, and so none brings it along
+        return left | self._nulls.of(*(name for name in both if not _carries(ours[name], theirs[name])))
 
 
 def _with_value(flow: Flow) -> list[str]:

@@ -1,6 +1,7 @@
 """Provenance: why a variable may be null at a step, and the path on which it stays so."""
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bot.checker.analysis.definite_assignment import DefiniteAssignment
@@ -35,7 +36,9 @@ class NullOrigin:
             run, theirs = self.brought
             return f'flow {run.flow} may end without "{theirs}"'
         if self.edge is not None:
-            return f'step "{self.edge.source[1]}" may leave it so, by `{self.edge.outcome}`'
+            flow, step = self.edge.source
+            of = "" if flow == place[0] else f" of flow {flow}"
+            return f'step "{step}"{of} may leave it so, by `{self.edge.outcome}`'
         if self.over is not None:
             flow, step = self.over
             return f"where flow {flow} is open already, /{flow}/{step} leads back to it, and to its own variables"
@@ -97,8 +100,14 @@ class Provenance:
         if transfer.edge.cause not in AFTER_RUN or not transfer.edge.success:
             return None
         runs = self._graph.steps[transfer.edge.source].kind.flows_run()
-        given = ((run, ours, theirs) for run in runs for ours, theirs in run.outputs.items())
+        given = ((run, ours, theirs) for run in runs for ours, theirs in self._brought_by(run, transfer.edge.source))
         return next(((run, theirs) for run, ours, theirs in given if self._assigned.nulls.of(ours) == name), None)
+
+    def _brought_by(self, run: FlowRun, place: Place) -> Iterator[tuple[str, str]]:
+        """Our variables with theirs: outputs, and what both flows keep."""
+        yield from run.outputs.items()
+        ours, theirs = self._graph.flow(place).kept, self._graph.flow(self._graph.opened_by(run.flow)).kept
+        yield from ((name, name) for name in ours if name in theirs)
 
     def _through(self, edge: Edge, brought: BroughtValue | None) -> tuple[Edge, ...]:
         """A path through the flow that was run before an edge, to an end at which the output is null."""

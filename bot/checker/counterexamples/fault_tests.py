@@ -147,7 +147,7 @@ def _is_null(state: ExploredState, case: FindingCase, name: str) -> bool:
     """Whether a conversation is in the flow, and the variable is null."""
     frame = state.frame
     here = frame is not None and (case.place is None or frame.flow == case.place[0])
-    return frame is not None and here and frame.vars.get(name, SOMETHING) is None
+    return frame is not None and here and case.library.values_of(frame, state.session).get(name, SOMETHING) is None
 
 
 def _has_value(name: str) -> YamlLine:

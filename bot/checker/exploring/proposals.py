@@ -172,7 +172,7 @@ class Proposals:
     def _fitting(self, state: ExploredState, flow: Flow, variable: Variable) -> tuple[str, ...]:
         """Texts that the step accepts for a variable: values at its bounds, constants of conditions, and texts of tests."""
         assert state.frame is not None
-        key = (flow.name, state.frame.step, state.now.date(), repr(state.frame.vars))
+        key = (flow.name, state.frame.step, state.now.date(), repr(self._library.values_of(state.frame, state.session)))
         if key not in self._fit:
             constants = map(str, self._reads[flow.name].constants(variable.name))
             samples = sample_texts(variable, state.local(self._library.bot.timezone), large=self._large)

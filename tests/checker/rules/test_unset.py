@@ -345,3 +345,41 @@ def test_values_that_are_handed_round_in_a_circle_are_followed_to_where_null_cam
     )
     assert finding.code == "W301"
     assert [(edge.source, edge.target) for edge in finding.story] == [(("a", "p"), ("a", "q"))]
+
+
+EMPTIES = """flow: pick
+start: {words: [pick]}
+vars: {x: {type: text, keep: true}}
+steps: {q: {ask: Q, save: x, skip: [no]}}"""
+KEEPS = "flow: a\nstart: {words: [a]}\nvars: {x: {type: text, keep: true}}\nsteps:\n"
+
+
+def test_what_a_flow_that_is_run_keeps_is_known_afterwards() -> None:
+    assert (
+        told(KEEPS + '  r: {run: /pick, expired: end}\n  s: {say: "{{ x }}"}', EMPTIES.replace(", skip: [no]", ""))
+        == []
+    )
+
+
+def test_what_a_flow_that_is_run_sets_to_null_is_null_afterwards() -> None:
+    (what,) = told(KEEPS + '  q: {ask: Q, save: x}\n  r: {run: /pick}\n  s: {say: "{{ x }}"}', EMPTIES)
+    assert what.endswith('flow pick may end without "x"')
+    deep = "flow: deep\nsteps: {r: {run: /pick}}"
+    (what,) = told(KEEPS + '  q: {ask: Q, save: x}\n  r: {run: /deep}\n  s: {say: "{{ x }}"}', EMPTIES, deep)
+    assert what.startswith('step "s": "x" may be null')
+
+
+def test_what_an_interruption_sets_to_null_is_null_at_the_question_and_after_it() -> None:
+    lines = KEEPS + '  q: {ask: Q, save: x}\n  s: {ask: "{{ x }}?"}\n  t: {say: "{{ x }}"}'
+    assert told(lines, EMPTIES) == []
+    found = told(lines.replace("vars", "interrupted: resume\nvars"), EMPTIES)
+    assert [what[:8] for what in found] == ['step "s"', 'step "t"']
+    assert found[0].endswith("""step "q" of flow pick may leave it so, by `skip`""")
+    planned = "flow: p\nstart: {words: [p]}\nsteps: {s: {say: S, schedule: {flow: pick, after: 1h, busy: interrupt}}}"
+    assert told(lines, EMPTIES, planned)
+
+
+def test_an_input_that_is_null_is_null_in_all_flows_that_keep_the_variable() -> None:
+    gives = "flow: g\nstart: {words: [g]}\nvars: {x: {type: text, keep: true}}\nsteps: {s: {ask: S, save: x}, r: {run: /a, with: {x: null}}, e: {say: '{{ x }}'}}"
+    (what,) = told(gives, KEEPS + "  s: {say: S}")
+    assert what.startswith('step "e": "x" may be null')
