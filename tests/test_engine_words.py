@@ -221,9 +221,9 @@ HEARD_FIRST = {
     "a flow's word that is the bot's": ("{Stop: end}", "{}", "ask: x", 'word "Stop" of flow f is a word of the bot'),
     "a step's word that is the bot's": ("{}", "{stop!: end}", "ask: x", 'step "a": word "stop!" is a word of the bot'),
     "a step's word that is the flow's": ("{x: end}", "{X: end}", "ask: x", 'word "X" is a word of the flow'),
-    "an answer that is the flow's": ("{yes: end}", "{}", "ask: x, buttons: {Yes: end}", '"Yes" of "Yes" is a word of the flow'),
-    "an answer that is the step's": ("{}", "{yes: end}", "ask: x, buttons: {Yes: end}", '"Yes" of "Yes" is a word of the step'),
-    "a way to skip that is the step's": ("{}", "{no: end}", "ask: x, skip: [no]", '"no" of "skip" is a word of the step'),
+    "an answer that is the flow's": ("{yes: end}", "{}", "ask: x, buttons: {Yes: a}", '"Yes" of "Yes" is a word of the flow'),
+    "an answer that is the step's": ("{}", "{yes: end}", "ask: x, buttons: {Yes: a}", '"Yes" of "Yes" is a word of the step'),
+    "a way to skip that is the step's": ("{}", "{no: a}", "ask: x, skip: [no]", '"no" of "skip" is a word of the step'),
     "a step's word that is a template's reply": ("{}", "{yes: end}", "template: {name: n, language: en}, replies: {Yes: end}", 'word "yes" is a reply to the template'),
 }  # fmt: skip
 
@@ -235,6 +235,36 @@ def test_what_nobody_ever_hears_is_a_problem(name: str) -> None:
     (problem,) = problems_of(text, BOT + "words: {stop: end}\n")
     assert expected in problem
     assert "E312" in problem and problem.endswith("which comes first (choose another word for one of them)")
+
+
+@pytest.mark.parametrize(
+    ("word", "button", "options"),
+    [("b", "b", ""), ("next", "b", ""), ("end", "end", ""), ("/f", "{then: /f}", ""), ("b", "{words: [si]}", "then: b"),
+     ("{then: b, if: v}", "end", "set: {v: x}")],  # the last one is heard only at times
+)  # fmt: skip
+def test_a_word_of_a_button_that_does_the_same_is_no_problem(word: str, button: str, options: str) -> None:
+    assert problems_of(worded(word, button, options)) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "button", "options"),
+    [("b", "end", ""), ("b", "b", "set: {v: x}"), ("b", "{value: x, then: b}", "save: v"), ("b", "{say: Fine, then: b}", ""),
+     ("{say: Fine, then: b}", "b", ""), ("{set: {v: x}, then: b}", "b", ""), ("{say: Fine}", "b", ""), ("{correct: q}", "q", "")],
+)  # fmt: skip
+def test_a_word_of_a_button_that_does_something_else_is_a_problem(word: str, button: str, options: str) -> None:
+    (problem,) = problems_of(worded(word, button, options))
+    assert '"Yes!" of "Yes!" is a word of the flow' in problem
+
+
+def worded(word: str, button: str, options: str) -> str:
+    steps = f"q: {{ask: q, save: v}}, a: {{ask: x, buttons: {{'Yes!': {button}, No: end}}, {options}}}, b: {{ask: b}}"
+    return f"flow: f\nvars: {{v: text}}\nwords: {{'yes': {word}}}\nsteps: {{{steps}}}\n"
+
+
+def test_a_bots_word_that_ends_everything_is_not_a_button_that_ends_the_flow() -> None:
+    flow = "flow: f\nsteps: {a: {ask: x, buttons: {Stop: end, Menu: /f}}}\n"
+    (problem,) = problems_of(flow, BOT + "words: {stop: end, menu: /f}\n")
+    assert '"Stop" of "Stop" is a word of the bot' in problem
 
 
 def test_a_reply_to_a_template_may_be_a_word_of_the_bots() -> None:

@@ -30,6 +30,7 @@ from bot.expressions.abstract_values import (
     kind_of_type,
     ordered,
     some,
+    that_are,
     truths,
     yes_or_no,
 )
@@ -107,6 +108,8 @@ _ORDER: dict[str, Callable[[Any, Any], bool]] = {
 _SAME_KIND = (nodes.Add, nodes.Sub)
 _MOMENTS = {ValueKind.DATE, ValueKind.DATETIME}
 _NUMERIC = (nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
+_DIVIDES = (nodes.Div, nodes.FloorDiv)
+_COUNTS = frozenset({ValueKind.NUMBER, ValueKind.BOOLEAN})
 _STAYS_WHOLE = (nodes.Add, nodes.Sub, nodes.Mul, nodes.FloorDiv, nodes.Mod)  # of whole numbers
 NONE: AbstractValues = frozenset()
 """The abstract values of an expression that always fails."""
@@ -216,13 +219,13 @@ class Evaluator:
 
     def _and(self, node: nodes.And) -> Iterator[AbstractValue]:
         left = self.there(self.of(node.left))
-        yield from (found for found in left if False in truths(frozenset({found})))
+        yield from that_are(False, left)
         if True in truths(left):
             yield from self.of(node.right)
 
     def _or(self, node: nodes.Or) -> Iterator[AbstractValue]:
         left = self.there(self.of(node.left))
-        yield from (found for found in left if True in truths(frozenset({found})))
+        yield from that_are(True, left)
         if False in truths(left):
             yield from self.of(node.right)
 
@@ -276,11 +279,14 @@ class Evaluator:
         left, right = self._not_null(self.of(node.left)), self._not_null(self.of(node.right))
         for one, other in product(left, right):
             whole = isinstance(node, _STAYS_WHOLE) and _are_whole(one, other)
-            if ValueKind.ANY in (one.kind, other.kind):
+            kinds = {one.kind, other.kind}
+            if isinstance(node, _DIVIDES) and one.kind in (ValueKind.DURATION, ValueKind.ANY):
+                yield from _divided(other.kind, whole=isinstance(node, nodes.FloorDiv))
+            if ValueKind.ANY in kinds:
                 yield from some(ValueKind.NUMBER) if isinstance(node, _NUMERIC) else ANYTHING
             elif isinstance(node, _SAME_KIND):
                 yield from _added(one.kind, other.kind, adds=isinstance(node, nodes.Add), whole=whole)
-            elif {one.kind, other.kind} <= {ValueKind.NUMBER, ValueKind.BOOLEAN}:
+            elif kinds <= _COUNTS:
                 yield from some(ValueKind.NUMBER, whole=whole)
 
     def _join(self, node: nodes.Concat) -> AbstractValues:
@@ -297,6 +303,14 @@ class Evaluator:
 def _are_whole(*values: AbstractValue) -> bool:
     """Whether these are whole numbers; true and false count as 1 and 0."""
     return all(value.whole or value.kind is ValueKind.BOOLEAN for value in values)
+
+
+def _divided(by: ValueKind, *, whole: bool) -> Iterator[AbstractValue]:
+    """The values of a duration that is divided: how often another duration fits into it, or a part of it."""
+    if by in (ValueKind.DURATION, ValueKind.ANY):
+        yield from some(ValueKind.NUMBER, whole=whole)
+    if by in (*_COUNTS, ValueKind.ANY):
+        yield from some(ValueKind.DURATION)
 
 
 def _added(one: ValueKind, other: ValueKind, *, adds: bool, whole: bool) -> AbstractValues:

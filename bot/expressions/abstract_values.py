@@ -4,7 +4,7 @@ A set contains all possibilities. The empty set is a value that never exists, be
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -50,13 +50,14 @@ _TRUE = frozenset(
 class AbstractValue:
     """One thing that a value may be. ``value`` is exactly what it is, where that is known.
 
-    ``full``: it is true in a condition. ``lost``: it is what it is because the variable in question is null. ``whole``:
+    ``full``: it is true in a condition; ``empty``: it is false in one. ``lost``: it is what it is because the variable in question is null. ``whole``:
     it is a whole number.
     """
 
     kind: ValueKind
     value: Hashable = UNKNOWN
     full: bool = False
+    empty: bool = False
     lost: bool = False
     whole: bool = False
 
@@ -157,7 +158,18 @@ def _truths(case: AbstractValue) -> tuple[bool, ...]:
         return ()
     if case.value is not UNKNOWN:
         return (bool(case.value),)
+    if case.empty:
+        return (False,)
     return (True,) if case.full or case.kind in _TRUE else (True, False)
+
+
+def that_are(truth: bool, values: AbstractValues) -> AbstractValues:
+    """The values that may be true, or false, in a condition; those that may be both are so from here on."""
+    return frozenset(
+        replace(value, full=truth, empty=not truth) if value.value is UNKNOWN else value
+        for value in values
+        if truth in _truths(value)
+    )
 
 
 def yes_or_no(found: Iterable[bool]) -> AbstractValues:

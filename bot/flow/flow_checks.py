@@ -11,6 +11,7 @@ from bot.extensions.decorators import FunctionSpec
 from bot.flow.definition import (
     BotDefinition,
     Flow,
+    ResolvedTransition,
     Step,
     Trigger,
     transitions_of_bot,
@@ -21,9 +22,9 @@ from bot.flow.definition import (
 from bot.flow.target_checks import Targets, check_loops, failing_flows
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.word_matching import normalise
-from bot.steps.step_facts import Used
+from bot.steps.step_facts import SavedResult, Used
 from bot.steps.tools import STRUCTURES
-from bot.steps.transition import Assignment, Word, Words, evaluate, templates_in
+from bot.steps.transition import END, NEXT, Assignment, Word, Words, evaluate, templates_in
 from bot.types.type_registry import check_written
 from bot.types.variable import Mismatch, Variable
 
@@ -310,12 +311,33 @@ def _check_taken_first(bot: BotDefinition, flow: Flow, problems: Problems) -> No
         for said, word in own.items():
             _report_taken(here, said, word.mark, f'step "{step.name}": {_named(word, said)}', problems)
         here = {**_always(own, "a word of the step"), **here}
+        heard = {**own, **flow.words, **bot.words}
         for answer in step.kind.answers():
             what = f'step "{step.name}": "{answer.text}" of "{answer.owner}"'
             if answer.before_words:
                 _report_taken(_opting_out(bot), normalise(answer.text), answer.mark or step.mark, what, problems)
-            else:
+            elif not _does_the_same(
+                heard.get(normalise(answer.text)), step.transitions.get(answer.outcome), step, bot, flow
+            ):
                 _report_taken(here, normalise(answer.text), answer.mark or step.mark, what, problems)
+
+
+def _does_the_same(
+    word: Word | None, answer: ResolvedTransition | None, step: Step, bot: BotDefinition, flow: Flow
+) -> bool:
+    """Whether a word only leads to where the answer only leads, too: the contact sees no difference."""
+    if word is None or answer is None or word.transition.then is None or step.options.changes_something:
+        return False
+    target = word.transition.then.text
+    target = flow.following(step.name) if target == NEXT else target
+    ends_more = target == END and word in bot.words.values()
+    saves = step.outcomes[answer.outcome].saves is not SavedResult.NOTHING and step.options.save is not None
+    return (
+        target == answer.target
+        and not any(each.acts or each.corrects for each in (word.transition, answer.written) if each is not None)
+        and not ends_more
+        and not saves
+    )
 
 
 def _opting_out(bot: BotDefinition) -> dict[str, str]:

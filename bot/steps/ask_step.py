@@ -146,7 +146,7 @@ class AskStep(StepKind):
 
     def answers(self) -> Iterator[AnswerText]:
         """The words for `skip`, and what the choices are called."""
-        yield from (AnswerText(word, "skip") for word in self.skip_words)
+        yield from (AnswerText(word, "skip", "skip") for word in self.skip_words)
         if self.choices is not None:
             yield from self.choices.answers()
 

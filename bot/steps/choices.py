@@ -244,7 +244,7 @@ class Choices:
     def answers(self) -> Iterator[AnswerText]:
         """The titles and words of the fixed ones."""
         for choice in self.fixed:
-            yield from (AnswerText(text, choice.title.source, choice.mark) for text in choice.texts)
+            yield from (AnswerText(text, choice.title.source, choice.outcome, choice.mark) for text in choice.texts)
 
     @property
     def offered(self) -> Offered:

@@ -152,13 +152,14 @@ class FlowRun:
 
 @immutable
 class AnswerText:
-    """A text that is understood as the answer ``owner``; ``mark`` None: it stands where the step does.
+    """A text that is understood as the answer ``owner``, by an ``outcome``; ``mark`` None: it stands where the step does.
 
     ``before_words``: no word is heard before it. ``always``: it is heard without a condition.
     """
 
     text: str
     owner: str
+    outcome: str
     mark: Mark | None = None
     before_words: bool = False
     always: bool = True

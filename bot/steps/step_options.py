@@ -162,6 +162,11 @@ class StepOptions:
     cancel: tuple[Template, ...]  # the names of what is not to start any more
     schedule: tuple[Schedule, ...]
 
+    @property
+    def changes_something(self) -> bool:
+        """Whether something besides `save` happens when the step ends with success."""
+        return bool(self.set or self.tag or self.untag or self.cancel or self.schedule)
+
 
 def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
     """Read a step's options. ``saves`` is False where the kind has no `save`, or reads it in its own way."""

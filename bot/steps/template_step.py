@@ -169,7 +169,8 @@ class TemplateStep(StepKind):
         """The replies' titles and words."""
         for reply in self.replies:
             for text in (reply.title, *reply.words):
-                yield AnswerText(text, reply.title, reply.transition.mark, True, always=reply.condition is None)
+                always = reply.condition is None
+                yield AnswerText(text, reply.title, reply.outcome, reply.transition.mark, True, always=always)
 
     def enter(self, context: StepContext) -> StepResult:
         """Send the template; wait for a reply, for the gateway's word, or not at all."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import product
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from bot.core.values import Media
 from bot.expressions.abstract_evaluation import of_null, takes, takes_null
 from bot.expressions.abstract_texts import AbstractText, Evaluation
-from bot.expressions.abstract_values import LOST, AbstractValues, ValueKind, just, some
+from bot.expressions.abstract_values import ANYTHING, LOST, AbstractValues, ValueKind, just, some
 from bot.expressions.filters import DRAW, FILTERS, FUNCTIONS, drawn
 from bot.expressions.templates import Expression, Template, TemplateFailed, compile_expression, compile_template
 from bot.lang.problems import Mark, Problems
@@ -75,7 +76,8 @@ def test_null_fails_in(source: str) -> None:
      "{% if x is none %}-{% else %}{{ x }}{% endif %}", "{% if x and x.name %}{{ x.name }}{% endif %}", "{{ x == 3 }}",
      "{{ x.name | default('you') }}", "{% if x.name is defined %}{{ x.name }}{% endif %}", "{{ x | length }}",
      "{% for e in x %}{{ e }}{% else %}none{% endfor %}", "{{ x | join(', ') }}", "{{ x in [1, none] }}", "{{ own(x) }}",
-     "{% if not x %}-{% elif x > 3 %}many{% endif %}", "{{ x | upper | default('you') }}", "{{ x is none or x > 3 }}"],
+     "{% if not x %}-{% elif x > 3 %}many{% endif %}", "{{ x | upper | default('you') }}", "{{ x is none or x > 3 }}",
+     "{% if z and x and z > x %}-{% endif %}", "{{ not (z and x) or z > x }}", "{{ not z or not x or z > x }}"],
 )  # fmt: skip
 def test_null_does_no_harm_in(source: str) -> None:
     assert not reading(source).hole
@@ -116,6 +118,20 @@ def test_a_filter_fails_with_every_value_that_is_none_of_its_kinds(name: str) ->
         if just(value).kind not in takes(name):
             with pytest.raises(TemplateFailed):
                 expression(f"x | {name}{BRACKETS.get(name, '')}").evaluate({**SCOPE, "x": value})
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/", "//", "%", "**"])
+def test_what_two_kinds_of_values_make_is_known(sign: str) -> None:
+    reads = AbstractText(found := expression(f"x {sign} y"))
+    for x, y in product((*OF_KINDS, Decimal("2.5")), repeat=2):
+        kinds = {name: some(just(value).kind) for name, value in (("x", x), ("y", y))}
+        one_unknown = [{**kinds, name: ANYTHING} for name in kinds]
+        try:
+            made = just(found.evaluate({**SCOPE, "x": x, "y": y})).kind
+        except TemplateFailed:
+            continue
+        for known in (kinds, *one_unknown):
+            assert {each.kind for each in reads.evaluate(known).values} & {made, ValueKind.ANY}, (x, y)
 
 
 ARGUMENTS = {

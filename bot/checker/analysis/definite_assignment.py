@@ -118,11 +118,15 @@ class DefiniteAssignment:
             yield place, [EdgeTransfer(edge, step, flow, outcomes.get(edge.outcome), self.nulls) for edge in edges]
 
     def _given(self) -> dict[str, VariableSet]:
-        """The variables that get a value at the steps of each flow."""
+        """The variables that get a value at the steps of each flow, except those that its first step cannot do without."""
         found = dict.fromkeys(self._graph.library.flows, 0)
         for (flow, _), transfers in self._transfers.items():
             for transfer in transfers:
                 found[flow] |= transfer.names
+        for begun in self._graph.library.flows.values():
+            for text in self._texts[begun.name, begun.first]:
+                read = text.read(self.nulls.everything)
+                found[begun.name] &= ~(read.holes | read.fails)
         return found
 
     def _given_to(self, root: Root) -> TransferFunction:

@@ -161,7 +161,7 @@ def _switches_flow(edge: Edge) -> bool:
 
 
 class Declarations:
-    """The declared variables of all flows. ``given`` are the variables that get a value somewhere, by flow."""
+    """The declared variables of all flows. ``given`` are the variables that each flow itself gives a value before it needs them."""
 
     def __init__(self, graph: Graph, nulls: NullAnalysis, given: Mapping[str, VariableSet]) -> None:
         self._graph = graph
@@ -184,7 +184,7 @@ class Declarations:
 
     def fresh(self, root: Root) -> NullState:
         """The variables that may be null when a frame begins, inputs aside. A program that starts a flow is expected
-        to give it every variable that nothing in the flow sets.
+        to give it every variable that nothing in the flow sets, or that its first step cannot do without.
         """
         flow = self._graph.library.flows[root.place[0]]
         known = self._initial[flow.name]

@@ -51,6 +51,7 @@ def test_it_says_what_to_do() -> None:
      "q: {say: Q, set: {name: '{{ n }}'}}", "q: {branch: [{if: not name, then: end}]}",
      "q: {branch: [{if: name is none, then: end}]}", "q: {branch: [{if: name, then: b}, {else: end}]}",
      'q: {branch: [{if: name == "x", then: b}, {else: end}]}', "q: {branch: [{if: name and n, then: b}, {else: end}]}",
+     "q: {branch: [{if: size and name and n, then: b}, {else: end}]}", "q: {branch: [{if: not size or not name or n, then: end}]}",
      "q: {ask: Q, options: {A: {then: b, if: name}, B: end}}", "q: {ask: Q, options: {A: {then: b, set: {name: x}}, B: end}}"],
 )  # fmt: skip
 def test_what_was_given_a_value_or_asked_for_on_every_way_is_there(before: str) -> None:
@@ -288,9 +289,16 @@ def test_a_pattern_gives_what_its_groups_have() -> None:
 
 
 def test_a_program_gives_what_nothing_in_the_flow_does() -> None:
-    flow = 'flow: a\nvars: {x: text, y: text}\nsteps: {b: {say: "{{ x }} {{ y }}"}, c: {ask: C, save: y}}'
+    flow = 'flow: a\nvars: {x: text, y: text}\nsteps: {h: {say: H}, b: {say: "{{ x }} {{ y }}"}, c: {ask: C, save: y}}'
     (what,) = told(flow)
     assert what.startswith('step "b": "y" may be null')
+
+
+def test_a_program_gives_what_its_first_step_needs() -> None:
+    flow = 'flow: a\nvars: {x: text, y: text}\nsteps: {b: {say: "{{ x }}{% if y %}!{% endif %}"}, c: {say: "{{ y }}"}, d: {ask: X, save: x}, e: {ask: Y, save: y, then: b}}'
+    (what,) = told(flow)  # the first step can do without y, so a program need not give it
+    assert what.startswith('step "c": "y" may be null')
+    assert told(flow.replace("flow: a", "flow: a\nstart: {words: [a]}"))[0].startswith('step "b": "x" may be null')
 
 
 def test_a_handlers_annotations_say_what_null_is() -> None:
