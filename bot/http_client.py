@@ -18,7 +18,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -92,7 +91,7 @@ class Headers(dict[str, str]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a header, or the default."""
-        return super().get(name.lower(), default)
+        return dict.get(self, name.lower(), default)
 
     def __getitem__(self, name: str) -> str:
         return super().__getitem__(name.lower())
@@ -229,6 +228,10 @@ class HttpClient:
         exchange.ask(method, self._prefix + path, body, headers)
         _loop().run(exchange.begin)
 
+    def after_answers(self, call: Callable[[], object]) -> None:
+        """Have something done on the thread that all requests share, once it has called back with the answers that are there."""
+        _loop().run(call)
+
     def get(self, path: str, headers: Mapping[str, str], query: Mapping[str, str] | None = None) -> Response:
         """Send a GET and read the whole answer, whatever its status. Raises `NotSent` or `Ambiguous`."""
         path = f"{path}?{urlencode(query)}" if query else path
@@ -317,7 +320,7 @@ class _Exchange:
         self._asked = ("", "")
         self.unrepeatable = False
         self.curl = new_handle()
-        self.curl.exchange = self
+        self.fresh = False  # whether it asks for a new connection
         for option, value in client._options.items():
             self.curl.setopt(option, value)
         self.curl.setopt(pycurl.READFUNCTION, self._read)
@@ -413,7 +416,10 @@ def _head(lines: list[bytes]) -> list[bytes]:
 
 def _last_status(lines: list[bytes]) -> int:
     """The place of the last status line."""
-    return max(place for place, line in enumerate(lines) if line.startswith(b"HTTP/"))
+    place = len(lines) - 1
+    while not lines[place].startswith(b"HTTP/"):
+        place -= 1
+    return place
 
 
 class _Stream(_Exchange):
@@ -515,6 +521,7 @@ class _Loop:
         self._poll = select.poll()
         self._due: float | None = None  # when libcurl wants to look at its time-outs
         self._calls: deque[Callable[[], object]] = deque()
+        self._exchanges: dict[Any, _Exchange] = {}  # by their handles
         self._idle: set[int] = set()  # connections that are kept
         self._clients: dict[int, HttpClient] = {}  # who used a connection last
         self._asleep = False
@@ -533,12 +540,16 @@ class _Loop:
     def begin(self, exchange: _Exchange) -> None:
         """Begin a request. Where one of the client's connections was just closed, it gets a new one."""
         fresh = exchange.unrepeatable or monotonic() < exchange.client.hung_up_at + _UNNOTICED_SECONDS
-        exchange.curl.setopt(pycurl.FRESH_CONNECT, fresh)
+        if fresh != exchange.fresh:
+            exchange.curl.setopt(pycurl.FRESH_CONNECT, fresh)
+            exchange.fresh = fresh
         self._multi.add_handle(exchange.curl)
+        self._exchanges[exchange.curl] = exchange
 
     def leave(self, curl: Any) -> None:
         """Stop a request."""
         self._multi.remove_handle(curl)
+        del self._exchanges[curl]
 
     def _run(self) -> None:
         while True:
@@ -584,10 +595,10 @@ class _Loop:
                 self._end(curl, code, text)
 
     def _end(self, curl: Any, code: int, text: str) -> None:
-        file = curl.getinfo(pycurl.LASTSOCKET)
+        exchange = self._exchanges.pop(curl)
+        self._clients[curl.getinfo(pycurl.LASTSOCKET)] = exchange.client
         self._multi.remove_handle(curl)
-        self._clients[file] = curl.exchange.client
-        _guarded(partial(curl.exchange.ended, code, text))
+        _guarded(exchange.ended, code, text)
 
     def _watch(self, event: int, file: int, multi: object, data: object) -> None:
         if event == pycurl.POLL_REMOVE:  # it is kept, or closed at once
@@ -601,10 +612,10 @@ class _Loop:
         self._due = None if milliseconds < 0 else monotonic() + milliseconds / 1000
 
 
-def _guarded(call: Callable[[], object]) -> None:
+def _guarded(call: Callable[..., object], *given: object) -> None:
     """Call what others gave: a defect of theirs ends no request but their own. Its text may quote a contact."""
     try:
-        call()
+        call(*given)
     except Exception as defect:
         frames = "".join(traceback.format_tb(defect.__traceback__))
         log.error("a defect after a request: %s\n%s", type(defect).__name__, frames)

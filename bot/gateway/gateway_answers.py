@@ -1,7 +1,7 @@
 """The meaning of the gateway's answers: limits, errors as one table, and data (spec: Response envelope, Errors)."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -52,8 +52,10 @@ def read_rate(headers: Mapping[str, str]) -> Rate:
 
 
 def _number(text: str | None) -> float | None:
+    if text is None:
+        return None
     try:
-        number = float(text or "")
+        number = float(text)
     except ValueError:
         return None
     return number if math.isfinite(number) and number >= 0 else None
@@ -68,11 +70,13 @@ def _time(text: str | None) -> datetime | None:
 
 
 def _wait(text: str | None) -> timedelta | datetime | None:
+    if text is None:
+        return None
     seconds = _number(text)
     if seconds is not None:
         return timedelta(seconds=min(seconds, _LONGEST_WAIT.total_seconds()))
     try:
-        at = parsedate_to_datetime(text or "")
+        at = parsedate_to_datetime(text)
         return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
@@ -312,11 +316,13 @@ def read_sent(response: "Response", keyed: bool, to: str) -> Sent:
             return Sent((), "", keyed, error.rate)  # the key was used: the first request with it was taken
         raise
     data = result.data if isinstance(result.data, dict) else {}
-    status = next(_texts(data, "status", "message_status"), "")
-    if status == "failed":
+    messages = data.get("messages")
+    said = [data, *(each for each in messages if isinstance(each, dict))] if isinstance(messages, list) else [data]
+    statuses = _texts(said, "status", "message_status")
+    if statuses[:1] == ["failed"]:
         raise GatewayRefused("the message has the status failed", rate=result.rate, code="WHATSAPP_SEND_FAILED")
-    ids = dict.fromkeys(_texts(data, "messageId", "chatMessageId", "id"))
-    return Sent(tuple(ids), status, keyed, result.rate, _alias(data, to))
+    ids = dict.fromkeys(_texts(said, "messageId", "chatMessageId", "id"))
+    return Sent(tuple(ids), statuses[0] if statuses else "", keyed, result.rate, _alias(data, to))
 
 
 def words_of(error: Any) -> tuple[str, str]:
@@ -331,21 +337,22 @@ def words_of(error: Any) -> tuple[str, str]:
     )
 
 
-def _texts(data: Mapping[str, Any], *names: str) -> Iterator[str]:
-    """The values of these fields: of the send-message result, or of the messages in a template-send result."""
-    messages = data.get("messages")
-    for fields in (data, *(messages if isinstance(messages, list) else ())):
-        for name in names if isinstance(fields, dict) else ():
-            found = fields.get(name)
-            if isinstance(found, str | int) and (text := clean(str(found), _ID)):
-                yield text
+def _texts(said: Iterable[Mapping[str, Any]], *names: str) -> list[str]:
+    """The values of these fields: of the send-message result, and of the messages in a template-send result."""
+    texts = []
+    for fields in said:
+        for name in names:
+            value = fields.get(name)
+            if isinstance(value, (str, int)) and (text := clean(str(value), _ID)):
+                texts.append(text)
+    return texts
 
 
 def _alias(data: Mapping[str, Any], to: str) -> str | None:
     contacts = data.get("contacts")
     first = contacts[0] if isinstance(contacts, list) and contacts else None
     number = digits(first.get("chat_id")) if isinstance(first, dict) else None
-    return None if number == digits(to) else number
+    return None if number is None or number == digits(to) else number
 
 
 def _refusal(status: int, error: Any, keyed: bool, rate: Rate) -> GatewayError:

@@ -52,6 +52,7 @@ from bot.gateway.gateway_answers import (
 from bot.http_client import HttpClient, HttpError, NotSent, ReachabilityAlarm, Response, wait_for
 
 T = TypeVar("T")
+_NO_ANSWER = (GatewayNotReached, NotTheGateway, OutcomeUnknown)  # of the gateway's: of nobody, or of somebody else
 Json = dict[str, Any]
 
 
@@ -218,22 +219,20 @@ class Gateway:
             return
         kind = type_of(message)
         endpoint = self._endpoint(kind)
-        common = {"to": to, "type": kind, "channel_id": self.channel_id(channel)}
-        body = {name: common[name] for name in endpoint.fields if common[name] is not None}
+        fields = {"to": to, "type": kind, "channel_id": self.channel_id(channel), kind: content(message)}
+        body = {name: fields[name] for name in (*endpoint.fields, kind) if fields[name] is not None}
         headers = {**self._headers, "Idempotency-Key": key} if endpoint.keyed else self._headers
-
-        def read(response: Response) -> Sent:
-            try:
-                return read_sent(response, endpoint.keyed, to)
-            except InvalidType as error:
-                raise self._refused(kind, endpoint, error) from error
-
-        self._begin("POST", endpoint.path, _json({**body, kind: content(message)}), headers, endpoint.keyed, read, done)
+        read = partial(self._read_sent, to, kind, endpoint)
+        self._begin("POST", endpoint.path, _json(body), headers, endpoint.keyed, read, done)
 
     def send(self, to: str, message: Message, key: str, channel: str | None = None) -> Sent:
         """Send a message as `begin_send` does, and wait for the answer. Raises `GatewayError`."""
         sent: Sent = wait_for(partial(self.begin_send, to, message, key, channel))
         return sent
+
+    def after_answers(self, call: Callable[[], object]) -> None:
+        """See `HttpClient.after_answers`."""
+        self._http.after_answers(call)
 
     def templates(self) -> Page[TemplateInfo]:
         """The templates of the account's channel, all of them (spec: GET inbox/template-list)."""
@@ -308,25 +307,31 @@ class Gateway:
         done: Callable[[T | GatewayError], None],
     ) -> None:
         """Begin a request. ``keyed``: it may be made twice. ``read`` raises `GatewayError` for an answer that is a refusal."""
+        self._http.begin(method, path, body, headers, partial(self._answered, keyed, read, done))
 
-        def answered(answer: Response | HttpError) -> None:
-            try:
-                result: T | GatewayError = read(self._without_key(_certain(answer, keyed)))
-            except GatewayError as error:
-                result = error
-            self._look_at(result)
-            done(result)
+    def _answered(
+        self,
+        keyed: bool,
+        read: Callable[[Response], T],
+        done: Callable[[T | GatewayError], None],
+        answer: Response | HttpError,
+    ) -> None:
+        try:
+            result: T | GatewayError = read(self._without_key(_certain(answer, keyed)))
+        except GatewayError as error:
+            result = error
+        if self._reach is not None:
+            if isinstance(result, _NO_ANSWER):
+                self._reach.failed(result.message, result.advice)
+            else:
+                self._reach.answered()
+        done(result)
 
-        self._http.begin(method, path, body, headers, answered)
-
-    def _look_at(self, result: object) -> None:
-        """Whether it was the gateway that answered."""
-        if self._reach is None:
-            return
-        if isinstance(result, GatewayNotReached | NotTheGateway | OutcomeUnknown):
-            self._reach.failed(result.message, result.advice)
-        else:
-            self._reach.answered()
+    def _read_sent(self, to: str, kind: str, endpoint: Endpoint, response: Response) -> Sent:
+        try:
+            return read_sent(response, endpoint.keyed, to)
+        except InvalidType as error:
+            raise self._refused(kind, endpoint, error) from error
 
     def _without_key(self, response: Response) -> Response:
         """The answer; a refusal may quote the key, and its words are kept and shown."""
@@ -355,9 +360,8 @@ def _json(body: Mapping[str, Any]) -> bytes:
 
 def _certain(answer: Response | HttpError, keyed: bool) -> Response:
     """The answer. Raises what is certain about a request without one."""
-    match answer:
-        case Response():
-            return answer
-        case NotSent():
-            raise GatewayNotReached(str(answer), advice=answer.advice) from answer
+    if isinstance(answer, Response):
+        return answer
+    if isinstance(answer, NotSent):
+        raise GatewayNotReached(str(answer), advice=answer.advice) from answer
     raise OutcomeUnknown(str(answer), keyed) from answer

@@ -3,9 +3,8 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from random import Random
 
 from bot.alarms import Alarms
@@ -37,13 +36,6 @@ class WaitReason:
 
     why: str
     until: datetime | None = None
-
-
-@dataclass(slots=True)
-class _Job:
-    queue: ContactQueue
-    permit: int
-    probe: bool
 
 
 class Delivery:
@@ -81,7 +73,9 @@ class Delivery:
         self._limiter = limiter
         self._contact_limiter = contact_limiter
         self._report = report
-        self._sender = Sender(gateway, clock, window, replaced, opted_out, claim, random or Random(), repeat_unclear)
+        self._sender = Sender(
+            gateway, clock, self._ended, window, replaced, opted_out, claim, random or Random(), repeat_unclear
+        )
         self._most = most
         self._lock = threading.Lock()
         self._timekeeper = Timekeeper(clock, self._lock, self._send_all, "delivery")
@@ -95,6 +89,7 @@ class Delivery:
         self._none_in_flight = threading.Condition(self._lock)
         self._running = False
         self._sending = False  # a thread begins all that can go
+        self._looks = False  # ... or will, once the answers that have come are reported
         self._closed = False
 
     def start(self) -> None:
@@ -209,47 +204,51 @@ class Delivery:
                 return None
             self._sending = True
         try:
-            jobs, change = self._take_all()
-            while jobs:
-                for job in jobs:
-                    self._sender.begin(job.queue, partial(self._ended, job))
-                jobs, change = self._take_all()
+            queues, change = self._take_all()
+            while queues:
+                self._sender.begin(queues)
+                queues, change = self._take_all()
         except BaseException:
             with self._lock:
                 self._sending = False  # the next one who comes begins what can go
             raise
         return change
 
-    def _take_all(self) -> tuple[list[_Job], float | None]:
-        """All that can go now. Where that is nothing, when more can go; and the next who looks is another thread."""
+    def _take_all(self) -> tuple[list[ContactQueue], float | None]:
+        """The queues whose first message can go now. Where that is nothing, when more can go; and the next who looks is another thread."""
         with self._lock:
             now = self._clock.elapsed()
             self._contact_limiter.look(now)
             self._limit_alarms.look(now, waiting=self._waiting() > 0)
             self._scheduler.update(now)
-            jobs = []
-            while self._running and self._in_flight < self._most and (job := self._take(now)) is not None:
-                jobs.append(job)
-            if jobs:
-                return jobs, None
+            queues = []
+            while self._running and self._in_flight < self._most and (queue := self._take(now)) is not None:
+                queues.append(queue)
+            if queues:
+                return queues, None
             self._sending = False
             change = self._scheduler.next_change(now)
             self._timekeeper.look_at(change)
             return [], change
 
-    def _ended(self, job: _Job, attempt: SendAttempt) -> None:
+    def _ended(self, queue: ContactQueue, attempt: SendAttempt) -> None:
         with self._lock:
-            self._done(job, attempt)
-            more = self._waiting() > 0
+            self._done(queue, attempt)
+            more = self._waiting() > 0 and not (self._sending or self._looks)
+            self._looks = self._looks or more
         if more:
-            self._send_all()
+            self._gateway.after_answers(self._look)
+
+    def _look(self) -> None:
+        self._looks = False
+        self._send_all()
 
     # With the lock held
 
     def _look_soon(self) -> None:
         self._timekeeper.look_at(self._clock.elapsed())
 
-    def _take(self, now: float) -> _Job | None:
+    def _take(self, now: float) -> ContactQueue | None:
         taken = self._scheduler.take(now)
         if taken is None:
             return None
@@ -258,11 +257,11 @@ class Delivery:
         self._in_flight += 1
         queue.in_flight = True
         queue.alone = queue.limited is not None and breaker.times_closed > queue.limited
-        return _Job(queue, permit, breaker.begin())
+        queue.permit, queue.probe = permit, breaker.begin()
+        return queue
 
-    def _done(self, job: _Job, attempt: SendAttempt) -> None:
+    def _done(self, queue: ContactQueue, attempt: SendAttempt) -> None:
         """Report the result, count the request, and decide when the queue's next message goes."""
-        queue = job.queue
         queue.unreported = attempt.state == "again"
         if not (queue.unreported or self._closed):
             self._report(SendResult.of(queue, attempt, self._clock.now()))
@@ -270,14 +269,15 @@ class Delivery:
         if not self._in_flight:
             self._none_in_flight.notify_all()
         queue.in_flight = False
-        self._limiter.give_back(job.permit, self._clock, attempt.requested, attempt.rate)
+        self._limiter.give_back(queue.permit, self._clock, attempt.requested, attempt.rate)
         if self._permits.waiting:
             self._permits.given_back()
+        now = self._clock.elapsed()
         if attempt.requested and not attempt.fault:  # what concerns others, too, uses up nobody's share
-            self._contact_limiter.count(queue.contact, self._clock.elapsed())
+            self._contact_limiter.count(queue.contact, now)
         if attempt.fault == LIMITS:
             queue.limited = self._breakers[queue.route].times_closed
-        self._breakers.judge(queue.route, job.probe, attempt, self._clock.elapsed())
+        self._breakers.judge(queue.route, queue.probe, attempt, now)
         if attempt.state in ("retry", "held", "again"):
             self._scheduler.wait(queue, attempt.wait or 0.0)
         else:

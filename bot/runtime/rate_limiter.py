@@ -66,7 +66,10 @@ class RateLimiter:
     def left(self, now: float, priority: int = REPLY) -> int:
         """How many permits are free now."""
         others = priority != REPLY
-        left = min(window.left(now) - (kept if others else 0) for window, kept in self._windows) - self._in_flight
+        if others:
+            left = min(window.left(now) - kept for window, kept in self._windows) - self._in_flight
+        else:
+            left = min(self._minute.left(now), self._day.left(now)) - self._in_flight
         if self._said is not None and self._said.until > now:
             left = min(left, self._said.left(self._given) - (self._reserve if others else 0))
         if others:
@@ -202,20 +205,23 @@ class _SlidingWindow:
         self._step = step
         self._slots: deque[tuple[int, dict[str, int]]] = deque()  # number of the slot, requests by contact
         self._totals: dict[str, int] = {}
+        self._expires_at = inf  # when the first slot leaves the window
 
     def count(self, at: float, requests: int = 1, contact: str = "") -> None:
         """Requests have ended."""
-        slot = int(at // self._step)
-        if not self._slots or slot > self._slots[-1][0]:
+        slot, slots, totals = int(at // self._step), self._slots, self._totals
+        if not slots or slot > slots[-1][0]:
             self._expire(at)
-            self._slots.append((slot, {}))
-        counts = self._slots[-1][1]
+            slots.append((slot, {}))
+            self._expires_at = self._leaves(slots[0][0])
+        counts = slots[-1][1]
         counts[contact] = counts.get(contact, 0) + requests
-        self._totals[contact] = self._totals.get(contact, 0) + requests
+        totals[contact] = totals.get(contact, 0) + requests
 
     def left(self, now: float, contact: str = "") -> int:
         """How many more requests fit now, with none in flight."""
-        self._expire(now)
+        if now >= self._expires_at:
+            self._expire(now)
         return self._limit - self._totals.get(contact, 0)
 
     def free_at(self, now: float, contact: str = "", requests: int = 1) -> float:
@@ -237,6 +243,7 @@ class _SlidingWindow:
                 self._totals[contact] -= requests
                 if not self._totals[contact]:
                     del self._totals[contact]
+        self._expires_at = self._leaves(self._slots[0][0]) if self._slots else inf
 
     def _leaves(self, slot: int) -> float:
         """When what was counted in a slot leaves the window."""

@@ -186,7 +186,7 @@ class Scheduler:
         """The queue's first row is a new one. A reply that has no share while it is worth sending is given up at once."""
         queue.begin()
         row, now = queue.rows[0], self._clock.elapsed()
-        wait = left_to_wait(row.attempts, row.due_at, self._clock.now())
+        wait = left_to_wait(row.attempts, row.due_at, self._clock.now()) if row.attempts else 0.0
         share_in = self._contact_limiter.free_at(queue.contact, now) - now
         if row.priority == REPLY and share_in > (row.expires_at - row.created_at).total_seconds():
             queue.over_share = OverShare(self._contact_limiter.a_day, self._contact_limiter.give_up(queue.contact))

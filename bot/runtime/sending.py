@@ -7,12 +7,13 @@ known between attempts stands in the contact's queue.
 import logging
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
+from functools import partial
 from random import Random
-from typing import Self
+from typing import Any, Self
 
 from bot.clock import LONGEST_BACKOFF, Clock, ExpiryTime, backoff
 from bot.core.effects import PutContact
@@ -121,6 +122,8 @@ class ContactQueue:
     tried_since: float | None = None
     unclear: bool = False  # an attempt may have been sent
     in_flight: bool = False
+    permit: int = 0  # of the request in flight
+    probe: bool = False  # whether that one finds out whether the route is open again
     due_at: float = 0.0
     unreported: bool = False  # the last attempt only led to another endpoint or to a template
     over_share: OverShare | None = None
@@ -216,8 +219,8 @@ Content = Message | PutContact
 """What goes in one request."""
 
 
-Ended = Callable[[SendAttempt], None]
-"""Takes the result of an attempt, on whichever thread it is known."""
+Ended = Callable[[ContactQueue, SendAttempt], None]
+"""Takes the result of an attempt to send a queue's first message, on whichever thread it is known."""
 
 Claim = Callable[[OutboxRow, Callable[[BotError | None], None]], None]
 """Calls back once it is durable that a row is about to be sent, or with the reason why that is not so."""
@@ -230,6 +233,7 @@ class Sender:
         self,
         gateway: Gateway,
         clock: Clock,
+        ended: Ended,
         window: Callable[[str], datetime | None],
         replaced: Callable[[str], datetime | None],
         opted_out: Callable[[str], bool],
@@ -240,6 +244,7 @@ class Sender:
         self._gateway = gateway
         self._clock = clock
         self._time = ExpiryTime(clock)
+        self._ended = ended
         self._window = window
         self._replaced = replaced
         self._opted_out = opted_out
@@ -247,41 +252,42 @@ class Sender:
         self._random = random
         self._repeat_unclear = repeat_unclear
 
-    def begin(self, queue: ContactQueue, ended: Ended) -> None:
-        """Begin to try the queue's first message once. Raises nothing, and waits for nobody but the store.
+    def begin(self, queues: Iterable[ContactQueue]) -> None:
+        """Begin to try the first message of each queue once. Raises nothing, and waits for nobody but the store.
 
         ``ended`` may be called before this returns.
         """
-        self._guarded(queue, ended, lambda: self._begin(queue, ended))
+        now = self._time.now()
+        for queue in queues:
+            self._guarded(queue, self._begin, now)
 
-    def _guarded(self, queue: ContactQueue, ended: Ended, do: Callable[[], None]) -> None:
+    def _guarded(self, queue: ContactQueue, do: Callable[..., None], *given: Any) -> None:
         try:
-            do()
+            do(queue, *given)
         except BotError as error:  # of the store's: nothing was sent
-            ended(SendAttempt("retry", str(error), wait=self._backoff(queue.attempts)))
+            self._ended(queue, SendAttempt("retry", str(error), wait=self._backoff(queue.attempts)))
         except Exception as defect:  # of ours: it must cost no other message, and its text may quote this one
             frames = "".join(traceback.format_tb(defect.__traceback__))
             log.error("a defect while a message was sent: %s\n%s", type(defect).__name__, frames)
-            ended(SendAttempt("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True))
+            self._ended(
+                queue, SendAttempt("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True)
+            )
 
     # Before the request
 
-    def _begin(self, queue: ContactQueue, ended: Ended) -> None:
-        content = self._content(queue, self._time.now())
+    def _begin(self, queue: ContactQueue, now: datetime) -> None:
+        content = self._content(queue, now)
         if isinstance(content, SendAttempt):
-            ended(content)
+            self._ended(queue, content)
         elif isinstance(content, PutContact) or self._gateway.keyed(content):
-            self._request(queue, content, ended)
+            self._request(queue, content)
         else:
-            self._claim(
-                queue.rows[0],
-                lambda error: self._guarded(queue, ended, lambda: self._claimed(queue, content, ended, error)),
-            )
+            self._claim(queue.rows[0], partial(self._guarded, queue, self._claimed, content))
 
-    def _claimed(self, queue: ContactQueue, content: Message, ended: Ended, error: BotError | None) -> None:
+    def _claimed(self, queue: ContactQueue, content: Message, error: BotError | None) -> None:
         if error is not None:
             raise error
-        self._request(queue, content, ended)
+        self._request(queue, content)
 
     def _content(self, queue: ContactQueue, now: datetime) -> Content | SendAttempt:
         row = queue.rows[0]
@@ -317,20 +323,19 @@ class Sender:
 
     # The request
 
-    def _request(self, queue: ContactQueue, content: Content, ended: Ended) -> None:
+    def _request(self, queue: ContactQueue, content: Content) -> None:
         if queue.tried_since is None:
             queue.tried_since = self._clock.elapsed()
         queue.attempts += 1
-
-        def done(result: Sent | ContactPut | GatewayError) -> None:
-            self._guarded(queue, ended, lambda: ended(self._result(queue, content, result)))
-
-        row = queue.rows[0]
+        row, done = queue.rows[0], partial(self._guarded, queue, self._answered, content)
         if isinstance(content, PutContact):
             self._gateway.begin_put_contact(row.contact, content.name, content.email, content.tags, done)
         else:
             key = row.key if self._is_message(queue, content) else f"{row.key}-instead"
             self._gateway.begin_send(row.contact, content, key, row.channel, done)
+
+    def _answered(self, queue: ContactQueue, content: Content, result: Sent | ContactPut | GatewayError) -> None:
+        self._ended(queue, self._result(queue, content, result))
 
     def _is_message(self, queue: ContactQueue, content: Content) -> bool:
         """Whether this is the message itself, and not what goes in its place."""
@@ -338,10 +343,10 @@ class Sender:
 
     def _result(self, queue: ContactQueue, content: Content, result: Sent | ContactPut | GatewayError) -> SendAttempt:
         match result:
-            case ContactPut():
-                return SendAttempt("sent", requested=True, rate=result.rate)
             case Sent() if self._is_message(queue, content):
                 return _taken("sent", "", result)
+            case ContactPut():
+                return SendAttempt("sent", requested=True, rate=result.rate)
             case Sent():
                 assert queue.shut_window is not None
                 queue.shut_window.replaced = True

@@ -64,11 +64,11 @@ def known_by_delivery_only() -> AbstractContextManager[object]:
 def retry_behind_the_others() -> AbstractContextManager[object]:
     """A message that is to be tried again goes behind its contact's others."""
 
-    def done(real: Any, delivery: Any, job: Any, attempt: Any) -> None:
-        real(delivery, job, attempt)
-        if attempt.state == "retry" and delivery._scheduler._has(job.queue):
-            job.queue.rows.rotate(-1)
-            job.queue.begin()
+    def done(real: Any, delivery: Any, queue: Any, attempt: Any) -> None:
+        real(delivery, queue, attempt)
+        if attempt.state == "retry" and delivery._scheduler._has(queue):
+            queue.rows.rotate(-1)
+            queue.begin()
 
     return _around(Delivery, "_done", done)
 
