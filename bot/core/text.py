@@ -9,7 +9,8 @@ import orjson
 
 KEPT_CHARACTERS = 64 * 1024
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
-_NUMBER = re.compile(r"\+?([0-9]{1,15})")
+_MOST_DIGITS = 15
+_NUMBER = re.compile(rf"\+?([0-9]{{1,{_MOST_DIGITS}}})")
 _PHONE = re.compile(r"[1-9][0-9]{6,14}")
 _SEPARATORS = str.maketrans("", "", " -().\u00a0")
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -107,6 +108,8 @@ def is_phone(number: str) -> bool:
 
 def digits(value: Any) -> str | None:
     """The digits of a phone number, without other signs; None for anything else (spec: Phone number format)."""
+    if isinstance(value, str) and value.isdecimal() and value.isascii():  # as nearly always
+        return value if len(value) <= _MOST_DIGITS else None
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     found = _NUMBER.fullmatch(value.translate(_SEPARATORS)) if isinstance(value, str) else None

@@ -473,7 +473,8 @@ class Executor:
         Unchanged: it keeps waiting. Changed: its question is asked again when the contact writes. A step of another
         kind: it is entered. Removed: the target of `gone` follows.
         """
-        if _is_unedited(self.turn):
+        step = self.turn.known_step
+        if step is not None and step.fingerprint == self.turn.frame.fingerprint:  # nearly always
             return Migrated.UNMOVED
         change, result = self._migrate()
         self.run(result)
@@ -583,9 +584,3 @@ class Executor:
             self.open(f"/{plan.flow}", inputs)
         else:
             self.interrupt(plan.flow, inputs)
-
-
-def _is_unedited(turn: TurnContext) -> bool:
-    """Whether the active step is as it was when the contact came to it: nearly always."""
-    step = turn.known_step
-    return step is not None and step.fingerprint == turn.frame.fingerprint

@@ -345,7 +345,7 @@ class TurnContext:
     @property
     def keeps_quiet(self) -> bool:
         """Whether the contact has opted out and did not ask for the message that would be sent now."""
-        return self.session.opted_out and self.session.unsolicited
+        return self.session.unsolicited and self.session.opted_out
 
     def send(self, message: Message, *, report: bool = False) -> str | None:
         """Send a message, shortened to the gateway's limits. Returns the effect's name. Raises `StepFailed`.
@@ -467,7 +467,9 @@ class NameScope:
         if flow is None:  # an edit has removed it
             return {**self._built_in, "came_from": frame.came_from}
         given = {**kept, **frame.vars} if kept else frame.vars  # an edit may have made a kept variable the frame's
-        values = {name: given.get(name, variable.value) for name, variable in flow.variables.items()}
+        values = given
+        if flow.kept or given.keys() != flow.variables.keys():
+            values = {name: given.get(name, variable.value) for name, variable in flow.variables.items()}
         if flow.kept:
             values.update(self._kept_values(flow, frame, kept))
         return {**self._built_in, "came_from": frame.came_from, **values}

@@ -198,10 +198,9 @@ def name_of(fields: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 
 def contact_of(event: str, data: Mapping[str, Any]) -> str | None:
     """Whom an event is about. A status is about the one that was written to: ``from`` is then the channel."""
-    contact = digits(child(data, "contact").get("phone"))
-    if event in STATUSES:
-        return digits(data.get("to")) or contact
-    return digits(data.get("from")) or contact or digits(data.get("phone"))
+    named = data.get("to" if event in STATUSES else "from")
+    contact = digits(named) or digits(child(data, "contact").get("phone"))
+    return contact or (None if event in STATUSES else digits(data.get("phone")))
 
 
 def child(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -215,9 +214,9 @@ def _short(value: Any) -> str:
 
 
 def _optional_name(value: Any, limit: int = _NAME) -> str | None:
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    return (clean(value, limit) if isinstance(value, str) else None) or None
+    if isinstance(value, str):
+        return clean(value, limit) or None
+    return clean(str(value), limit) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _text(value: Any) -> str | None:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
@@ -35,10 +35,6 @@ class Offer:
         self.choices, self.context, self.step_state = choices, context, step_state
         self.shown = choices.shown(context, step_state)
         self.picked = self._known(step_state["picked"]) if step_state.get("picked") else []
-        self._buttons = choices.as_buttons(self.shown)
-        whole = choices.numbered or self._buttons
-        self._pages = [self.shown] if whole else pages_of(self.shown, 0 if choices.many is None else 1)
-        self._page = min(step_state.get("page", 0), len(self._pages) - 1)
 
     def _known(self, picked: Sequence[str]) -> list[str]:
         """The picked choices that still exist after an edit or a change of the list."""
@@ -50,22 +46,35 @@ class Offer:
         if self.choices.numbered:
             above, below = [] if header is None else [header, ""], [] if footer is None else ["", footer]
             return tuple(map(TextMessage, _parts([*above, body, "", *self._lines(), *below])))
-        if self._buttons:
+        if self.choices.as_buttons(self.shown):
             buttons = [Choice(self._id(choice.index, choice.hash), self._marked(choice)) for choice in self.shown]
-            return (Buttons(body, (*buttons, *self.moves()), header),)
-        rows = [*map(self._row, self._pages[self._page]), *(("", move) for move in self.moves())]
+            return (Buttons(body, (*buttons, *self._end()), header),)
+        pages, page = self._paged
+        rows = [*map(self._row, pages[page]), *(("", move) for move in self.moves())]
         opener = self.choices.opener
         label = wording(self.context.scope, "choose") if opener is None else opener.render(self.context.scope)
         return (ListMessage(self._with_picked(body), label, _sections(rows, label), footer),)
 
     def moves(self) -> Iterator[Choice]:
         """What stands below the choices of a page: the way back and on, and the end of many answers."""
-        if self._page > 0:
-            yield self._move(PAGE + self._page - 1, wording(self.context.scope, "back"))
-        if self._page + 1 < len(self._pages):
-            yield self._move(PAGE + self._page + 1, wording(self.context.scope, "more"))
-        if self.choices.many is not None and len(self.picked) >= self.choices.many.least:
-            yield self._move(DONE, self.done(self.choices.many))
+        pages, page = self._paged
+        if page > 0:
+            yield self._move(PAGE + page - 1, wording(self.context.scope, "back"))
+        if page + 1 < len(pages):
+            yield self._move(PAGE + page + 1, wording(self.context.scope, "more"))
+        yield from self._end()
+
+    def _end(self) -> tuple[Choice, ...]:
+        many = self.choices.many
+        return (self._move(DONE, self.done(many)),) if many is not None and len(self.picked) >= many.least else ()
+
+    @cached_property
+    def _paged(self) -> tuple[Sequence[Sequence[ShownChoice]], int]:
+        """The choices of each page, and which page is shown."""
+        choices = self.choices
+        whole = choices.numbered or choices.as_buttons(self.shown)
+        pages = [self.shown] if whole else pages_of(self.shown, 0 if choices.many is None else 1)
+        return pages, min(self.step_state.get("page", 0), len(pages) - 1)
 
     def done(self, many: Many) -> str:
         """The title of what ends many answers."""

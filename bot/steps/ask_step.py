@@ -168,8 +168,11 @@ class AskStep(StepKind):
         """Put the question, in these words, and wait. What was picked of many answers stays so while it waits."""
         if self.choices is None:
             return WaitHere((TextMessage(body),))
-        kept = {key: context.step_state[key] for key in ("picked", "page", "plain") if key in context.step_state}
-        step_state = {**self.choices.step_state(context), **kept}
+        step_state = self.choices.step_state(context)
+        if context.step_state:
+            step_state |= {
+                key: context.step_state[key] for key in ("picked", "page", "plain") if key in context.step_state
+            }
         if not self.choices.offers(step_state) and self._takes_more(self.choices, context, step_state):
             return WaitHere((TextMessage(body),), step_state)
         return self._offer(self.choices, context, step_state, body)

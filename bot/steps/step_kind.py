@@ -40,7 +40,7 @@ from bot.steps.template_message import SentTemplate
 from bot.steps.transition import Transition
 from bot.types.type_registry import Variable
 
-_NUMBERS = re.compile("[0-9]{1,3}/[0-9]{1,18}")
+_REPLY_ID = re.compile("([^/]*)/([^/]*)/([0-9]{1,3})/([0-9]{1,18})/([^/]{8})")
 
 
 @immutable
@@ -62,10 +62,11 @@ class ReplyId:
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Read an id of ours; None when it is somebody else's."""
-        match text.split("/") if "/" in text else ():
-            case [flow, step, choice, visit, hashed] if _NUMBERS.fullmatch(f"{choice}/{visit}") and len(hashed) == 8:
-                return cls(flow, step, int(choice), int(visit), hashed)
-        return None
+        found = _REPLY_ID.fullmatch(text)
+        if found is None:
+            return None
+        flow, step, choice, visit, hashed = found.groups()
+        return cls(flow, step, int(choice), int(visit), hashed)
 
 
 def reply_id(flow: str, step: str, choice: int, visit: int, hashed: str) -> str:
