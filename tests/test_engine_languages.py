@@ -44,7 +44,7 @@ steps:
 flow: speak
 start: {words: [speak]}
 steps:
-  which: {ask: "Now {{ language }}. Which?", options: {English: {value: en}, Indonesian: {value: id}}, save: language, errors: {else: no}}
+  which: {ask: "Now {{ language }}. Which?", options: {English: {value: en}, Indonesian: {value: id}}, accepts: text, save: language, errors: {else: no}}
   said: {say: This is English., then: end}
   no: {say: Not that., then: end}
 ---

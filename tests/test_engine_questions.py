@@ -303,7 +303,7 @@ flow: main
 start: {otherwise: true}
 vars: {slots: {type: list, value: []}, got: GOT}
 steps:
-  q: {ask: Which?, header: Ours, OFFER, save: got, retry: {say: Again?}, errors: {else: sorry}}
+  q: {ask: Which?, header: Ours, OFFER, accepts: text, save: got, retry: {say: Again?}, errors: {else: sorry}}
   done: {say: "{{ got }}", then: end}
   sorry: {say: Nothing left., then: end}
 """
@@ -324,10 +324,16 @@ def test_a_choice_that_is_not_shown_is_no_answer_to_a_question_without_choices_e
 
 @pytest.mark.parametrize(
     ("declared", "offer"),
-    [("{type: choice, of: [a]}", "buttons: {A: {value: a, if: false}}"), ("object", "buttons: {from: slots}")],
+    [
+        ("{type: choice, of: [a]}", "buttons: {A: {value: a, if: false}}"),
+        ("object", "buttons: {from: slots}"),
+        ("text", "buttons: {from: slots}"),
+    ],
 )
 def test_where_nothing_is_shown_and_nothing_else_can_be_an_answer_the_step_fails(declared: str, offer: str) -> None:
-    talk = Talk(ALL_HIDDEN.replace("GOT", declared).replace("OFFER", offer))
+    accepts = "accepts: text, " if declared.startswith("{") else ""
+    flow = ALL_HIDDEN.replace("accepts: text, ", accepts)
+    talk = Talk(flow.replace("GOT", declared).replace("OFFER", offer))
     assert talk.user("hi") == ["Nothing left."]
 
 
@@ -608,7 +614,7 @@ flow: main
 start: {otherwise: true}
 vars: {day: {type: date, after: today, error: "{{ it }} is no day to come.", check: "it.day != 13"}}
 steps:
-  q: {ask: Which day?, options: {Tomorrow: {value: "{{ today + days(1) }}"}}, save: day, retry: {say: Sorry?, max: 2, else: lost}}
+  q: {ask: Which day?, options: {Tomorrow: {value: "{{ today + days(1) }}"}}, accepts: text, save: day, retry: {say: Sorry?, max: 2, else: lost}}
   done: {say: "{{ day | date }}", then: end}
   lost: {say: Lost., then: end}
 """
@@ -628,6 +634,121 @@ def test_beside_the_choices_stands_what_the_variable_takes() -> None:
     assert talk.user("12 May") == ["12 May 2030"]
     talk.user("hi")
     assert talk.user("tomorrow") == ["7 May 2030"]
+
+
+# -- what a question with choices takes beside them
+
+CLOSED = """
+flow: main
+start: {otherwise: true}
+vars: {got: TYPE}
+steps:
+  q: {ask: Which?, OFFER, save: got, retry: {say: Sorry?}}
+  done: {say: "{{ got }}", then: end}
+  dear: {say: "{{ got }}, the dear one", then: end}
+---
+flow: help
+start: {words: [help]}
+steps: {help: {say: A human comes., then: end}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "offer", "answers"),
+    [
+        ("text", "options: [Small, Large]", {"huge": "Sorry?", "large!": "Large"}),
+        ("text", "options: [Small, Large], accepts: text", {"huge": "huge", "2": "Large"}),
+        ("date", 'options: {Tomorrow: {value: "{{ today + days(1) }}"}}', {"12 May": "Sorry?", "7.5.": "2030-05-07"}),
+        (
+            "boolean",
+            "buttons: {Fine: {value: true}, No way: {value: false}}",
+            {"yes please": "true", "maybe": "Sorry?"},
+        ),
+        ("date", "options: {A day: {value: 2030-05-12}}", {"on 12 May": "2030-05-12"}),
+        (
+            "{type: choice, of: [s, l]}",
+            "buttons: {Small: {value: s}, Large: {value: l, then: dear}}",
+            {"L": "l, the dear one"},
+        ),
+        (
+            "integer",
+            "options: {A ten: {value: 10}, A five: {value: 5}}",
+            {"5": "5", "5 pieces": "5", "2": "5", "7": "Sorry?"},
+        ),
+        (
+            "integer",
+            "options: {Ten: {value: 10}, Two: {value: 2}, One: {value: 1}}",
+            {"2": "2", "1": "Sorry?", "3": "1"},
+        ),
+        ("integer", "options: {A few: {value: 3}, Many: {value: 30}}, accepts: text", {"2": "2", "many": "30"}),
+        ("integer", "show: numbers, options: {A ten: {value: 1}, A five: {value: 2}, A two: {value: 3}}", {"3": "3"}),
+    ],
+)
+def test_only_choices_are_answers_unless_the_question_accepts_texts(
+    declared: str, offer: str, answers: dict[str, str]
+) -> None:
+    for text, answer in answers.items():
+        talk = Talk(CLOSED.replace("TYPE", declared).replace("OFFER", offer))
+        talk.user("hi")
+        assert talk.user(text) == [answer], text
+
+
+def test_what_is_none_of_the_choices_may_start_another_flow() -> None:
+    flow = (
+        CLOSED.replace("TYPE", "text")
+        .replace("OFFER", "options: [Small]")
+        .replace("vars:", "interrupted: resume\nvars:")
+    )
+    talk = Talk(flow)
+    talk.user("hi")
+    assert talk.user("help") == ["A human comes.", ["Which?", "Small"]]
+
+
+@pytest.mark.parametrize(
+    ("declared", "offer", "problem"),
+    [
+        ("text", "accepts: text", 'E123 step "q": "accepts" without choices'),
+        ("list", "many: true, options: [A], accepts: text", 'E121 step "q": "accepts" beside "many"'),
+        ("object", "options: {from: '[1]'}, accepts: text", 'E303 step "q": nobody can write an answer of type object'),
+        ("text", "options: {A: done, B: dear}", 'E123 step "q": "save": no choice has a value'),
+    ],
+)
+def test_what_is_accepted_for_nothing_is_a_problem(declared: str, offer: str, problem: str) -> None:
+    (found,) = problems_of(CLOSED.replace("TYPE", declared).replace("OFFER", offer))
+    assert problem in found
+
+
+# -- numbers
+
+
+@pytest.mark.parametrize("text", ["-2", "−2", "2,5", "2 €", "+2"])
+def test_a_number_with_a_sign_or_a_unit_chooses_nothing(text: str) -> None:
+    talk = Talk(CLOSED.replace("TYPE", "text").replace("OFFER", "options: [A, B]"))
+    talk.user("hi")
+    assert talk.user(text) == ["Sorry?"]
+
+
+def test_a_negative_number_is_none_of_many_answers() -> None:
+    talk = Talk(CLOSED.replace("TYPE", "list").replace("OFFER", "many: true, options: [A, B, C]"))
+    talk.user("hi")
+    assert [talk.user(text) for text in ("-2", "1, -3", "A and -3")] == [["Sorry?"]] * 3
+    assert talk.user("1-2") == ["A, B"]
+
+
+def test_an_exact_match_takes_titles_and_words_as_they_are_written_and_no_numbers() -> None:
+    offer = "match: exact, options: {C: {value: c, words: [Sea]}, C++: {value: cpp}}"
+    for text, answer in {"c++": "cpp", "sea": "c", "C!": "Sorry?", "1": "Sorry?", "cpp": "Sorry?"}.items():
+        talk = Talk(CLOSED.replace("TYPE", "{type: choice, of: [c, cpp]}").replace("OFFER", offer))
+        talk.user("hi")
+        assert talk.user(text) == [answer], text
+
+
+def test_an_exact_match_of_many_answers_takes_one_at_a_time() -> None:
+    talk = Talk(CLOSED.replace("TYPE", "list").replace("OFFER", "match: exact, many: true, options: [C, C++]"))
+    talk.user("hi")
+    assert talk.user("1, 2") == ["Sorry?"]
+    assert talk.user("c++") == [["Which?", "C", "✓ C++", "Done"]]
+    assert talk.user("done") == ["C++"]
 
 
 # -- other languages

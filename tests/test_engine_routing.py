@@ -196,7 +196,8 @@ steps:
     message: Any = chat.sent[0]
     assert chat.tap_id(message.replies[0], "Change") == ["Too late for that."]
     assert chat.at == "f/t"
-    assert chat.user("2") == []
+    assert chat.user("2") == ["Too late for that."], "a number is no reply: the template shows none"
+    assert chat.user("keep") == []
     assert chat.at is None
 
 

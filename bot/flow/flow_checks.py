@@ -67,8 +67,10 @@ def check(
         _check_schedules(flow, flows, problems)
     _check_needs(bot, flows, problems)
     _check_collisions(bot, flows, problems)
-    if not problems:  # a way that is mended may be in no circle
+    if not problems:  # a way that is mended may be in no circle, and a choice that is mended may have a value
         check_loops(flows, failing, problems)
+        for flow in flows.values():
+            _check_unsaved(flow, problems)
 
 
 def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:
@@ -175,6 +177,22 @@ def _check_saves(flow: Flow, problems: Problems) -> None:
                 continue
             if all(text.constant for text in templates_in(saved.value)):
                 _check_value(variable, evaluate(saved.value, {}), saved.mark, problems)
+
+
+def _check_unsaved(flow: Flow, problems: Problems) -> None:
+    """A `save` that no outcome has a value for: a question whose choices only lead somewhere."""
+    for step in flow.steps.values():
+        never = all(
+            outcome.saves in (SavedResult.NOTHING, SavedResult.NULL)
+            for outcome in step.outcomes.values()
+            if outcome.success
+        )
+        if step.options.save is not None and never:
+            what, fix = (
+                f'step "{step.name}": "save": no choice has a value',
+                "give them a `value`, or write `accepts: text`",
+            )
+            problems.add("E123", step.options.save_mark, what, fix)
 
 
 def _declared(name: str, mark: Mark, flow: Flow, problems: Problems) -> Variable | None:
@@ -294,7 +312,8 @@ def _check_answers(flow: Flow, problems: Problems) -> None:
     for step in flow.steps.values():
         taken: dict[str, str] = {}
         for answer in step.kind.answers():
-            first = taken.setdefault(normalise(answer.text), answer.owner)
+            said = answer.text.casefold() if answer.exact else normalise(answer.text)
+            first = taken.setdefault(said, answer.owner)
             if first != answer.owner:
                 what = f'step "{step.name}": "{answer.text}" is an answer of "{first}" and of "{answer.owner}"'
                 problems.add("E311", answer.mark or step.mark, what, "keep it in one of them")

@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from bot.keys.declared_keys import Form, KeySpec, one_of
@@ -10,7 +11,7 @@ from bot.keys.fields import text_of
 from bot.keys.key_schemas import ANY_TEXT
 from bot.lang.problems import Problems
 from bot.lang.source import Node
-from bot.lang.word_matching import ANYWHERE, CLOSE, WAYS, WHOLE
+from bot.lang.word_matching import ANYWHERE, CLOSE, EXACT, WAYS, WHOLE
 
 MAX_PATTERN = 500  # characters
 MAX_REPEATS = 100_000  # a pattern's counts multiplied: what it may cost to compile
@@ -19,11 +20,13 @@ _COUNT = re.compile(r"([0-9]{1,9})\}")
 _WAYS = "whole, anywhere in a longer text, or close to it in spelling too"
 
 
-_ONE_WAY = one_of(*WAYS, default=WHOLE)
+def _way(*ways: str) -> Form[str]:
+    one_way = one_of(*ways, default=WHOLE)
+    return Form(one_way.schema, partial(_match_of, one_way), absent=WHOLE)
 
 
-def _match_of(node: Node, problems: Problems, what: str) -> str:
-    how = _ONE_WAY.read(node, problems, what) or WHOLE
+def _match_of(one_way: Form[Any], node: Node, problems: Problems, what: str) -> str:
+    how: str = one_way.read(node, problems, what) or WHOLE
     if how == CLOSE:
         import rapidfuzz.fuzz  # noqa: F401 - its 20 ms are spent here, by bots that need it, and by no turn
     if how == ANYWHERE:
@@ -53,10 +56,12 @@ def _pattern_of(node: Node, problems: Problems, what: str) -> Any:
     return None
 
 
-MATCH = KeySpec(
-    "match", Form(_ONE_WAY.schema, _match_of, absent=WHOLE), f"How words are matched: {_WAYS}; whole if left out."
-)
+MATCH = KeySpec("match", _way(*WAYS), f"How words are matched: {_WAYS}; whole if left out.")
 """One of `bot.lang.word_matching.WAYS`."""
+CHOICE_MATCH = KeySpec(
+    "match", _way(EXACT, *WAYS), f"How choices are matched: exact (no numbers), {_WAYS}; whole if left out."
+)
+"""The same, or `bot.lang.word_matching.EXACT`."""
 PATTERN = KeySpec("pattern", Form(ANY_TEXT, _pattern_of), "A regular expression that the text matches in full.")
 
 

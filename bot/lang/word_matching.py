@@ -1,5 +1,6 @@
 """Compares texts that people write with titles, words and numbers of options (docs/language/conversations.md)."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -20,6 +21,8 @@ LONGEST = 256  # characters: no word, title or number of a choice is longer
 LOOKED_AT = 4 * LONGEST  # characters of a longer text that are read
 WHOLE, ANYWHERE, CLOSE = WAYS = ("whole", "anywhere", "close")
 """How a text may mean a phrase: it is the phrase, has it in it as whole words, or is like it but for slips."""
+EXACT = "exact"
+"""How a text means a choice only: it is the phrase as written, but for upper and lower case. No number counts."""
 LIKE = 80.0  # of 100: how like a phrase a text is that comes close to it; one slip in five letters is 80
 FEWEST_LETTERS = 4  # of a phrase that a text may come close to
 
@@ -32,8 +35,13 @@ class Option:
     words: tuple[str, ...] = ()
 
 
+_MINUS = "−"
+_DASHES = re.compile(r"(\d\s+|\w)?[-−–](?=(\d)?)")
+_PLACE = re.compile(r"[\s#(\[*_]*(\d{1,3})[\s.)\],:;!?*_]*")  # a number as people write the place in a list: 2. or #2
+
+
 def normalise(text: str) -> str:
-    """Fold case, accents, punctuation and spaces. Letters, signs and digits of every script stay.
+    """Fold case, accents, punctuation and spaces. Letters, signs and digits of every script stay, and the minus of a number.
 
     A text of nothing but symbols (an emoji) stays itself, without its skin tone. A long text is cut (`LOOKED_AT`).
     """
@@ -49,15 +57,18 @@ def _remembered(text: str) -> str:
 def _normalised(text: str) -> str:
     text = unicodedata.normalize("NFKD", text)
     text = unicodedata.normalize("NFKD", text.casefold()).translate(_DROPPED)
-    folded = "".join(char if unicodedata.category(char)[0] in "LNM" else " " for char in text)
+    text = _DASHES.sub(lambda dash: _MINUS if dash[2] and not dash[1] else f"{dash[1] or ''} ", text)
+    folded = "".join(char if unicodedata.category(char)[0] in "LNM" or char == _MINUS else " " for char in text)
     return " ".join(unicodedata.normalize("NFC", folded).split()) or " ".join(text.split())
 
 
 def match(text: str, options: Sequence[Option], how: str = WHOLE) -> int | None:
-    """The option that a text means: by its title as written, normalised, by its words, by its number.
+    """The option that a text means: by its title as written, normalised, or by its words.
 
     Where it means none of them as a whole, it may in a wider way: see `WAYS`.
     """
+    if how == EXACT:
+        return _as_written(text, options)
     if not text.strip():
         return None
     found = None if len(text) > LONGEST else _whole(text, options)
@@ -86,6 +97,12 @@ def _best(ranks: Sequence[float]) -> int | None:
     return ranks.index(best) if best > 0 else None
 
 
+def _as_written(text: str, options: Sequence[Option]) -> int | None:
+    wanted = text.strip().casefold()
+    written = ((index, phrase) for index, option in enumerate(options) for phrase in (option.title, *option.words))
+    return next((index for index, phrase in written if phrase.strip().casefold() == wanted), None)
+
+
 def _whole(text: str, options: Sequence[Option]) -> int | None:
     written = text.strip()
     for index, option in enumerate(options):
@@ -98,12 +115,18 @@ def _whole(text: str, options: Sequence[Option]) -> int | None:
     for index, option in enumerate(options):
         if any(normalise(word) == wanted for word in option.words):
             return index
-    return by_number(wanted, len(options)) if wanted.isdecimal() and are_numbered(options) else None
+    return None
 
 
 def are_numbered(options: Iterable[Option]) -> bool:
     """Whether a number means the option of that place: not where a title is itself a number."""
-    return not any(normalise(option.title).replace(" ", "").isdecimal() for option in options)
+    return not any(normalise(option.title).replace(" ", "").lstrip(_MINUS).isdecimal() for option in options)
+
+
+def by_place(text: str, options: Sequence[Option]) -> int | None:
+    """The option whose place in the list a text names, as in ``2.``; a sign or a unit makes it another number."""
+    found = None if len(text) > LONGEST else _PLACE.fullmatch(unicodedata.normalize("NFKC", text))
+    return None if found is None or not are_numbered(options) else by_number(found[1], len(options))
 
 
 def by_number(wanted: str, count: int) -> int | None:

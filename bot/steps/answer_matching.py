@@ -13,11 +13,13 @@ from bot.lang.languages import wording
 from bot.lang.word_matching import (
     ANYWHERE,
     CLOSE,
+    EXACT,
     LONGEST,
     WHOLE,
     Option,
     are_numbered,
     by_number,
+    by_place,
     closest,
     match,
     normalise,
@@ -159,11 +161,15 @@ def _fits(shown: Sequence[ShownChoice], more_rows: int) -> bool:
     return len(rows) <= limits.SECTIONS and max(rows.values()) <= limits.ROWS_PER_SECTION
 
 
-def meaning(offer: Offer, reply: Reply) -> LeaveStep | WaitHere | None:
+Reading = Callable[[], Callable[[Any], bool]]
+"""Reads a reply as a value of the question's variable, and returns a test for whether another value is the same."""
+
+
+def meaning(offer: Offer, reply: Reply, read: Reading) -> LeaveStep | WaitHere | None:
     """What a reply means; None where it is none of the choices."""
     if reply.tap is not None:
         return _tapped(offer, reply.tap)
-    return None if reply.text is None else _typed(offer, reply.text)
+    return None if reply.text is None else _typed(offer, reply.text, read)
 
 
 def _tapped(offer: Offer, tap: ReplyId) -> LeaveStep | WaitHere | None:
@@ -178,18 +184,29 @@ def _tapped(offer: Offer, tap: ReplyId) -> LeaveStep | WaitHere | None:
     return _finish(offer, offer.picked) or _go_on(offer)
 
 
-def _typed(offer: Offer, text: str) -> LeaveStep | WaitHere | None:
-    """A title, a word or a number, of whatever page."""
+def _typed(offer: Offer, text: str, read: Reading) -> LeaveStep | WaitHere | None:
+    """A title, a word, a number or a value, of whatever page."""
     options = [_option(choice.option, number, offer) for number, choice in enumerate(offer.shown, start=1)]
-    many, how = offer.choices.many, offer.choices.how
+    many = offer.choices.many
     if many is not None and (answer := _several(offer, many, text, options)) is not None:
         return answer
-    if many is None and (index := match(text, options, how)) is not None:
+    if many is None and (index := _one(offer, text, options, read)) is not None:
         return _take(offer, offer.shown[index])
     for move in offer.moves():
         if normalise(move.title) == normalise(text) and (tap := ReplyId.parse(move.id)) is not None:
             return _tapped(offer, tap)
     return None
+
+
+def _one(offer: Offer, text: str, options: list[Option], read: Reading) -> int | None:
+    """The choice by its title or word; else by its place or its value, unless these are two choices."""
+    index = match(text, options, offer.choices.how)
+    if index is not None or offer.choices.how == EXACT:
+        return index
+    place = by_place(text, options) if offer.choices.counted else None
+    means = read()
+    valued = next((n for n, choice in enumerate(offer.shown) if choice.saves and means(choice.value)), None)
+    return place if valued in (None, place) else valued if place is None else None
 
 
 def _option(option: Option, number: int, offer: Offer) -> Option:
@@ -200,7 +217,11 @@ def _option(option: Option, number: int, offer: Offer) -> Option:
 def _several(offer: Offer, many: Many, text: str, options: list[Option]) -> LeaveStep | WaitHere | None:
     """One answer is taken like a tap; several are all that the contact has to say."""
     done = _option(Option(offer.done(many)), len(options) + 1, offer)
-    found = named(text, [*options, done], offer.choices.how)
+    if offer.choices.how == EXACT:
+        one = match(text, [*options, done], EXACT)
+        found = [] if one is None else [one]
+    else:
+        found = named(text, [*options, done], offer.choices.how)
     chosen = [offer.shown[index] for index in found if index < len(options)]
     if len(found) == 1 and chosen:
         return _take(offer, chosen[0])

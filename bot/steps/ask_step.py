@@ -1,8 +1,9 @@
 """``ask``: put a question and wait for its answer."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from bot.core import messages as limits
@@ -11,8 +12,9 @@ from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
 from bot.core.values import Media
+from bot.expressions.abstract_values import ValueKind
 from bot.expressions.templates import Template
-from bot.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, either, opened
+from bot.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, either, one_of, opened
 from bot.keys.fields import Fields
 from bot.keys.text_shapes import TEXT, WORDS
 from bot.lang.word_matching import normalise
@@ -36,7 +38,7 @@ from bot.steps.step_kind import (
 from bot.steps.step_options import SAVE, SOME_HAVE
 from bot.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
 from bot.types.structured_types import MediaVariable
-from bot.types.type_registry import Answer, Unfit, Variable
+from bot.types.type_registry import Answer, Mismatch, Unfit, Variable
 
 KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
 _KEEPING = (*KEEPING_ERRORS, *SENDING)
@@ -51,6 +53,7 @@ _SKIP = KeySpec(
     either(replace(TEXTS, texts=WORDS), opened(KeySet(_SKIP_WORDS, *TRANSITION_KEYS))),
     "Words by which the question is left without an answer.",
 )
+_ACCEPTS = KeySpec("accepts", one_of("text"), "Whether an answer in the contact's own words counts beside the choices.")
 _OTHER = KeySpec("other", TRANSITION, "Where any reply leads that is no answer; in place of retry.")
 
 
@@ -66,8 +69,9 @@ class AskStep(StepKind):
     skip: Transition | None
     other: Transition | None
     variable: Variable | None
+    closed: bool  # only its choices are answers
     verb: ClassVar[str] = "ask"
-    keys: ClassVar[KeySet] = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _SKIP, _OTHER)
+    keys: ClassVar[KeySet] = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _SKIP, _OTHER)
     options: ClassVar[frozenset[str]] = SOME_HAVE
     saves: ClassVar[bool] = True
 
@@ -85,7 +89,11 @@ class AskStep(StepKind):
         variable = None if reading.save is None else reading.variables.get(reading.save)
         if body is None:
             body = Template.plain("", fields.mark)
-        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable)
+        accepts_text = _ACCEPTS.read(fields) is not None
+        if choices is not None and accepts_text and variable is not None and variable.kind is ValueKind.NUMBER:
+            choices = replace(choices, counted=False)  # a number that somebody writes is the answer itself
+        closed = choices is not None and not accepts_text and (variable is None or variable.written)
+        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed)
         ask._check(fields)
         return ask
 
@@ -96,6 +104,7 @@ class AskStep(StepKind):
             _check_choices(fields, self.choices, form)
             if self.choices.many is not None:
                 _check_saved(fields, self.variable)
+        _check_accepts(fields, self.choices, self.variable)
         if self._keeping is not None:
             check_error_names(fields, _KEEPING, "keeping a file has no error", f"write {', '.join(_KEEPING)}, else")
         else:
@@ -114,9 +123,7 @@ class AskStep(StepKind):
     @property
     def _ends_by_then(self) -> bool:
         """Whether something is an answer beside one of its choices: several of them, or what its variable takes."""
-        if self.choices is None or self.choices.many is not None:
-            return True
-        return self.variable is not None and self.variable.answered
+        return not self.closed or (self.choices is not None and self.choices.many is not None)
 
     def outcomes(self) -> dict[str, Outcome]:
         """Each choice, any other answer (``then``), `skip` and `other`; where a file is kept, that this may fail."""
@@ -181,9 +188,9 @@ class AskStep(StepKind):
         """Whether there is a way on by what is not among its choices: an answer, `skip`, or `other`."""
         if self.skip_words or (self.other is not None and self.other.then is not None):
             return True
-        if self.variable is None or not self.variable.answered:
+        if self.closed:
             return False
-        values = self.variable.values
+        values = None if self.variable is None else self.variable.values
         return values is None or not all(choices.hides(context, step_state, value) for value in values)
 
     def _offer(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any], body: str) -> WaitHere:
@@ -218,15 +225,36 @@ class AskStep(StepKind):
         """What a reply means to the choices. Where that does not end the question, it is shown once more."""
         if self.choices is None or not self.choices.offers(context.step_state):
             return None
-        heard = meaning(_offered(self.choices, context, context.step_state), reply)
+        heard = meaning(
+            _offered(self.choices, context, context.step_state), reply, partial(self._reading, context, reply)
+        )
         if heard is None or isinstance(heard, LeaveStep):
             return heard
         return self._offer(self.choices, context, heard.step_state, self.body.render(context.scope))
 
+    def _reading(self, context: StepContext, reply: Reply) -> Callable[[Any], bool]:
+        """What the variable reads in a reply, as a test of other values: "sure" is the same as true."""
+        variable = self.variable
+        if variable is None:
+            return lambda _: False
+        try:
+            read = _accepted(variable, context, reply)
+        except Unfit:
+            return lambda _: False
+
+        def is_same(value: Any) -> bool:
+            try:
+                return bool(variable.coerce(value, context.now) == read)
+            except Mismatch:
+                return False
+
+        return is_same
+
     def _free_answer(self, context: StepContext, reply: Reply) -> StepResult | None:
+        if self.closed:
+            return None
         if self.variable is None:
-            takes = self.choices is None and bool(reply.text and reply.text.strip())
-            return LeaveStep("then", saved=reply.text) if takes else None
+            return LeaveStep("then", saved=reply.text) if reply.text and reply.text.strip() else None
         try:
             value = _accepted(self.variable, context, reply)
         except Unfit:
@@ -402,6 +430,21 @@ def _check_texts(fields: Fields, choices: Choices, choice: FixedChoice, *, as_bu
     ):
         what = f'{fields.what}: "{choice.key}" leads nowhere, being one answer of many'
         fields.problems.add("E131", choice.mark, what, "add `then`, so that it is the whole answer, or only its value")
+
+
+def _check_accepts(fields: Fields, choices: Choices | None, variable: Variable | None) -> None:
+    """Beside choices one can write what the variable takes."""
+    if not _ACCEPTS.written(fields):
+        return
+    if choices is None:
+        what, fix = "without choices", "leave it out: a question without choices takes what its variable takes"
+        fields.problems.add("E123", _ACCEPTS.mark(fields), f'{fields.what}: "accepts" {what}', fix)
+    elif choices.many is not None:
+        what, fix = 'beside "many", whose answers are its choices', "leave one of them out"
+        fields.problems.add("E121", _ACCEPTS.mark(fields), f'{fields.what}: "accepts" {what}', fix)
+    elif variable is not None and not variable.answered:
+        what = f'{fields.what}: nobody can write an answer of type {variable.type}, which "{variable.name}" is'
+        fields.problems.add("E303", _ACCEPTS.mark(fields), what, 'leave "accepts" out, or save it in a text')
 
 
 def _check_saved(fields: Fields, variable: Variable | None) -> None:

@@ -28,7 +28,7 @@ from bot.keys.declared_keys import (
 )
 from bot.keys.fields import Fields, entries_of, refuse_altered, text_of
 from bot.keys.key_schemas import ANY_TEXT, EMPTY
-from bot.keys.patterns import MATCH
+from bot.keys.patterns import CHOICE_MATCH
 from bot.keys.text_shapes import TEXT, Part
 from bot.lang.problems import Problems
 from bot.lang.source import List, Map, Node, Scalar
@@ -54,9 +54,9 @@ def read_choices(fields: Fields) -> Choices | None:
     for extra in found[1:]:
         what = f'{fields.what}: "{extra.name}" beside "{found[0].name}"'
         fields.problems.add("E121", extra.mark(fields), what, "keep one of them")
-    how, many, shown = MATCH.read(fields), MANY.read(fields), _SHOW.read(fields)
+    how, many, shown = CHOICE_MATCH.read(fields), MANY.read(fields), _SHOW.read(fields)
     if not found:
-        _refuse(fields, "E123", (MATCH, MANY, _SHOW), "where there is nothing to choose from", "add `options`")
+        _refuse(fields, "E123", (CHOICE_MATCH, MANY, _SHOW), "where there is nothing to choose from", "add `options`")
         return None
     form = found[0]
     if form is not _OPTIONS:
@@ -264,4 +264,4 @@ MANY = KeySpec(
     "Whether several may be chosen; false where nothing is said.",
 )
 _SHOW = KeySpec("show", one_of("numbers"), "Shows the choices as numbered lines of the text.")
-CHOICES = KeySet(_OPTIONS, _BUTTONS, _LIST, MATCH, MANY, _SHOW)
+CHOICES = KeySet(_OPTIONS, _BUTTONS, _LIST, CHOICE_MATCH, MANY, _SHOW)

@@ -12,7 +12,7 @@ from bot.expressions.formats import shown
 from bot.expressions.templates import Expression, Template
 from bot.lang.problems import Mark
 from bot.lang.source import Scalar
-from bot.lang.word_matching import LONGEST, WHOLE, Option
+from bot.lang.word_matching import EXACT, LONGEST, WHOLE, Option
 from bot.steps.step_facts import (
     AnswerText,
     Falls,
@@ -209,7 +209,8 @@ class ShownChoice:
 class Choices:
     """All that a question offers. ``form`` is options, buttons or list: the key that it is written under.
 
-    ``how`` says how an answer in writing is matched (`bot.lang.word_matching`); ``numbered``: shown as a text with numbers.
+    ``how`` says how an answer in writing is matched (`bot.lang.word_matching`); ``numbered``: shown as a text with numbers;
+    ``counted``: a number means the choice of that place, also where no numbers are shown.
     """
 
     form: str
@@ -220,6 +221,7 @@ class Choices:
     how: str = WHOLE
     many: Many | None = None
     numbered: bool = False
+    counted: bool = True
     _constant: tuple[ShownChoice, ...] | None = field(
         init=False, compare=False, repr=False
     )  # where they are always the same
@@ -244,7 +246,10 @@ class Choices:
     def answers(self) -> Iterator[AnswerText]:
         """The titles and words of the fixed ones."""
         for choice in self.fixed:
-            yield from (AnswerText(text, choice.title.source, choice.outcome, choice.mark) for text in choice.texts)
+            yield from (
+                AnswerText(text, choice.title.source, choice.outcome, choice.mark, exact=self.how == EXACT)
+                for text in choice.texts
+            )
 
     @property
     def offered(self) -> Offered:

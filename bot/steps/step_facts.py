@@ -155,6 +155,7 @@ class AnswerText:
     """A text that is understood as the answer ``owner``, by an ``outcome``; ``mark`` None: it stands where the step does.
 
     ``before_words``: no word is heard before it. ``always``: it is heard without a condition.
+    ``exact``: no other spelling is heard.
     """
 
     text: str
@@ -163,6 +164,7 @@ class AnswerText:
     mark: Mark | None = None
     before_words: bool = False
     always: bool = True
+    exact: bool = False
 
 
 @immutable

@@ -134,6 +134,7 @@ class MediaVariable(Variable):
     type: ClassVar[str] = "media"
     kind: ClassVar[ValueKind] = ValueKind.FILE
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.FILE})
+    written: ClassVar[bool] = False
     keys: ClassVar[KeySet] = KeySet(_KINDS, _LARGEST)
 
     @classmethod
@@ -174,6 +175,7 @@ class LocationVariable(Variable):
     type: ClassVar[str] = "location"
     kind: ClassVar[ValueKind] = ValueKind.PLACE
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.PLACE})
+    written: ClassVar[bool] = False
 
     @property
     def takes_every(self) -> bool:

@@ -77,6 +77,7 @@ class Variable:
     whole: ClassVar[bool] = False  # whether its values are whole numbers
     made_of: ClassVar[frozenset[ValueKind]] = frozenset(ValueKind)  # kinds of which some values can be converted
     answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it
+    written: ClassVar[bool] = True  # whether its answers are texts, not files or places
     keys: ClassVar[KeySet] = KeySet()  # the settings that this type has of its own
     example_answers: ClassVar[
         tuple[str, ...]

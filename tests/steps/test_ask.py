@@ -12,7 +12,8 @@ from tests.checker.proved import library
         ("ask: Q?, save: x", True),
         ("ask: Q?, buttons: [A, B]", False),
         ("ask: Q?, buttons: {A: end, B: end}", False),
-        ("ask: Q?, buttons: [A, B], save: x", True),
+        ("ask: Q?, buttons: [A, B], save: x", False),
+        ("ask: Q?, buttons: [A, B], save: x, accepts: text", True),
         ("ask: Q?, options: [A, B], many: true, save: l", True),
     ],
 )

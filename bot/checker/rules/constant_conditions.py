@@ -135,6 +135,7 @@ class PossibleValues:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._common = {name: variable.abstract_values for name, variable in graph.library.bot.common.items()}
+        self._chosen: set[str] = set()  # the variables that options give a value
         self._given: dict[str, list[Any]] = {}
         for name, value in self._gifts():
             self._given.setdefault(name, []).append(value)
@@ -157,7 +158,7 @@ class PossibleValues:
     def offered(self, name: str) -> list[Any] | None:
         """The values that options and steps give to a variable; None if it has no options, or may get other values."""
         given = self._given.get(name, [])
-        if _TYPED not in given or any(value is _ANY for value in given):
+        if name not in self._chosen or any(value is _ANY for value in given):
             return None
         return [value for value in given if value is not _TYPED]
 
@@ -184,6 +185,8 @@ class PossibleValues:
         yield from ((name, _ANY) for name in step.kind.gives)
         yield from ((name, _ANY) for name in (flow.variables if step.kind.gives_any else ()))
         chosen = any(True for _ in step.kind.saved_values())
+        if chosen and step.options.save is not None:
+            self._chosen.add(step.options.save)
         for outcome in step.outcomes.values():
             yield from ((name, _ANY) for name in outcome.known)
             if step.options.save is not None and outcome.success:
