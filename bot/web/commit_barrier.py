@@ -14,9 +14,9 @@ from bot.web.web_server import LATER, Environ
 class CommitBarrier:
     """Hands events over to the inbox, and holds their answers back until they are committed.
 
-    Events that come during a commit are collected for the next one. So there is one hand-over from the event loop to the
-    inbox's thread for each commit, and one back, and none for each event. An answer waits no longer than the inbox's
-    ``patience``.
+    Events that come in one turn of the event loop, or during a commit, are collected for the next commit. So there is one
+    hand-over from the loop to the inbox's thread for each commit, and one back, and none for each event. An answer waits
+    no longer than the inbox's ``patience``.
     """
 
     def __init__(self, inbox: InboxWriter) -> None:
@@ -30,24 +30,26 @@ class CommitBarrier:
         Behind any other server than `WebServer`, such as Flask's test client, it waits for the commit and returns
         ``answer()``.
         """
-        later = request.environ.get(LATER)
-        if later is None:
+        send = request.environ.pop(LATER, None)
+        if send is None:
             self._inbox.commit(write)
             return answer()
-        send = later()
         self._add(write, lambda: send(lambda environ, start: answer()(environ, start)))
         return _PLACEHOLDER
 
     def _add(self, write: Write, send: Callable[[], None]) -> None:
-        loop, batch = asyncio.get_running_loop(), self._gathering
+        batch = self._gathering
         if not batch.writes:
+            loop = asyncio.get_running_loop()
             batch.timer = loop.call_later(self._inbox.patience, self._end, loop, batch)
+            if self._committing is None:
+                loop.call_soon(self._hand_over, loop)  # with what other connections have sent meanwhile
         batch.writes.append(write)
         batch.sends.append(send)
-        if self._committing is None:
-            self._hand_over(loop)
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._committing is not None or not self._gathering.writes:
+            return
         self._committing = batch = self._gathering
         self._gathering = _Batch()
 
@@ -65,8 +67,7 @@ class CommitBarrier:
             self._gathering = _Batch()
         if batch is self._committing:
             self._committing = None
-            if self._gathering.writes:
-                self._hand_over(loop)
+            self._hand_over(loop)
         sends, batch.sends = batch.sends, []
         for send in sends:
             send()

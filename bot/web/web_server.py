@@ -40,9 +40,9 @@ REQUEST_SECONDS = 30.0  # for a whole request to arrive, from connecting or from
 DRAIN_SECONDS = 8.0  # a sender gives up after 5
 QUIET_SECONDS = 0.2  # how long a connection that is kept alive may use for a request that is on its way
 LATER = "bot.later"
-"""A key in the environment of a view that runs in the loop. Its value is a function. A view that calls it is answered
-later: the function returns another one, ``send(response)``, to be called once and in the loop's thread. What the view
-itself returns has to be a response as well, and is not sent."""
+"""A key in the environment of a view that runs in the loop. Its value is a function, ``send(app)``. A view that takes it
+out of the environment is answered later: by the WSGI app with which the function is called, once and in the loop's
+thread. What the view itself returns has to be a response as well, and is not sent."""
 log = logging.getLogger("bot.web")
 
 Environ = dict[str, Any]
@@ -366,14 +366,13 @@ class _Connection(asyncio.BufferedProtocol):
             asyncio.get_running_loop().call_soon(self._answer_next)  # the other connections have their turn first
 
     def _answer_here(self, request: _Request, environ: Environ) -> None:
-        environ[LATER] = partial(self._take_over, request, environ)
+        environ[LATER] = partial(self._answer_later, request, environ)
         answer = _answer_of(self._server.app, environ)
         if environ.pop(LATER, None) is not None:
             self._send(request, answer)
 
-    def _take_over(self, request: _Request, environ: Environ) -> Callable[[App], None]:
-        del environ[LATER]
-        return lambda app: self._answered(request, _answer_of(app, environ))
+    def _answer_later(self, request: _Request, environ: Environ, app: App) -> None:
+        self._answered(request, _answer_of(app, environ))
 
     def _answer_in_thread(self, request: _Request, environ: Environ) -> None:
         def ended(future: asyncio.Future[Answer]) -> None:
@@ -393,8 +392,9 @@ class _Connection(asyncio.BufferedProtocol):
         self._forget_body(request)
         self._answering = None
         self.waiting_since = monotonic()
-        sent = _bytes_of(*answer, keeps, self._server.date)
-        self._transport.write(sent if request.method != b"HEAD" else sent[: len(sent) - len(answer[2])])
+        status, headers, body = answer
+        head = _head(status, tuple(headers), len(body), keeps, self._server.date)
+        self._transport.write(head + body if request.method != b"HEAD" else head)
         if not keeps:
             self._queue.clear()
             if self._discarding:  # closed now, it would be reset before the sender has read the answer
@@ -403,17 +403,13 @@ class _Connection(asyncio.BufferedProtocol):
                 self._transport.close()
 
     def _environ(self, request: _Request) -> Environ:
-        try:
-            url = httptools.parse_url(request.url)
-        except httptools.HttpParserInvalidURLError:
-            raise _Refused(_NO_HTTP) from None
-        path = url.path or b"/"
+        path, query = _path_and_query(request.url)
         return {
             **self._server.environ,
             **request.headers,
             "REQUEST_METHOD": request.method.decode(),
-            "PATH_INFO": (unquote_to_bytes(path) if b"%" in path else path).decode("latin-1"),
-            "QUERY_STRING": (url.query or b"").decode("latin-1"),
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
             "wsgi.input": BytesIO(request.body),
         }
 
@@ -444,6 +440,16 @@ def _key(name: bytes) -> str | None:
     return key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
 
 
+@lru_cache(256)
+def _path_and_query(url: bytes) -> tuple[str, str]:
+    try:
+        parsed = httptools.parse_url(url)
+    except httptools.HttpParserInvalidURLError:
+        raise _Refused(_NO_HTTP) from None
+    path = parsed.path or b"/"
+    return unquote_to_bytes(path).decode("latin-1"), (parsed.query or b"").decode("latin-1")
+
+
 def _answer_of(app: App, environ: Environ) -> Answer:
     """Run an app. It is at fault where it raises."""
     said: list[Any] = []
@@ -460,7 +466,10 @@ def _answer_of(app: App, environ: Environ) -> Answer:
         return _FAILED
 
 
-def _bytes_of(status: str, headers: list[tuple[str, str]], body: bytes, keeps: bool, date: str) -> bytes:
+@lru_cache(256)
+def _head(status: str, headers: tuple[tuple[str, str], ...], length: int, keeps: bool, date: str) -> bytes:
     lines = [f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in headers if name != "Content-Length")]
-    lines.append(f"Content-Length: {len(body)}\r\nDate: {date}\r\nConnection: {'keep-alive' if keeps else 'close'}")
-    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+    lines.append(
+        f"Content-Length: {length}\r\nDate: {date}\r\nConnection: {'keep-alive' if keeps else 'close'}\r\n\r\n"
+    )
+    return "\r\n".join(lines).encode("latin-1")
