@@ -102,7 +102,7 @@ class Session:
     def copy(self) -> "Session":
         """A copy of the session and its frames that can be changed without changing this one."""
         copied = Session(*_fields_of_session(self))
-        copied.frames = tuple(Frame(*_fields_of_frame(frame)) for frame in self.frames)
+        copied.frames = tuple([Frame(*_fields_of_frame(frame)) for frame in self.frames])
         return copied
 
     @property

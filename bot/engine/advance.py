@@ -73,19 +73,28 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     _keep_quiet(turn)
     _call_end_hooks(turn, session)
     _update_gateway_contact(turn, session)
-    how = turn.failure, turn.in_plain_text, turn.parks_message, turn.drops_parked
-    return Turn(turn.session, tuple(turn.effects), wake_at(turn), turn.trace, *how)
+    return Turn(
+        turn.session,
+        tuple(turn.effects),
+        wake_at(turn),
+        turn.trace,
+        turn.failure,
+        turn.in_plain_text,
+        turn.parks_message,
+        turn.drops_parked,
+    )
 
 
 def _take(executor: Executor, event: Event) -> None:
     """Call the function for this kind of event."""
     turn = executor.turn
-    _note_initiative(turn, event)
     if isinstance(event, FROM_CONTACT):
+        turn.session.unsolicited = False  # the contact continues the conversation, and not time
         turn.note_contact(event)
         take_message(executor, reply_of(event))
         return
     if isinstance(event, TimeReached):
+        turn.session.unsolicited |= turn.session.opted_out
         keep_to_the_clock(turn)
     apart = isinstance(event, ConversationAssigned | ResetRequested | StartRequested)  # whatever step the contact is at
     if not apart and _edited_flow(executor, Reply()):
@@ -113,14 +122,6 @@ def _take(executor: Executor, event: Event) -> None:
         case ResetRequested():
             turn.trace.rule = "reset"
             turn.end_all()
-
-
-def _note_initiative(turn: TurnContext, event: Event) -> None:
-    """Note whether the contact continues the conversation, or time does: messages that are sent later depend on it."""
-    if isinstance(event, FROM_CONTACT):
-        turn.session.unsolicited = False
-    elif isinstance(event, TimeReached) and turn.session.opted_out:
-        turn.session.unsolicited = True
 
 
 # -- who gets a message -------------------------------------------------------------------------------

@@ -145,8 +145,8 @@ class Executor:
         The values and texts on the way may fail. Then one of the step's `errors` is the outcome, and no value was
         set.
         """
-        turn, frame, step, outcome = self.turn, self.turn.frame, self.turn.step, result.outcome
-        resolved, before = turn.flow.machine.follow(frame.step, outcome), turn.checkpoint()
+        turn, frame, flow, outcome = self.turn, self.turn.frame, self.turn.flow, result.outcome
+        step, resolved, before = flow.steps[frame.step], flow.machine.follow(frame.step, outcome), turn.checkpoint()
         frame.awaited_effect = None
         turn.session.apology_due = turn.session.apology_due or step.lets_down(outcome)
         try:

@@ -256,10 +256,10 @@ class TurnContext:
             frame.visit,
             self.now,
             self.scope,
+            session.window_is_open,
             variables,
             frame.step_state,
             self.pending_input,
-            session.window_is_open(self.event.at),
             frame.parked_messages > 0,
         )
 

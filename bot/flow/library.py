@@ -99,21 +99,26 @@ class TriggerIndex:
 
     def by_texts(self, texts: Iterable[str]) -> TriggerMatch | None:
         """What the first of these texts starts that starts anything."""
-        return next((found for text in texts for found in self._by_text(text)), None)
+        for text in texts:
+            found = self._by_text(text)
+            if found is not None:
+                return found
+        return None
 
-    def _by_text(self, text: str) -> Iterator[TriggerMatch]:
+    def _by_text(self, text: str) -> TriggerMatch | None:
         """By a whole word, else by a pattern, else by a word that it has in it, else by one that it comes close to."""
         whole = self.words.get(normalise(text))
         if whole is not None:
-            yield TriggerMatch(whole)
+            return TriggerMatch(whole)
         for pattern, flow in self.patterns:
             given = named_parts(pattern, text.strip())
             if given is not None:
-                yield TriggerMatch(flow, given)
+                return TriggerMatch(flow, given)
         for how, phrases in self.wider.items():
             found = match_wider(text, [phrase for phrase, _ in phrases], how)
             if found is not None:
-                yield TriggerMatch(phrases[found][1])
+                return TriggerMatch(phrases[found][1])
+        return None
 
     def by_event(self, event: Event) -> str | None:
         """The flow that such an event starts."""

@@ -153,8 +153,10 @@ class Batch:
                 self.commit.add_call(CallRow(id, ref, key, contact or "", Tell(hook, told), 0, self.now))
 
     def _row(self, ref: str, effect: Effect, session: Session) -> OutboxRow | CallRow:
-        if isinstance(effect, Send | PutContact):
-            return self.send_row(ref, effect, session, REPLY if isinstance(effect, Send) else SYNC)
+        if isinstance(effect, Send):
+            return self.send_row(ref, effect, session)
+        if isinstance(effect, PutContact):
+            return self.send_row(ref, effect, session, SYNC)
         return self._call_row(ref, effect, session)
 
     def session(self, contact: str) -> Session:

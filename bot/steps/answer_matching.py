@@ -49,8 +49,10 @@ class Offer:
             above, below = [] if header is None else [header, ""], [] if footer is None else ["", footer]
             return tuple(map(TextMessage, _parts([*above, body, "", *self._lines(), *below])))
         if self.choices.as_buttons(self.shown):
-            buttons = [Choice(self._id(choice.index, choice.hash), self._marked(choice)) for choice in self.shown]
-            return (Buttons(body, (*buttons, *self._end()), header),)
+            buttons = tuple(
+                [Choice(self._id(choice.index, choice.hash), self._marked(choice)) for choice in self.shown]
+            )
+            return (Buttons(body, buttons + self._end(), header),)
         pages, page = self._paged
         rows = [*map(self._row, pages[page]), *(("", move) for move in self.moves())]
         opener = self.choices.opener

@@ -132,16 +132,21 @@ class StepContext:
     visit: int
     now: datetime  # in the bot's time zone
     names: Callable[[], Mapping[str, Any]]
+    window_is_open: Callable[[datetime], bool]
     variables: Mapping[str, Variable]
     step_state: Mapping[str, Any]  # what the step remembered when it began to wait
     pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
-    open: bool = True  # what is said now can be sent: the contact's 24 hours are not over
     more: bool = False  # the contact has written more, which the step takes when it has what it awaits
 
     @property
     def scope(self) -> Mapping[str, Any]:
         """What templates and expressions see."""
         return self.names()
+
+    @property
+    def open(self) -> bool:
+        """Whether what is said now can be sent: the contact's 24 hours are not over."""
+        return self.window_is_open(self.now)
 
 
 NOTHING = object()
