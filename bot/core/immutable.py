@@ -1,13 +1,14 @@
 """Dataclasses that cost little, to define and to make: there are three hundred, and a turn makes many objects."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from operator import attrgetter, eq, ge, gt, le, lt
 from reprlib import recursive_repr
-from typing import Any, TypeVar, dataclass_transform, overload
+from typing import Any, ClassVar, TypeVar, dataclass_transform, get_origin, overload
 
 T = TypeVar("T")
-Fields = tuple[dataclasses.Field[Any], ...]
+Method = Callable[..., Any]
 
 
 @overload
@@ -21,32 +22,87 @@ def immutable(
     """Make a dataclass with slots whose fields are never assigned: mypy sees to that, as with ``frozen=True``.
 
     At run time nothing does, because an object of a frozen dataclass takes six times as long to make. The standard
-    library's decorator would also compile nine functions for each class as it is imported: here ``__init__`` is compiled
-    when the first object is made, and the others are not compiled at all.
+    library's decorator would also look at each field and compile nine functions for each class as it is imported, which was
+    a seventh of the start: here that is done for a class when its first object is made or its fields are asked for.
     """
 
+    methods = _METHODS | (_EQUALITY | {"__hash__": _hash} if eq else {}) | (_ORDER if order else {})
+
     def make(cls: type[T]) -> type[T]:
-        own = set(vars(cls))
-        cls.__doc__ = cls.__doc__ or cls.__name__  # else it is made from the signature, in 3 ms
-        cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
-        fields: Fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-        methods = {"__init__": _first_init(cls), "__repr__": _repr(fields)} | (_comparison(fields, order) if eq else {})
-        for name in methods.keys() - own:
-            setattr(cls, name, methods[name])
-        return cls
+        return _with_methods(_with_slots(cls, kw_only), methods)
 
     return make if cls is None else make(cls)
 
 
-def _first_init(cls: type) -> Callable[..., None]:
-    """An ``__init__`` that replaces itself by the one that it compiles."""
+@dataclass_transform(field_specifiers=(dataclasses.field,))
+def mutable(cls: type[T]) -> type[T]:
+    """Make a dataclass with slots whose fields may be assigned, as cheaply. It has no hash."""
+    made = _with_methods(_with_slots(cls, kw_only=False), _METHODS | _EQUALITY)
+    made.__hash__ = None  # type: ignore[assignment]
+    return made
 
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        compiled = _init(cls)
-        cls.__init__ = compiled  # type: ignore[misc]
-        compiled(self, *args, **kwargs)
 
-    return init
+def _with_methods(cls: type[T], methods: Mapping[str, Callable[[type], Method]]) -> type[T]:
+    """Add those that the class does not define itself."""
+    for name in methods.keys() - vars(cls).keys():
+        setattr(cls, name, _made_late(cls, name, methods[name]))
+    return cls
+
+
+def _with_slots(cls: type[T], kw_only: bool) -> type[T]:
+    """The class with slots for its fields, and what the standard library keeps of a dataclass."""
+    annotations = vars(cls).get("__annotations__", {})
+    fields = [name for name, annotation in annotations.items() if get_origin(annotation) is not ClassVar]
+    inherited = {slot for base in cls.__mro__[1:] for slot in vars(base).get("__slots__", ())}
+    body: dict[str, Any] = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
+    written = {name: body.pop(name) for name in fields if name in body}
+    written |= {"__annotations__": annotations, "__module__": cls.__module__, "__doc__": "Its own fields."}
+    body |= {"__qualname__": cls.__qualname__, "__slots__": tuple(name for name in fields if name not in inherited)}
+    body |= {
+        name: _AskedFor(written, kw_only) for name in ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
+    }
+    metaclass: Any = type(cls)
+    made: type[T] = metaclass(cls.__name__, cls.__bases__, body)
+    return made
+
+
+class _AskedFor:
+    """An attribute of a dataclass that is found when it is asked for, from what was ``written`` of the fields."""
+
+    def __init__(self, written: Mapping[str, Any], kw_only: bool) -> None:
+        self._written = written
+        self._kw_only = kw_only
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner = owner
+        self._name = name
+
+    def __get__(self, instance: object, cls: type) -> Any:
+        own: Any = type(self._owner.__name__, (), dict(self._written))
+        own = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=self._kw_only)(own)
+        fields: dict[str, dataclasses.Field[Any]] = {}
+        for base in reversed(self._owner.__mro__[1:]):
+            fields |= getattr(base, "__dataclass_fields__", {})
+        fields |= own.__dataclass_fields__
+        found = {
+            "__dataclass_fields__": fields,
+            "__dataclass_params__": own.__dataclass_params__,
+            "__match_args__": tuple(field.name for field in fields.values() if field.init and not field.kw_only),
+        }
+        for name, value in found.items():
+            setattr(self._owner, name, value)
+        return found[self._name]
+
+
+def _made_late(cls: type, name: str, make: Callable[[type], Method]) -> Method:
+    """A method that is replaced by the one that ``make`` makes, when it is called."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = make(cls)
+        setattr(cls, name, made)
+        return made(self, *args, **kwargs)
+
+    return method
 
 
 def _init(cls: type) -> Callable[..., None]:
@@ -75,8 +131,8 @@ def _init(cls: type) -> Callable[..., None]:
     return compiled
 
 
-def _repr(fields: Fields) -> Callable[[Any], str]:
-    names = [field.name for field in fields if field.repr]
+def _repr(cls: type) -> Method:
+    names = [field.name for field in dataclasses.fields(cls) if field.repr]
 
     @recursive_repr()
     def text(self: Any) -> str:
@@ -85,18 +141,27 @@ def _repr(fields: Fields) -> Callable[[Any], str]:
     return text
 
 
-def _comparison(fields: Fields, order: bool) -> dict[str, Callable[..., Any]]:
-    names = [field.name for field in fields if field.compare]
-    values: Callable[[Any], Any] = (
-        attrgetter(*names) if len(names) > 1 else lambda self: tuple(getattr(self, name) for name in names)
+def _values(cls: type) -> Callable[[Any], Any]:
+    """What the objects of a class are compared by."""
+    names = [field.name for field in dataclasses.fields(cls) if field.compare]
+    return attrgetter(*names) if len(names) > 1 else lambda self: tuple(getattr(self, name) for name in names)
+
+
+def _comparison(compare: Callable[[Any, Any], bool], cls: type) -> Method:
+    values = _values(cls)
+    return lambda self, other: (
+        compare(values(self), values(other)) if other.__class__ is self.__class__ else NotImplemented
     )
 
-    def comparing(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
-        return lambda self, other: (
-            compare(values(self), values(other)) if other.__class__ is self.__class__ else NotImplemented
-        )
 
-    orders = {"__lt__": lt, "__le__": le, "__gt__": gt, "__ge__": ge} if order else {}
-    return {name: comparing(compare) for name, compare in {"__eq__": eq, **orders}.items()} | {
-        "__hash__": lambda self: hash(values(self))
-    }
+def _hash(cls: type) -> Method:
+    values = _values(cls)
+    return lambda self: hash(values(self))
+
+
+_METHODS: dict[str, Callable[[type], Method]] = {"__init__": _init, "__repr__": _repr}
+_EQUALITY: dict[str, Callable[[type], Method]] = {"__eq__": partial(_comparison, eq)}
+_ORDER: dict[str, Callable[[type], Method]] = {
+    name: partial(_comparison, compare)
+    for name, compare in {"__lt__": lt, "__le__": le, "__gt__": gt, "__ge__": ge}.items()
+}

@@ -1,18 +1,18 @@
 """The session: where a contact is, and what the conversation knows."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.events import CallEnded, SendEnded
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.core.values import loads, stored
 
 
 @stored
-@dataclass(slots=True)
+@mutable
 class Frame:
     """One flow that a contact is in. The top frame of the stack is the active one; below it lie its callers."""
 
@@ -75,7 +75,7 @@ class Plan:
 
 
 @stored
-@dataclass(slots=True)
+@mutable
 class Session:
     """A contact's state. It is a value: `bot.engine.advance.advance` returns a new one and leaves the old alone."""
 

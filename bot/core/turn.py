@@ -1,16 +1,16 @@
 """Turns: what the engine decides for one event, the trace of why, and turns as the store has recorded them."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from bot.core.effects import Effect
 from bot.core.events import Event
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.core.session import Session
 
 
-@dataclass(slots=True)
+@mutable
 class StepTaken:
     """One step of a turn's path: its outcome, and what its conditions evaluated to."""
 
@@ -22,7 +22,7 @@ class StepTaken:
     effects: int = 0  # how many the turn had decided on before it
 
 
-@dataclass(slots=True)
+@mutable
 class Trace:
     """Why a turn did what it did, for `bot trace` and ``/trace``."""
 

@@ -2,12 +2,12 @@
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from jinja2 import nodes
 
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.expressions import opening_hours
 from bot.expressions.filters import FILTERS, FUNCTIONS, TESTS
 from bot.extensions.decorators import FUNCTION, FunctionSpec
@@ -73,7 +73,7 @@ class GrammarFault:
     fix: str
 
 
-@dataclass(slots=True)
+@mutable
 class TemplateUses:
     """The free names of a template, the dotted paths that it reads, its calls, and what is not allowed in it."""
 

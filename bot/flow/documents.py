@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.lang.problems import CODES, Problems
 from bot.lang.source import Map, Node, read
 
@@ -23,7 +23,7 @@ class Source:
     text: bytes
 
 
-@dataclass(slots=True)
+@mutable
 class Documents:
     """All documents of a bot's folder, in the order of the files."""
 

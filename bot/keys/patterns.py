@@ -2,10 +2,11 @@
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
+from bot.core.immutable import mutable
 from bot.keys.declared_keys import Form, KeySpec, one_of
 from bot.keys.fields import text_of
 from bot.keys.key_schemas import ANY_TEXT
@@ -84,7 +85,7 @@ _PLAIN = ("(?:", "(?P<")  # of those that begin with a question mark; others may
 _OPTIONAL = ("?", "*", "{0", "{,")
 
 
-@dataclass(slots=True)
+@mutable
 class _Bracket:
     """A bracket that is open: the groups in it that take part where it does, as far as it has been read."""
 

@@ -9,12 +9,12 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import yaml
 
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.lang.problems import Mark, Problems
 from bot.lang.yaml_errors import QUOTE, explained
 
@@ -177,7 +177,7 @@ class _TooDeep(Exception):
     """Nothing more of this document is read."""
 
 
-@dataclass(slots=True)
+@mutable
 class _Open:
     """A list or map whose end has not come yet. ``key`` is set between a key and its value."""
 

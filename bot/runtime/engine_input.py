@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
@@ -17,6 +17,7 @@ from bot.core.events import (
     SendEnded,
     StatusReported,
 )
+from bot.core.immutable import mutable
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Batch
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result
@@ -158,7 +159,7 @@ class InFlightWindow(Generic[R]):
 # -- results that come back ---------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@mutable
 class EngineInput:
     """What was reported or asked, and waits for the next cycle. It is dropped only once it has been committed.
 

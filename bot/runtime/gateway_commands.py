@@ -7,7 +7,7 @@ itself, under the server's lock.
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from uuid import uuid4
 from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
+from bot.core.immutable import mutable
 from bot.core.values import json_text
 from bot.gateway.gateway_account import ContactPut, Page, RegisteredWebhook
 from bot.gateway.gateway_answers import GatewayError, GatewayRateLimited, GatewayRefused, GatewayUnauthorized, Rate
@@ -49,7 +50,7 @@ class NoPermit(BotError):
     """The gateway's limits left no request for a command."""
 
 
-@dataclass(slots=True)
+@mutable
 class Permit:
     """Permission for one request. ``rate`` is what its answer says about limits; an error has this information itself."""
 

@@ -8,7 +8,7 @@ import logging
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import partial
@@ -18,7 +18,7 @@ from typing import Any, Self
 from bot.clock import LONGEST_BACKOFF, Clock, ExpiryTime, backoff
 from bot.core.effects import PutContact
 from bot.core.errors import BotError
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.core.messages import Message, TemplateMessage
 from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
 from bot.gateway.gateway_account import ContactPut
@@ -77,7 +77,7 @@ def name_of(route: Route) -> str:
     return f"the channel {route}" if route else "the account's own channel"
 
 
-@dataclass(slots=True)
+@mutable
 class ShutWindow:
     """A window that is closed: the contact's newest message, and whether a template went in place of one since."""
 
@@ -105,7 +105,7 @@ class OverShare:
         return SendAttempt("over_share", words)
 
 
-@dataclass(slots=True)
+@mutable
 class ContactQueue:
     """A contact's rows of one priority and one route, in order. Only the first one is tried; the rest is about that one.
 

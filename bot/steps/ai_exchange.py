@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from datetime import datetime
 from typing import Any, Self
 
+from bot.core.immutable import mutable
 from bot.core.messages import TextMessage, clip
 from bot.core.text import estimate_messages
 from bot.steps.output_guard import messages_of
@@ -22,7 +23,7 @@ LEFT_OUT = "(The result is left out: this turn has become too long.)"
 ARRIVED = "(The contact has just arrived here and waits for you to begin.)"
 
 
-@dataclass(slots=True)
+@mutable
 class Exchange:
     """A working copy of what the session holds. ``history`` and ``turn`` are in the wire form (spec: messages)."""
 

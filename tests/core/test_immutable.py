@@ -4,11 +4,11 @@ import copy
 import dataclasses
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 
 
 def standard(*, eq: bool = True, order: bool = False, kw_only: bool = False) -> Callable[[type], type]:
@@ -92,3 +92,38 @@ def test_without_eq_an_object_equals_only_itself() -> None:
 def test_a_pickled_object_is_the_same() -> None:
     sent = Sent("k", ("a",))
     assert pickle.loads(pickle.dumps(sent)) == sent and not hasattr(sent, "__dict__")
+
+
+def test_a_mutable_object_is_as_one_of_the_standard_library() -> None:
+    def counter_of(decorator: Any) -> Any:
+        @decorator
+        class Counter:
+            name: str
+            count: int = 0
+            seen: list[str] = dataclasses.field(default_factory=list)
+
+        return Counter
+
+    ours, theirs = (counter_of(decorator)("a") for decorator in (mutable, dataclasses.dataclass(slots=True)))
+    for counter in (ours, theirs):
+        counter.count += 1
+        counter.seen.append("b")
+    assert repr(ours) == repr(theirs) and dataclasses.asdict(ours) == dataclasses.asdict(theirs)
+    assert ours == dataclasses.replace(ours) and ours != dataclasses.replace(ours, name="b")
+    for counter in (ours, theirs):
+        with pytest.raises(TypeError):
+            hash(counter)
+
+
+def test_fields_that_were_never_asked_for_are_inherited() -> None:
+    @mutable
+    class Parent:
+        x: int
+        unit: ClassVar[str] = "m"
+
+    @dataclasses.dataclass
+    class Child(Parent):
+        y: int = 2
+
+    assert dataclasses.asdict(Child(1)) == {"x": 1, "y": 2} and Child.unit == "m"
+    assert Parent.__match_args__ == ("x",) and dataclasses.is_dataclass(Parent)
