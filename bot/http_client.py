@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from io import BytesIO
 from ipaddress import ip_address
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -282,7 +283,7 @@ class HttpClient:
         """What libcurl's error means: `NotSent` as long as it has not taken the request's body."""
         if exchange.size > self._body_limit:
             error: HttpError = Oversized(f"no whole answer from {self._peer}: more than {self._body_limit} bytes")
-        elif exchange.left:
+        elif exchange.left():
             kind = DeadlinePassed if code == pycurl.E_OPERATION_TIMEDOUT else Ambiguous
             error = kind(f"no whole answer from {self._peer}: {in_words(exchange.curl, code)}")
         else:
@@ -315,15 +316,14 @@ class _Exchange:
         self.client = client
         self.lines: list[bytes] = []
         self.size = 0
-        self.left = False
-        self._body = memoryview(b"")
+        self._body = BytesIO()
         self._asked = ("", "")
         self.unrepeatable = False
         self.curl = new_handle()
         self.fresh = False  # whether it asks for a new connection
         for option, value in client._options.items():
             self.curl.setopt(option, value)
-        self.curl.setopt(pycurl.READFUNCTION, self._read)
+        self.curl.setopt(pycurl.READFUNCTION, self._body.read)
         self.curl.setopt(pycurl.WRITEFUNCTION, self._written)
 
     def ask(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> None:
@@ -331,8 +331,10 @@ class _Exchange:
             body = b""
         self.lines.clear()
         self.size = 0
-        self.left = False
-        self._body = memoryview(body or b"")
+        self._body.seek(0)
+        self._body.truncate()
+        self._body.write(body or b"")
+        self._body.seek(0)
         curl, lines, typed = self.curl, [], False
         for name, value in headers.items():
             lines.append(f"{name}: {value}" if value else f"{name};")
@@ -367,14 +369,11 @@ class _Exchange:
             code = pycurl.E_PARTIAL_FILE
         if not code:
             return None
-        if self.curl.getinfo(pycurl.REQUEST_SIZE):
-            self.left = True
         return self.client._failed(self, code, text)
 
-    def _read(self, size: int) -> bytes:
-        self.left = True
-        piece, self._body = self._body[:size], self._body[size:]
-        return bytes(piece)
+    def left(self) -> bool:
+        """Whether libcurl has taken some of the request."""
+        return self._body.tell() > 0 or bool(self.curl.getinfo(pycurl.REQUEST_SIZE))
 
     def _written(self, data: bytes) -> int | None:
         self.size += len(data)
@@ -506,6 +505,7 @@ _POLLED = {
     pycurl.POLL_INOUT: select.POLLIN | select.POLLOUT,
     pycurl.POLL_NONE: 0,
 }
+_IN, _OUT = pycurl.CSELECT_IN, pycurl.CSELECT_OUT
 _HUNG_UP = getattr(select, "POLLRDHUP", select.POLLIN)
 _UNNOTICED_SECONDS = 1.1  # libcurl looks once a second whether a connection that it has kept was closed
 
@@ -516,10 +516,8 @@ class _Loop:
     def __init__(self) -> None:
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
-        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
         self._multi.setopt(pycurl.M_MAXCONNECTS, KEPT_CONNECTIONS)
         self._poll = select.poll()
-        self._due: float | None = None  # when libcurl wants to look at its time-outs
         self._calls: deque[Callable[[], object]] = deque()
         self._exchanges: dict[Any, _Exchange] = {}  # by their handles
         self._idle: set[int] = set()  # connections that are kept
@@ -527,7 +525,8 @@ class _Loop:
         self._asleep = False
         self._woken, self._wake = socket.socketpair()
         self._woken.setblocking(False)
-        self._poll.register(self._woken, select.POLLIN)
+        self._woken_file = self._woken.fileno()
+        self._poll.register(self._woken_file, select.POLLIN)
         self._thread = threading.Thread(target=self._run, name="http", daemon=True)
         self._thread.start()
 
@@ -555,8 +554,7 @@ class _Loop:
         while True:
             for file, events in self._wait():
                 self._happened(file, events)
-            if self._due is not None and self._due <= monotonic():
-                self._due = None
+            if self._multi.timeout() == 0:  # requests have begun, or a time is up
                 self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
             self._finish()
             while self._calls:
@@ -565,13 +563,12 @@ class _Loop:
     def _wait(self) -> list[tuple[int, int]]:
         """The sockets at which something happened, once something has; or none, where a call waits or a time-out is due."""
         self._asleep = True  # from here on, who adds a call wakes us; who did before is seen here
-        left = 0.0 if self._calls else None if self._due is None else max(0.0, self._due - monotonic())
-        ready = self._poll.poll(None if left is None else math.ceil(left * 1000))
+        ready = self._poll.poll(0 if self._calls else self._multi.timeout())  # for ever, where that is -1
         self._asleep = False
         return ready
 
     def _happened(self, file: int, events: int) -> None:
-        if file == self._woken.fileno():
+        if file == self._woken_file:
             self._woken.recv(4096)
         elif file in self._idle:
             self._poll.unregister(file)
@@ -580,10 +577,8 @@ class _Loop:
             if client is not None and not events & select.POLLNVAL:  # libcurl has not closed it
                 client.hung_up_at = monotonic()
         else:
-            can_write = events & select.POLLOUT
             can_read = events & ~select.POLLOUT  # an error is read, too
-            mask = (pycurl.CSELECT_IN if can_read else 0) | (pycurl.CSELECT_OUT if can_write else 0)
-            self._multi.socket_action(file, mask)
+            self._multi.socket_action(file, (_IN if can_read else 0) | (_OUT if events & select.POLLOUT else 0))
 
     def _finish(self) -> None:
         more = 1
@@ -607,9 +602,6 @@ class _Loop:
         else:
             self._idle.discard(file)
             self._poll.register(file, _POLLED[event])
-
-    def _set_timer(self, milliseconds: int) -> None:
-        self._due = None if milliseconds < 0 else monotonic() + milliseconds / 1000
 
 
 def _guarded(call: Callable[..., object], *given: object) -> None:
