@@ -1,11 +1,14 @@
-"""W101 and W102: steps that no customer reaches, and conversations that no customer can end."""
+"""W101, W102 and W103: steps that no customer reaches, conversations that no customer can end, and apologies after a success."""
 
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Graph, Place
+from bot.checker.graph import Edge, Graph, Place
 from bot.checker.graph.traversal import cycle_through, reachable
+from bot.steps.step_facts import RestFor, SentText
 
 
 @rule(W101="a step that nobody reaches", W102="a conversation that never ends")
@@ -71,3 +74,69 @@ def _around(place: Place, graph: Graph, stuck: set[Place]) -> set[Place]:
         return (other for other in others if other in stuck)
 
     return set(reachable([place], near))
+
+
+@rule(W103="a step for failures that a success runs into")
+def find_successes_in_failures(graph: Graph) -> Iterator[Finding]:
+    """Find steps to which only failures lead, except that the step before has no `then` and so goes on to it."""
+    reached = graph.analysis(Reachability).reached
+    for place, before in _fallen_into(graph):
+        failing = [edge for edge in graph.edges_to[place] if edge.source != before and _is_failure(edge, graph)]
+        if before in reached and any(edge.source in reached for edge in failing):
+            normal = _without_failures(graph, place)
+            if before in normal and place not in normal:
+                yield _run_into(graph, place, before, next(edge for edge in failing if edge.source in reached))
+
+
+def _fallen_into(graph: Graph) -> Iterator[tuple[Place, Place]]:
+    """The steps that tell something and lead no further, each with the step before it, if that can only go on to it."""
+    for flow in graph.library.flows.values():
+        names = list(flow.steps)
+        for number, (before, name) in enumerate(pairwise(names), 1):
+            kind, behind = flow.steps[name].kind, {(flow.name, later) for later in names[number + 1 :]}
+            tells = kind.most_messages > 0 if kind.rest is None else kind.rest.what is RestFor.PERSON
+            onward = [edge for edge in graph.edges[flow.name, before] if edge.success]
+            falls = all(_falls(graph, edge) and edge.target == (flow.name, name) for edge in onward)
+            if tells and onward and falls and behind.isdisjoint(edge.target for edge in graph.edges[flow.name, name]):
+                yield (flow.name, name), (flow.name, before)
+
+
+def _falls(graph: Graph, edge: Edge) -> bool:
+    """Whether no target is written for an edge."""
+    written = edge.transition is not None and edge.transition.then is not None
+    return not written and graph.steps[edge.source].options.then is None
+
+
+def _is_failure(edge: Edge, graph: Graph) -> bool:
+    """Whether an edge is taken because something went wrong. Else, it may be any other case; then the step must say so."""
+    if edge.outcome == "else" and edge.target is not None:
+        step = graph.steps[edge.target]
+        texts = (sent.text.source for sent in step.kind.sends() if isinstance(sent, SentText))
+        return any(_APOLOGY.search(text) for text in (step.name.replace("_", " "), *texts))
+    return edge.outcome.startswith("errors.") or edge.outcome.endswith(".else")
+
+
+_APOLOGY = re.compile(
+    r"\b(sorry|wrong|unfortunately|fail(ed|ure)?|error|cannot|could not|sold out|too late)\b|(ca|could)n['’]t\b", re.I
+)
+
+
+def _without_failures(graph: Graph, place: Place) -> dict[Place, None]:
+    """The steps that a conversation reaches where nothing fails, and the step before ``place`` ends the conversation."""
+
+    def onward(here: Place) -> Iterator[Place]:
+        yield from (root.place for root in graph.roots_by.get(here, ()))
+        for edge in graph.edges[here]:
+            falls = edge.target == place and edge.success and _falls(graph, edge)
+            if edge.target is not None and not falls and not _is_failure(edge, graph):
+                yield edge.target
+
+    return reachable([root.place for root in graph.roots if root.by is None], onward)
+
+
+def _run_into(graph: Graph, place: Place, before: Place, failing: Edge) -> Finding:
+    step = graph.steps[before]
+    what = f'step "{step.name}" goes on to "{place[1]}", which is otherwise for failures only, such as'
+    what += f' `{failing.outcome}` of step "{failing.source[1]}"'
+    fix = f'write "then: end" at step "{step.name}"; if it is meant, write "then: {place[1]}"'
+    return Finding.at("W103", step.mark, what, fix)

@@ -1,8 +1,11 @@
-"""W101 and W102: steps that nobody reaches, conversations that never end."""
+"""W101, W102 and W103: steps that nobody reaches, conversations that never end, failures that a success runs into."""
+
+import pytest
 
 from tests.checker.proved import BOT, only
 
 ENDS = only("W101", "W102")
+RUN_INTO = only("W103")
 
 
 def codes(*flows: str, bot: str = BOT) -> list[tuple[str, str]]:
@@ -94,3 +97,46 @@ def test_a_flow_that_is_run_may_end_by_silence_alone() -> None:
 
 def test_a_hand_over_ends_when_it_is_closed() -> None:
     assert codes("flow: a\nstart: {words: [a]}\nsteps:\n  h: {handoff: team, closed: end}") == []
+
+
+HEAD = "flow: a\nstart: {words: [a]}\nvars: {n: integer, o: object}\nsteps:\n"
+PAY = "  pay: {http: 'GET https://x.example', save: o, errors: {else: %s}}\n"
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        PAY % "sorry" + "  thanks: {say: Thanks!}\n  sorry: {say: Something went wrong.}",
+        PAY % "sorry" + "  more: {ask: And more?}\n  sorry: {say: It did not work., then: end}",
+        "  q: {ask: N?}\n" + PAY % "sorry" + "  thanks: {say: Thanks!, tag: paid}\n  sorry: {say: Once more., then: q}",
+        PAY % "person" + "  thanks: {say: Thanks!}\n  person: {handoff: desk, closed: end}",
+        "  n: {ask: N?, save: n, retry: {max: 2, else: sorry}}\n  thanks: {say: Thanks!}\n  sorry: {say: Too bad.}",
+        "  n: {ask: N, visits: {max: 2, else: sorry}}\n  more: {ask: Again?, options: {A: n, B: t}}\n  t: {say: T}\n  sorry: {say: S}",
+        "  n: {branch: [{if: n, then: thanks}, {else: no_stock}]}\n  thanks: {say: T}\n  no_stock: {say: Sorry!}",
+    ],
+)
+def test_a_success_that_runs_into_a_step_for_failures(steps: str) -> None:
+    names = [line.split(":")[0].strip() for line in steps.splitlines()]
+    found = [finding.what.split('"')[1:4:2] for finding in RUN_INTO.findings(HEAD + steps)]
+    assert found == [names[-2:]]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        PAY % "sorry" + "  thanks: {say: Thanks!, then: end}\n  sorry: {say: Something went wrong.}",
+        PAY % "sorry" + "  thanks: {say: Thanks!, then: sorry}\n  sorry: {say: Something went wrong.}",
+        PAY % "sorry" + "  sorry: {say: On we go.}",
+        PAY % "next" + "  thanks: {say: Thanks!}\n  bye: {say: Bye!}",
+        PAY % "name" + "  thanks: {say: Thanks!}\n  name: {ask: Your name?}",
+        PAY % "later" + "  thanks: {say: Thanks!}\n  later: {say: We go on.}\n  name: {ask: Your name?}",
+        PAY % "sorry"
+        + "  which: {ask: Well?, options: {A: bye, B: end}}\n  thanks: {say: T}\n  bye: {say: B, then: end}\n  sorry: {say: S}",
+        PAY % "person" + "  t: {say: T, then: end}\n  note: {say: N}\n  person: {handoff: desk, closed: end}",
+        PAY % "bye" + "  q: {ask: Well?, options: {A: thanks, B: bye}}\n  thanks: {say: T}\n  bye: {say: B}",
+        "  n: {branch: [{if: n, then: hint}, {else: bye}]}\n  hint: {say: You have some.}\n  bye: {say: Bye!}",
+        PAY % "sorry" + "  ok: {branch: [{if: o, then: end}]}\n  sorry: {say: Sorry.}",
+    ],
+)
+def test_a_step_that_is_not_for_failures_alone_or_that_no_success_runs_into(steps: str) -> None:
+    assert RUN_INTO.found(HEAD + steps) == []
