@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from math import isfinite
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_origin
 
 import orjson
 
@@ -193,8 +193,18 @@ def json_default(value: Any) -> Any:
 
 T = TypeVar("T", bound=type)
 
-_PLAIN_TYPES = (str, int, bool, str | None, int | None, bool | None)
 _AS_THEY_ARE = frozenset((str, int, bool, type(None)))
+_DATETIME = (
+    '{"$datetime": item if item.tzinfo is utc else item.isoformat()} if type(item) is datetime else encode_any(item)'
+)
+_WRITTEN: dict[Any, str] = {
+    **dict.fromkeys((str, int, bool, str | None, int | None, bool | None), "item"),
+    **dict.fromkeys((datetime, datetime | None), _DATETIME),
+    tuple: '{"$tuple": encode_list(item)} if type(item) is tuple else encode_any(item)',
+    dict: "encode_dict(item) if type(item) is dict else encode_any(item)",
+    None: "item if type(item) in as_they_are else encode_any(item)",  # any other
+}
+"""How a field of a dataclass is written, by its declared type: without asking each value for its own."""
 _ROUNDED = 2.0**63
 _DECODE: dict[str, Callable[[Any], Any]] = {
     "$datetime": datetime.fromisoformat,
@@ -225,11 +235,15 @@ def _encoder_of(cls: type) -> Callable[[Any], Any]:
 
     The function is generated, as `dataclasses` does it with ``__init__``: going over the fields takes three times as long.
     """
-    lines, known = ["def encode(value):", " found = {}"], {"encode_any": _encode, "as_they_are": _AS_THEY_ARE}
+    lines, known = (
+        ["def encode(value):", " found = {}"],
+        {"as_they_are": _AS_THEY_ARE, "datetime": datetime, "utc": UTC},
+    )
+    known |= {"encode_any": _encode, "encode_list": _encode_list, "encode_dict": _encode_dict}
     for number, each in enumerate(each for each in dataclasses.fields(cls) if each.init):
         default = known[f"default_{number}"] = _default(each)
         differs = "item is not None" if default is None else f"item != default_{number}" if default else "item"
-        written = "item" if each.type in _PLAIN_TYPES else "item if type(item) in as_they_are else encode_any(item)"
+        written = _WRITTEN.get(each.type) or _WRITTEN.get(get_origin(each.type)) or _WRITTEN[None]
         lines.append(f" item = value.{each.name}")
         lines.append(f" {'' if default is dataclasses.MISSING else f'if {differs}: '}found[{each.name!r}] = {written}")
     lines.append(f" return {{{'$' + cls.__name__!r}: found}}")
@@ -279,7 +293,7 @@ def storable(value: str) -> str:
 
 def optional_storable(value: str | None) -> str | None:
     """A text, or nothing, as the store keeps it."""
-    return None if value is None else storable(value)
+    return value if value is None or value.isascii() else storable(value)
 
 
 def json_text(value: Any) -> str:
@@ -320,17 +334,24 @@ def _encode(value: Any) -> Any:
 
 
 def _encode_list(items: Sequence[Any]) -> Any:
-    if _AS_THEY_ARE.issuperset(map(type, items)):
-        return items
-    return [item if type(item) in _AS_THEY_ARE else _encode(item) for item in items]
+    for item in items:
+        if type(item) not in _AS_THEY_ARE:
+            return [item if type(item) in _AS_THEY_ARE else _encode(item) for item in items]
+    return items
 
 
 def _encode_dict(value: dict[str, Any]) -> Any:
-    if "$" in "".join(value) and any(key.startswith("$") for key in value):
-        return {"$dict": [[key, _encode(item)] for key, item in value.items()]}
-    if _AS_THEY_ARE.issuperset(map(type, value.values())):
+    for key, item in value.items():
+        if type(item) not in _AS_THEY_ARE or "$" in key:
+            break
+    else:
         return value
-    return {key: item if type(item) in _AS_THEY_ARE else _encode(item) for key, item in value.items()}
+    encoded = {}
+    for key, item in value.items():
+        if key[:1] == "$":
+            return {"$dict": [[key, _encode(item)] for key, item in value.items()]}
+        encoded[key] = item if type(item) in _AS_THEY_ARE else _encode(item)
+    return encoded
 
 
 def _finite(number: float) -> float:

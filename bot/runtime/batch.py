@@ -56,7 +56,6 @@ class Batch:
         self._sessions: dict[str, Session] = {}
         self._states: dict[str, str | None] = {}  # what was read beforehand
         self._aliases: dict[str, str | None] = {}
-        self._statuses: dict[str, MessageStatus | None] = {}
         last = store.last_ids()
         self._send_ids = count(last.get("messages", 0) + 1)
         self._call_ids = count(last.get("calls", 0) + 1)
@@ -88,22 +87,17 @@ class Batch:
                 id = f"{id}:{self._set_back}"
             self.take(TimeReached(id, due.contact, self.now), fired=due.wake_at)
 
-    def look_up(self, contacts: Collection[str] = (), messages: Collection[str] = ()) -> None:
+    def look_up(self, contacts: Collection[str]) -> None:
         """Read what will be asked for, in one go: each query waits for the interpreter, which the senders keep busy."""
         unknown = [contact for contact in contacts if self.store.recent_session(contact) is None]
         if unknown:
             self._states = self.store.states(unknown)
             strangers = [contact for contact, state in self._states.items() if state is None]
             self._aliases = self.store.contacts_of_aliases(strangers)
-        if messages:
-            self._statuses = self.store.statuses(messages)
 
     def status(self, message: str) -> MessageStatus | None:
         """How far the message has got that the gateway calls so, as this batch has left it."""
-        found = self.commit.statuses.get(message)
-        if found is None and message not in self._statuses:
-            return self.store.status(message)
-        return found or self._statuses[message]
+        return self.commit.statuses.get(message) or self.store.status(message)
 
     def knows(self, contact: str) -> bool:
         """Whether there has been any event or message of this contact."""

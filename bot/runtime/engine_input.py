@@ -283,15 +283,18 @@ def handle_status(batch: Batch, event: StatusReported) -> None:
     contact = event.contact if sent is None else sent.contact
     for name in event.messages:
         batch.commit.set_status(name, status, contact or None)
-    if sent is not None and status.name == FAILED:
-        _give_up(batch, sent, status)
+    if status.name == FAILED:
+        if sent is None:
+            batch.commit.failed_early.update(event.messages)
+        else:
+            _give_up(batch, sent, status)
     if contact:
         batch.take(replace(event, contact=contact))
 
 
 def give_up_if_failed(batch: Batch, message_ids: Sequence[str]) -> None:
     """The gateway has just taken a message and named it: that it failed may have been heard before."""
-    known = _furthest(batch, message_ids)
+    known = None if batch.store.failed_early.isdisjoint(message_ids) else _furthest(batch, message_ids)
     if known is not None and known.name == FAILED:
         _give_up(batch, batch.commit.messages[message_ids[0]], known)
 

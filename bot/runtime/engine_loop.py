@@ -474,7 +474,6 @@ class EngineCycle:
         self._sends.refill()
         self._calls.refill()
         batch = Batch(self._store, self._advance, self._run, self._clock.now())
-        batch.look_up(messages=[name for sent in incoming.sent for name in sent.message_ids])
         for sent in incoming.sent:
             known = sent.row.id in self._sends and sent.row.id not in batch.commit.sends_ended
             (handle_send_result if known else handle_late_result)(batch, sent)

@@ -1,5 +1,6 @@
 """Everything that one commit of the engine writes. Turns add to it, and it is written in full or not at all."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -76,6 +77,9 @@ class Commit:
         self.messages: dict[str, SentRow] = {}  # messages that were just sent, by each of their ids
         self.statuses: dict[str, MessageStatus] = {}
         self._status_of: dict[str, str | None] = {}  # the contact of each message
+        self.failed_early: set[str] = (
+            set()
+        )  # the ids of messages that failed, of which it is not known that the bot sent them
         self.aliases: dict[str, str] = {}
         self.broadcasts: dict[str, Broadcast] = {}
         self.moved: set[str] = set()  # broadcasts whose state has changed
@@ -86,7 +90,7 @@ class Commit:
         self._at = time_text(at)
         self._sessions: dict[str, tuple[Session, _Row]] = {}
         self._parked: dict[str, list[tuple[MessageReceived | Tapped, str]]] = {}
-        self._rows: dict[str, list[_Row]] = {}
+        self._rows = defaultdict[str, list[_Row]](list)
 
     def statements(self, recent: Mapping[str, Session]) -> Iterator[tuple[str, list[_Row]]]:
         """The statements to write, each with its rows; none if nothing has happened. ``recent`` are sessions in the file."""
@@ -133,14 +137,14 @@ class Commit:
         """Everything that a turn decided, and its trace. ``before`` is the session before it; ``rows`` are those of
         its effects, in order.
         """
-        session = session_row(turn.session, turn.wake_at)
+        session = (*session_row(turn.session, turn.wake_at), self._at)
         effects = [json_text(effect) for effect in turn.effects]
         met = (
             None if before.frames else json_text(before)
         )  # the first session of a conversation: `bot replay` begins with it
         written = turn_row(event, turn.trace, effects, micros)
-        self._add(trace_rows.ADD_TURN, (self._at, *written, met, optional_time_text(turn.wake_at)))
-        self._sessions[event.contact] = turn.session, (*session, self._at)
+        self._rows[trace_rows.ADD_TURN].append((self._at, *written, met, session[4]))
+        self._sessions[event.contact] = turn.session, session
         self.turns.append((event, turn, micros))
         for row, effect in zip(rows, effects, strict=True):
             if isinstance(row, OutboxRow):
@@ -274,11 +278,11 @@ class Commit:
             self._forget_send(row.id)
         else:
             ids = tuple(map(storable, message_ids))
-            self._add(
-                engine_tables.SENT, (outcome, json_text(list(ids)), attempts, time_text(at), storable(detail), row.id)
-            )
+            how = outcome, plain_json_text(ids), attempts, time_text(at), storable(detail), row.id
+            self._rows[engine_tables.SENT].append(how)
             sent = SentRow(row.id, row.ref, row.key, row.contact, row.effect, row.priority, ids)
-            self.messages.update(dict.fromkeys(ids, sent))
+            for id in ids:
+                self.messages[id] = sent
         if row.priority == CAMPAIGN:
             self._add(broadcast_rows.ENDED, (outcome, storable(code), row.id))
         self.sends_ended.add(row.id)
@@ -321,7 +325,7 @@ class Commit:
         self.calls_ended.add(row.id)
 
     def _add(self, sql: str, row: _Row) -> None:
-        self._rows.setdefault(sql, []).append(row)
+        self._rows[sql].append(row)
 
     def _forget_send(self, send_id: int) -> None:
         self._add(engine_tables.FORGET_SEND, (send_id,))
@@ -354,7 +358,9 @@ def session_row(session: Session, wake_at: datetime | None) -> tuple[Any, ...]:
     frame = session.frame
     return (
         storable(session.contact),
-        *((storable(frame.flow), storable(frame.step), frame.visit) if frame else (None, None, session.visit)),
+        storable(frame.flow) if frame else None,
+        storable(frame.step) if frame else None,
+        frame.visit if frame else session.visit,
         optional_time_text(wake_at),
         optional_time_text(session.last_inbound),
         optional_storable(session.conversation),
@@ -370,7 +376,7 @@ def _step(step: StepTaken) -> dict[str, Any]:
         "step": step.step,
         "outcome": step.outcome,
         "target": step.target,
-        "conditions": [[source, _shown(value)] for source, value in step.conditions],
+        "conditions": [[source, _shown(value)] for source, value in step.conditions] if step.conditions else [],
         "effects": step.effects,
     }
 
@@ -385,5 +391,6 @@ def turn_row(event: Event, trace: Trace, effects: Sequence[str], micros: int) ->
     Raises `bot.core.values.UnstorableValue`.
     """
     steps = plain_json_text([_step(step) for step in trace.steps])
-    what = (storable(event.contact), storable(event.id), json_text(event), storable(trace.rule))
-    return (*what, steps, f"[{','.join(effects)}]", plain_json_text(trace.notes), micros)
+    notes = plain_json_text(trace.notes) if trace.notes else "[]"
+    what = storable(event.contact), storable(event.id), json_text(event), storable(trace.rule)
+    return (*what, steps, f"[{','.join(effects)}]", notes, micros)

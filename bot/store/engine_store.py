@@ -50,7 +50,10 @@ _SENT = """
     WHERE message_id = ?
 """
 _STATUS = "SELECT status, detail FROM statuses WHERE message_id = ?"
-_STATUSES = "SELECT message_id, status, detail FROM statuses WHERE message_id IN (SELECT value FROM json_each(?))"
+_FAILED_EARLY = """
+    SELECT message_id FROM statuses INDEXED BY statuses_failed
+    WHERE status = 'failed' AND NOT EXISTS (SELECT 1 FROM message_ids WHERE message_ids.message_id = statuses.message_id)
+"""
 _OF_ALIASES = "SELECT alias, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?))"
 _LAST_IDS = (
     "SELECT 'messages', last_send FROM meta UNION ALL SELECT name, seq FROM sqlite_sequence WHERE name = 'calls'"
@@ -61,7 +64,8 @@ _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} WH
 class Store:
     """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
 
-    ``set_back`` counts how often the clock was found to be set back. Every method raises
+    ``set_back`` counts how often the clock was found to be set back. ``failed_early`` are ids of the gateway's: these
+    messages failed before the bot knew that they are its own. Every method raises
     `bot.store.files.StoreUnavailable` for a full or failing disk, and has then changed nothing.
     """
 
@@ -78,6 +82,7 @@ class Store:
             self._cursor: int = meta[1]
             self.set_back: int = meta[3]
             self._last_ids = dict(self._all(_LAST_IDS))
+            self.failed_early = {name for (name,) in self._all(_FAILED_EARLY)}
         except BaseException:
             self._lock.release()
             raise
@@ -175,11 +180,6 @@ class Store:
         """The status of the message with this id of the gateway's."""
         row = self._one(_STATUS, storable(message_id))
         return None if row is None else MessageStatus(*row)
-
-    @reads_rows
-    def statuses(self, message_ids: Iterable[str]) -> dict[str, MessageStatus | None]:
-        """The statuses of messages by the gateway's ids; None for an unknown one."""
-        return {name: row and MessageStatus(*row) for name, row in self._of_all(_STATUSES, message_ids).items()}
 
     def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
         """The contacts that write from these numbers, and are written to under other ones."""
@@ -337,6 +337,8 @@ class Store:
         for table, rows in (("messages", commit.sends), ("calls", commit.calls)):
             if rows:
                 self._last_ids[table] = rows[-1].id
+        self.failed_early |= commit.failed_early
+        self.failed_early.difference_update(commit.messages)
         if any(sql in OF_BROADCASTS for sql, _ in statements):
             self._some_wait = None
         for session, row in commit.sessions():
@@ -400,9 +402,9 @@ class Store:
         with trouble_in_words(self.path):
             return self._connection.execute(sql, parameters).fetchall()
 
-    def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, Any]:
-        """The result of a query for each of several names, None for no row: a value, or a tuple."""
-        found: dict[str, Any] = dict.fromkeys(names)
+    def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, str | None]:
+        """The result of a query for each of several names, None for no row."""
+        found: dict[str, str | None] = dict.fromkeys(names)
         written = {storable(name): name for name in found}
         rows = self._all(sql, json_text([*written]))
-        return found | {written[name]: row[0] if len(row) == 1 else row for name, *row in rows}
+        return found | {written[name]: value for name, value in rows}

@@ -128,6 +128,7 @@ _ENGINE = """
         at TEXT NOT NULL,
         detail TEXT NOT NULL
     );
+    CREATE INDEX statuses_failed ON statuses (message_id) WHERE status = 'failed';
     CREATE TRIGGER message_forgotten AFTER DELETE ON messages WHEN old.message_ids IS NOT NULL BEGIN
         DELETE FROM statuses WHERE message_id IN (SELECT value FROM json_each(old.message_ids));
         DELETE FROM message_ids WHERE message_id IN (SELECT value FROM json_each(old.message_ids));
