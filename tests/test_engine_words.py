@@ -314,3 +314,98 @@ steps:
     for _ in range(2):
         assert talk.user("lots") == ["A number please."]
         assert talk.user("many") == ["Count them.", "How many?"]
+
+
+RUNS = """
+flow: main
+start: {words: [hi]}
+steps:
+  menu: {ask: Menu, options: {Order: order}}
+  order: {run: /order}
+  after: {say: The order is done., then: end}
+---
+flow: order
+start: {words: [order]}
+interrupted: resume
+vars: {cup: {type: choice, of: [big]}}
+steps:
+  size: {run: /size}
+  paid: {say: Pay., then: end}
+---
+flow: size
+start: {words: [size]}
+interrupted: resume
+vars: {cup: {type: choice, of: [big]}}
+steps:
+  cup: {ask: Which cup?, save: cup, retry: {max: 0}}
+---
+flow: help
+steps: {topic: {ask: Help with what?, options: {Nothing: back, All: end}}}
+---
+flow: desk
+steps: {hello: {ask: Desk here., then: end}}
+---
+flow: hours
+start: {words: [hours]}
+steps: {day: {ask: Which day?, then: end}}
+"""
+RUNS_BOT = """
+name: T
+words: {menu: /main, help: /help, away: /desk}
+defaults: {retry: {else: /desk}, timeout: {after: 20h, then: /desk}}
+"""
+
+
+def test_a_word_of_the_bot_that_leads_to_a_flow_ends_the_flows_that_ran_this_one() -> None:
+    talk = Talk(RUNS, RUNS_BOT)
+    talk.user("order")
+    assert talk.user("away") == ["Desk here."]
+    assert [frame.flow for frame in talk.session.frames] == ["desk"]
+    assert (talk.user("thanks"), talk.at) == ([], None)
+
+
+def test_a_word_of_the_bot_that_leads_to_an_open_flow_ends_what_ran_that_one() -> None:
+    talk = Talk(RUNS.replace("flow: order\n", "flow: order\nwords: {main: /main}\n"), RUNS_BOT)
+    talk.user("hi")
+    talk.user("Order")
+    assert talk.user("menu") == [["Menu", "Order"]]
+    assert [frame.flow for frame in talk.session.frames] == ["main"]
+
+
+def test_a_word_of_the_bot_that_leads_to_a_flow_ends_what_it_interrupted() -> None:
+    talk = Talk(RUNS, RUNS_BOT)
+    talk.user("size")
+    assert talk.user("hours") == ["Which day?"]
+    assert talk.user("away") == ["Desk here."]
+    assert (talk.user("thanks"), talk.at) == ([], None)
+
+
+def test_a_digression_comes_back_to_its_question_with_all_that_waited_below() -> None:
+    talk = Talk(RUNS, RUNS_BOT)
+    talk.user("hi")
+    talk.user("Order")
+    assert talk.user("help") == [["Help with what?", "Nothing", "All"]]
+    assert talk.tap("Nothing") == ["Which cup?"]
+    assert talk.user("hours") == ["Which day?"]
+    talk.user("help")
+    assert talk.user("Nothing") == ["Which day?"]
+    assert talk.user("Monday") == ["Which cup?"]
+    assert talk.user("big") == ["Pay.", "The order is done."]
+    talk.user("order")
+    talk.user("help")
+    assert (talk.user("All"), talk.at) == ([], None)
+
+
+@pytest.mark.parametrize("leave", ["wrong", "silent"])
+def test_a_default_of_the_bot_that_leads_to_a_flow_ends_the_flows_that_ran_this_one(leave: str) -> None:
+    talk = Talk(RUNS, RUNS_BOT)
+    talk.user("order")
+    assert (talk.user("huge") if leave == "wrong" else talk.wait("20h")) == ["Desk here."]
+    assert (talk.user("thanks"), talk.at) == ([], None)
+
+
+def test_a_flow_that_leads_to_another_one_goes_on_for_the_flow_that_ran_it() -> None:
+    talk = Talk(RUNS.replace("retry: {max: 0}", "retry: {max: 0, else: /desk}"), RUNS_BOT)
+    talk.user("order")
+    assert talk.user("huge") == ["Desk here."]
+    assert talk.user("thanks") == ["Pay."]

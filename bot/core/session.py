@@ -34,9 +34,10 @@ class Frame:
     question_unseen: bool = False  # the question did not reach the contact (the window was closed): ask it again
     visit_counts: dict[str, int] = field(default_factory=dict)
     came_from: str | None = None
-    interrupts: bool = False  # it interrupts the one below, which did not run it
+    interrupts: bool = False  # it interrupts the one below, if there is one, which did not run it
     asks_to_continue: bool = False  # after an interruption the contact is asked whether to go on
     unanswered_question: str | None = None  # "flow/step": it was left without an answer, and `back` leads there
+    unanswered_below: tuple["Frame", ...] = ()  # what was open below then, where all of that was left with it
     unanswered_retries: int = 0  # how often that had been asked again, where it was left for a digression
     former_step_names: dict[str, str] = field(default_factory=dict)  # before an edit, by "flow/step"
     corrected_step: str | None = None  # whose answer the contact corrects now

@@ -249,7 +249,7 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
         if frame is None:
             executor.open(target, {})
         else:
-            executor.go(target)
+            executor.go(target, alone=all(each.flow != tap.flow for each in turn.session.frames))
     elif policy == "message" and frame is not None:
         _other_or_retry(executor, reply)
     return True
@@ -273,14 +273,15 @@ def _word(executor: Executor, reply: Reply) -> bool:
     turn.note_unanswered(target, digression=True)
     if not executor.pass_through(word.transition) or target is None:
         return True
+    of_bot = turn.library.bot.words.get(normalise(word.text)) is word
     if turn.session.frame is None:
         _go_from_no_flow(executor, word, target, reply)
-    elif target == END and turn.library.bot.words.get(normalise(word.text)) is word:
+    elif target == END and of_bot:
         turn.end_all()
     else:
         if word.transition.corrects:
             executor.correct(target)
-        executor.go(target)
+        executor.go(target, alone=of_bot)
     return True
 
 

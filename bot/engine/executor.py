@@ -163,30 +163,36 @@ class Executor:
         unanswered = frame.unanswered_question
         own = unanswered is not None and unanswered.partition("/")[0] == frame.flow
         if own and resolved.success and resolved.target != BACK and step.kind.asks:
-            frame.unanswered_question = None  # the contact has answered
+            frame.unanswered_question, frame.unanswered_below = None, ()  # the contact has answered
         put_again = objection is not None and resolved.target == AGAIN  # the objection has done so
         target = None if put_again else self._after_correction(resolved)
         taken.outcome, taken.target = outcome, target
-        return None if target is None else self._go(target, expired=expired, failed=outcome.startswith("errors."))
+        return (
+            None
+            if target is None
+            else self._go(target, expired=expired, failed=outcome.startswith("errors."), alone=resolved.of_bot)
+        )
 
-    def _go(self, target: str, *, expired: bool = False, failed: bool = False) -> StepResult | None:
+    def _go(
+        self, target: str, *, expired: bool = False, failed: bool = False, alone: bool = False
+    ) -> StepResult | None:
         """Go to a target from the active step. Returns what the next step decides.
 
         ``expired``: nobody answered; ``failed``: the step failed. The step that ran a flow learns of either when the
-        flow ends.
+        flow ends. ``alone``: where the target is another flow, no flow below it goes on.
         """
         frame = self.turn.frame
         self.turn.remove_step_tags((frame,))
         if target == AGAIN:
             return self._put_again()
-        if target == BACK and frame.unanswered_question is not None:
-            return self._return_to(frame.unanswered_question)
+        if target == BACK and (question := self.turn.take_unanswered()) is not None:
+            return self._return_to(question)
         if target in (END, BACK):
             return self._end(expired=expired and target == END, failed=failed and target == END)
         if target == ROUTE:
             return self._reroute()
         if target.startswith("/"):
-            return self._enter(self.turn.switch_flow(target))
+            return self._enter(self.turn.switch_flow(target, alone=alone))
         return self._enter(target)
 
     # -- what starts the loop: for events -----------------------------------------------------------
@@ -229,9 +235,9 @@ class Executor:
             return False
         return True
 
-    def go(self, target: str) -> None:
-        """Go to a target from the active step."""
-        self.run(self._go(target))
+    def go(self, target: str, *, alone: bool) -> None:
+        """Go to a target from the active step. ``alone``: where that is another flow, no flow below it goes on."""
+        self.run(self._go(target, alone=alone))
 
     def put_again(self) -> None:
         """Ask the active step's question again."""
@@ -371,7 +377,6 @@ class Executor:
         turn, frame = self.turn, self.turn.frame
         flow, _, name = question.partition("/")
         known, retries = turn.library.flows.get(flow), frame.unanswered_retries
-        frame.unanswered_question = None
         now = None if known is None else name_now(known, name, frame.former_step_names)
         if known is None or now is None:
             return self._end()
@@ -514,7 +519,7 @@ class Executor:
         if target is None or target == END:
             return self._end(expired=True)
         if target.startswith("/"):
-            return self._enter(turn.switch_flow(target))
+            return self._enter(turn.switch_flow(target, alone=gone is turn.library.bot.defaults.gone))
         return self._enter(target)
 
     # -- what starts a flow ---------------------------------------------------------------------------------

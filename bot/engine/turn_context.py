@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -122,6 +123,7 @@ class TurnContext:
         frame = self.session.frame
         if frame is not None and target not in (None, AGAIN, BACK) and self.step.kind.asks:
             frame.unanswered_question, frame.unanswered_retries = self.where, frame.retries if digression else 0
+            frame.unanswered_below = ()
 
     # -- the stack of frames: the contact's open flows, each opened by the one below it, or interrupting it --------------
 
@@ -140,22 +142,35 @@ class TurnContext:
             raise
         return step
 
-    def switch_flow(self, target: str) -> str:
+    def switch_flow(self, target: str, *, alone: bool) -> str:
         """Let the active frame continue in another flow, with the conversation's variables. Returns the step to enter
         there.
 
         If that flow is open below, the conversation returns to it, with its own variables, and the flows above it
-        end. Otherwise a word like "menu" would pile up flows to which nobody returns.
+        end. Otherwise a word like "menu" would pile up flows to which nobody returns. ``alone``: the flows below it
+        end, too, unless the conversation goes back to the question that it has left.
         """
         session, left = self.session, self.frame.flow
         name, step = self._place(target)
         depth = next((n for n in range(len(session.frames), 0, -1) if session.frames[n - 1].flow == name), None)
         session.frames = session.frames[:depth]
+        if alone and len(session.frames) > 1:
+            *below, top = session.frames
+            session.frames = (top,)
+            top.unanswered_below = tuple(below) if top.unanswered_question is not None else ()
         if name != left:
             self.frame.came_from = left
         if name != self.frame.flow:
             self.change_flow(name)
         return step
+
+    def take_unanswered(self) -> str | None:
+        """The question that was left without an answer, to return to it; what was open below it is open again."""
+        frame, session = self.frame, self.session
+        question, frame.unanswered_question = frame.unanswered_question, None
+        below, frame.unanswered_below = frame.unanswered_below, ()
+        session.frames = (*(replace(each) for each in below), *session.frames)
+        return question
 
     def change_flow(self, name: str) -> None:
         """Let the active frame be one of another flow, with the conversation's variables."""
@@ -199,8 +214,8 @@ class TurnContext:
         """Remove an open copy of a flow that interrupts again, with the flows that it runs."""
         kept: list[Frame] = []
         dropping = False
-        for frame in self.session.frames:
-            dropping = frame.flow == flow if frame.interrupts else dropping
+        for n, frame in enumerate(self.session.frames):
+            dropping = frame.flow == flow if n and frame.interrupts else dropping
             if not dropping:
                 kept.append(frame)
         self.session.frames = tuple(kept)
@@ -208,9 +223,9 @@ class TurnContext:
     def go_back_to(self, flow: str) -> bool:
         """Return to a flow that is open below and interrupted nobody; the flows above it end. Returns False if there is none."""
         frames = self.session.frames
-        depth = next((n for n, frame in enumerate(frames, 1) if frame.flow == flow and not frame.interrupts), 0)
-        self.session.frames = frames[: depth or None]
-        return depth > 0
+        depth = next((n for n, frame in enumerate(frames) if frame.flow == flow and not (n and frame.interrupts)), None)
+        self.session.frames = frames if depth is None else frames[: depth + 1]
+        return depth is not None
 
     def make_room(self) -> None:
         """If the stack is full, drop the flow that was interrupted first, with the flows that ran it."""

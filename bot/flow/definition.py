@@ -13,6 +13,7 @@ import transitions
 from bot.core.immutable import immutable
 from bot.expressions.opening_hours import Hours
 from bot.expressions.templates import Template
+from bot.flow.documents import BOT_FILE
 from bot.lang.languages import VALUES
 from bot.lang.problems import Mark
 from bot.lang.word_matching import WHOLE
@@ -55,6 +56,11 @@ class ResolvedTransition(transitions.Transition):
         self.mark = mark
         self.written = written
         self.success = success
+
+    @property
+    def of_bot(self) -> bool:
+        """Whether it is written in ``bot.yml``, which does not know where the contact is."""
+        return self.mark.path == BOT_FILE
 
     @property
     def target(self) -> str | None:

@@ -91,7 +91,7 @@ class DefiniteAssignment:
         return (
             transfer
             for transfer in self.transfers(place)
-            if transfer.edge.target is None or self.stack.may_stay(transfer.edge)
+            if transfer.edge.target is None or (self.stack.may_stay(transfer.edge) and not transfer.edge.alone)
         )
 
     def ends_with(self, transfer: EdgeTransfer, name: VariableSet) -> bool:
@@ -141,7 +141,7 @@ class DefiniteAssignment:
             for target in self.stack.returns.get(place, ()):
                 self._before[target].append(place)
             for edge in (transfer.edge for transfer in self._transfers[place]):
-                if edge.target is not None and self.stack.may_stay(edge):
+                if edge.target is not None and self.stack.may_stay(edge) and not edge.alone:
                     self._before[edge.target].append(place)
                 if edge.target is not None and edge.returns:
                     self._returning.setdefault(edge.target, []).append(place)

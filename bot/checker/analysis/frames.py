@@ -123,8 +123,8 @@ class FrameStack:
             for target in self.returns.get(place, ()):
                 self._meet(target, below, waiting)
             for edge in self._graph.edges[place]:
-                if edge.target is not None and self._stays(edge, edge.target, below):
-                    self._meet(edge.target, below, waiting)
+                if edge.target is not None and not edge.goes_back and self._stays(edge, edge.target, below):
+                    self._meet(edge.target, 0 if edge.alone or edge.returns else below, waiting)
 
     def _meet(self, place: Place, below: int, waiting: deque[Place]) -> None:
         known = self._below.get(place)

@@ -231,4 +231,5 @@ def _of(frame: Frame) -> tuple[object, ...]:
         frame.asks_to_continue,
         frame.awaited_effect is None,
         frame.unanswered_question,
+        *map(_of, frame.unanswered_below),
     )

@@ -104,7 +104,8 @@ class EdgeBuilder:
         target, puts, ends_all = self._lead(place, resolved.target)
         again, transition = resolved.target == AGAIN, resolved.written
         own = place, target, resolved.outcome, cause, resolved.mark, transition, resolved.success, puts, ends_all
-        return Edge(*own, fails=fails, idle=idle, again=again)
+        alone = resolved.of_bot and (resolved.target or "").startswith("/")
+        return Edge(*own, fails=fails, idle=idle, again=again, alone=alone)
 
     def _by_words(self, place: Place, step: Step) -> Iterator[Edge]:
         """The edges of words: one from each step at which a word is understood. The same text may be a word at several levels."""
@@ -119,8 +120,9 @@ class EdgeBuilder:
                 target, puts, ends_all = self._lead(place, written)
                 ends_all = ends_all or (words is bot.words and written == END)
                 name, mark = f"word {word.text}", word.mark
-                again = written == AGAIN
-                yield Edge(place, target, name, Cause.REPLY, mark, transition, False, puts, ends_all, said, again=again)
+                again, alone = written == AGAIN, words is bot.words and (written or "").startswith("/")
+                own = place, target, name, Cause.REPLY, mark, transition, False, puts, ends_all, said
+                yield Edge(*own, again=again, alone=alone)
 
     def _lead(self, place: Place, target: str | None) -> tuple[Place | None, bool, bool]:
         """The step that a target leads to, whether its question or message is sent, and whether all frames end."""

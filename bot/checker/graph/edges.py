@@ -36,7 +36,8 @@ class Edge:
     ``puts``: the target's question or message is sent; otherwise only the transition says something, and the step
     keeps waiting. ``word`` is the word that leads there, if one does. ``fails``: a text or a value fails when the
     step is entered or left; ``idle``: none of them can fail. ``returns``: it leads to a step at which the
-    conversation has been before. ``again``: the question is repeated, which is no new visit.
+    conversation has been before. ``again``: the question is repeated, which is no new visit. ``alone``: it leads to a
+    flow below which no other goes on.
     """
 
     source: Place
@@ -53,6 +54,12 @@ class Edge:
     idle: bool = False
     returns: bool = False
     again: bool = False
+    alone: bool = False
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether the flows below the step to which it returns are those that were below it before."""
+        return self.returns and self.transition is not None
 
     @property
     def expires(self) -> bool:

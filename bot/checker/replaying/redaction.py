@@ -86,7 +86,9 @@ def _has_digit(word: str) -> bool:
 
 def _kept(session: Session) -> Any:
     """All values that a session holds."""
-    return [session.kept_variables, *(frame.vars for frame in session.frames), *(plan.inputs for plan in session.plans)]
+    waiting = (below for frame in session.frames for below in frame.unanswered_below)
+    frames = (frame.vars for frame in (*session.frames, *waiting))
+    return [session.kept_variables, *frames, *(plan.inputs for plan in session.plans)]
 
 
 def _result(event: Event) -> Any:

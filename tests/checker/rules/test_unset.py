@@ -391,3 +391,21 @@ def test_an_input_that_is_null_is_null_in_all_flows_that_keep_the_variable() -> 
     gives = "flow: g\nstart: {words: [g]}\nvars: {x: {type: text, keep: true}}\nsteps: {s: {ask: S, save: x}, r: {run: /a, with: {x: null}}, e: {say: '{{ x }}'}}"
     (what,) = told(gives, KEEPS + "  s: {say: S}")
     assert what.startswith('step "e": "x" may be null')
+
+
+def test_a_flow_of_the_bots_words_and_defaults_is_no_end_of_the_flow_that_was_run() -> None:
+    runs = "flow: a\nstart: {words: [a]}\nvars: {x: text}\nsteps:\n  r: {run: /pick, save: x, expired: end}\n  s: {say: '{{ x }}'}"
+    pick = "flow: pick\nvars: {x: text}\nsteps: {q: {ask: Q, save: x%s}}"
+    desk = "flow: desk\nsteps: {d: {say: D, then: end}}"
+    bot = BOT + "\nwords: {help: /desk}\n"
+    assert told(runs, pick % "", desk, bot=bot) == []
+    assert told(runs, pick % ", words: {help me: /desk}", desk, bot=bot)
+    shut = bot.replace("{timeout:", "{retry: {max: 1, else: /desk}, timeout:")
+    assert told(runs, pick % ", options: [A]", desk, bot=shut) == []
+
+
+def test_a_default_of_the_bot_leads_back_to_no_flow_that_waits_below() -> None:
+    main = "flow: a\nstart: {words: [a]}\nvars: {x: text}\nsteps:\n  p: {ask: P, save: x, retry: {else: end}}\n  r: {run: /b}\n  t: {say: '{{ x }}'}"
+    child = "flow: b\nvars: {x: text}\nsteps: {q: {ask: Q, options: [A]}}"
+    over = "flow: c\nvars: {x: text}\nsteps: {q: {ask: Q, then: /a/t}}"
+    assert told(main, child, over, bot=BOT.replace("{timeout:", "{retry: {max: 1, else: /c}, timeout:"))
