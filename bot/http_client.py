@@ -79,17 +79,6 @@ class Oversized(Ambiguous):
 class Headers(dict[str, str]):
     """An answer's headers, found by their names in any case; iterated, the names are in small letters."""
 
-    @classmethod
-    def of(cls, lines: list[bytes]) -> "Headers":
-        """Those of a head's lines. Values of one name are joined by commas."""
-        found: dict[str, str] = {}
-        for line in b"".join(lines).decode("latin-1").split("\r\n"):
-            name, colon, value = line.partition(":")
-            if colon:
-                key, text = name.lower(), value.strip()
-                found[key] = f"{found[key]}, {text}" if key in found else text
-        return cls(found)
-
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a header, or the default."""
         return dict.get(self, name.lower(), default)
@@ -335,14 +324,11 @@ class _Exchange:
         self._body.truncate()
         self._body.write(body or b"")
         self._body.seek(0)
-        curl, lines, typed = self.curl, [], False
-        for name, value in headers.items():
-            lines.append(f"{name}: {value}" if value else f"{name};")
-            typed = typed or name.lower() == "content-type"
+        curl, lines = self.curl, [f"{name}: {value}" if value else f"{name};" for name, value in headers.items()]
         if body is not None:
             curl.setopt(pycurl.POSTFIELDSIZE, len(body))
             lines.append("Expect:")
-            if not typed:
+            if "Content-Type" not in headers and not any(name.lower() == "content-type" for name in headers):
                 lines.append("Content-Type:")
         if (method, url) != self._asked:
             self._asked = method, url
@@ -394,8 +380,7 @@ class _Whole(_Exchange):
         error, done = self.failure(code, text), self.done
         if error is None:
             self.client._answered()
-            status, headers = self.curl.getinfo(pycurl.RESPONSE_CODE), Headers.of(_head(self.lines))
-            answer: Response | HttpError = Response(status, headers, b"".join(self._chunks))
+            answer: Response | HttpError = Response(*_head(self.lines), b"".join(self._chunks))
         else:
             answer = error
         self._chunks.clear()
@@ -407,18 +392,21 @@ class _Whole(_Exchange):
         return super()._written(data)
 
 
-def _head(lines: list[bytes]) -> list[bytes]:
-    """The lines of the last head, without those of interim answers before it and of trailers behind the body."""
-    began = _last_status(lines)
-    return lines[began + 1 : lines.index(b"\r\n", began)]
+def _head(lines: list[bytes]) -> tuple[int, Headers]:
+    """The status and the headers of the last head, without interim answers before it and trailers behind the body.
 
-
-def _last_status(lines: list[bytes]) -> int:
-    """The place of the last status line."""
-    place = len(lines) - 1
-    while not lines[place].startswith(b"HTTP/"):
-        place -= 1
-    return place
+    Values of one name are joined by commas.
+    """
+    text = b"".join(lines).decode("latin-1")
+    began = text.rfind("\nHTTP/") + 1
+    status, *fields = text[began : text.index("\n\r\n", began)].split("\n")
+    found: dict[str, str] = {}
+    for field in fields:
+        name, colon, value = field.partition(":")
+        if colon:
+            name, value = name.lower(), value.strip()
+            found[name] = f"{found[name]}, {value}" if name in found else value
+    return int(status.split()[1]), Headers(found)
 
 
 class _Stream(_Exchange):
@@ -439,8 +427,7 @@ class _Stream(_Exchange):
         """Wait for the answer's head."""
         self._next(self._first)
         self.client._answered()
-        lines = list(self.lines)
-        return int(lines[_last_status(lines)].split()[1]), Headers.of(_head(lines))
+        return _head(list(self.lines))
 
     def chunks(self, idle: float) -> Iterator[bytes]:
         """The body's bytes, as they come."""
@@ -485,7 +472,7 @@ class _Stream(_Exchange):
 
     def _header(self, line: bytes) -> None:
         self.lines.append(line)
-        if line == b"\r\n" and not _is_interim(self.lines):
+        if line == b"\r\n" and _head(self.lines)[0] >= 200:  # else it is an interim one
             self._come.put(line)
 
     def _written(self, data: bytes) -> int | None:
@@ -493,10 +480,6 @@ class _Stream(_Exchange):
         if refused is None:
             self._come.put(data)
         return refused
-
-
-def _is_interim(lines: list[bytes]) -> bool:
-    return lines[_last_status(lines)].split()[1].startswith(b"1")
 
 
 _POLLED = {

@@ -171,7 +171,7 @@ class EngineLoop:
         with self._changed:
             self._incoming.sent.append(result)
             waits = self._gathering > 0 and can_wait(result) and result.row.id not in self._claimed
-            if not waits or len(self._incoming.sent) >= _WAITING_RESULTS:
+            if not self._woken and (not waits or len(self._incoming.sent) >= _WAITING_RESULTS):
                 self._take_now()
             self._claimed.discard(result.row.id)
 
