@@ -112,7 +112,11 @@ def digits(value: Any) -> str | None:
         return value if len(value) <= _MOST_DIGITS else None
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    found = _NUMBER.fullmatch(value.translate(_SEPARATORS)) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    if value.isdecimal() and value.isascii() and len(value) <= 15:  # as the gateway writes it
+        return value
+    found = _NUMBER.fullmatch(value.translate(_SEPARATORS))
     return found[1] if found else None
 
 

@@ -308,7 +308,7 @@ def envelope(raw: bytes) -> Envelope:
     body = _object(raw)
     data = child(body, "data")
     event = name_of(body, data)
-    return Envelope(_event_id(body, raw), event, contact_of(event, data), readable=bool(event))
+    return Envelope(_event_id(body, raw), event, contact_of(event, data), bool(event))
 
 
 def read(body: bytes, received_at: datetime) -> Event | None:

@@ -8,7 +8,7 @@ from typing import Any
 from flask import Response, request
 
 from bot.store.inbox import InboxWriter, Write
-from bot.web.web_server import LATER, Environ
+from bot.web.web_server import LATER, App, Environ
 
 
 class CommitBarrier:
@@ -34,10 +34,10 @@ class CommitBarrier:
         if send is None:
             self._inbox.commit(write)
             return answer()
-        self._add(write, lambda: send(lambda environ, start: answer()(environ, start)))
+        self._add(write, send, lambda environ, start: answer()(environ, start))
         return _PLACEHOLDER
 
-    def _add(self, write: Write, send: Callable[[], None]) -> None:
+    def _add(self, write: Write, send: Callable[[App], None], answer: App) -> None:
         batch = self._gathering
         if not batch.writes:
             loop = asyncio.get_running_loop()
@@ -45,7 +45,7 @@ class CommitBarrier:
             if self._committing is None:
                 loop.call_soon(self._hand_over, loop)  # with what other connections have sent meanwhile
         batch.writes.append(write)
-        batch.sends.append(send)
+        batch.answers.append((send, answer))
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._committing is not None or not self._gathering.writes:
@@ -68,19 +68,19 @@ class CommitBarrier:
         if batch is self._committing:
             self._committing = None
             self._hand_over(loop)
-        sends, batch.sends = batch.sends, []
-        for send in sends:
-            send()
+        answers, batch.answers = batch.answers, []
+        for send, answer in answers:
+            send(answer)
 
 
 class _Batch:
     """The events of one commit."""
 
-    __slots__ = ("sends", "timer", "writes")
+    __slots__ = ("answers", "timer", "writes")
 
     def __init__(self) -> None:
         self.writes: list[Write] = []
-        self.sends: list[Callable[[], None]] = []
+        self.answers: list[tuple[Callable[[App], None], App]] = []
         self.timer: asyncio.TimerHandle | None = None
 
 
