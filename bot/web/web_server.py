@@ -23,7 +23,7 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from io import BytesIO
 from time import monotonic, time
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote_to_bytes
 from wsgiref.handlers import format_date_time
 
@@ -214,8 +214,7 @@ class _Connection(asyncio.BufferedProtocol):
     # what asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
         self._server.connections.add(self)
         if len(self._server.connections) > CONNECTIONS:
             self._server.make_room()
