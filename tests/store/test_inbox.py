@@ -96,6 +96,30 @@ def test_a_value_that_cannot_be_kept_is_refused_and_costs_no_neighbour(
     assert sorted(ids(log)) == ["evt_a", "evt_b"]
 
 
+@pytest.mark.parametrize("strange", ["", "a duplicate", "a delivery that came before", "half of a surrogate pair"])
+def test_events_of_one_commit_have_the_results_that_they_would_have_alone(
+    inbox: InboxWriter, log: InboxReader, strange: str
+) -> None:
+    inbox.append("d-0", "e-0", "message.inbound", None, START, b"{}", True)
+    named = [(f"d-{number}", f"e-{number}") for number in range(1, 6)]
+    third = {"a duplicate": ("d-3", "e-1"), "a delivery that came before": ("d-0", "e-3")}.get(strange, ("d-3", "e-3"))
+    named[2] = third if "half" not in strange else ("d-3", "\ud800")
+    writes = [inbox.event(delivery, id, "message.inbound", None, START, b"{}", True) for delivery, id in named]
+    ended = threading.Event()
+    inbox.hand_over(writes, ended.set)
+    assert ended.wait(10)
+    kept = [write for write in writes if write is not writes[2] or not strange]
+    seqs = [inbox.appended(write).seq for write in kept]
+    assert [(row.seq, row.event_id) for row in log.after(1, 10)] == [
+        (seq, write.parameters[1]) for seq, write in zip(seqs, kept, strict=True)
+    ]
+    if "half" in strange:
+        with pytest.raises(InboxRefused):
+            inbox.appended(writes[2])
+    elif strange:
+        assert inbox.appended(writes[2]).duplicate
+
+
 def test_a_commit_that_hangs_gives_busy_and_later_callers_are_refused_without_being_kept(
     path: Path, inbox: InboxWriter, clock: MovableClock, log: InboxReader
 ) -> None:
