@@ -17,8 +17,9 @@ from bot.clock import Clock, time_of
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.errors import BotError
 from bot.core.session import HAS_OPTED_OUT
+from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.engine.advance import advance
-from bot.engine.scheduled_flows import objections
+from bot.engine.scheduled_flows import objections, signal_objections
 from bot.gateway import webhook_events
 from bot.gateway.gateway_client import Gateway
 from bot.http_client import ReachabilityAlarm
@@ -80,9 +81,11 @@ class Engine:
         requester: Requester | None = None,
         secrets: Mapping[str, str] | None = None,
         gathering: float = GATHERING,
+        addresses: SignalAddresses = EXAMPLE,
     ) -> None:
         program.library.prepare()
         self._program = program
+        self._addresses = addresses
         self._clock = clock
         self.alarms = Alarms(clock)
         self._metrics = EngineMetrics()
@@ -112,7 +115,7 @@ class Engine:
             engine_file,
             inbox,
             clock,
-            partial(advance, program.library),
+            partial(advance, program.library.with_addresses(addresses)),
             webhook_events.read,
             gathering,
             metrics=self._metrics,
@@ -201,18 +204,17 @@ class Engine:
             self._model_calls.facts = FactIndex(program.library.documents)
         self._service_requester.use(program.library.bot.services)
         self._http_calls.cache.clear()
-        self._loop.advance = partial(advance, program.library)
+        self._loop.advance = partial(advance, program.library.with_addresses(self._addresses))
         self._loop.dead_letter_hooks = self._python_calls.dead_letter_hooks
 
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks: see `bot.runtime.operator_requests.operate`; for ``{"do": "gateway"}``, `bot.runtime.gateway_commands`.
 
-        ``{"do": "judge", "flow", "data", "contact"}`` answers with what is wrong with a start, ``{"do": "waits", "ids"}``
+        ``{"do": "judge", "flow" or "signal", "data", "contact"}`` answers with what is wrong with a start or a signal, ``{"do": "waits", "ids"}``
         why these messages wait (``why``, and ``until`` when), by id. The status tells of delivery's and of the alarms, too.
         """
         if request.get("do") == "judge":
-            asked = str(request.get("flow")), dict(request.get("data", {})), str(request.get("contact", ""))
-            return self.judge(*asked)
+            return self.judge(request)
         if request.get("do") == "gateway":
             return self._commands.run(request)
         if request.get("do") == "waits":
@@ -230,10 +232,14 @@ class Engine:
         rows["inbox"] = self._inbox.count_after(status["cursor"])
         return self._metrics.text(rows, status["oldest"], self._delivery.status().left, self.alarms.current())
 
-    def judge(self, flow: str, data: Mapping[str, Any], contact: str = "") -> dict[str, str]:
-        """What is wrong with a start of a flow with such data (see `bot.engine.scheduled_flows.objections`), or for a contact."""
-        out = {"contact": f"{HAS_OPTED_OUT}: no flow is started for it"} if self._opted_out(contact) else {}
-        return objections(self._program.library, flow, data) | out
+    def judge(self, asked: Mapping[str, Any]) -> dict[str, str]:
+        """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact."""
+        data, library = dict(asked.get("data", {})), self._program.library
+        if "signal" in asked:
+            return signal_objections(library, str(asked["signal"]), data)
+        opted_out = self._opted_out(str(asked.get("contact", "")))
+        out = {"contact": f"{HAS_OPTED_OUT}: no flow is started for it"} if opted_out else {}
+        return objections(library, str(asked.get("flow")), data) | out
 
     def _note_command(self, call: str) -> None:
         self._loop.operate({"do": "note_command", "call": call})
@@ -295,6 +301,7 @@ class Bot:
         secret: str,
         tolerance: timedelta = TOLERANCE,
         api_key: str | None = None,
+        addresses: SignalAddresses = EXAMPLE,
     ) -> None:
         from bot.web.web_service import WebService  # not above: an engine by itself does without the web's half
 
@@ -315,6 +322,7 @@ class Bot:
                 wake=engine.wake,
                 ask=engine.operate,
                 api_key=api_key,
+                addresses=addresses,
                 threads=4,
             )
             opened.pop_all()

@@ -15,6 +15,7 @@ from bot.core.events import (
     MessageReceived,
     ResetRequested,
     SendEnded,
+    SignalReceived,
     StartRequested,
     Tapped,
     TimeReached,
@@ -156,6 +157,10 @@ class Talk:
 
     def closed(self) -> list[Any]:
         return self.take(HandoffClosed(self.next_id(), CONTACT, self.now))
+
+    def signal(self, name: str, first_visit: int | None = None, **data: Any) -> list[Any]:
+        """A program reports a signal."""
+        return self.take(SignalReceived(self.next_id(), CONTACT, self.now, name, data, "test", first_visit))
 
     def start(self, flow: str, busy: str = "after", **data: Any) -> list[Any]:
         """A program starts a flow."""

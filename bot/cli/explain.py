@@ -5,7 +5,7 @@ from datetime import tzinfo
 from typing import Any
 
 from bot.cli.output import local_time, printable, styled
-from bot.core.effects import Call, Complete, Effect, Fetch, HttpRequest, PutContact, Tell
+from bot.core.effects import Call, Complete, Effect, Fetch, Happen, HttpRequest, PutContact, Tell
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -17,6 +17,7 @@ from bot.core.events import (
     MessageReceived,
     ResetRequested,
     SendEnded,
+    SignalReceived,
     StartRequested,
     StatusReported,
     Tapped,
@@ -66,6 +67,9 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
         yield "kept"
         yield from _value_lines(session.kept_variables)
     for plan in sorted(session.plans, key=lambda plan: plan.at):
+        if plan.signal is not None:
+            yield f"signal {plan.signal} waits since {local_time(plan.at, zone)}"
+            continue
         named = "" if plan.name == plan.flow else f" ({printable(plan.name)})"
         yield f"{plan.flow} is to start at {local_time(plan.at, zone)}{named}"
     if session.opted_out:
@@ -112,6 +116,8 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             return "the conversation was resolved"
         case StartRequested(flow=flow, by=by):
             return f"start of {flow} by {by}"
+        case SignalReceived(name=name, by=by):
+            return f"signal {name} by {by}"
         case ResetRequested(by=by):
             return f"reset by {by}"
     return printable(", ".join(f"{name}: {value}" for name, value in event.items())) or "no event"
@@ -139,6 +145,8 @@ def effect_in_words(effect: Effect) -> str:
             return f"ask {' or '.join(effect.models) or 'the model'}: {len(effect.messages)} messages{more}"
         case HttpRequest():
             return _line(f"request {effect.method} {effect.address}")
+        case Happen(event=event):
+            return f"for {event.contact}: {event_in_words(event)}"
         case Tell():
             return f"tell the hook {_line(effect.hook)}"
         case PutContact():

@@ -81,7 +81,7 @@ def _made(bot: Folder, program: Program, own: Iterable[Transcript], walks: int, 
 def transcript_of(generated: GeneratedTest, program: Program, bot: Folder) -> Transcript | None:
     """The test that was read back; None if a test cannot express it."""
     problems, library = Problems(), program.library
-    known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, bot.path)
+    known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, library.bot.signals, bot.path)
     reader = TranscriptReader(known)
     nodes = read(GENERATED, generated.text, problems)
     transcripts = [reader.read(node, problems) for node in nodes if isinstance(node, Map)]

@@ -19,10 +19,18 @@ OUTCOMES = {  # those of `bot.runtime.operator_requests`
 }
 
 
+data_option = click.option(
+    "--data",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A value for a variable of the flow, or a signal's; once for each.",
+)
+
+
 @click.command("start")
 @click.argument("flow")
 @click.argument("contact")
-@click.option("--data", metavar="NAME=VALUE", multiple=True, help="A value for a variable of the flow; once for each.")
+@data_option
 @click.option(
     "--busy",
     type=click.Choice(BUSY),
@@ -54,7 +62,7 @@ def command(
 
     Exit code 0: it was started, waits, or was skipped (also because of an opt-out). 1: it could not be started.
     """
-    request = {"do": "start", "flow": flow.removeprefix("/"), "contact": phone(contact), "data": _values(data)}
+    request = {"do": "start", "flow": flow.removeprefix("/"), "contact": phone(contact), "data": values_of(data)}
     answer = operate(folder, {**request, "busy": busy, "by": "bot start"})
     failed = answer["outcome"] == "failed"
     if as_json:
@@ -66,7 +74,8 @@ def command(
     ctx.exit(1 if failed else 0)
 
 
-def _values(data: tuple[str, ...]) -> dict[str, Any]:
+def values_of(data: tuple[str, ...]) -> dict[str, Any]:
+    """The values that options give by their names."""
     values = {}
     for item in data:
         name, equals, text = item.partition("=")

@@ -4,6 +4,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any
 
+from bot.core.events import SignalReceived, StartRequested
 from bot.core.immutable import immutable
 from bot.core.messages import Message, TemplateMessage
 from bot.core.values import Media, stored
@@ -132,6 +133,14 @@ class HttpRequest:
 
 @stored
 @immutable
+class Happen:
+    """Let something happen to another contact, in the same commit: a flow starts there, or a signal is reported."""
+
+    event: StartRequested | SignalReceived
+
+
+@stored
+@immutable
 class Tell:
     """Tell a hook of the bot's own Python what has happened. No step waits for it. ``within`` is in seconds."""
 
@@ -144,4 +153,4 @@ class Tell:
 Performed = Call | Fetch | Complete | HttpRequest | Tell
 """The effects that performers carry out, outside of turns."""
 
-Effect = Send | PutContact | Performed
+Effect = Send | PutContact | Performed | Happen

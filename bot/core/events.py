@@ -190,8 +190,8 @@ class StatusReported:
     detail: str = ""
 
 
-STARTS = "start:"
-"""How the ids of starts by programs begin in the inbox; no event of the gateway's does."""
+STARTS, SIGNALS = BY_PROGRAMS = "start:", "signal:"
+"""How the ids of what programs ask for begin in the inbox; no event of the gateway's does."""
 
 
 @stored
@@ -209,6 +209,23 @@ class StartRequested:
     data: dict[str, Any]
     busy: str = "after"
     by: str = "operator"
+
+
+@stored
+@immutable
+class SignalReceived:
+    """Something has happened outside of the conversation, with its data: ``name`` is one of the bot's signals.
+
+    ``first_visit``: only the run of a flow hears it that began with this visit.
+    """
+
+    id: str
+    contact: str
+    at: datetime
+    name: str
+    data: dict[str, Any]
+    by: str = "operator"
+    first_visit: int | None = None
 
 
 @stored
@@ -235,5 +252,6 @@ Event = (
     | HandoffClosed
     | StatusReported
     | StartRequested
+    | SignalReceived
     | ResetRequested
 )

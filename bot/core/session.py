@@ -33,6 +33,7 @@ class Frame:
     reminders: int = 0
     question_unseen: bool = False  # the question did not reach the contact (the window was closed): ask it again
     visit_counts: dict[str, int] = field(default_factory=dict)
+    first_visit: int = 0  # the one with which this run of the flow began
     came_from: str | None = None
     interrupts: bool = False  # it interrupts the one below, if there is one, which did not run it
     asks_to_continue: bool = False  # after an interruption the contact is asked whether to go on
@@ -61,6 +62,7 @@ BUSY = ("skip", "after", "interrupt")
 class Plan:
     """A flow that is to start for the contact. ``name`` is unique for the contact: a second one replaces the first.
 
+    Or a signal that waits until its step can hear it; then ``flow`` is empty, and ``inputs`` are its data.
     ``flow`` is the flow, or ``flow/step``. ``after`` is how long it waits, where no day and hour were named. ``every``
     repeats it (five fields of cron, in the bot's time zone), as long as that comes before ``until``.
     """
@@ -73,6 +75,8 @@ class Plan:
     every: str | None = None
     until: datetime | None = None
     after: timedelta | None = None
+    signal: str | None = None
+    first_visit: int | None = None  # of the run that alone is to hear the signal
 
 
 @stored

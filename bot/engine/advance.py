@@ -20,6 +20,7 @@ from bot.core.events import (
     MessageReceived,
     ResetRequested,
     SendEnded,
+    SignalReceived,
     StartRequested,
     StatusReported,
     Tapped,
@@ -38,6 +39,7 @@ from bot.engine.outside_events import (
     take_conversation,
     take_progress,
     take_send,
+    take_signal,
     take_start,
 )
 from bot.engine.timers import keep_to_the_clock, take_time, wake_at
@@ -96,7 +98,9 @@ def _take(executor: Executor, event: Event) -> None:
     if isinstance(event, TimeReached):
         turn.session.unsolicited |= turn.session.opted_out
         keep_to_the_clock(turn)
-    apart = isinstance(event, ConversationAssigned | ResetRequested | StartRequested)  # whatever step the contact is at
+    apart = isinstance(
+        event, ConversationAssigned | ResetRequested | StartRequested | SignalReceived
+    )  # whatever step the contact is at
     if not apart and _edited_flow(executor, Reply()):
         return
     match event:
@@ -119,6 +123,8 @@ def _take(executor: Executor, event: Event) -> None:
             executor.start_by_event()
         case StartRequested():
             take_start(executor, event)
+        case SignalReceived():
+            take_signal(executor, event)
         case ResetRequested():
             turn.trace.rule = "reset"
             turn.end_all()

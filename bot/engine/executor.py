@@ -10,10 +10,11 @@ from typing import Any, TypeVarTuple
 
 from bot.core.events import MessageReceived, Tapped
 from bot.core.messages import TextMessage
-from bot.core.session import HAS_OPTED_OUT, Plan
+from bot.core.session import HAS_OPTED_OUT, Frame, Plan
 from bot.core.turn import StepTaken
+from bot.core.values import Record
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
-from bot.engine.scheduled_flows import arrange, can_start, cancel
+from bot.engine.scheduled_flows import arrange, can_start, cancel, first_of_conversation
 from bot.engine.turn_context import FAILURES, Failure, FlowBroken, TurnContext
 from bot.expressions.template_failures import TemplateFailed
 from bot.flow.definition import LANGUAGE, ResolvedTransition, Step
@@ -37,7 +38,7 @@ from bot.steps.step_kind import (
     WaitForSend,
     Waits,
 )
-from bot.steps.step_options import StepOptions
+from bot.steps.step_options import SIGNAL, StepOptions
 from bot.steps.transition import AGAIN, BACK, END, ROUTE, Transition
 from bot.types.type_registry import Answer, Mismatch, Unfit
 
@@ -109,6 +110,8 @@ class Executor:
             if ref is not None:
                 refs.append(ref)
             turn.frame.silent_since = turn.event.at
+        for event in result.happens if isinstance(result, LeaveStep) else ():
+            turn.let_happen(event)
         return refs
 
     def _wait(self, result: Waits, sent: list[str]) -> StepResult | None:
@@ -589,3 +592,46 @@ class Executor:
             self.open(f"/{plan.flow}", inputs)
         else:
             self.interrupt(plan.flow, inputs)
+
+    # -- signals --------------------------------------------------------------------------------------------
+
+    def hear(self, signal: Plan) -> None:
+        """Let the step hear a signal that waits for it: the active one, else one that runs the active flow. If nobody hears it,
+        the trace has a note.
+        """
+        turn, frames = self.turn, self.turn.session.frames
+        turn.trace.rule = f"signal {signal.signal}"
+        known = {"event": Record("event", signal.inputs)}
+        for depth in range(len(frames), first_of_conversation(frames), -1):
+            turn.session.frames = frames[:depth]
+            if self._hears(signal, known):
+                self._heard(signal, known, frames[depth:])
+                return
+        turn.session.frames = frames
+        turn.trace.rule += ": nobody waits for it"
+
+    def _hears(self, signal: Plan, known: Mapping[str, Any]) -> bool:
+        turn, step = self.turn, self.turn.known_step
+        heard = None if step is None else step.signals.get(signal.signal or "")
+        if heard is None or signal.first_visit not in (None, turn.frame.first_visit):
+            return False
+        try:
+            return heard.condition is None or bool(heard.condition.evaluate({**turn.scope(), **known}))
+        except TemplateFailed as failed:
+            turn.trace.notes.append(f"{turn.where}: signals: {failed}")
+            return False
+
+    def _heard(self, signal: Plan, known: Mapping[str, Any], above: tuple[Frame, ...]) -> None:
+        """The active step has heard a signal. The flows ``above`` end, unless it goes on waiting for the one that it runs."""
+        turn, frame, outcome = self.turn, self.turn.frame, f"{SIGNAL}{signal.signal}"
+        target = turn.flow.machine.follow(frame.step, outcome).target
+        if target is not None:
+            turn.remove_step_tags(above)
+            turn.note_unanswered(target, digression=True)
+        result = LeaveStep(outcome, known=known)
+        taken = self._note(result)
+        left = self._leave(taken, result)
+        if target is None and taken.outcome == outcome:
+            turn.session.frames += above
+        else:
+            self.run(left)

@@ -1,4 +1,6 @@
-"""Events from outside: calls and messages end, agents come and go, the gateway's contact changes, a program starts a flow."""
+"""Events from outside: calls and messages end, agents come and go, the gateway's contact changes, programs start flows and
+report what has happened.
+"""
 
 from datetime import timedelta
 
@@ -12,12 +14,13 @@ from bot.core.events import (
     ConversationOpened,
     HandoffClosed,
     SendEnded,
+    SignalReceived,
     StartRequested,
 )
 from bot.core.messages import LinkButton, TextMessage, in_plain_text
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan
 from bot.engine.executor import Executor, Migrated
-from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs
+from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.steps.step_facts import StepFailed
 
@@ -216,3 +219,22 @@ def take_start(executor: Executor, event: StartRequested) -> None:
         turn.refuse_start(failed)
     else:
         executor.start_plan(plan, inputs, f"by {event.by}")
+
+
+def take_signal(executor: Executor, event: SignalReceived) -> None:
+    """Something has happened outside: the step that waits for it hears of it, now or when it can."""
+    turn, session = executor.turn, executor.turn.session
+    if session.frame is not None and session.agent is None:
+        executor.migrate_session()
+    try:
+        data = signal_data(turn.library, event.name, event.data, turn.now)
+        plan = Plan(event.id, "", event.at, data, signal=event.name, first_visit=event.first_visit)
+        if not is_decided(turn, plan):
+            keep_plans(turn, (*session.plans, plan))
+            turn.trace.rule = f"signal {event.name}: waits"
+            return
+    except FAILURES as failed:
+        turn.trace.rule = f"signal {event.name} by {event.by}"
+        turn.refuse_start(failed)
+    else:
+        executor.hear(plan)

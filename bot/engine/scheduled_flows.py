@@ -1,6 +1,6 @@
-"""Flows that start by themselves, at a time or because a program asks. The session keeps them as plans.
+"""Flows that start by themselves, at a time or because a program asks, and signals. The session keeps them as plans.
 
-`bot.engine.timers` and `bot.engine.outside_events` start them.
+`bot.engine.timers` and `bot.engine.outside_events` carry them out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.core.session import Plan
+from bot.core.session import Frame, Plan
 from bot.engine.turn_context import FAILURES, MOST_FRAMES, TurnContext
 from bot.expressions.templates import Template
 from bot.flow.library import Library
@@ -101,7 +101,31 @@ def count_due(turn: TurnContext, plan: Plan) -> None:
 
 def is_decided(turn: TurnContext, plan: Plan) -> bool:
     """Whether something happens to a plan that is due: it starts, or it is left out. Else it waits."""
+    if plan.signal is not None:
+        return can_be_heard(turn, plan)
     return plan.busy == "skip" or can_start(turn, plan)
+
+
+def can_be_heard(turn: TurnContext, plan: Plan) -> bool:
+    """Whether a signal is heard now, or never will be. Else it waits: a call has not ended, an agent has the conversation, or
+    the flow that it is for was interrupted.
+    """
+    session = turn.session
+    if session.agent is not None or (session.frame is not None and session.frame.awaited_effect is not None):
+        return False
+    depths = [depth for depth, frame in enumerate(session.frames) if _hears(turn, frame, plan)]
+    return not depths or depths[-1] >= first_of_conversation(session.frames)
+
+
+def first_of_conversation(frames: Sequence[Frame]) -> int:
+    """Where on the stack the contact's conversation begins: the flows below it were interrupted."""
+    return max((depth for depth, frame in enumerate(frames) if frame.interrupts), default=0)
+
+
+def _hears(turn: TurnContext, frame: Frame, plan: Plan) -> bool:
+    flow = turn.library.flows.get(frame.flow)
+    step = None if flow is None else flow.steps.get(frame.step)
+    return step is not None and plan.signal in step.signals and plan.first_visit in (None, frame.first_visit)
 
 
 def can_start(turn: TurnContext, plan: Plan) -> bool:
@@ -118,6 +142,38 @@ def can_start(turn: TurnContext, plan: Plan) -> bool:
 def at_no_later(plan: Plan, now: datetime) -> Plan:
     """The plan, starting no later than its wait allows from now on: the clock may have been set back."""
     return plan if plan.after is None else replace(plan, at=no_later(plan.at, now, plan.after))
+
+
+# -- signals ------------------------------------------------------------------------------------------
+
+
+def signal_data(library: Library, name: str, data: Mapping[str, Any], now: datetime | None) -> dict[str, Any]:
+    """A signal's data as it declares them, null where there is none. Raises a `Failure`."""
+    declared = library.bot.signals.get(name)
+    if declared is None:
+        fix = did_you_mean(name, library.bot.signals, "declare it under `signals` in bot.yml")
+        raise NoSuchFlow("failed", f'there is no signal "{name}": {fix}')
+    for unknown in data.keys() - declared.keys():
+        fix = did_you_mean(unknown, declared, f"it has {', '.join(declared) or 'none'}")
+        raise StepFailed("failed", f'signal "{name}" has no "{unknown}": {fix}')
+    values = {}
+    for field, variable in declared.items():
+        try:
+            values[field] = variable.coerce(data[field], now) if field in data else variable.value
+        except Mismatch as mismatch:
+            raise Mismatch(f'signal "{name}": {field}: {mismatch}') from mismatch
+    return values
+
+
+def signal_objections(library: Library, name: str, data: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with a signal, in words; empty if nothing is. The key is ``signal`` if there is no such one, else ``data``."""
+    try:
+        signal_data(library, name, data, None)
+    except NoSuchFlow as unknown:
+        return {"signal": str(unknown)}
+    except FAILURES as failed:
+        return {"data": str(failed)}
+    return {}
 
 
 # -- the inputs of a plan's flow ----------------------------------------------------------------------
@@ -164,7 +220,9 @@ def fitting_inputs(library: Library, where: str, data: Mapping[str, Any], now: d
 
 
 def is_there(library: Library, plan: Plan) -> bool:
-    """Whether there is still the flow, and the step, that a plan starts."""
+    """Whether there is still the flow, and the step, that a plan starts; or its signal."""
+    if plan.signal is not None:
+        return plan.signal in library.bot.signals
     return _has(library, plan.flow)
 
 

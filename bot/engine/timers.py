@@ -98,7 +98,10 @@ def _take_due_plan(executor: Executor) -> None:
         return
     if not is_there(turn.library, plan):
         turn.trace.rule = "nothing to start"
-        turn.trace.notes.append(f"{plan.name}: {plan.flow} is gone")
+        turn.trace.notes.append(f"{plan.name}: {plan.signal or plan.flow} is gone")
+        return
+    if plan.signal is not None:
+        executor.hear(plan)
         return
     try:
         count_due(turn, plan)

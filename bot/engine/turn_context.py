@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from bot.core.effects import Effect, Send, Tell
+from bot.core.effects import Effect, Happen, Send, Tell
 from bot.core.errors import BotError
-from bot.core.events import Event, MessageReceived, Tapped
+from bot.core.events import Event, MessageReceived, SignalReceived, StartRequested, Tapped
 from bot.core.messages import Message, TemplateMessage, clipped, fits, violations
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, effect_ref
 from bot.core.turn import Trace
@@ -16,6 +16,7 @@ from bot.core.values import Record
 from bot.expressions.filters import DRAW
 from bot.expressions.opening_hours import HOURS
 from bot.expressions.sandbox import OWN_FUNCTIONS
+from bot.expressions.signal_functions import ADDRESS, SIGNALS
 from bot.expressions.template_failures import EFFORT, Effort
 from bot.expressions.templates import TemplateFailed
 from bot.extensions.decorators import ERROR
@@ -133,7 +134,12 @@ class TurnContext:
         if len(below) >= MOST_FRAMES:
             raise FlowBroken(f"more than {MOST_FRAMES} flows are open on top of each other")
         name, step = self._place(target)
-        self.session.frames = (*below, Frame(name, step, 0, now, now, came_from=came_from, interrupts=interrupts))
+        self.session.frames = (
+            *below,
+            Frame(
+                name, step, 0, now, now, first_visit=self.session.visit + 1, came_from=came_from, interrupts=interrupts
+            ),
+        )
         self.declare_variables()
         try:
             self.assign_values(inputs)
@@ -381,6 +387,11 @@ class TurnContext:
         self.effects.append(effect)
         return effect_ref(self.event.id, len(self.effects) - 1)
 
+    def let_happen(self, event: StartRequested | SignalReceived) -> None:
+        """Add that something happens to another contact; its name and time follow from this turn's."""
+        name = effect_ref(self.event.id, len(self.effects))
+        self.effects.append(Happen(replace(event, id=name, at=self.event.at)))
+
     def _template_instead(self) -> TemplateMessage | None:
         """The template that replaces the message when the window is closed: the step's, the flow's or the bot's."""
         notice = self.defaults.window_closed
@@ -435,6 +446,7 @@ class NameScope:
 
     def of(self, session: Session, library: Library) -> Mapping[str, Any]:
         """The names as a session sees them, in the language of a library."""
+        self._session = session
         name, email, tags, language, spoken = self._about
         if not (
             library is spoken
@@ -471,6 +483,8 @@ class NameScope:
             EFFORT: self._effort,
             OWN_FUNCTIONS: self._library.own,
             HOURS: library.bot.hours,
+            SIGNALS: library.bot.signals,
+            ADDRESS: self._address,
             OWN_WORDINGS: library.bot.wordings,
         }
         if library.bot.languages:
@@ -502,6 +516,13 @@ class NameScope:
             case Tapped(title=title):
                 return title
         return None
+
+    def _address(self, signal: str) -> str | None:
+        """The address by which a signal reaches the active run; None where there is none."""
+        session = self._session
+        if not session.frames:
+            return None
+        return self._library.addresses.address(signal, session.contact, session.frames[-1].first_visit, session.visit)
 
     def _draw(self) -> float:
         """The turn's next random number."""

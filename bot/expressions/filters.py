@@ -12,7 +12,7 @@ from urllib.parse import quote
 from jinja2 import Undefined, pass_context
 from jinja2.runtime import Context
 
-from bot.expressions import date_filters, formats, list_filters, opening_hours
+from bot.expressions import date_filters, formats, list_filters, opening_hours, signal_functions
 from bot.expressions.formats import MAX_TEXT, too_long, written
 from bot.expressions.list_filters import elements
 from bot.expressions.template_failures import TemplateFailed, kind_of
@@ -155,7 +155,12 @@ FILTERS: dict[str, Callable[..., Any]] = {
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: strict(function)
-    for module in (date_filters.DATE_FUNCTIONS, CHANCE_FUNCTIONS, opening_hours.HOURS_FUNCTIONS)
+    for module in (
+        date_filters.DATE_FUNCTIONS,
+        CHANCE_FUNCTIONS,
+        opening_hours.HOURS_FUNCTIONS,
+        signal_functions.SIGNAL_FUNCTIONS,
+    )
     for name, function in module.items()
 }
 TESTS = ("defined", "undefined", "none")

@@ -1,6 +1,7 @@
 """``bot.yml``: its keys, how they are read, and its opening hours."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -39,6 +40,8 @@ from bot.steps.message_parts import check_length
 from bot.steps.step_options import DEFAULTS, Defaults, read_defaults
 from bot.steps.transition import WORDS
 from bot.types.text_types import ChoiceVariable
+from bot.types.type_registry import VARIABLES
+from bot.types.variable import Variable
 
 LANGUAGE_PATTERN = "[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
 
@@ -65,6 +68,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         services=read_services(_HTTP.read(fields), secrets, problems),
         hours=_read_hours(_HOURS.read(fields), timezone, problems),
         opt_out=_OPT_OUT.read(fields) or OptOut(),
+        signals=_SIGNALS.read(fields),
     )
 
 
@@ -284,8 +288,24 @@ _CHANNELS = KeySpec(
 _SETTINGS = KeySpec(
     "settings", raw_node(schemas.ANY), "Settings that are no secrets, by their names in small letters, without BOT_."
 )
+
+
+def _read_signals(node: Node, problems: Problems, what: str) -> dict[str, Mapping[str, Variable]]:
+    """Signals by their names, each with its data."""
+    signals: dict[str, Mapping[str, Variable]] = {}
+    for key, item in entries_of(node, problems, what, "{name: {amount: number}}"):
+        name_of(key, problems, "signal")
+        signals[key.text] = VARIABLES.read(item, problems, f'signal "{key.text}"')
+    return signals
+
+
+_SIGNALS = KeySpec(
+    "signals",
+    map_of(VARIABLES, _read_signals, absent={}),
+    "What can happen outside of a conversation, by its name, and the data that come with it.",
+)
 BOT_KEYS = KeySet(
-    _NAME, _TIMEZONE, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, _HTTP, _SECRETS, _AI, _CHANNELS,
-    _SETTINGS,
+    _NAME, _TIMEZONE, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, _SIGNALS, _HTTP, _SECRETS, _AI,
+    _CHANNELS, _SETTINGS,
 )  # fmt: skip
 """The keys of ``bot.yml``. What stands under `settings` is read by `bot.settings`."""

@@ -23,6 +23,7 @@ from bot.steps.step_facts import Offered, Outcome, Used
 from bot.steps.step_kind import StepKind
 from bot.steps.step_options import (
     Defaults,
+    SignalHeard,
     StepOptions,
     Timed,
     transitions_of,
@@ -197,6 +198,11 @@ class Step:
         """The time-out that applies to it: an inherited one only where it waits for the contact."""
         return self.defaults.timeout if self.kind.waits else self.options.defaults.timeout
 
+    @property
+    def signals(self) -> Mapping[str, SignalHeard]:
+        """The signals that it hears while it waits, by their names."""
+        return (self.defaults.signals or {}) if self.kind.hears_signals else {}
+
     def lets_down(self, outcome: str) -> bool:
         """Whether it is a model that could not answer the contact, if the step is left so: an error, or a bound."""
         if not self.kind.asks_models:
@@ -306,6 +312,9 @@ class BotDefinition:
     services: Mapping[str, HttpService] = field(default_factory=dict)  # that it sends requests to, by name
     hours: Mapping[str, Hours] = field(default_factory=dict)  # opening hours, by name
     opt_out: OptOut = field(default_factory=OptOut)
+    signals: Mapping[str, Mapping[str, Variable]] = field(
+        default_factory=dict
+    )  # what may happen outside, with its data
 
 
 def transitions_of_bot(bot: BotDefinition) -> Iterator[Transition]:

@@ -65,6 +65,7 @@ def check(
         _check_runs(flow, flows, targets, problems)
         _check_failing_runs(flow, failing, problems)
         _check_schedules(flow, flows, problems)
+    _check_signals(bot, flows, problems)
     _check_needs(bot, flows, problems)
     _check_collisions(bot, flows, problems)
     if not problems:  # a way that is mended may be in no circle, and a choice that is mended may have a value
@@ -245,11 +246,50 @@ def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems
 
 
 def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """What goes into a scheduled flow is one of its variables."""
-    for schedule in (item for step in flow.steps.values() for item in step.options.schedule):
-        if (other := flows.get(schedule.flow)) is not None:
-            for item in schedule.inputs:
-                _check_given(item, other, problems)
+    """What goes into a flow that starts later, or for another contact, is one of its variables."""
+    for step in flow.steps.values():
+        later = ((schedule.flow, schedule.inputs) for schedule in step.options.schedule)
+        elsewhere = ((start.target.flow, start.inputs) for start in step.kind.flows_started())
+        for name, inputs in (*later, *elsewhere):
+            if (other := flows.get(name)) is not None:
+                for item in inputs:
+                    _check_given(item, other, problems)
+
+
+def _check_signals(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """Every signal that a step can hear, and each of its data, is declared in ``bot.yml``."""
+    below = (flow.defaults for flow in flows.values())
+    own = (step.options.defaults for flow in flows.values() for step in flow.steps.values())
+    heard = {
+        (name, each.transition.mark): each
+        for defaults in (bot.defaults, *below, *own)
+        for name, each in (defaults.signals or {}).items()
+    }
+    for (name, mark), each in heard.items():
+        declared = bot.signals.get(name)
+        if declared is None:
+            fix = did_you_mean(name, bot.signals, f"declare it in bot.yml: signals: {{{name}: {{}}}}")
+            problems.add("E109", mark, f'no signal "{name}"', fix)
+            continue
+        for text in each.uses():
+            for path in sorted(path for path in text.paths if path[0] == "event" and path[1:2]):
+                if path[1] not in declared:
+                    there = ", ".join(declared) or "no data"
+                    fix = did_you_mean(str(path[1]), declared, f"it has {there}: declare more in bot.yml")
+                    problems.add("E301", text.mark, f'signal "{name}" has no "{path[1]}"', fix)
+    for step in (step for flow in flows.values() for step in flow.steps.values()):
+        for name, mark, data in step.kind.signals_sent():
+            declared = bot.signals.get(name)
+            if declared is None:
+                fix = did_you_mean(name, bot.signals, f"declare it in bot.yml: signals: {{{name}: {{}}}}")
+                problems.add("E109", mark, f'no signal "{name}"', fix)
+                continue
+            for item in data:
+                if item.name not in declared:
+                    fix = did_you_mean(item.name, declared, "declare it in bot.yml")
+                    problems.add("E301", item.mark, f'signal "{name}" has no "{item.name}"', fix)
+                else:
+                    _check_constant(declared[item.name], item, problems)
 
 
 def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:

@@ -16,7 +16,6 @@ from bot.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
-    map_of,
     nested,
     one_of,
     one_or_several,
@@ -27,15 +26,23 @@ from bot.keys.fields import Fields, entries_of, name_of, refuse_no_map
 from bot.keys.key_schemas import ANY, Schema, by_key, record
 from bot.keys.patterns import MATCH, PATTERN
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import List, Map, Node, Scalar, fingerprint, one_or_more
+from bot.lang.source import Map, Node, Scalar, fingerprint
 from bot.steps import KINDS, step_options
 from bot.steps.custom_steps import all_kinds
 from bot.steps.step_facts import Falls, Outcome
 from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_options import DEFAULTS, SAVE, SOME_HAVE, STEP_OPTIONS, Defaults, read_defaults, read_step_options
+from bot.steps.step_options import (
+    DEFAULTS,
+    SAVE,
+    SIGNAL,
+    SOME_HAVE,
+    STEP_OPTIONS,
+    Defaults,
+    read_defaults,
+    read_step_options,
+)
 from bot.steps.transition import AGAIN, END, NEXT, RESERVED, TRANSITION, WORDS, Transition
-from bot.types.text_types import TextVariable
-from bot.types.type_registry import VARIABLE, read_variable
+from bot.types.type_registry import VARIABLES
 from bot.types.variable import Variable
 
 
@@ -119,17 +126,6 @@ def _read_trigger(fields: Fields, variables: Mapping[str, Variable]) -> Trigger:
 # -- its keys ---------------------------------------------------------------------------------------
 
 
-def _read_variables(node: Node, problems: Problems, what: str) -> dict[str, Variable]:
-    """The variables, also those of which something is wrong: what uses them need not be a problem as well."""
-    variables = {}
-    for key, item in entries_of(node, problems, what, "{name: {type: text}}"):
-        name_of(key, problems, "variable")
-        variables[key.text] = read_variable(key.text, item, problems)
-    listed = (item for item in one_or_more(node) if not isinstance(item, List))
-    named = (key for item in listed for key in ([key for key, _ in item.entries] if isinstance(item, Map) else [item]))
-    return {key.text: TextVariable(key.text, key.mark) for key in named} | variables
-
-
 _NAME = KeySpec("flow", NAME, "The flow's name.", required=True)
 _ABOUT = KeySpec("about", STRING, "What it is for, for people who read it.")
 _START = KeySpec(
@@ -141,7 +137,7 @@ _INTERRUPTED = KeySpec(
     "interrupted", one_of("resume", "drop", "ask"), "What becomes of it when another flow cuts in; else none can."
 )
 _WORDS = KeySpec("words", WORDS, "Words that are understood in all of it.")
-_VARS = KeySpec("vars", map_of(VARIABLE, _read_variables, absent={}), "Its variables.")
+_VARS = KeySpec("vars", VARIABLES, "Its variables.")
 _DEFAULTS = KeySpec(
     "defaults", nested(DEFAULTS, read_defaults), "What its steps do where they say nothing; over the bot's defaults."
 )
@@ -241,6 +237,8 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
     if not kind.waits:
         timeout = () if kind.ignores_messages else (step_options.TIMEOUT,)
         refused = {key.name: nobody for key in (step_options.RETRY, step_options.REMIND, *timeout)}
+    if not kind.hears_signals:
+        refused[step_options.SIGNALS.name] = "the step waits for nothing that lasts", "put it on a step that waits"
     if not kind.takes_words:
         refused[step_options.WORDS_HERE.name] = nobody
     if kind.takes_pending_input:
@@ -309,6 +307,10 @@ class _Resolver:
             yield self._repeating("remind", remind.transition)
         if step.kind.waits or step.timeout is not None:
             yield self._timeout()
+        for name, heard in step.signals.items():
+            transition = heard.transition
+            target = None if transition.then is None else self._named(transition.then.text)
+            yield ResolvedTransition(step.name, f"{SIGNAL}{name}", target, transition.mark, transition, success=False)
 
     def _own(self, name: str, outcome: Outcome) -> ResolvedTransition:
         """An outcome of the step's kind: what is written for it, else what such an outcome falls back to."""

@@ -18,6 +18,7 @@ from bot.core.events import (
 )
 from bot.core.immutable import immutable
 from bot.core.session import Frame, Session
+from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.core.text import in_letters
 from bot.expressions import formats
 from bot.expressions.filters import Draw, drawn
@@ -159,6 +160,7 @@ class Library:
     draw: Draw = drawn
     own: Mapping[str, OwnCall] = field(default_factory=dict)  # the bot's own functions and filters
     hooks: tuple[HookSpec, ...] = ()
+    addresses: SignalAddresses = EXAMPLE
 
     def in_language(self, language: str | None) -> "Library":
         """The same bot as it speaks a language; itself where it does not speak that, or none is given."""
@@ -174,10 +176,19 @@ class Library:
         kept, flow = session.kept_variables, self.flows.get(frame.flow)
         return {**kept, **frame.vars, **({} if flow is None else flow.kept_values(frame.vars, kept, now))}
 
+    def with_addresses(self, addresses: SignalAddresses) -> "Library":
+        """The same bot with addresses by which it can be reached. Translations need none."""
+        return replace(self, addresses=addresses)
+
     @property
     def asks_models(self) -> bool:
         """Whether any step asks a model."""
         return any(step.kind.asks_models for flow in self.flows.values() for step in flow.steps.values())
+
+    @property
+    def makes_addresses(self) -> bool:
+        """Whether any text makes an address for a signal."""
+        return any("signal_url" in used.text.names for flow in self.flows.values() for used in uses_of_flow(flow))
 
     def prepare(self) -> None:
         """Compile every template now, and build every machine: what only checks a bot needs none of that, what runs it

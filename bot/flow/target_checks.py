@@ -40,8 +40,11 @@ class Targets:
                 if transition.then is not None:
                     self._check_target(transition.then, flow)
                 self._check_correction(transition, flow)
-            for schedule in (item for step in flow.steps.values() for item in step.options.schedule):
-                self._check_target(schedule.target, flow)
+            for step in flow.steps.values():
+                for schedule in step.options.schedule:
+                    self._check_target(schedule.target, flow)
+                for start in step.kind.flows_started():
+                    self._check_target(start.target, flow)
 
     def _check_defaults(self, defaults: Defaults) -> None:
         for name, transition in defaults.transitions():

@@ -12,6 +12,7 @@ from typing import Any
 from bot import local_socket
 from bot.app import Engine
 from bot.clock import SystemClock
+from bot.core.signal_addresses import SignalAddresses
 from bot.process.child import end_with, tell, tell_up
 from bot.process.program_loader import ProgramLoader
 from bot.program import Program
@@ -47,6 +48,8 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
 def _composed(settings: Settings, program: Program) -> Engine:
     if program.library.asks_models and settings.model_service is None:
         log.error("flows ask models, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
+    if program.library.makes_addresses and settings.public_url is None:
+        log.error("flows call signal_url, and nobody could reach these addresses: set BOT_PUBLIC_URL")
     return Engine(
         program,
         settings.store,
@@ -59,6 +62,7 @@ def _composed(settings: Settings, program: Program) -> Engine:
         per_contact=settings.gateway_per_contact,
         repeat_unknown=settings.repeat_unknown,
         models=settings.model_service,
+        addresses=SignalAddresses(settings.public_url, settings.webhook_secrets),
         secrets=os.environ,  # those that flows name, which a reload may change
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bot import local_socket
 from bot.clock import SystemClock
+from bot.core.signal_addresses import SignalAddresses
 from bot.process.child import end_with, tell, tell_up
 from bot.settings import Settings
 from bot.web.web_service import WebService
@@ -32,6 +33,7 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
         wake=lambda: tell(files["wake"], b"x"),
         ask=lambda request: local_socket.ask(settings.store, request, ASK_SECONDS),
         api_key=settings.api_key,
+        addresses=SignalAddresses(settings.public_url, settings.webhook_secrets),
     )
     threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
     tell_up(files["news"], b"web\n")

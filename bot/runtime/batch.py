@@ -3,13 +3,14 @@
 import hashlib
 import logging
 import traceback
+from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
 from time import perf_counter_ns
 
-from bot.core.effects import Effect, Performed, PutContact, Send, Tell
+from bot.core.effects import Effect, Happen, Performed, PutContact, Send, Tell
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
 from bot.core.session import OPTED_OUT, SENDING_WINDOW, Session, UnreadableSession, effect_ref, read_session
@@ -23,6 +24,10 @@ from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, MessageStatus
 
 TRIED_FOR = {REPLY: timedelta(minutes=15), SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
 """How long the bot tries to send a row, by its priority (decisions: "Sending")."""
+
+MOST_HOPS, MOST_CAUSED = 10, 1000
+"""How far starts and signals lead from contact to contact, and how many of them follow one event."""
+_TOO_FAR = f"more than {MOST_HOPS} starts and signals led here, each from the last, or more than {MOST_CAUSED} followed one event"
 
 Advance = Callable[[Session, Event], Turn]
 _Parked = list[tuple[int | None, MessageReceived | Tapped]]
@@ -57,6 +62,8 @@ class Batch:
         self._states: dict[str, str | None] = {}  # what was read beforehand
         self._aliases: dict[str, str | None] = {}
         last = store.last_ids()
+        self._happens: deque[tuple[Event, int]] = deque()  # to other contacts, and how many events led there
+        self._hops = self._caused = 0
         self._send_ids = count(last.get("messages", 0) + 1)
         self._call_ids = count(last.get("calls", 0) + 1)
 
@@ -67,6 +74,15 @@ class Batch:
         Events of a contact are parked only while its session is busy, or keeps them, and both end only
         here: so nothing is ever parked that could be taken. ``fired``: the wake-up time that has come.
         """
+        turn = self._take(event, fired)
+        while self._happens:
+            caused, hops = self._happens.popleft()
+            self._hops = hops
+            self._take(caused)
+        self._hops = self._caused = 0
+        return turn
+
+    def _take(self, event: Event, fired: datetime | None = None) -> Turn | None:
         before = self.session(event.contact)
         if before.busy and isinstance(event, MessageReceived | Tapped):
             self._park(event)
@@ -146,11 +162,13 @@ class Batch:
                 key = effect_key(self.store.store_id, ref)
                 self.commit.add_call(CallRow(id, ref, key, contact or "", Tell(hook, told), 0, self.now))
 
-    def _row(self, ref: str, effect: Effect, session: Session) -> OutboxRow | CallRow:
+    def _row(self, ref: str, effect: Effect, session: Session) -> OutboxRow | CallRow | None:
         if isinstance(effect, Send):
             return self.send_row(ref, effect, session)
         if isinstance(effect, PutContact):
             return self.send_row(ref, effect, session, SYNC)
+        if isinstance(effect, Happen):
+            return None
         return self._call_row(ref, effect, session)
 
     def session(self, contact: str) -> Session:
@@ -258,7 +276,19 @@ class Batch:
             for ordinal, effect in enumerate(turn.effects)
         ]
         self.commit.add_turn(session, event, turn, rows, micros)
+        if None in rows:
+            self._let_happen(turn)
         return turn
+
+    def _let_happen(self, turn: Turn) -> None:
+        """What a turn causes at other contacts comes after it, in the same commit; not without end."""
+        for effect in turn.effects:
+            if isinstance(effect, Happen):
+                self._caused += 1
+                if self._hops < MOST_HOPS and self._caused <= MOST_CAUSED:
+                    self._happens.append((effect.event, self._hops + 1))
+                else:
+                    self._fail(effect.event, TurnRefused(_TOO_FAR))
 
     def _fail(self, event: Event, error: Exception) -> None:
         log.error("a turn failed, %s: see `bot queue`", place_of(error))

@@ -16,7 +16,7 @@ from bot.clock import SMALLEST_STEP, Clock, ExpiryTime, Steps, deadline_of
 from bot.core import values
 from bot.core.effects import Fetch
 from bot.core.errors import BotError
-from bot.core.events import STARTS, StatusReported
+from bot.core.events import BY_PROGRAMS, StatusReported
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
 from bot.runtime.broadcasting import ALARM, cancel, fill_outbox, take_back_paused, why_paused
@@ -564,7 +564,7 @@ class EngineCycle:
             batch.commit.add_dead_letter("event", row.contact, "it could not be read", row.body)
             return
         try:
-            own = row.event_id.startswith(STARTS)
+            own = row.event_id.startswith(BY_PROGRAMS)
             event = values.loads(row.body) if own else self._read(row.body, row.received_at)
         except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
             log.error("an event could not be read, %s: see `bot queue`", place_of(error))

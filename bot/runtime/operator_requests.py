@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from bot.core.effects import Send
-from bot.core.events import ResetRequested, StartRequested
+from bot.core.events import ResetRequested, SignalReceived, StartRequested
 from bot.core.messages import Message, TemplateMessage, TextMessage, violations
 from bot.core.session import BUSY, effect_ref
 from bot.core.turn import Turn
@@ -41,7 +41,8 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
     """Do a request within a batch. Raises `RequestRefused`; nothing has been added then.
 
     ``{"do": "reset", "contact": ...}`` ends everything that a contact is in; ``{"do": "status"}`` counts.
-    ``{"do": "start", "contact", "flow", "data", "busy"}`` starts a flow for a contact.
+    ``{"do": "start", "contact", "flow", "data", "busy"}`` starts a flow for a contact, ``{"do": "signal", "contact",
+    "name", "data"}`` lets the step hear a signal that waits for it.
     ``{"do": "retry", "ids": [...]}`` and ``{"do": "drop", ...}`` are for `bot.runtime.operator_requests`.
     ``{"do": "send", "contact": ..., "text": ...}``, or a ``template``, sends a message, in the contact's window only
     where it is a text. ``{"do": "broadcast", "name", "template", "recipients"}`` is for
@@ -57,6 +58,8 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
             return _reset(batch, contact, str(request.get("by", "operator")))
         case {"do": "start", "contact": str(contact), "flow": str(flow)} if contact.isdecimal():
             return _start(batch, contact, flow, request)
+        case {"do": "signal", "contact": str(contact), "name": str(name)} if contact.isdecimal():
+            return _signal(batch, contact, name, request)
         case {"do": "retry", "ids": list(ids)}:
             return retry_dead_letters(batch, ids, _event_id())
         case {"do": "drop", "ids": list(ids)}:
@@ -119,6 +122,21 @@ def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
     if turn.session.visit == before.visit:
         return answer | {"outcome": "skipped"}
     return answer | {"outcome": "started", "detail": _shut_out(turn, batch.now)}
+
+
+def _signal(batch: Batch, contact: str, name: str, request: Request) -> Answer:
+    """Answers with the outcome: ``heard``, ``waits`` until the step can hear it, ``unheard`` or ``failed``; ``detail`` says why."""
+    data = request.get("data", {})
+    if not isinstance(data, dict):
+        raise RequestRefused("data is an object")
+    event = SignalReceived(_event_id(), contact, batch.now, name, data, str(request.get("by", "operator")))
+    turn = batch.take(event)
+    answer = {"contact": contact, "signal": name, "detail": ""}
+    if turn is None or turn.failure is not None:
+        return answer | {"outcome": "failed", "detail": "see `bot queue`" if turn is None else turn.failure}
+    if any(plan.name == event.id for plan in turn.session.plans):
+        return answer | {"outcome": "waits"}
+    return answer | {"outcome": "heard" if turn.trace.steps else "unheard"}
 
 
 def _shut_out(turn: Turn, now: datetime) -> str:

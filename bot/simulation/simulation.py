@@ -1,4 +1,4 @@
-"""A simulation of one contact's conversation with a real bot, in one process and on a clock that can be moved.
+"""A simulation of conversations with a real bot, in one process and on a clock that can be moved.
 
 Signed webhooks come in over HTTP, the store's two files lie in a temporary folder, and messages go out over HTTP.
 Only the gateway and the models are emulated. The network is the loopback interface, and the limits are so high that
@@ -7,8 +7,10 @@ no message waits.
 
 import signal
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,8 +48,17 @@ class Stuck(BotError):
     """The bot did not become idle in time."""
 
 
+@dataclass
+class _Phone:
+    """What one contact has got: messages that nobody has looked at yet, turns by their events, and how many messages."""
+
+    heard: list[ShownMessage] = field(default_factory=list)
+    turns: dict[str, TurnTraced] = field(default_factory=dict)
+    sent: int = 0
+
+
 class Simulation:
-    """A bot and one contact. Each method returns when the bot is idle; `heard` returns its messages.
+    """A bot and a contact, who may `become` another one. Each method returns when the bot is idle; `heard` returns its messages.
 
     ``on_message`` is called with each message at once, on another thread. ``emulator`` is the gateway; ``service``
     emulates the models unless ``models`` are real ones. ``requester`` answers `http` steps; without it they send real
@@ -70,9 +81,9 @@ class Simulation:
         self._asks_models = asks_models or models is not None
         self.contact = contact or FIRST_CONTACT
         self._on_message = on_message
-        self._heard: list[ShownMessage] = []
-        self._turns: dict[str, TurnTraced] = {}
-        self.sent = 0
+        self._phones: defaultdict[str, _Phone] = defaultdict(
+            _Phone
+        )  # by number: messages may go to other contacts, too
         self.emulator = Emulator(clock, per_minute=LIMIT, per_day=LIMIT, threads=4, delivery_threads=1)
         self.emulator.templates.add(*approved_templates(program.library))
         self.emulator.on_sent(self._take)
@@ -148,11 +159,11 @@ class Simulation:
     def wait(self, duration: timedelta) -> None:
         """Time passes. Whatever falls due in between happens at its time."""
         until = self.clock.now() + duration
-        self.all_turns()  # before the store deletes them
+        self.turns_of_all()  # before the store deletes them
         while (due := self._running.engine.next_due()) is not None and due <= until:
             self.clock.move_to(due)
             self.settle()
-            self.all_turns(newest=TURNS_LOOKED_AT)
+            self.turns_of_all(newest=TURNS_LOOKED_AT)
         self.clock.move_to(until)
         self.settle()
 
@@ -166,9 +177,17 @@ class Simulation:
     def start(self, flow: str, data: Mapping[str, Any], busy: str) -> str:
         """A program starts a flow. Returns why the bot refuses that; empty if it does not."""
         engine = self._running.engine
-        if refusals := engine.judge(flow, data, self.contact):
+        if refusals := engine.judge({"flow": flow, "data": data, "contact": self.contact}):
             return "; ".join(refusals.values())
         engine.operate({"do": "start", "contact": self.contact, "flow": flow, "data": dict(data), "busy": busy})
+        self.settle()
+        return ""
+
+    def signal(self, name: str, data: Mapping[str, Any]) -> str:
+        """A program reports a signal for the contact. Returns why the bot refuses that; empty if it does not."""
+        if refusals := self._running.engine.judge({"signal": name, "data": data}):
+            return "; ".join(refusals.values())
+        self._running.engine.operate({"do": "signal", "contact": self.contact, "name": name, "data": dict(data)})
         self.settle()
         return ""
 
@@ -198,8 +217,23 @@ class Simulation:
 
     def heard(self) -> list[ShownMessage]:
         """What the bot has said since the last call."""
-        heard, self._heard = self._heard, []
+        phone = self._phones[self.contact]
+        heard, phone.heard = phone.heard, []
         return heard
+
+    def heard_by_others(self) -> dict[str, list[ShownMessage]]:
+        """What the bot has said to other contacts since the last call, by their numbers."""
+        found = {
+            contact: phone.heard for contact, phone in self._phones.items() if contact != self.contact and phone.heard
+        }
+        for contact in found:
+            self._phones[contact].heard = []
+        return found
+
+    @property
+    def sent(self) -> int:
+        """How many messages the bot has sent to the contact."""
+        return self._phones[self.contact].sent
 
     def session(self) -> Session:
         """The session: where the contact is, and which values are known."""
@@ -211,8 +245,18 @@ class Simulation:
 
     def all_turns(self, newest: int = EVERY_TURN) -> list[TurnTraced]:
         """All turns since the contact began. ``newest`` is how many may have been added since the last call."""
-        self._turns.update((turn.event_id, turn) for turn in self.trace(newest))
-        return list(self._turns.values())
+        turns = self._phones[self.contact].turns
+        turns.update((turn.event_id, turn) for turn in self.trace(newest))
+        return list(turns.values())
+
+    def turns_of_all(self, newest: int = EVERY_TURN) -> list[TurnTraced]:
+        """The same of all contacts that took part."""
+        found: list[TurnTraced] = []
+        for contact in {self.contact, *self._phones}:
+            turns = self._phones[contact].turns
+            turns.update((turn.event_id, turn) for turn in self._reader.trace(contact, newest))
+            found += turns.values()
+        return found
 
     def dead_letters(self) -> list[DeadLetter]:
         """The messages and events of this contact that the bot has given up, the oldest first."""
@@ -229,7 +273,11 @@ class Simulation:
     def become_new_contact(self) -> None:
         """Continue as a new contact."""
         self.contact = str(int(self.contact) + 1)
-        self._heard, self._turns, self.sent = [], {}, 0
+        self._phones.clear()
+
+    def become(self, contact: str) -> None:
+        """Continue as another contact; what this one has heard is kept."""
+        self.contact = contact
 
     def swap(self, program: Program) -> None:
         """Use these flows and handlers from the next event on."""
@@ -237,12 +285,11 @@ class Simulation:
         self._running.swap(program)
 
     def _take(self, sent: AcceptedMessage) -> None:
-        if sent.to != self.contact:
-            return
         message = message_from_request(sent.type, sent.body, self._replies_of(sent) if sent.type == "template" else ())
-        self._heard.append(message)
-        self.sent += 1
-        if self._on_message is not None:
+        phone = self._phones[sent.to]
+        phone.heard.append(message)
+        phone.sent += 1
+        if self._on_message is not None and sent.to == self.contact:
             self._on_message(message)
 
     def _replies_of(self, sent: AcceptedMessage) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from bot.steps.classify_step import ClassifyStep
 from bot.steps.control_steps import BranchStep, RunStep, SetStep, WaitStep
 from bot.steps.handoff_step import HandoffStep
 from bot.steps.http_step import HttpStep
+from bot.steps.other_contacts import SignalStep, StartStep
 from bot.steps.say_step import SayStep
 from bot.steps.step_kind import StepKind
 from bot.steps.template_step import TemplateStep
@@ -26,5 +27,7 @@ KINDS: dict[str, type[StepKind]] = {
         RunStep,
         WaitStep,
         HandoffStep,
+        StartStep,
+        SignalStep,
     )
 }

@@ -264,7 +264,8 @@ def _read_hours(fields: Fields, reading: ReadContext) -> Hours | None:
 
 
 MOST_ELEMENTS = 100
-_ELEMENT = frozenset({"it", "loop"})
+ELEMENT = frozenset({"it", "loop"})
+"""The names of an element and of its place."""
 _LIST, _RESULTS = "each", "results"  # what is remembered while the elements are gone through
 
 
@@ -340,7 +341,7 @@ class RunStep(StepKind):
         """The list, and the templates among the inputs."""
         if self.each is not None:
             yield Used(self.each)
-        extra = frozenset() if self.each is None else _ELEMENT
+        extra = frozenset() if self.each is None else ELEMENT
         for item in self.inputs:
             for text in item.uses():
                 yield Used(text, extra, Null.TAKEN, sure=self.each is None)
@@ -359,7 +360,7 @@ class RunStep(StepKind):
         """Open the flow's frame, for the first element where there are several."""
         if self.each is None:
             return RunFlow(flow=self.flow, inputs=self._inputs(context.scope))
-        return self._open_for(context, _elements(self.each, context.scope), [])
+        return self._open_for(context, elements_of(self.each, context.scope), [])
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The flow came to its end: take what it brought, and go on with the next element."""
@@ -382,7 +383,7 @@ class RunStep(StepKind):
             return LeaveStep(
                 "then", sets={ours: list(found) for ours, found in zip(self.outputs, columns, strict=True)}
             )
-        inner = {**context.scope, "it": elements[done], "loop": _loop(done, len(elements))}
+        inner = {**context.scope, "it": elements[done], "loop": position(done, len(elements))}
         state = {_LIST: list(elements), _RESULTS: results}
         return RunFlow(flow=self.flow, inputs=self._inputs(inner), step_state=state)
 
@@ -390,7 +391,8 @@ class RunStep(StepKind):
         return {item.name: item.evaluate(scope) for item in self.inputs}
 
 
-def _elements(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
+def elements_of(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
+    """The list that an expression gives; null is an empty one. Raises `StepFailed`."""
     elements = each.evaluate(scope)
     if elements is None:
         return ()
@@ -401,5 +403,6 @@ def _elements(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
     return elements
 
 
-def _loop(done: int, length: int) -> Record:
+def position(done: int, length: int) -> Record:
+    """What is called ``loop``: an element's place in its list."""
     return Record("loop", {"index": done + 1, "first": done == 0, "last": done + 1 == length, "length": length})

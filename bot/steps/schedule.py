@@ -54,7 +54,7 @@ class Schedule:
     @property
     def flow(self) -> str:
         """The flow's name."""
-        return self.target.text[1:].partition("/")[0]
+        return self.target.flow
 
     def plan(self, scope: Mapping[str, Any], now: datetime) -> Plan | None:
         """What is to start and when; None where its time has passed. ``now`` is in the bot's time zone.

@@ -11,7 +11,7 @@ from bot.core.immutable import immutable
 from bot.expressions.templates import Expression, Template
 from bot.lang.problems import Mark
 from bot.lang.source import Scalar
-from bot.steps.transition import Assignment, Transition
+from bot.steps.transition import Assignment, Target, Transition
 
 REFUSED_WITHIN = timedelta(minutes=15)
 """How long a reply is tried again. A step that waits for the gateway's answer waits as long."""
@@ -148,6 +148,15 @@ class FlowRun:
     outputs: Mapping[str, str] = field(default_factory=dict)
     listed: bool = False
     most: int = 1
+
+
+@immutable
+class FlowStart:
+    """A flow that starts for another contact, what goes in, and what becomes of it while that contact is in a flow."""
+
+    target: Target
+    inputs: tuple[Assignment, ...]
+    busy: str
 
 
 @immutable

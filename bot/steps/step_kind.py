@@ -9,7 +9,15 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from bot.core.effects import Call, Complete, Fetch, HttpRequest
-from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, HandoffClosed, SendEnded
+from bot.core.events import (
+    CallEnded,
+    CallProgressed,
+    ConversationAssigned,
+    HandoffClosed,
+    SendEnded,
+    SignalReceived,
+    StartRequested,
+)
 from bot.core.immutable import immutable
 from bot.core.messages import Message, TextMessage, in_plain_text
 from bot.core.values import Location, Media, dumps
@@ -25,6 +33,7 @@ from bot.steps.step_facts import (
     AnswerText,
     Falls,
     FlowRun,
+    FlowStart,
     Need,
     Offered,
     Outcome,
@@ -37,7 +46,7 @@ from bot.steps.step_facts import (
     Used,
 )
 from bot.steps.template_message import SentTemplate
-from bot.steps.transition import Transition
+from bot.steps.transition import Assignment, Transition
 from bot.types.type_registry import Variable
 
 _REPLY_ID = re.compile("([^/]*)/([^/]*)/([0-9]{1,3})/([0-9]{1,18})/([^/]{8})")
@@ -157,7 +166,7 @@ class LeaveStep:
     """Leave by an outcome: `save`, `set` and the transition follow.
 
     ``sets`` are values for variables, by our names. ``pending_input`` is what the contact wrote, where the next step is to
-    take it. ``known`` is what templates of the transition see beside the rest. ``conditions`` and ``notes`` are for the
+    take it. ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the transition see beside the rest. ``conditions`` and ``notes`` are for the
     trace.
     """
 
@@ -169,6 +178,7 @@ class LeaveStep:
     known: Mapping[str, Any] = field(default_factory=dict)
     conditions: tuple[tuple[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
+    happens: tuple[StartRequested | SignalReceived, ...] = ()
 
 
 @immutable
@@ -321,6 +331,11 @@ class StepKind:
         return self.rest is not None and self.rest.what in (RestFor.CONTACT, RestFor.PERSON, RestFor.TIME)
 
     @property
+    def hears_signals(self) -> bool:
+        """Whether a signal can lead on from it: it waits for the contact, a person, time, or a flow that it runs."""
+        return self.pauses or (self.rest is not None and self.rest.what is RestFor.FLOW)
+
+    @property
     def takes_words(self) -> bool:
         """Whether words and triggers take effect while the conversation waits here."""
         return self.pauses and not self.ignores_messages
@@ -345,6 +360,14 @@ class StepKind:
 
     def flows_run(self) -> Iterator[FlowRun]:
         """The flows that this step opens."""
+        return iter(())
+
+    def flows_started(self) -> Iterator[FlowStart]:
+        """The flows that this step starts for other contacts."""
+        return iter(())
+
+    def signals_sent(self) -> Iterator[tuple[str, Mark, tuple[Assignment, ...]]]:
+        """The signals that it reports to other contacts: where each is named, and its data."""
         return iter(())
 
     def answers(self) -> Iterator[AnswerText]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Self, TypeVar
 
 from bot.core.immutable import immutable
-from bot.expressions.templates import Template
+from bot.expressions.templates import Expression, Template
 from bot.keys.declared_keys import (
     BOOLEAN,
     DURATION,
@@ -15,10 +15,12 @@ from bot.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    either,
     integer,
     map_of,
     nested,
     one_of,
+    opened,
     shared,
 )
 from bot.keys.fields import Fields, entries_of
@@ -31,8 +33,10 @@ from bot.steps.step_facts import Outcome, Used
 from bot.steps.step_kind import StepKind
 from bot.steps.template_message import TEMPLATE_MESSAGE, TemplateToSend
 from bot.steps.transition import (
+    CONDITION,
     EFFECTS,
     END,
+    TO_TARGET,
     TRANSITION,
     TRANSITION_KEYS,
     WORDS,
@@ -41,6 +45,7 @@ from bot.steps.transition import (
     Transition,
     Words,
     transition_from,
+    transition_to,
 )
 
 T = TypeVar("T")
@@ -95,6 +100,26 @@ class Timed:
 
 
 @immutable
+class SignalHeard:
+    """Where a signal leads from a step that waits, and the condition without which it is not heard."""
+
+    transition: Transition
+    condition: Expression | None = None
+
+    def uses(self) -> Iterator[Template | Expression]:
+        """Every template of its transition, and its condition."""
+        yield from self.transition.uses()
+        if self.condition is not None:
+            yield self.condition
+
+
+SIGNAL = "signals."
+"""How the outcomes of steps begin by which signals lead on: with the signal's name behind it."""
+EVENT = frozenset({"event"})
+"""What such a transition and its condition may use beside the rest: the signal's data."""
+
+
+@immutable
 class Visits:
     """How often a step may be entered, and where the next entry leads instead."""
 
@@ -113,6 +138,7 @@ class Defaults:
     window_closed: TemplateToSend | None = None
     old_taps: str | None = None
     gone: Transition | None = None
+    signals: Mapping[str, SignalHeard] | None = None
 
     def over(self, inherited: Self) -> Self:
         """These, with missing keys taken from the inherited ones."""
@@ -127,6 +153,7 @@ class Defaults:
             window_closed=self.window_closed or inherited.window_closed,
             old_taps=self.old_taps or inherited.old_taps,
             gone=self.gone or inherited.gone,
+            signals={**(inherited.signals or {}), **(self.signals or {})},
         )
 
     def transitions(self) -> Iterator[tuple[str, Transition]]:
@@ -140,6 +167,8 @@ class Defaults:
         for name, transition in (self.errors or {}).items():
             yield f"errors.{name}", transition
         yield from _named(("gone", self.gone))
+        for name, heard in (self.signals or {}).items():
+            yield f"{SIGNAL}{name}", heard.transition
 
 
 _NOTHING = Defaults()
@@ -183,6 +212,7 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
             timeout=TIMEOUT.read(fields),
             errors=ERRORS.read(fields),
             window_closed=WINDOW_CLOSED.read(fields),
+            signals=SIGNALS.read(fields),
         ),
         RENAMED_FROM.read(fields),
         WORDS_HERE.read(fields),
@@ -202,6 +232,7 @@ def read_defaults(fields: Fields) -> Defaults:
         WINDOW_CLOSED.read(fields),
         OLD_TAPS.read(fields),
         GONE.read(fields),
+        SIGNALS.read(fields),
     )
 
 
@@ -301,6 +332,18 @@ def _read_errors(node: Node, problems: Problems, what: str) -> dict[str, Transit
     return {name: transition for name, transition in found if transition is not None}
 
 
+def _read_signals(node: Node, problems: Problems, what: str) -> dict[str, SignalHeard]:
+    entries = entries_of(node, problems, what)
+    return {name.text: _read_signal(item, problems, f'signal "{name.text}"') for name, item in entries}
+
+
+def _read_signal(node: Node, problems: Problems, what: str) -> SignalHeard:
+    if not isinstance(node, Map):
+        return SignalHeard(transition_to(node, problems, what))
+    fields = _SIGNAL_KEYS.open(node, problems, what)
+    return SignalHeard(transition_from(fields), CONDITION.read(fields))
+
+
 _AGAIN = KeySpec(
     "max", integer(0, 100), "How often the question is put again before else is taken; for ever without it."
 )
@@ -353,6 +396,12 @@ GONE = KeySpec(
     TRANSITION,
     "Where those are led who wait at a step that an edit removed; else their flow ends as expired.",
 )
+_SIGNAL_KEYS = KeySet(*TRANSITION_KEYS, CONDITION)
+SIGNALS: KeySpec[dict[str, SignalHeard] | None] = KeySpec(
+    "signals",
+    map_of(shared("signal", either(TO_TARGET, opened(_SIGNAL_KEYS))), _read_signals),
+    "Where signals lead that come while the step waits, by their names.",
+)
 SET, UNTAG, TAG, CANCEL = EFFECTS
 SCHEDULES = KeySpec("schedule", SCHEDULE, "Flows that start for the contact later.")
 VISITS = _option(
@@ -362,7 +411,7 @@ VISITS = _option(
 )
 RENAMED_FROM = KeySpec("renamed_from", NAME, "The step's name before an edit, so that who waits there stays.")
 WORDS_HERE = KeySpec("words", WORDS, "Words that are understood at this step, before any answer.")
-_COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, WINDOW_CLOSED)
+_COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, WINDOW_CLOSED, SIGNALS)
 DEFAULTS = KeySet(*_COMMON, OLD_TAPS, GONE)
 STEP_OPTIONS = KeySet(THEN, SAVE, *_COMMON, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RENAMED_FROM, WORDS_HERE)
 SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words"})
@@ -411,7 +460,11 @@ def uses_of_words(words: Words) -> Iterator[Used]:
 def uses_of_defaults(defaults: Defaults, extra: frozenset[str] = frozenset()) -> Iterator[Used]:
     """Those of defaults. ``extra`` are the names that the transitions of `errors` may use beside the rest."""
     for name, transition in defaults.transitions():
-        yield from _used_by(transition, extra if name.startswith("errors.") else frozenset())
+        names = extra if name.startswith("errors.") else EVENT if name.startswith(SIGNAL) else frozenset()
+        yield from _used_by(transition, names)
+    for heard in (defaults.signals or {}).values():
+        if heard.condition is not None:
+            yield Used(heard.condition, EVENT)
     if defaults.window_closed is not None:
         yield from defaults.window_closed.uses()
 

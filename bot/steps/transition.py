@@ -43,6 +43,11 @@ class Target:
     text: str
     mark: Mark
 
+    @property
+    def flow(self) -> str:
+        """The flow's name, where it is one, or a step of one."""
+        return self.text.removeprefix("/").partition("/")[0]
+
 
 @immutable
 class Assignment:

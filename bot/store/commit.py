@@ -132,10 +132,10 @@ class Commit:
         self.cursor, self._last_event = seq, event_id
 
     def add_turn(
-        self, before: Session, event: Event, turn: Turn, rows: Sequence[OutboxRow | CallRow], micros: int
+        self, before: Session, event: Event, turn: Turn, rows: Sequence[OutboxRow | CallRow | None], micros: int
     ) -> None:
         """Everything that a turn decided, and its trace. ``before`` is the session before it; ``rows`` are those of
-        its effects, in order.
+        its effects, in order; None: that effect has none.
         """
         session = (*session_row(turn.session, turn.wake_at), self._at)
         effects = [json_text(effect) for effect in turn.effects]
@@ -149,7 +149,7 @@ class Commit:
         for row, effect in zip(rows, effects, strict=True):
             if isinstance(row, OutboxRow):
                 self._add_send(row, effect)
-            else:
+            elif row is not None:
                 self._add_call(row, effect)
 
     def add_note(self, contact: str | None, event_id: str, event: str, rule: str, note: str) -> None:

@@ -16,6 +16,7 @@ from bot.checker.exploring.moves import (
     HttpResult,
     ModelResult,
     SendMove,
+    SignalMove,
     StartMove,
     TapMove,
     WaitMove,
@@ -350,6 +351,8 @@ def _act(simulation: Simulation, move: ScriptedMove) -> None:
             simulation.happen(event, {"agent": "Agent"} if event == "conversation.assigned" else {})
         case StartMove(flow, data):
             simulation.start(flow, data, "after")
+        case SignalMove(name, data):
+            simulation.signal(name, data)
 
 
 def _in_words(move: ScriptedMove) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from bot.testing.expectation_reader import EXPECTED, MESSAGE
 from bot.testing.player import Player
 from bot.testing.transcript import (
     AgainLine,
+    AsLine,
     BotLine,
     EventLine,
     ExpectLine,
@@ -34,6 +35,7 @@ from bot.testing.transcript import (
     PickLine,
     RestartLine,
     SendLine,
+    SignalLine,
     SilenceLine,
     StartLine,
     StubAnswers,
@@ -137,6 +139,14 @@ class Chat:
     def start(self, flow: str, data: Mapping[str, Any] | None = None, busy: str = "after") -> None:
         """A program starts a flow."""
         self._take(StartLine(HERE, flow, data or {}, busy))
+
+    def signal(self, name: str, **data: Any) -> None:
+        """A program reports a signal, with its data."""
+        self._take(SignalLine(HERE, name, data))
+
+    def become(self, contact: str) -> None:
+        """What follows is about another contact."""
+        self._take(AsLine(HERE, contact))
 
     def restart(self) -> None:
         """The bot is stopped and started again."""

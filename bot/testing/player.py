@@ -1,6 +1,6 @@
 """Plays the lines of a test to a bot, up to the first line that does not match."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
@@ -24,6 +24,7 @@ from bot.testing.comparison import (
 from bot.testing.stubs import Stubs, calls_of
 from bot.testing.transcript import (
     AgainLine,
+    AsLine,
     BotLine,
     EventLine,
     ExpectLine,
@@ -34,6 +35,7 @@ from bot.testing.transcript import (
     PickLine,
     RestartLine,
     SendLine,
+    SignalLine,
     SilenceLine,
     StartLine,
     TapLine,
@@ -90,8 +92,8 @@ class Player:
         self._simulation = simulation
         self._stubs = stubs
         self._judge = judge
-        self._unheard: deque[ShownMessage] = deque()
-        self._said: list[str] = []  # since the last thing happened
+        self._unheard: defaultdict[str, deque[ShownMessage]] = defaultdict(deque)  # by contact
+        self._texts: dict[str, list[str]] = {}  # that were said since the last thing happened, by contact
         self._known: set[str] = set()  # the turns before that
         self._faults: list[Hit] = []
         self._refusal = ""  # of the start that came last, until a line expects it
@@ -110,6 +112,9 @@ class Player:
             case FaultLine(kind=kind, times=times):
                 fault = self._simulation.emulator.faults.add(kind, count=times, seconds=RATE_LIMITED_SECONDS)
                 self._faults.append(fault)
+            case AsLine(contact=contact):
+                self._simulation.become(contact)
+                self.conversation.append(SpokenLine("as", contact))
             case ModelLine() | HttpLine():
                 pass  # it was set before the line that it answers
             case _:
@@ -131,12 +136,13 @@ class Player:
         self._all_asked()
         self._script(_until_next_act(following))
         self._stubs.calls.clear()
-        self._known = {turn.event_id for turn in self._simulation.all_turns()}
+        self._known = {turn.event_id for turn in self._simulation.turns_of_all()}
         self.conversation.append(SpokenLine(*_in_words(act)))
         self._happen(act)
         heard = self._simulation.heard()
-        self._said = [message.text for message in heard]
-        self._unheard = deque(heard)
+        said = {self._simulation.contact: heard, **self._simulation.heard_by_others()}
+        self._texts = {contact: [message.text for message in messages] for contact, messages in said.items()}
+        self._unheard = defaultdict(deque, {contact: deque(messages) for contact, messages in said.items()})
         if self._judge is not None:
             self.conversation += [SpokenLine("bot", message.text, message) for message in heard]
         if self._stubs.troubles:
@@ -144,9 +150,18 @@ class Player:
         if following and not any(isinstance(line, ExpectLine) for line in _until_next_act(following)):
             self._not_refused()
 
+    @property
+    def _said(self) -> list[str]:
+        return self._texts.get(self._simulation.contact, [])
+
+    @property
+    def _here(self) -> deque[ShownMessage]:
+        """What the bot has said to the contact of the lines, and no line has expected yet."""
+        return self._unheard[self._simulation.contact]
+
     def _not_refused(self) -> None:
         if self._refusal:
-            raise ConversationFailed(f"the bot refuses this start: {self._refusal}")
+            raise ConversationFailed(f"the bot refuses this: {self._refusal}")
 
     def _happen(self, act: InputLine) -> None:
         simulation = self._simulation
@@ -165,6 +180,8 @@ class Player:
                 simulation.happen(event, data)
             case StartLine(flow=flow, data=data, busy=busy):
                 self._refusal = simulation.start(flow, data, busy)
+            case SignalLine(name=name, data=data):
+                self._refusal = simulation.signal(name, data)
             case RestartLine():
                 simulation.restart()
             case AgainLine():
@@ -193,31 +210,42 @@ class Player:
                 "the bot sends a message, and the test expects silence",
                 [ExpectationDifference("says", NOTHING, self._said[0])],
             )
-        self._nothing_more("here")
+        if self._here and self._judge is None:
+            raise ConversationFailed("the bot says something that the test does not list", found=self._here)
 
     def _nothing_more(self, where: str) -> None:
-        if self._unheard and self._judge is None:
-            what = "something" if where == "here" else f"something {where} this"
-            raise ConversationFailed(f"the bot says {what} that the test does not list", found=self._unheard)
+        if self._judge is not None:
+            return
+        for contact, messages in self._unheard.items():
+            if messages and contact == self._simulation.contact:
+                raise ConversationFailed(
+                    f"the bot says something {where} this that the test does not list", found=messages
+                )
+            if messages:
+                what = (
+                    f"the bot says something to {contact} {where} this that the test does not list: add as: {contact}"
+                )
+                raise ConversationFailed(what, found=messages)
 
     def _hear(self, line: BotLine, following: Sequence[TranscriptLine]) -> None:
         if self._judge is not None:
             self._find(line)
             return
-        message = self._unheard.popleft() if self._unheard else None
+        message = self._here.popleft() if self._here else None
         differences = differences_of(line, message or ShownMessage())
         if message is not None and not differences:
             self.conversation.append(SpokenLine("bot", message.text, message))
             return
         what = "the bot says nothing here" if message is None else "the bot says something else"
-        expected = [line, *(after for after in _until_next_act(following) if isinstance(after, BotLine))]
-        raise ConversationFailed(what, differences, expected, [] if message is None else [message, *self._unheard])
+        here = takewhile(lambda after: not isinstance(after, InputLine | AsLine), following)
+        expected = [line, *(after for after in here if isinstance(after, BotLine))]
+        raise ConversationFailed(what, differences, expected, [] if message is None else [message, *self._here])
 
     def _find(self, line: BotLine) -> None:
         """Check that a message like this is among those that were not expected yet."""
-        unheard = list(self._unheard)
-        while self._unheard:
-            if not differences_of(line, self._unheard.popleft()):
+        unheard = list(self._here)
+        while self._here:
+            if not differences_of(line, self._here.popleft()):
                 return
         differences = differences_of(line, unheard[0] if unheard else ShownMessage())
         raise ConversationFailed("no message of the bot matches this line", differences, [line], unheard)
@@ -272,6 +300,8 @@ def _in_words(act: InputLine) -> tuple[str, str]:
             return "event", event
         case StartLine(flow=flow):
             return "start", flow
+        case SignalLine(name=name):
+            return "signal", name
         case RestartLine():
             return "restart", ""
         case AgainLine():

@@ -1,7 +1,7 @@
 """A test or an evaluation as a value: its time, its stubs and its lines."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -139,6 +139,15 @@ class StartLine:
 
 
 @immutable
+class SignalLine:
+    """A program reports a signal."""
+
+    mark: Mark
+    name: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@immutable
 class RestartLine:
     """The bot is stopped and started again."""
 
@@ -152,7 +161,9 @@ class AgainLine:
     mark: Mark
 
 
-InputLine = UserLine | TapLine | PickLine | SendLine | WaitLine | EventLine | StartLine | RestartLine | AgainLine
+InputLine = (
+    UserLine | TapLine | PickLine | SendLine | WaitLine | EventLine | StartLine | SignalLine | RestartLine | AgainLine
+)
 """A line on which something happens; the bot may answer it."""
 
 
@@ -166,6 +177,14 @@ class FaultLine:
     mark: Mark
     kind: str
     times: int = 1
+
+
+@immutable
+class AsLine:
+    """The lines behind it are about another contact."""
+
+    mark: Mark
+    contact: str
 
 
 @immutable
@@ -212,7 +231,7 @@ class ExpectLine:
     wanted: Mapping[str, Node]
 
 
-TranscriptLine = InputLine | FaultLine | ModelLine | HttpLine | BotLine | SilenceLine | ExpectLine
+TranscriptLine = InputLine | AsLine | FaultLine | ModelLine | HttpLine | BotLine | SilenceLine | ExpectLine
 
 
 @immutable
@@ -249,6 +268,7 @@ class KnownNames:
     flows: Mapping[str, Flow] = field(default_factory=dict)
     handlers: Mapping[str, HandlerSpec] = field(default_factory=dict)
     languages: tuple[str, ...] = ()
+    signals: Collection[str] = ()
     folder: Path = Path()
     complete: bool = True
     evaluates: bool = False

@@ -39,6 +39,7 @@ from bot.testing.expectation_reader import BOT, expectation, or_nothing
 from bot.testing.stub_reader import MODEL, REQUEST, stubs
 from bot.testing.transcript import (
     AgainLine,
+    AsLine,
     EventLine,
     FaultLine,
     HttpLine,
@@ -47,6 +48,7 @@ from bot.testing.transcript import (
     PickLine,
     RestartLine,
     SendLine,
+    SignalLine,
     SilenceLine,
     StartLine,
     StubDefinitions,
@@ -91,7 +93,7 @@ def load_with_tests(folder: Folder) -> LoadedTests:
         transcripts = [reader.read(node, found) for node in tests]
         return LoadedTests(None, transcripts, sorted({*error.problems, *found.sorted()}))
     library = program.library
-    known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, folder.path)
+    known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, library.bot.signals, folder.path)
     reader = TranscriptReader(known)
     transcripts = [reader.read(node, found) for node in program.tests]
     _check_names(transcripts, found)
@@ -255,6 +257,27 @@ def _read_target(node: Node, problems: Problems, what: str, known: KnownNames) -
     return target
 
 
+def _signal(known: KnownNames) -> Line:
+    name = KeySpec("name", Form(STRING.schema, partial(_read_signal, known=known)), "The signal.", required=True)
+
+    def read(fields: Fields) -> SignalLine | None:
+        found = name.read(fields)
+        return None if found is None else SignalLine(fields.mark, found, _SIGNAL_DATA.read(fields))
+
+    return either(_line(name.form, SignalLine), nested(KeySet(name, _SIGNAL_DATA), read))
+
+
+_SIGNAL_DATA = replace(_DATA, about="What comes with it.")
+
+
+def _read_signal(node: Node, problems: Problems, what: str, known: KnownNames) -> str | None:
+    name = text_of(node, problems, what)
+    if name is not None and name not in known.signals and known.complete:
+        fix = did_you_mean(name, known.signals, "declare it in bot.yml, under `signals`")
+        problems.add("E109", node.mark, f'no signal "{name}"', fix)
+    return name
+
+
 def _read_late(node: Node, problems: Problems, what: str) -> timedelta:
     late = DURATION.read(node, problems, what) or timedelta()
     if late > LATEST:
@@ -286,6 +309,8 @@ def line_keys(known: KnownNames) -> dict[str, KeySet]:
         KeySpec("wait", _line(DURATION, WaitLine), "Time passes."),
         KeySpec("event", Form(_EVENT, _read_event), "The gateway reports an event."),
         KeySpec("start", _start(known), "A program starts a flow, or FLOW/STEP."),
+        KeySpec("signal", _signal(known), "A program reports a signal."),
+        KeySpec("as", _line(Form(STRING.schema, _read_contact), AsLine), "The next lines are about this contact."),
         KeySpec(
             "fault",
             either(_line(one_of(*FAULTS), FaultLine), nested(_FAULTS, _read_fault)),

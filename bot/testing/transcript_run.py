@@ -77,7 +77,7 @@ def run(
     ):
         failure = play(transcript, simulation, player)
         if coverage is not None:
-            coverage.note(simulation.all_turns())
+            coverage.note(simulation.turns_of_all())
         return failure
 
 

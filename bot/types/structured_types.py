@@ -174,7 +174,7 @@ class LocationVariable(Variable):
 
     type: ClassVar[str] = "location"
     kind: ClassVar[ValueKind] = ValueKind.PLACE
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.PLACE})
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.PLACE, ValueKind.RECORD})
     written: ClassVar[bool] = False
 
     @property
@@ -188,6 +188,23 @@ class LocationVariable(Variable):
         return answer.location
 
     def _from_value(self, value: Any, now: datetime | None) -> Location:
+        if isinstance(value, Mapping) and value.keys() <= _PLACE:
+            value = _place_of(value)
         if not isinstance(value, Location):
             raise mismatch(value, "a place on the map")
         return value
+
+
+_PLACE = {"latitude", "longitude", "name", "address"}
+
+
+def _place_of(record: Mapping[str, Any]) -> Location | None:
+    """A place as JSON has it; None where that is none."""
+    try:
+        latitude, longitude = float(record["latitude"]), float(record["longitude"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    if not (abs(latitude) <= 90 and abs(longitude) <= 180):
+        return None
+    named = {key: record[key] for key in ("name", "address") if isinstance(record.get(key), str)}
+    return Location(latitude, longitude, **named)

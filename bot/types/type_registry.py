@@ -18,17 +18,18 @@ from bot.keys.declared_keys import (
     KeySpec,
     either,
     made,
+    map_of,
     nested,
     one_of,
     one_or_several,
     raw_node,
     shared,
 )
-from bot.keys.fields import Fields, refuse_altered, text_of
+from bot.keys.fields import Fields, entries_of, name_of, refuse_altered, text_of
 from bot.keys.key_schemas import ANY, by_value
 from bot.keys.text_shapes import TEXT, Shape
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import Map, Node, Scalar, plain
+from bot.lang.source import List, Map, Node, Scalar, one_or_more, plain
 from bot.types.address_types import EmailVariable, PhoneVariable
 from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.types.number_types import IntegerVariable, NumberVariable
@@ -122,6 +123,17 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
     return variable if initial is None else _starting_at(variable, initial, problems)
 
 
+def _read_variables(node: Node, problems: Problems, what: str) -> dict[str, Variable]:
+    """Read a map of declarations: also of those of which something is wrong, so that what uses them is no problem as well."""
+    variables = {}
+    for key, item in entries_of(node, problems, what, "{name: {type: text}}"):
+        name_of(key, problems, "variable")
+        variables[key.text] = read_variable(key.text, item, problems)
+    listed = (item for item in one_or_more(node) if not isinstance(item, List))
+    named = (key for item in listed for key in ([key for key, _ in item.entries] if isinstance(item, Map) else [item]))
+    return {key.text: TextVariable(key.text, key.mark) for key in named} | variables
+
+
 def check_written(variable: Variable, written: Node, problems: Problems) -> bool:
     """Whether YAML has not altered a value that is written for this variable; a problem where it has (1.10, 007)."""
     if isinstance(variable, NumberVariable):
@@ -144,3 +156,7 @@ def _starting_at(variable: Variable, initial: Node, problems: Problems) -> Varia
         what = f'variable "{variable.name}": its value is in no time zone'
         problems.add("E303", initial.mark, what, "write its offset, like 2030-12-31T15:00+02:00")
     return replace(variable, value=value)
+
+
+VARIABLES: Form[dict[str, Variable]] = map_of(VARIABLE, _read_variables, absent={})
+"""Declarations by their names."""

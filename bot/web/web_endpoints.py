@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from flask import Flask, Request, Response, request
 from flask.sessions import NullSession, SessionInterface
@@ -272,14 +272,22 @@ class _NoSessions(SessionInterface):
         return self._none
 
 
+class Programs(Protocol):
+    """Answers what programs ask for."""
+
+    def add_to(self, app: Flask) -> None:
+        """Add the routes."""
+        ...
+
+
 def create_app(
     webhook: WebhookEndpoint,
-    start: Callable[[str], Response],
+    programs: Programs,
     health: MonitoringEndpoints,
     begun: Callable[[], bool],
     path: str = "/webhook",
 ) -> Flask:
-    """The Flask app of the web process. ``start`` answers a program that starts a flow; ``path`` is a further address of the webhook.
+    """The Flask app of the web process. ``programs`` answers what programs ask for; ``path`` is a further address of the webhook.
 
     ``begun``: the engine has begun on these files, at some time. Before, nothing that comes in is accepted: it might
     never be taken.
@@ -294,7 +302,7 @@ def create_app(
     app.before_request(not_begun)
     for address in {"/webhook", path}:
         app.add_url_rule(address, address.replace(".", "_"), webhook.receive, methods=["POST"])
-    app.add_url_rule("/api/flows/<flow>/start", "start", start, methods=["POST"])
+    programs.add_to(app)
     health.add_to(app)
     app.register_error_handler(HTTPException, refused_answer)
     return app

@@ -13,13 +13,14 @@ from typing import Any
 from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
+from bot.core.signal_addresses import SignalAddresses
 from bot.metrics import WebMetrics
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.integrity import check_pair
 from bot.store.store_reader import StoreReader
 from bot.web.commit_barrier import CommitBarrier
-from bot.web.start_endpoint import StartEndpoint
+from bot.web.program_endpoints import ProgramEndpoints
 from bot.web.web_endpoints import (
     Ask,
     MonitoringEndpoints,
@@ -37,7 +38,7 @@ class WebService:
 
     ``begun`` says whether the engine has ever begun on these files: before, nothing is accepted. ``wake`` tells the
     engine that there is something to read; ``ask`` asks it what an operator may ask, and raises a `BotError` where it
-    does not answer. Programs start flows with ``api_key``. ``alarms`` are the web process's. Raises
+    does not answer. Programs start flows and report signals with ``api_key``, or by ``addresses``. ``alarms`` are the web process's. Raises
     `bot.store.files.StoreLocked`, and what `bot.store.integrity.check_pair` raises.
     """
 
@@ -54,6 +55,7 @@ class WebService:
         wake: Callable[[], None],
         ask: Ask,
         api_key: str | None = None,
+        addresses: SignalAddresses | None = None,
         threads: int = THREADS,
     ) -> None:
         check_pair(store)
@@ -65,9 +67,9 @@ class WebService:
             self._files = opened.pop_all()
         metrics = WebMetrics()
         webhook = WebhookEndpoint(self._inbox, CommitBarrier(self._inbox), secrets, tolerance, clock, metrics)
-        starts = StartEndpoint(self._inbox, api_key, clock, partial(_judge, ask), metrics)
+        programs = ProgramEndpoints(self._inbox, api_key, clock, partial(_judge, ask), metrics, addresses)
         health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics)
-        self._app = create_app(webhook, starts.receive, health, begun, path)
+        self._app = create_app(webhook, programs, health, begun, path)
         self._server = WebServer(self._app, listener, threads, in_loop={"/webhook", path})
         self._ending = threading.Event()
 
@@ -108,9 +110,9 @@ class WebService:
             self._inbox.erase(self._log.of_contact(contact, upto))
 
 
-def _judge(ask: Ask, flow: str, data: Mapping[str, Any], contact: str) -> Mapping[str, str]:
-    """What the engine finds wrong with a start of a flow; nothing where it does not answer."""
+def _judge(ask: Ask, asked: Mapping[str, Any]) -> Mapping[str, str]:
+    """What the engine finds wrong with what a program asks for; nothing where it does not answer."""
     try:
-        return ask({"do": "judge", "flow": flow, "data": data, "contact": contact})
+        return ask({"do": "judge", **asked})
     except BotError:
         return {}

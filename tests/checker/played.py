@@ -15,7 +15,13 @@ def why_not_shown(conversation: Counterexample, program: Program, folder: Folder
     problems = Problems()
     (node,) = read("found.yml", conversation.test, problems)
     assert isinstance(node, Map)
-    known = KnownNames(program.library.flows, program.extensions.calls, program.library.bot.languages, folder.path)
+    known = KnownNames(
+        program.library.flows,
+        program.extensions.calls,
+        program.library.bot.languages,
+        program.library.bot.signals,
+        folder.path,
+    )
     transcript = TranscriptReader(known).read(node, problems)
     if problems:
         return "\n".join(map(str, problems.sorted()))

@@ -57,7 +57,7 @@ def find(number: str) -> dict[str, Any]:
     return {}
 
 
-KNOWN = KnownNames(FLOWS, extensions_in([{"find": find}]).calls, ("en", "id"), Path(__file__).parent)
+KNOWN = KnownNames(FLOWS, extensions_in([{"find": find}]).calls, ("en", "id"), ("paid",), Path(__file__).parent)
 
 
 def transcript_of(text: str, known: KnownNames = KNOWN) -> tuple[Transcript, list[str]]:

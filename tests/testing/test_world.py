@@ -197,7 +197,7 @@ def test_a_start_that_the_bot_refuses_fails_the_test_unless_it_is_expected(tmp_p
     refused = "count was not started: n: "
     for lines in (["silence"], ["expect: {flow: null}"], ["bot: Hello"], ["user: person"], []):
         why = failed(tmp_path, "start: {flow: count, data: {n: many}}", *lines, flows=FLOWS + flows)
-        assert why is not None and why.partition(refused)[0].endswith(": the bot refuses this start: "), lines
+        assert why is not None and why.partition(refused)[0].endswith(": the bot refuses this: "), lines
     start = "start: {flow: count, data: {n: many}}"
     expected = ["expect: refused", "user: person", "expect: {step: hand}"]
     assert failed(tmp_path, start, *expected, flows=FLOWS + flows) is None

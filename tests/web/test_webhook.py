@@ -23,7 +23,7 @@ from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_schema import migrate
 from bot.web.commit_barrier import CommitBarrier
-from bot.web.start_endpoint import StartEndpoint
+from bot.web.program_endpoints import ProgramEndpoints
 from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint, create_app
 from tests.patience import PATIENCE
 
@@ -54,9 +54,9 @@ class Web:
         secrets = ["old", "secret"]
         barrier = CommitBarrier(self.inbox)
         self.webhook = WebhookEndpoint(self.inbox, barrier, secrets, timedelta(minutes=5), self.clock, metrics)
-        starts = StartEndpoint(self.inbox, None, self.clock, lambda flow, data, contact: {}, metrics)
+        programs = ProgramEndpoints(self.inbox, None, self.clock, lambda asked: {}, metrics)
         health = MonitoringEndpoints(self.inbox, self.ask, self.alarms, metrics)
-        app = create_app(self.webhook, starts.receive, health, lambda: self.begun, "/hooks/gateway")
+        app = create_app(self.webhook, programs, health, lambda: self.begun, "/hooks/gateway")
         self.client = app.test_client()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -140,7 +140,7 @@ class SilentTimes:
             yield from ((edge, each) for each in taken)
             met = self._nodes.first(edge.target) if edge.target is not None and edge.returns else None
             taken = [Constraint(onward=edge, inner=met, times=0)]
-        if edge.target is None or edge.cause is Cause.PERSON:
+        if edge.target is None or edge.cause in (Cause.PERSON, Cause.SIGNAL):
             yield from ((_FREE["after" if edge.target is None else "interrupt"], constraint) for constraint in taken)
         if not keeps_waiting(edge):
             yield from ((after, constraint) for after in self._nodes.after(edge) for constraint in taken)

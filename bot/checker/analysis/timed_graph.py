@@ -180,6 +180,6 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
             if rest is None or rest.what is RestFor.CONTACT:  # a question is refused as soon as it is put
                 return 0.0
             return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
-        case Cause.PERSON:
+        case Cause.PERSON | Cause.SIGNAL:
             return UNBOUNDED
     return 0.0

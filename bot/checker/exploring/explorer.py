@@ -24,6 +24,7 @@ from bot.checker.exploring.moves import (
     Move,
     RefusalMove,
     SendMove,
+    SignalMove,
     StartMove,
     TapMove,
     WaitMove,
@@ -39,6 +40,7 @@ from bot.core.events import (
     HandoffClosed,
     MessageReceived,
     SendEnded,
+    SignalReceived,
     StartRequested,
     StatusReported,
     Tapped,
@@ -311,6 +313,8 @@ def event_of(act: InputMove, event_id: str, contact: str, now: datetime) -> Even
             return _EVENTS[event](event_id, contact, now)
         case StartMove(flow, data):
             return StartRequested(event_id, contact, now, flow, dict(data))
+        case SignalMove(name, data):
+            return SignalReceived(event_id, contact, now, name, dict(data))
     raise TypeError(f"{act} is no event")
 
 

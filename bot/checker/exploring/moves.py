@@ -220,6 +220,24 @@ class StartMove:
 
 
 @immutable
+class SignalMove:
+    """A program reports a signal, with its data."""
+
+    name: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def line(self) -> YamlLine:
+        """The line of a test."""
+        return {"signal": {"name": self.name, "data": dict(self.data)} if self.data else self.name}
+
+    @property
+    def sentence(self) -> str:
+        """A sentence for people."""
+        return f"a program reports {self.name}"
+
+
+@immutable
 class RefusalMove:
     """The gateway will refuse the next message."""
 
@@ -234,5 +252,5 @@ class RefusalMove:
         return "the gateway will refuse the next message"
 
 
-InputMove = WriteMove | TapMove | SendMove | WaitMove | EventMove | StartMove | RefusalMove
+InputMove = WriteMove | TapMove | SendMove | WaitMove | EventMove | StartMove | SignalMove | RefusalMove
 Move = InputMove | EffectResult

@@ -18,6 +18,7 @@ from bot.checker.exploring.moves import (
     Move,
     RefusalMove,
     SendMove,
+    SignalMove,
     StartMove,
     TapMove,
     WaitMove,
@@ -132,6 +133,7 @@ class Proposals:
     def _at_step(self, state: ExploredState, frame: Frame) -> Iterator[InputMove]:
         flow = self._library.flows[frame.flow]
         step = flow.steps[frame.step]
+        yield from self._signals(state, step)
         if step.kind.ignores_messages:
             yield EventMove("conversation.resolved")
             yield EventMove("conversation.assigned")  # the agent keeps the conversation: its time-outs stop
@@ -142,6 +144,17 @@ class Proposals:
         if step.kind.pauses:
             yield from (WriteMove(word.text) for word in self._heard(flow, step))
             yield from self._interrupting(flow)
+
+    def _signals(self, state: ExploredState, step: Step) -> Iterator[SignalMove]:
+        """The signals that the step hears, each with the first sample of its data, and with the others."""
+        for name in step.signals:
+            declared = self._library.bot.signals[name]
+            local = state.local(self._library.bot.timezone)
+            samples = {field: list(islice(sample_texts(variable, local), 3)) for field, variable in declared.items()}
+            for number in range(max(map(len, samples.values()), default=1)):
+                yield SignalMove(
+                    name, {field: texts[min(number, len(texts) - 1)] for field, texts in samples.items() if texts}
+                )
 
     def _taps(self, state: ExploredState, frame: Frame) -> Iterator[InputMove]:
         """The options that can be tapped, each once. The question that waits comes first; of equal options, the newest is taken."""

@@ -13,6 +13,7 @@ from bot.checker.exploring.moves import (
     HttpResult,
     ModelResult,
     Move,
+    SignalMove,
     TapMove,
     WaitMove,
     WriteMove,
@@ -23,6 +24,7 @@ from bot.core.immutable import immutable
 from bot.core.session import Frame
 from bot.core.turn import StepTaken, Turn
 from bot.lang.word_matching import normalise
+from bot.steps.step_options import SIGNAL
 
 _OF_HOLD = ("sent", "until")  # they only distinguish visits of a step
 _UNLIKELY = 3  # a move that does not look like one of the next edges costs as much as so many moves
@@ -181,6 +183,8 @@ def suits(edge: Edge, move: Move) -> bool:
         return isinstance(move, WaitMove) and move.duration != LONG
     if edge.cause is Cause.PERSON:
         return isinstance(move, EventMove)
+    if edge.cause is Cause.SIGNAL:
+        return isinstance(move, SignalMove) and edge.outcome == f"{SIGNAL}{move.name}"
     failing = edge.outcome.startswith("errors.")
     match move:
         case WaitMove():
@@ -202,7 +206,7 @@ def digest(state: ExploredState) -> str:
     """Everything in a state that can change how the conversation continues. Of the time it is the hours since the last message."""
     session = state.session
     frames = [_of(frame) for frame in session.frames]
-    plans = [(plan.name, plan.flow) for plan in session.plans]
+    plans = [(plan.name, plan.signal or plan.flow) for plan in session.plans]
     contact = (
         session.kept_variables,
         session.tags,

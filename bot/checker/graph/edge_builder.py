@@ -11,7 +11,7 @@ from bot.flow.definition import ResolvedTransition, Step
 from bot.flow.library import Library
 from bot.flow.target_checks import failing_flows
 from bot.steps.step_facts import RestFor
-from bot.steps.step_options import uses_on_leaving
+from bot.steps.step_options import SIGNAL, uses_on_leaving
 from bot.steps.transition import AGAIN, BACK, END, NEXT, ROUTE
 
 _BY_REST = {
@@ -63,6 +63,8 @@ class EdgeBuilder:
                         yield self._edge(place, resolved, each, fails=True, idle=not can_be)
 
     def _causes(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> list[Cause]:
+        if resolved.outcome.startswith(SIGNAL):
+            return [Cause.SIGNAL]
         first = _BY_OUTCOME.get(resolved.outcome, cause)
         return [first, Cause.TURN] if step.kind.takes_pending_input and first is Cause.REPLY else [first]
 

@@ -20,6 +20,7 @@ class Cause(Enum):
     TIME = "time"  # a wait is over
     RESULT = "result"  # a call ended
     PERSON = "person"  # a hand-over was closed
+    SIGNAL = "signal"  # something has happened outside
     FLOW = "flow"  # a flow that was run has ended
     EXPIRED = "expired"  # ... because nobody answered
     FAILED = "failed"  # ... because a step of it failed

@@ -6,8 +6,8 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, get_args
 
-from bot.core.effects import Call, Complete, Effect, Fetch, HttpRequest, Performed, PutContact, Send, Tell
-from bot.core.events import Event
+from bot.core.effects import Call, Complete, Effect, Fetch, Happen, HttpRequest, Performed, PutContact, Send, Tell
+from bot.core.events import Event, SignalReceived, StartRequested
 from bot.core.immutable import immutable
 from bot.core.messages import (
     Buttons,
@@ -103,7 +103,10 @@ def session_lines(session: Session) -> tuple[str, ...]:
     lines = [f"is at {frame.flow}/{frame.step}" for frame in session.frames]
     lines += [f"tag {tag}" for tag in session.tags]
     lines += [f"{name}: {shown(value)}" for name, value in session.kept_variables.items() if value is not None]
-    lines += [f"{plan.flow} is to start at {shown(plan.at)}" for plan in session.plans]
+    lines += [
+        f"signal {plan.signal} waits" if plan.signal else f"{plan.flow} is to start at {shown(plan.at)}"
+        for plan in session.plans
+    ]
     return (*lines, *(() if session.language is None else (f"language {session.language}",)))
 
 
@@ -162,6 +165,8 @@ def _bare(effect: Effect) -> Effect:
             return replace(effect, seconds=0.0, within=0.0, tries=0, cache=0.0)
         case Call() | Fetch() | Tell():
             return replace(effect, within=0.0, tries=0)
+        case Happen(event=event):
+            return Happen(replace(event, id=""))
     return effect
 
 
@@ -216,6 +221,12 @@ def _parts(effect: Effect | None) -> Iterator[str]:
             yield from () if body is None else (body,)
         case Fetch(media):
             yield f"keep the {media.kind}"
+        case Happen(event=StartRequested(contact=contact, flow=flow, data=data)):
+            yield f"start /{flow} for {contact}"
+            yield from _named(data)
+        case Happen(event=SignalReceived(contact=contact, name=name, data=data)):
+            yield f"signal {name} to {contact}"
+            yield from _named(data)
         case Tell(hook, told):
             yield f"tell the hook {hook}"
             yield from _named(told)

@@ -61,7 +61,9 @@ def migration_outcomes(library: Library, session: Session, now: datetime) -> Ite
     for plan in session.plans:
         if not is_there(library, plan):
             flow = library.flows.get(plan.flow.partition("/")[0])
-            yield MigrationOutcome(plan.flow, MigrationKind.NOT_STARTED, mark=None if flow is None else flow.mark)
+            yield MigrationOutcome(
+                plan.signal or plan.flow, MigrationKind.NOT_STARTED, mark=None if flow is None else flow.mark
+            )
     yield from _forgotten(library, session, now)
 
 

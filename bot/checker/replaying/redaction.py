@@ -18,6 +18,7 @@ from bot.core.events import (
     ConversationOpened,
     Event,
     MessageReceived,
+    SignalReceived,
     StartRequested,
     Tapped,
 )
@@ -98,7 +99,7 @@ def _result(event: Event) -> Any:
             return [value, detail]
         case CallProgressed(text=text):
             return text
-        case StartRequested(data=data):
+        case StartRequested(data=data) | SignalReceived(data=data):
             return data
     return None
 

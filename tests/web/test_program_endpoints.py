@@ -14,30 +14,35 @@ from werkzeug.test import TestResponse
 from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core import values
-from bot.core.events import StartRequested
-from bot.engine.scheduled_flows import objections
+from bot.core.events import SignalReceived, StartRequested
+from bot.core.signal_addresses import SignalAddresses
+from bot.engine.scheduled_flows import objections, signal_objections
 from bot.gateway.webhook_events import envelope
 from bot.metrics import WebMetrics
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_schema import migrate
 from bot.web.commit_barrier import CommitBarrier
-from bot.web.start_endpoint import StartEndpoint
+from bot.web.program_endpoints import ProgramEndpoints
 from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint, create_app
 from tests.patience import PATIENCE
-from tests.talk import library_of
+from tests.talk import BOT, library_of
 
 MOST_BYTES = 32 * 1024
 NOW = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
 CONTACT = "6281234567890"
 KEY = "a-key-of-sixteen-or-more"
-LIBRARY = library_of("""
+LIBRARY = library_of(
+    """
 flow: order
 vars: {item: {type: text}, count: {type: integer}}
 steps: {s: {say: Thanks.}}
 ---
 flow: survey
 steps: {s: {say: Thanks.}}
-""")
+""",
+    BOT + "signals: {paid: {amount: number}}",
+)
+ADDRESSES = SignalAddresses("https://bot.example/", ["new-secret", "old-secret"])
 
 
 class Door:
@@ -54,17 +59,22 @@ class Door:
         metrics = WebMetrics()
         barrier = CommitBarrier(self.inbox)
         webhook = WebhookEndpoint(self.inbox, barrier, ["secret"], timedelta(minutes=5), self.clock, metrics)
-        starts = StartEndpoint(self.inbox, key, self.clock, self.judge, metrics)
+        programs = ProgramEndpoints(self.inbox, key, self.clock, self.judge, metrics, ADDRESSES)
         health = MonitoringEndpoints(self.inbox, lambda request: {}, Alarms(self.clock), metrics)
-        self.client = create_app(webhook, starts.receive, health, lambda: True).test_client()
+        self.client = create_app(webhook, programs, health, lambda: True).test_client()
 
     def wake(self) -> None:
         self.wakes += 1
 
-    def judge(self, flow: str, data: Mapping[str, Any], contact: str) -> Mapping[str, str]:
+    def judge(self, asked: Mapping[str, Any]) -> Mapping[str, str]:
         """What the engine answers."""
-        out = {"contact": "the contact has opted out: no flow is started for it"} if contact in self.opted_out else {}
-        return objections(LIBRARY, flow, data) | out if self.engine_is_there else {}
+        if not self.engine_is_there:
+            return {}
+        if "signal" in asked:
+            return signal_objections(LIBRARY, asked["signal"], asked["data"])
+        gone = asked["contact"] in self.opted_out
+        out = {"contact": "the contact has opted out: no flow is started for it"} if gone else {}
+        return objections(LIBRARY, asked["flow"], asked["data"]) | out
 
     def post(self, body: Any, flow: str = "order", **headers: str) -> TestResponse:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -73,7 +83,11 @@ class Door:
             f"/api/flows/{flow}/start", data=raw, headers={"Authorization": f"Bearer {KEY}", **named}
         )
 
-    def kept(self) -> list[StartRequested]:
+    def report(self, body: Any, **headers: str) -> TestResponse:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.client.post("/api/signals", json=body, headers={"Authorization": f"Bearer {KEY}", **named})
+
+    def kept(self) -> list[Any]:
         return [values.loads(row.body) for row in self.log.after(0, 1000)]
 
     def close(self) -> None:
@@ -148,7 +162,7 @@ def test_without_a_key_of_the_bot_nobody_starts_anything(tmp_path: Path) -> None
     door = Door(tmp_path / "bot.db", key=None)
     for headers in ({}, {"Authorization": "Bearer "}, {"Authorization": "Bearer None"}):
         assert said(door.post({"contact": CONTACT}, **headers)) == (
-            *(403, "no program may start flows here: the bot has no BOT_API_KEY"),
+            *(403, "no program may ask for anything here: the bot has no BOT_API_KEY"),
         )
     assert door.kept() == []
     door.close()
@@ -230,3 +244,75 @@ def test_data_is_kept_as_it_came(door: Door, value: Any) -> None:
     sent = json.dumps({"contact": CONTACT, "data": {"v": value}})
     if door.post(sent.encode()).status_code == 202:
         assert json.dumps(door.kept()[-1].data) == json.dumps(json.loads(sent)["data"])
+
+
+# -- signals ------------------------------------------------------------------------------------------
+
+
+def test_a_signal_is_durable_before_it_is_acknowledged(door: Door) -> None:
+    answer = door.report({"contact": CONTACT, "signal": "paid", "data": {"amount": "12.50"}})
+    assert said(answer) == (202, "kept")
+    (signal,) = door.kept()
+    assert signal == SignalReceived(signal.id, CONTACT, NOW, "paid", {"amount": "12.50"}, "api")
+
+
+def test_the_same_signal_with_the_same_key_is_kept_once(door: Door) -> None:
+    body = {"contact": CONTACT, "signal": "paid"}
+    assert said(door.report(body, Idempotency_Key="1")) == (202, "kept")
+    assert said(door.report(body, Idempotency_Key="1")) == (202, "kept already")
+    assert said(door.report(body, Idempotency_Key="2")) == (202, "kept")
+
+
+def test_a_signal_that_is_wrong_is_refused_in_words(door: Door) -> None:
+    refused = 'there is no signal "payed": did you mean "paid"?'
+    assert said(door.report({"contact": CONTACT, "signal": "payed"})) == (404, refused)
+    wrong = {"contact": CONTACT, "signal": "paid", "data": {"amount": "much"}}
+    assert said(door.report(wrong))[0] == 400
+    assert said(door.report({"contact": CONTACT})) == (400, "signal: write the signal's name")
+    assert said(door.report({"contact": CONTACT, "signal": "paid"}, Authorization="Bearer no"))[0] == 401
+    assert door.kept() == []
+
+
+def test_an_address_reports_a_signal_to_the_run_that_made_it_once(door: Door) -> None:
+    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    assert address is not None and CONTACT not in address
+    path = address.removeprefix("https://bot.example")
+    assert said(door.client.post(path, json={"amount": 3})) == (202, "kept")
+    assert said(door.client.post(path, json={"amount": 3})) == (202, "kept already")
+    (signal,) = door.kept()
+    assert signal == SignalReceived(signal.id, CONTACT, NOW, "paid", {"amount": 3}, "its address", 7)
+
+
+def test_an_address_takes_a_form(door: Door) -> None:
+    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    assert address is not None
+    assert said(door.client.post(address.removeprefix("https://bot.example"), data={"amount": "3.5"}))[0] == 202
+    (signal,) = door.kept()
+    assert signal.data == {"amount": "3.5"}
+
+
+def test_strangers_find_nothing(door: Door) -> None:
+    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    assert address is not None
+    token = address.rpartition("/")[2]
+    for path in (
+        f"/signals/arrived/{token}",
+        f"/signals/paid/{token[:-2]}AA",
+        "/signals/paid/x",
+        "/signals/paid/%C3%A9",
+    ):
+        assert said(door.client.post(path, json={})) == (404, "there is nothing here")
+    assert door.kept() == []
+
+
+def test_looking_at_an_address_reports_nothing(door: Door) -> None:
+    """Messengers fetch links to show what is behind them."""
+    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    assert address is not None
+    assert door.client.get(address.removeprefix("https://bot.example")).status_code == 405
+    assert door.kept() == []
+
+
+def test_an_address_from_before_the_secret_was_changed_is_known() -> None:
+    old = SignalAddresses("https://bot.example", ["old-secret"]).address("paid", CONTACT, 1, 2)
+    assert old is not None and ADDRESSES.read("paid", old.rpartition("/")[2]) == (CONTACT, 1)

@@ -1,0 +1,43 @@
+"""``bot signal``."""
+
+from pathlib import Path
+
+import click
+
+from bot.cli.operate import bot_option, operate, phone
+from bot.cli.output import echo_json
+from bot.cli.start import data_option, values_of
+
+OUTCOMES = {  # those of `bot.runtime.operator_requests`
+    "heard": "{contact} has heard {signal}.",
+    "waits": "{contact} hears {signal} when a call has ended, an agent has given the conversation back, or its flow goes on.",
+    "unheard": "{contact} waits for no {signal}: nothing has happened.",
+    "failed": "{detail}",
+}
+
+
+@click.command("signal")
+@click.argument("name")
+@click.argument("contact")
+@data_option
+@bot_option
+@click.option("--json", "as_json", is_flag=True, help="Print an object: contact, signal, outcome, detail.")
+@click.pass_context
+def command(
+    ctx: click.Context, name: str, contact: str, data: tuple[str, ...], folder: Path | None, as_json: bool
+) -> None:
+    """Let CONTACT's conversation hear the signal NAME, and report the result.
+
+    \b
+      $ bot signal paid 6281234567890 --data amount=12.50
+
+    Exit code 0: it was heard, or waits. 1: nobody waits for it, or it is wrong.
+    """
+    request = {"do": "signal", "name": name, "contact": phone(contact), "data": values_of(data), "by": "bot signal"}
+    answer = operate(folder, request)
+    done = answer["outcome"] in ("heard", "waits")
+    if as_json:
+        echo_json(answer)
+    else:
+        click.echo(OUTCOMES[answer["outcome"]].format(**answer), err=not done)
+    ctx.exit(0 if done else 1)

@@ -1,0 +1,227 @@
+"""Signals: something happens outside, and the step that waits hears of it. The pure engine, by the clock."""
+
+import pytest
+
+from bot import handler
+from bot.core.events import ConversationAssigned, HandoffClosed
+from tests.talk import BOT, CONTACT, Talk, problems_of
+
+SIGNALS = BOT + "signals: {paid: {amount: number, reference: text}, arrived: {}}\n"
+ORDER = """
+flow: order
+start: {words: [order]}
+interrupted: resume
+vars: {total: {type: number, value: 12.5}, reference: text}
+steps:
+  pay:
+    ask: Please pay 12.50.
+    signals:
+      paid: {if: event.amount >= total, set: {reference: "{{ event.reference }}"}, then: thanks}
+      arrived: {say: "It is on its way, {{ reference | default('unpaid') }}."}
+  late: {say: Too late., then: end}
+  thanks: {say: "Thank you for {{ reference }}.", then: end}
+---
+flow: hours
+start: {words: [hours]}
+steps: {which: {ask: Which day?}, told: {say: Nine to six., then: end}}
+"""
+
+
+@handler("look")
+def look() -> int:
+    return 1
+
+
+def ordering() -> Talk:
+    talk = Talk(ORDER, SIGNALS)
+    assert talk.user("order") == ["Please pay 12.50."]
+    return talk
+
+
+def rule(talk: Talk) -> str:
+    assert talk.turn is not None
+    return talk.turn.trace.rule
+
+
+def test_the_step_that_waits_for_it_goes_on_with_its_data() -> None:
+    talk = ordering()
+    assert talk.signal("paid", amount="12.50", reference="A7") == ["Thank you for A7."]
+    assert rule(talk) == "signal paid"
+    assert talk.at is None
+
+
+def test_its_data_have_the_types_that_are_declared() -> None:
+    talk = Talk(
+        "flow: a\nstart: {otherwise: true}\nvars: {sum: number}\n"
+        'steps: {w: {wait: 1h, signals: {paid: {set: {sum: "{{ event.amount + 1 }}"}, then: end}}}}',
+        SIGNALS,
+    )
+    talk.user("hi")
+    talk.signal("paid", amount="3.5")
+    assert talk.turn is not None and talk.turn.trace.steps[0].outcome == "signals.paid"
+    assert talk.turn.failure is None
+
+
+def test_without_a_target_the_question_stays_and_is_not_repeated() -> None:
+    talk = ordering()
+    assert talk.signal("arrived") == ["It is on its way, unpaid."]
+    assert talk.at == "order/pay"
+    assert talk.user("paid it") == ["Too late."]
+
+
+def test_a_condition_that_is_false_leaves_it_unheard() -> None:
+    talk = ordering()
+    assert talk.signal("paid", amount=3) == []
+    assert (talk.at, rule(talk)) == ("order/pay", "signal paid: nobody waits for it")
+
+
+def test_a_condition_that_fails_is_noted() -> None:
+    talk = ordering()
+    assert talk.signal("paid") == []  # null has no order
+    assert talk.turn is not None and "signals:" in talk.turn.trace.notes[0]
+    assert talk.at == "order/pay"
+
+
+def test_nobody_hears_it_outside_of_all_flows() -> None:
+    talk = Talk(ORDER, SIGNALS)
+    assert talk.signal("paid", amount=20) == []
+    assert rule(talk) == "signal paid: nobody waits for it"
+
+
+def test_a_signal_that_the_bot_does_not_know_is_refused_with_what_it_knows() -> None:
+    talk = ordering()
+    talk.signal("payed")
+    assert talk.turn is not None and talk.turn.failure == 'there is no signal "payed": did you mean "paid"?'
+    assert talk.at == "order/pay"
+
+
+def test_data_that_are_not_declared_or_do_not_fit_are_refused() -> None:
+    talk = ordering()
+    talk.signal("paid", amout=3)
+    assert talk.turn is not None and talk.turn.failure == 'signal "paid" has no "amout": did you mean "amount"?'
+    talk.signal("paid", amount="much")
+    assert talk.turn is not None and talk.turn.failure is not None
+    assert talk.turn.failure.startswith('signal "paid": amount: ')
+
+
+def test_a_wait_hears_it_before_its_time() -> None:
+    talk = Talk(
+        "flow: a\nstart: {otherwise: true}\nsteps:\n  w: {wait: 2d, signals: {arrived: here}, then: never}\n"
+        "  never: {say: It never came., then: end}\n  here: {say: It is here., then: end}\n",
+        SIGNALS,
+    )
+    talk.user("hi")
+    assert talk.signal("arrived") == ["It is here."]
+    talk.user("hi")
+    assert talk.wait("2d") == ["It never came."]
+
+
+def test_it_waits_while_a_call_has_not_ended_and_is_heard_by_the_step_behind_it() -> None:
+    talk = Talk(
+        "flow: a\nstart: {otherwise: true}\nsteps:\n  c: {call: look, errors: {else: end}}\n"
+        "  q: {ask: Ready?, signals: {arrived: {say: Good., then: end}}}\n",
+        SIGNALS,
+        {"look": look},
+    )
+    talk.user("hi")
+    assert talk.signal("arrived") == []
+    assert rule(talk) == "signal arrived: waits"
+    assert talk.returns() == ["Ready?"]
+    assert talk.wait("1s") == ["Good."]
+
+
+def test_it_waits_while_an_agent_has_the_conversation() -> None:
+    talk = ordering()
+    talk.take(ConversationAssigned("a", CONTACT, talk.now))
+    assert talk.signal("paid", amount=20, reference="B") == []
+    talk.take(HandoffClosed("b", CONTACT, talk.now))
+    assert talk.wait("1s") == ["Thank you for B."]
+
+
+def test_an_interrupted_flow_hears_it_when_the_conversation_has_returned() -> None:
+    talk = Talk(ORDER.replace("ask: Please pay 12.50.", "ask: Please pay 12.50.\n    options: [Paid]"), SIGNALS)
+    talk.user("order")
+    assert talk.user("hours") == ["Which day?"]
+    assert talk.signal("paid", amount=20, reference="D") == []
+    assert rule(talk) == "signal paid: waits"
+    assert talk.user("Monday") == ["Nine to six.", ["Please pay 12.50.", "Paid"]]
+    assert talk.wait("1s") == ["Thank you for D."]
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_step_that_runs_a_flow_hears_it_and_ends_that_flow(closes: bool) -> None:
+    then = ", then: over" if closes else ""
+    talk = Talk(
+        "flow: a\nstart: {otherwise: true}\nsteps:\n"
+        f"  r: {{run: /b, signals: {{arrived: {{say: News!{then}}}}}}}\n"
+        "  next_one: {say: After b., then: end}\n  over: {say: It is over., then: end}\n---\n"
+        "flow: b\nsteps: {q: {ask: How many?}}\n",
+        SIGNALS,
+    )
+    talk.user("hi")
+    if closes:
+        assert talk.signal("arrived") == ["News!", "It is over."]
+        assert talk.at is None
+    else:
+        assert talk.signal("arrived") == ["News!"]
+        assert talk.at == "b/q"
+        assert talk.user("3") == ["After b."]
+
+
+def test_flows_and_the_bot_have_defaults_for_all_their_steps_and_a_steps_own_comes_first() -> None:
+    talk = Talk(
+        "flow: a\nstart: {otherwise: true}\ndefaults: {signals: {paid: {say: Flow., then: end}}}\nsteps:\n"
+        "  q: {ask: One?}\n  r: {ask: Two?, signals: {paid: {say: Step., then: end}}}\n",
+        SIGNALS.replace("defaults: {", "defaults: {signals: {arrived: {say: Bot.}}, "),
+    )
+    talk.user("hi")
+    assert talk.signal("arrived") == ["Bot."]
+    assert talk.signal("paid") == ["Flow."]
+    talk.user("hi")
+    talk.user("1")
+    assert talk.signal("paid") == ["Step."]
+
+
+def test_one_for_a_run_of_a_flow_is_heard_by_that_run_alone() -> None:
+    talk = ordering()
+    visit = talk.session.frames[0].first_visit
+    assert talk.signal("paid", first_visit=visit + 1, amount=20) == []
+    assert talk.at == "order/pay"
+    assert talk.signal("paid", first_visit=visit, amount=20, reference="C") == ["Thank you for C."]
+    assert talk.signal("paid", first_visit=visit, amount=20, reference="C") == []
+
+
+def test_back_returns_to_the_question_that_it_interrupted() -> None:
+    talk = Talk(
+        "flow: a\nstart: {otherwise: true}\nsteps:\n  q: {ask: One?, signals: {arrived: news}}\n"
+        "  done: {say: Done., then: end}\n  news: {say: News!, then: back}\n",
+        SIGNALS,
+    )
+    talk.user("hi")
+    assert talk.signal("arrived") == ["News!", "One?"]
+
+
+# -- what `bot check` finds --------------------------------------------------------------------------
+
+
+def test_every_signal_and_each_of_its_data_is_declared() -> None:
+    flow = "flow: a\nstart: {{otherwise: true}}\nsteps: {{q: {{ask: One?, signals: {{{}}}}}}}"
+    assert problems_of(flow.format("paid: end"), SIGNALS) == []
+    (unknown,) = problems_of(flow.format("payed: end"), SIGNALS)
+    assert 'E109 no signal "payed"' in unknown and 'did you mean "paid"?' in unknown
+    (field,) = problems_of(flow.format("paid: {if: event.amout > 3, then: end}"), SIGNALS)
+    assert 'E301 signal "paid" has no "amout"' in field and 'did you mean "amount"?' in field
+
+
+def test_a_step_that_does_not_wait_hears_nothing() -> None:
+    (problem,) = problems_of(
+        "flow: a\nstart: {otherwise: true}\nsteps: {s: {say: Hi., signals: {paid: end}, then: end}}", SIGNALS
+    )
+    assert "E123" in problem and '"signals" has no effect' in problem
+
+
+def test_event_is_known_in_signals_alone() -> None:
+    (problem,) = problems_of(
+        'flow: a\nstart: {otherwise: true}\nsteps: {s: {say: "{{ event.amount }}", then: end}}', SIGNALS
+    )
+    assert 'E301 no variable "event"' in problem
