@@ -5,7 +5,6 @@ sleep, a read), or takes every exception for its own, cannot be stopped. Then th
 C code that keeps the interpreter to itself (a regular expression, a sum) stops the watch too: see `end_when_deaf`.
 """
 
-import ctypes
 import faulthandler
 import functools
 import logging
@@ -155,6 +154,8 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:
     """Raise an exception in a thread when it is at Python code next, in place of one that has not been raised yet."""
+    import ctypes  # 2 ms, which a start need not spend
+
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 

@@ -3,7 +3,6 @@
 It reads ``flows/order.yml:14:9: E102 no step "pya" (did you mean "pay"?)``.
 """
 
-import difflib
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
@@ -173,6 +172,8 @@ class Problems:
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that is most like a misspelt word."""
     known = list(candidates)
+    import difflib  # 1 ms, which a bot without problems need not spend
+
     close = difflib.get_close_matches(word.lower(), [c.lower() for c in known], n=1, cutoff=0.6)
     return next((c for c in known if close and c.lower() == close[0]), None)
 

@@ -20,12 +20,12 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from email.utils import formatdate
 from functools import lru_cache, partial
 from io import BytesIO
 from time import monotonic, time
 from typing import Any, cast
 from urllib.parse import unquote_to_bytes
-from wsgiref.handlers import format_date_time
 
 import httptools
 
@@ -102,7 +102,7 @@ class WebServer:
         self.threads.shutdown(wait=False, cancel_futures=True)
 
     def _each_second(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.date = format_date_time(time())
+        self.date = formatdate(time(), usegmt=True)
         now = monotonic()
         for connection in [each for each in self.connections if each.waits()]:
             if now - connection.waiting_since > REQUEST_SECONDS:
