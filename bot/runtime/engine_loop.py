@@ -5,11 +5,12 @@ the log, timers, one commit.
 """
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Set
 from concurrent.futures import Future
 from datetime import datetime, timedelta
-from time import monotonic
+from time import monotonic, sleep
 
 from bot.alarms import Alarms
 from bot.clock import SMALLEST_STEP, Clock, ExpiryTime, Steps, deadline_of
@@ -47,7 +48,8 @@ from bot.telemetry import log_turns, turn_log
 _WAITING_RESULTS = 32  # results that wait at most for something else that is to be committed
 
 # in seconds
-_POLL = 0.1
+_POLL = 0.1  # while results are awaited
+_POLL_IDLE = 0.5  # else: it finds what a lost wake-up missed
 _ANSWERED_WITHIN = 10.0
 GATHERING = 0.005
 _FIRST_BACKOFF = 0.1
@@ -297,7 +299,7 @@ class EngineLoop:
     def _gather(self) -> None:
         """Under load, wait for more events before the next commit, which costs the same for one and for many."""
         if monotonic() - self._gathered_at < 2 * self._gathering:
-            self._rest(self._gathering)
+            sleep(self._gathering)
         self._gathered_at = monotonic()
 
     def _take(self) -> bool:
@@ -324,11 +326,8 @@ class EngineLoop:
             if not (self._woken or self._stopping):
                 wake = self._cycle.next_wake
                 until = None if wake is None else deadline_of(self._clock, wake)
-                self._clock.wait(self._changed, until, _POLL)
-
-    def _rest(self, seconds: float) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._stopping, seconds)
+                rests = self._cycle.all_done() and not len(self._incoming)
+                self._clock.wait(self._changed, until, _POLL_IDLE if rests else _POLL)
 
     def _rest_in_trouble(self, seconds: float) -> None:
         """Rest, but answer questions about the status: people ask them when something is wrong."""
@@ -525,8 +524,14 @@ class EngineCycle:
 
     def _has_caught_up(self) -> bool:
         """Whether everything is done that was there when the run began. (On a busy day there is always something new.)"""
-        sends, calls = self._begun.get("messages", 0), self._begun.get("calls", 0)
-        return self._sends.done_upto(sends) and self._calls.done_upto(calls)
+        return self._done_upto(self._begun.get("messages", 0), self._begun.get("calls", 0))
+
+    def all_done(self) -> bool:
+        """Whether nothing waits to be sent or called, and no result is awaited."""
+        return self._done_upto(sys.maxsize, sys.maxsize)
+
+    def _done_upto(self, send: int, call: int) -> bool:
+        return self._sends.done_upto(send) and self._calls.done_upto(call)
 
     @property
     def clock_is_set(self) -> bool:
