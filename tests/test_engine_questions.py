@@ -438,6 +438,26 @@ steps: {{q: {{ask: Which?, list: {{sections: {{{sections}}}}}}}}}
     assert [len(section.rows) for section in message.sections] == [4] * 5
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [("{Tea: b, Coffee: {value: c, about: Black}}", ["Tea", "Coffee"]), ("[Tea, Coffee]", ["Tea", "Coffee"]),
+     ('{from: l, title: "No. {{ it }}"}', ["No. 1", "No. 2"]), ("{Rows of seats: {value: r}, Button: b}", ["Rows of seats", "Button"])],
+)  # fmt: skip
+def test_a_list_may_be_written_like_buttons(written: str, shown: list[str]) -> None:
+    vars = "vars: {a: text, l: {type: list, value: [1, 2]}}"
+    talk = Talk(
+        f"flow: main\nstart: {{otherwise: true}}\n{vars}\nsteps: {{a: {{ask: Which?, list: {written}, save: a}}, b: {{say: B}}}}"
+    )
+    talk.user("hi")
+    (message,) = [message for message in talk.sent if isinstance(message, ListMessage)]
+    assert [row.title for section in message.sections for row in section.rows] == shown
+
+
+def test_a_key_of_a_list_that_is_misspelt_is_not_taken_for_a_row() -> None:
+    (problem,) = problems_of("flow: f\nsteps: {a: {ask: x, list: {row: [Tea, Coffee]}}}")
+    assert problem.endswith('list: unknown key "row" (did you mean "rows"?)')
+
+
 def test_many_answers_are_picked_over_several_pages() -> None:
     flow = PAGES.replace("DAYS", str(rows(*range(1, 21)))).replace("save: day", "save: day\n    many: true")
     talk = Talk(flow.replace("{type: text}", "{type: list}").replace("{{ day }}", "{{ day | join('+') }}"))

@@ -46,6 +46,12 @@ def _unknown(called: Called, mark: Mark, own: Mapping[str, FunctionSpec], proble
     problems.add("E204", mark, f'no {called.kind} "{called.name}"', fix)
 
 
+RESERVED_NAMES = tuple(sorted({
+    *FUNCTIONS, "contact", "now", "today", "came_from", "message", "it", "loop", "self", "true", "false", "none",
+    "and", "or", "not", "in", "is", "if", "else",
+}))  # fmt: skip
+"""The names that no variable can have."""
+RESERVED_LIST = f"reserved are {', '.join(RESERVED_NAMES)}"
 MAX_LOOPS = 2  # within each other
 MAX_DEPTH = 50  # of expressions or blocks within each other
 _ALLOWED = frozenset({
@@ -108,7 +114,8 @@ class TemplateUses:
     def _look(self, node: nodes.Node, bound: frozenset[str]) -> None:
         match node:
             case nodes.Name(name=name) if name in FUNCTIONS and name not in bound:
-                self._fault("E203", node, f'"{name}" is a function', f"write {_CALLED.get(name, f'{name}(2)')}")
+                fix = f"write {_CALLED.get(name, f'{name}(2)')}, or give a variable another name: {RESERVED_LIST}"
+                self._fault("E203", node, f'"{name}" is reserved: it is a function', fix)
             case nodes.Name(name=name) if name not in bound:
                 self.names.add(name)
             case nodes.Getattr() | nodes.Getitem():

@@ -30,7 +30,7 @@ from bot.keys.fields import Fields, entries_of, refuse_altered, text_of
 from bot.keys.key_schemas import ANY_TEXT, EMPTY
 from bot.keys.patterns import CHOICE_MATCH
 from bot.keys.text_shapes import TEXT, Part
-from bot.lang.problems import Problems
+from bot.lang.problems import Problems, nearest
 from bot.lang.source import List, Map, Node, Scalar
 from bot.steps.choices import Choices, FixedChoice, MadeChoices, Many
 from bot.steps.transition import (
@@ -251,11 +251,37 @@ _DONE = KeySpec(
 )
 _OPTIONS = KeySpec("options", _CHOICES, "What there is to choose from, shown as buttons or as a list, as fits.")
 _BUTTONS = KeySpec("buttons", _CHOICES, "What there is to choose from, as buttons: three at the most.")
-_LIST = KeySpec(
-    "list",
-    nested(KeySet(_OPENER, _ROWS, _SECTIONS, _EXTRA), _read_list),
-    "What there is to choose from, as a list that a button opens.",
-)
+_IN_LIST = KeySet(_OPENER, _ROWS, _SECTIONS, _EXTRA)
+_ROWS_ONLY = _choices_of(_MADE)
+
+
+def _list_form() -> Form[Choices | None]:
+    """A list with its keys; or its rows alone, as they stand below `buttons`."""
+    in_full = nested(_IN_LIST, _read_list)
+    schema = _ROWS_ONLY.schema
+    for name in _IN_LIST.names:
+        schema = key_schemas.with_key(name, shared("list", in_full).schema, schema)
+
+    def form_of(node: Node) -> Form[Choices | None]:
+        return in_full if isinstance(node, Map) and _has_key(node) else _ROWS_ONLY
+
+    return Form(
+        key_schemas.either(_TITLES, schema),
+        lambda node, *rest: form_of(node).read(node, *rest),
+        lambda node: form_of(node).texts or {},
+    )
+
+
+def _has_key(node: Map) -> bool:
+    """Whether a map is a list with its keys, and not a map of titles: a misspelt key has its rows below it."""
+    below = (_ROWS.name, _SECTIONS.name)
+    return not node.entries or any(
+        key.text in _IN_LIST.names or (not isinstance(item, Scalar) and nearest(key.text, below))
+        for key, item in node.entries
+    )
+
+
+_LIST = KeySpec("list", _list_form(), "What there is to choose from, as a list that a button opens.")
 MANY = KeySpec(
     "many",
     either(

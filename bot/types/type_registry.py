@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cache
 
-from bot.expressions.filters import FUNCTIONS
+from bot.expressions.grammar import RESERVED_LIST, RESERVED_NAMES
 from bot.keys import key_schemas
 from bot.keys.declared_keys import (
     BOOLEAN,
@@ -93,10 +93,6 @@ VARIABLE = shared(
     ),
 )
 """The declaration of a variable; `read_variable` reads it."""
-TAKEN = frozenset({
-    *FUNCTIONS, "contact", "now", "today", "came_from", "message", "it", "loop", "self", "true", "false", "none",
-    "and", "or", "not", "in", "is", "if", "else",
-})  # fmt: skip
 
 
 def read_variable(name: str, node: Node, problems: Problems) -> Variable:
@@ -105,8 +101,10 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
     if isinstance(node, Scalar) and node.value is not None:
         node = Map(node.mark, ((Scalar(node.mark, "type", "type"), node),))
     fields = KeySet(_TYPE).open(node, problems, what, "{type: text}", others=True)
-    if name in TAKEN:
-        problems.add("E306", node.mark, f'{what}: the name "{name}" means something else', "choose another name")
+    if name in RESERVED_NAMES:
+        problems.add(
+            "E306", node.mark, f'{what}: the name "{name}" is reserved', f"choose another name: {RESERVED_LIST}"
+        )
     kind = _TYPE.read(fields)
     declared = TYPES.get(kind or "")
     if declared is None:

@@ -259,6 +259,14 @@ def test_an_unknown_filter_or_function_has_a_suggestion() -> None:
     assert problems_of("{{ hour(2) }}") == ['3:7: E204 no function "hour" (did you mean "hours"?)']
 
 
+def test_a_name_that_is_reserved_for_a_function_is_said_to_be_so() -> None:
+    (problem,) = problems_of("{{ open + 1 }}")
+    assert (
+        'E203 "open" is reserved: it is a function (write open("office"), or give a variable another name: ' in problem
+    )
+    assert "reserved are and, came_from, contact, days," in problem
+
+
 def test_all_faults_of_a_template_are_found_at_once() -> None:
     assert [problem.split()[1] for problem in problems_of("{{ a | nope }}{{ b() }}{{ hours }}")] == [
         "E203",

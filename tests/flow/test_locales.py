@@ -104,6 +104,12 @@ def test_a_translation_leads_where_the_flow_does_and_is_no_edit() -> None:
         }
 
 
+def test_the_rows_of_a_list_that_is_written_like_buttons_are_translated() -> None:
+    flow = "flow: main\nstart: {otherwise: true}\nsteps: {tea: {ask: Which?, list: {Green: end, Black: {about: Fine, then: end}}}}"
+    translated = library("main: {tea: {ask: Apa?, list: {Green: Hijau, Black: {title: Hitam, about: Halus}}}}", flow)
+    assert {"Apa?", "Hijau", "Hitam", "Halus"} <= texts(translated.translations["id"])
+
+
 def test_everything_for_people_is_said_in_the_language() -> None:
     english, indonesian = (texts(each) for each in (library(), library().translations["id"]))
     assert {"Hi {{ contact.name }}", "How?", "Shop", "Track", "See you", "Because.", "Bye", "Fine"} <= english
