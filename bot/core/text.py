@@ -108,15 +108,11 @@ def is_phone(number: str) -> bool:
 
 def digits(value: Any) -> str | None:
     """The digits of a phone number, without other signs; None for anything else (spec: Phone number format)."""
-    if isinstance(value, str) and value.isdecimal() and value.isascii():  # as nearly always
+    if isinstance(value, str) and value.isdecimal() and value.isascii():  # as the gateway writes it
         return value if len(value) <= _MOST_DIGITS else None
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    if not isinstance(value, str):
-        return None
-    if value.isdecimal() and value.isascii() and len(value) <= 15:  # as the gateway writes it
-        return value
-    found = _NUMBER.fullmatch(value.translate(_SEPARATORS))
+    found = _NUMBER.fullmatch(value.translate(_SEPARATORS)) if isinstance(value, str) else None
     return found[1] if found else None
 
 

@@ -17,7 +17,7 @@ from bot.clock import SMALLEST_STEP, Clock, ExpiryTime, Steps, deadline_of
 from bot.core import values
 from bot.core.effects import Fetch
 from bot.core.errors import BotError
-from bot.core.events import BY_PROGRAMS, StatusReported
+from bot.core.events import BY_PROGRAMS, Event, StatusReported
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
 from bot.runtime.broadcasting import ALARM, cancel, fill_outbox, take_back_paused, why_paused
@@ -556,24 +556,31 @@ class EngineCycle:
         """Take the next rows of the log, which are returned, and what is due once it is read to its end."""
         rows = self._inbox.after(self.cursor, most) if most > 0 else []
         batch.look_up({row.contact for row in rows if row.contact})
-        for row in rows:
-            self._take_row(batch, row)
+        events = [
+            self._event_of(row) for row in rows
+        ]  # before any is taken: what each does stays in the processor's cache
+        for row, event in zip(rows, events, strict=True):
+            self._take_row(batch, row, event)
         if len(rows) < most:  # the log is read to its end, as of a time after `batch.now`: no message came before
             for due in self._store.due(batch.now, most - len(rows)):
                 batch.take_due(due)
         return rows
 
-    def _take_row(self, batch: Batch, row: LogRow) -> None:
-        batch.commit.move_cursor(row.seq, row.event_id)
+    def _event_of(self, row: LogRow) -> Event | str | None:
+        """The event of a row; None where it concerns no conversation; a text that says why it could not be read."""
         if not row.readable:
-            batch.commit.add_dead_letter("event", row.contact, "it could not be read", row.body)
-            return
+            return "it could not be read"
         try:
             own = row.event_id.startswith(BY_PROGRAMS)
-            event = values.loads(row.body) if own else self._read(row.body, row.received_at)
+            return values.loads(row.body) if own else self._read(row.body, row.received_at)
         except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
             log.error("an event could not be read, %s: see `bot queue`", place_of(error))
-            batch.commit.add_dead_letter("event", row.contact, f"it could not be read: {error}", row.body)
+            return f"it could not be read: {error}"
+
+    def _take_row(self, batch: Batch, row: LogRow, event: Event | str | None) -> None:
+        batch.commit.move_cursor(row.seq, row.event_id)
+        if isinstance(event, str):
+            batch.commit.add_dead_letter("event", row.contact, event, row.body)
             return
         event = None if event is None else with_contact(batch, event)
         if isinstance(event, StatusReported):
