@@ -198,7 +198,7 @@ def test_what_came_meanwhile_is_taken_in_order_by_what_an_edit_leads_to(
     simulation = start()
     model = Held(service)
     flood(simulation, model, "one", "two", "three")
-    plain = 'flow: main\nstart: {otherwise: true}\nsteps: {a: {say: "Plain {{ message }}.", then: end}}\n'
+    plain = 'flow: main\nstart: {otherwise: true}\nsteps: {a: {say: "Plain {{ message.text }}.", then: end}}\n'
     simulation.swap(program_in(tmp_path, plain))
     model.let()
     simulation.settle()

@@ -423,3 +423,20 @@ def test_an_edit_of_keep_loses_no_value_of_an_open_flow() -> None:
         talk.user("one")
         talk.edit(after)
         assert talk.user("two") == ["one two"]
+
+
+def test_a_time_with_another_offset_is_the_same_moment_by_the_bots_clock_wherever_it_is_kept() -> None:
+    talk = Talk(
+        """
+flow: main
+start: {otherwise: true}
+vars: {first: {type: datetime, value: "2030-05-12T22:00-05:00"}, answer: datetime, set: datetime, all: list}
+steps:
+  answer: {ask: When?, save: answer, set: {set: "2030-05-12T22:00-05:00", all: "{{ [first] }}"}}
+  told: {say: "{{ first }} {{ answer }} {{ set }} {{ all }} {{ first.hour }} {{ '2030-05-12T22:00-05:00' | as_date }}", then: end}
+""",
+        "name: T\ntimezone: Europe/Berlin\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}\n",
+    )
+    talk.user("hi")
+    moment = "2030-05-13 05:00"
+    assert talk.user("2030-05-12T22:00-05:00") == [f"{moment} {moment} {moment} {moment} 5 2030-05-13"]

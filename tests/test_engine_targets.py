@@ -1,6 +1,8 @@
 """Where transitions lead: next, again, back, end, route, a step of a flow, and a flow that returns."""
 
-from tests.talk import BOT, Talk
+import pytest
+
+from tests.talk import BOT, Talk, problems_of
 
 FLOWS = """\
 flow: main
@@ -144,9 +146,9 @@ flow: main
 start: {otherwise: true}
 vars: {first: {type: text}, name: {type: text}}
 steps:
-  note: {set: {first: "{{ message }}"}}
+  note: {set: {first: "{{ message.text }}"}}
   name: {ask: Name?, save: name, timeout: {after: 1h, then: nudge}}
-  thanks: {say: "{{ name }} wrote {{ first }} and {{ message }}.", then: end}
+  thanks: {say: "{{ name }} wrote {{ first }} and {{ message.text }}.", then: end}
   nudge:
     template: {name: nudge, language: en}
     replies: {Go on: back, Stop: end}
@@ -166,11 +168,38 @@ def test_the_message_is_known_in_its_own_turn_only() -> None:
 flow: main
 start: {otherwise: true}
 steps:
-  said: {say: "[{{ message }}]"}
+  said: {say: "[{{ message.text }}]"}
   pause: {wait: 1h}
-  later: {say: "[{{ message }}]"}
+  later: {say: "[{{ message.text }}]"}
 """
     talk = Talk(flows)
     assert talk.user("hello") == ["[hello]"]
     assert talk.wait("1h") == ["[]"]
     assert talk.photo() == ["[]"]
+
+
+def test_a_flow_can_tell_a_tap_on_an_old_button_from_a_text_and_a_text_from_a_file() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+steps:
+  first: {ask: One?, buttons: [Red, Blue]}
+  second: {ask: Two?, buttons: [Tea, Coffee], other: what}
+  what: {branch: [{if: message.tapped, then: old}, {if: message.kind == "image", then: photo}, {else: text}]}
+  old: {say: "That was {{ message.text }}, {{ message.kind }}.", then: back}
+  photo: {say: A photo., then: back}
+  text: {say: "You wrote {{ message.text }}.", then: back}
+""")
+    talk.user("hi")
+    red = talk.shown[0].id
+    talk.tap("Red")
+    question = ["Two?", "Tea", "Coffee"]
+    assert talk.tap_id(red, "Red") == ["That was Red, text.", question]
+    assert talk.user("Red") == ["You wrote Red.", question]
+    assert talk.photo() == ["A photo.", question]
+
+
+@pytest.mark.parametrize("source", ["message", "message.txt", "message | upper", 'message["text"]'])
+def test_a_message_is_read_by_its_fields(source: str) -> None:
+    (problem,) = problems_of(f"flow: main\nstart: {{otherwise: true}}\nsteps: {{a: {{say: '{{{{ {source} }}}}'}}}}\n")
+    assert 'E203 "message" has several parts (write message.text, message.kind, message.tapped)' in problem

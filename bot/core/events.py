@@ -26,6 +26,9 @@ EVENTS = (
 """The gateway's names of its events (spec: Event names): for webhooks, and for flows that they start."""
 
 
+MESSAGE_KINDS = ("text", "image", "audio", "video", "document", "location", "sticker")
+
+
 @stored
 @immutable
 class MessageReceived:
@@ -35,7 +38,7 @@ class MessageReceived:
     contact: str
     at: datetime
     sent_at: datetime
-    kind: str  # text, image, audio, video, document, location, sticker
+    kind: str  # one of `MESSAGE_KINDS`, or what else the gateway calls it
     text: str | None = None
     media: Media | None = None
     location: Location | None = None

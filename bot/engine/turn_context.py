@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.core.effects import Effect, Happen, Send, Tell
 from bot.core.errors import BotError
-from bot.core.events import Event, MessageReceived, SignalReceived, StartRequested, Tapped
+from bot.core.events import MESSAGE_KINDS, Event, MessageReceived, SignalReceived, StartRequested, Tapped
 from bot.core.messages import Message, TemplateMessage, clipped, fits, violations
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, effect_ref
 from bot.core.turn import Trace
@@ -508,14 +508,19 @@ class NameScope:
             self._kept = flow, kept, flow.kept_values(frame.vars, kept, self._now)
         return self._kept[2]
 
-    def _message(self) -> str | None:
-        """What the contact wrote or tapped in this turn; null for other events."""
-        match self._event:
-            case MessageReceived(kind="text", text=text):
-                return text
-            case Tapped(title=title):
-                return title
-        return None
+    def _message(self) -> Record:
+        """What the contact sent or tapped in this turn; its values are null for other events."""
+        event = self._event
+        text: str | None = None
+        kind: str | None = None
+        match event:
+            case MessageReceived(kind="text"):
+                text, kind = event.text, event.kind
+            case MessageReceived():
+                text, kind = None, event.kind if event.kind in MESSAGE_KINDS else "other"
+            case Tapped():
+                text, kind = event.title, "text"
+        return Record("message", {"text": text, "kind": kind, "tapped": isinstance(event, Tapped)})
 
     def _address(self, signal: str) -> str | None:
         """The address by which a signal reaches the active run; None where there is none."""

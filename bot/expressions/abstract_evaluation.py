@@ -16,11 +16,13 @@ from typing import Any
 
 from jinja2 import nodes
 
+from bot.core.events import MESSAGE_KINDS
 from bot.expressions import date_filters, filters, formats, list_filters, opening_hours
 from bot.expressions.abstract_values import (
     ANYTHING,
     GONE,
     LOST,
+    NULL,
     AbstractValue,
     AbstractValues,
     ValueKind,
@@ -102,6 +104,11 @@ def returned(name: str) -> AbstractValues:
 
 
 _KNOWN = {"now": some(ValueKind.DATETIME), "today": some(ValueKind.DATE)}
+_MESSAGE = {
+    "text": some(ValueKind.TEXT) | {NULL},
+    "kind": bounded(map(just, (*MESSAGE_KINDS, "other", None))),
+    "tapped": bounded(map(just, (True, False))),
+}
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "lt": operator.lt, "lteq": operator.le, "gt": operator.gt, "gteq": operator.ge,
 }  # fmt: skip
@@ -155,6 +162,10 @@ class Evaluator:
         return _KNOWN.get(node.name, ANYTHING) if found is None else found
 
     def _field(self, node: nodes.Getattr | nodes.Getitem) -> Iterator[AbstractValue]:
+        match node:
+            case nodes.Getattr(node=nodes.Name(name="message"), attr=attribute) if attribute in _MESSAGE:
+                yield from _MESSAGE[attribute]
+                return
         for found in self.of(node.node):
             if found.kind in (ValueKind.NULL, ValueKind.GONE):
                 yield AbstractValue(ValueKind.GONE, lost=found.lost)
@@ -282,6 +293,8 @@ class Evaluator:
             kinds = {one.kind, other.kind}
             if isinstance(node, _DIVIDES) and one.kind in (ValueKind.DURATION, ValueKind.ANY):
                 yield from _divided(other.kind, whole=isinstance(node, nodes.FloorDiv))
+            if isinstance(node, nodes.Mod) and kinds <= {ValueKind.DURATION, ValueKind.ANY}:
+                yield from some(ValueKind.DURATION)
             if ValueKind.ANY in kinds:
                 yield from some(ValueKind.NUMBER) if isinstance(node, _NUMERIC) else ANYTHING
             elif isinstance(node, _SAME_KIND):

@@ -185,7 +185,7 @@ class _Safety:
                 return self._filters(node, name)
             case nodes.Test(node=nodes.Getattr() | nodes.Name()):
                 return True
-            case nodes.Getattr(node=nodes.Name(name="contact")):
+            case nodes.Getattr(node=nodes.Name(name="contact" | "message")):
                 return True
             case nodes.CondExpr():
                 return node.expr2 is not None

@@ -11,7 +11,7 @@ from jinja2.runtime import Context
 
 from bot.expressions.formats import is_number, is_whole, local
 from bot.expressions.template_failures import TemplateFailed, kind_of
-from bot.lang.wall_clock import WEEKDAYS, at_time, months_later, read_clock, read_iso
+from bot.lang.wall_clock import WEEKDAYS, at_time, in_zone, months_later, read_clock, read_iso
 
 
 def _day(context: Context, value: Any) -> date:
@@ -73,10 +73,13 @@ def _add_months(value: Any, count: Any) -> Any:
     return months_later(value, count)
 
 
-def _as_date(value: Any) -> date:
-    """``{{ answer.eta | as_date }}``: the day that a text from elsewhere is, like 2030-05-12."""
-    found = value if isinstance(value, date) else _read(value)
-    return found.date() if isinstance(found, datetime) else found
+@pass_context
+def _as_date(context: Context, value: Any) -> date:
+    """``{{ answer.eta | as_date }}``: the day that a text from elsewhere is, like 2030-05-12.
+
+    Of a time with an offset it is the day in the bot's time zone.
+    """
+    return _day(context, value if isinstance(value, date) else _read(value))
 
 
 @pass_context
@@ -87,8 +90,7 @@ def _as_datetime(context: Context, value: Any) -> datetime:
     """
     read = value if isinstance(value, datetime) else _read(value)
     found = read if isinstance(read, datetime) else datetime.combine(read, time())
-    zone = context.parent["now"].tzinfo
-    return found.replace(tzinfo=zone) if found.tzinfo is None else found.astimezone(zone)
+    return in_zone(found, context.parent["now"].tzinfo)
 
 
 def _read(value: Any) -> date:

@@ -127,6 +127,17 @@ def _locale(language: str) -> "Locale":
     return Locale.parse(ENGLISH)
 
 
+@lru_cache(maxsize=1)
+def _plain_english() -> "Locale":
+    """British English (day before month, 24 hours), but that short months have three letters: Sep, not Sept."""
+    from babel import Locale
+
+    class PlainEnglish(Locale):
+        months = Locale("en").months
+
+    return PlainEnglish("en", "GB")
+
+
 def decimal_sign(language: str) -> str:
     """The sign before the fraction of a number in a language: a point or a comma."""
     from babel.numbers import get_decimal_symbol
@@ -147,10 +158,7 @@ def local(context: Context, value: Any) -> Any:
 def _at_home(value: Any, scope: Mapping[str, Any]) -> Any:
     now = scope.get("now")
     if isinstance(value, datetime) and value.tzinfo is not None and isinstance(now, datetime):
-        try:
-            return value.astimezone(now.tzinfo)
-        except OverflowError:  # on the first day of all, or the last one
-            return value
+        return wall_clock.in_zone(value, wall_clock.zone_of(now))
     return value
 
 
@@ -210,7 +218,7 @@ def _formatted(moment: Any, language: str, form: str, name: str) -> str:
 
     locale = _locale(language)
     if str(locale) == ENGLISH:
-        locale = _locale("en-GB")  # day before month, 24 hours
+        locale = _plain_english()
     named: Any = dates.get_date_format if name == "date" else dates.get_time_format
     try:
         if len(form) > _LONGEST_PATTERN:

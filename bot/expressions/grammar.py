@@ -53,6 +53,8 @@ RESERVED_NAMES = tuple(sorted({
 """The names that no variable can have."""
 RESERVED_LIST = f"reserved are {', '.join(RESERVED_NAMES)}"
 MAX_LOOPS = 2  # within each other
+_MESSAGE = "message"
+MESSAGE_FIELDS = ("text", "kind", "tapped")  # of the message that the contact has just sent
 MAX_DEPTH = 50  # of expressions or blocks within each other
 _ALLOWED = frozenset({
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.Getattr, nodes.Getitem,
@@ -106,9 +108,9 @@ class TemplateUses:
             self.walk(child, bound, depth + 1, loops)
 
     def _below(self, node: nodes.Node) -> Iterator[nodes.Node]:
-        """The children, without the name of a function that is called."""
+        """The children, without the name of a function that is called, and without `message` before one of its fields."""
         for child in node.iter_child_nodes():
-            if not (isinstance(node, nodes.Call) and child is node.node):
+            if not (isinstance(node, nodes.Call) and child is node.node) and not _is_message_field(node):
                 yield child
 
     def _look(self, node: nodes.Node, bound: frozenset[str]) -> None:
@@ -118,10 +120,14 @@ class TemplateUses:
                 self._fault("E203", node, f'"{name}" is reserved: it is a function', fix)
             case nodes.Name(name=name) if name not in bound:
                 self.names.add(name)
+                if name == _MESSAGE:
+                    fix = f"write {', '.join(f'{_MESSAGE}.{each}' for each in MESSAGE_FIELDS)}"
+                    self._fault("E203", node, f'"{name}" has several parts', fix)
             case nodes.Getattr() | nodes.Getitem():
                 path = _path(node)
                 if path and path[0] not in bound:
                     self.paths.add(path)
+                    self.names.add(path[0])
             case nodes.Const(value=str(text)) if any("\ud800" <= char <= "\udfff" for char in text):
                 self._fault("E203", node, "half a character (a lone surrogate)", "write the character itself")
             case nodes.Filter(name=name) if name not in FILTERS:
@@ -201,6 +207,14 @@ class TemplateUses:
 
 def _is_text(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Const) and isinstance(node.value, str)
+
+
+def _is_message_field(node: nodes.Node) -> bool:
+    """Whether it is ``message.kind`` or the like."""
+    match node:
+        case nodes.Getattr(node=nodes.Name(name=name), attr=attribute):
+            return name == _MESSAGE and attribute in MESSAGE_FIELDS
+    return False
 
 
 def _path(node: nodes.Node) -> tuple[str, ...]:

@@ -206,6 +206,7 @@ def _is_written_out(node: nodes.Expr) -> bool:
     return all(isinstance(item, nodes.Const) for item in items)
 
 
+_TICK = timedelta(microseconds=1)
 MAX_NUMBER_BITS = 256
 EACH = " each"  # the filter around every loop's list; no template can spell this name
 OWN_FILTER = " own"  # the name of every filter of the bot's own; the first argument is the filter's name
@@ -326,7 +327,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Calculate: decimals where a number has a point, sizes bounded."""
         left, right = exact(there(left)), exact(there(right))
-        if operator in ("*", "%", "**") and not (_is_number(left) and _is_number(right)):
+        numbers = _is_number(left) and _is_number(right)
+        spans = isinstance(left, timedelta) and isinstance(right, timedelta)
+        if operator in ("*", "%", "**") and not (numbers or (spans and operator == "%")):
             raise TemplateFailed(f'"{operator}" calculates with numbers, not {kind_of(left)} and {kind_of(right)}')
         if operator == "**" and not (_is_number(right) and abs(right) <= MAX_NUMBER_BITS):
             raise TemplateFailed("a power that is too large")
@@ -336,7 +339,25 @@ class Sandbox(ImmutableSandboxedEnvironment):
             left, right = right, left
         if isinstance(left, datetime) and left.tzinfo is not None and operator in ("+", "-"):
             return _moved(context, operator, left, right)
+        if operator in ("//", "%") and numbers:
+            return _bounded(context, _floored(operator, left, right))
+        if operator in ("/", "//") and isinstance(left, timedelta) and isinstance(right, Decimal):
+            return _part_of(left, right, operator)
         return _bounded(context, super().call_binop(context, operator, left, right))
+
+
+def _floored(operator: str, left: Any, right: Any) -> Any:
+    """``//`` rounds down, and ``%`` is what is left: -7 // 2 is -4, -7 % 2 is 1, also where a number has a point."""
+    quotient, rest = divmod(left, right)
+    if rest and (rest < 0) != (right < 0):  # a decimal, which rounds towards 0
+        quotient, rest = quotient - 1, rest + right
+    return quotient if operator == "//" else rest
+
+
+def _part_of(span: timedelta, by: Decimal, operator: str) -> timedelta:
+    """A duration that is divided by a number with a point."""
+    parts = _floored("//", Decimal(span // _TICK), by) if operator == "//" else Decimal(span // _TICK) / by
+    return timedelta(microseconds=round(parts))
 
 
 def _moved(context: Context, operator: str, moment: datetime, other: Any) -> Any:

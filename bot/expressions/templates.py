@@ -388,13 +388,13 @@ def pieces_of(source: str, mark: Mark, problems: Problems) -> Pieces | None:
     return tuple(pieces)
 
 
-_RECORD = "contact"  # of which each field is a value of its own
+_RECORDS = frozenset({"contact", "message"})  # of which each field is a value of its own
 
 
 def values_used(text: Template) -> frozenset[str]:
     """All values that a text reads, each as it is written."""
-    fields = {".".join(path[:2]) for path in text.paths if path[0] == _RECORD}
-    return frozenset(text.names - {_RECORD}) | fields
+    fields = {".".join(path[:2]) for path in text.paths if path[0] in _RECORDS}
+    return frozenset(text.names - _RECORDS) | fields
 
 
 def values_shown(text: Template) -> frozenset[str]:
@@ -409,7 +409,7 @@ def _shown(node: nodes.Node) -> Iterator[str]:
     match node:
         case nodes.Name(name=name):
             yield name
-        case nodes.Getattr(node=nodes.Name(name=name), attr=field) if name == _RECORD:
+        case nodes.Getattr(node=nodes.Name(name=name), attr=field) if name in _RECORDS:
             yield f"{name}.{field}"
         case nodes.Compare() | nodes.Test() | nodes.Not() | nodes.Call():
             return

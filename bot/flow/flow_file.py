@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime, tzinfo
 
 from bot.core.events import EVENTS
 from bot.extensions.gathered import Extensions
@@ -27,6 +28,7 @@ from bot.keys.key_schemas import ANY, Schema, by_key, record
 from bot.keys.patterns import MATCH, PATTERN
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Map, Node, Scalar, fingerprint
+from bot.lang.wall_clock import in_zone
 from bot.steps import KINDS, step_options
 from bot.steps.custom_steps import all_kinds
 from bot.steps.step_facts import Falls, Outcome
@@ -52,7 +54,8 @@ def read_flow(
     """Read one flow with all its steps. ``documents`` are the bot's text files, by path."""
     name = _NAME.read(Fields(node, problems, "flow")) or ""
     fields = FLOW_KEYS.open(node, problems, f'flow "{name}"')
-    variables, start = _VARS.read(fields), _START.read(fields)
+    variables = {name: _at_home(variable, bot.timezone) for name, variable in _VARS.read(fields).items()}
+    start = _START.read(fields)
     defaults = (_DEFAULTS.read(fields) or Defaults()).over(bot.defaults)
     known, handlers = {**bot.common, **variables}, extensions.handlers
     kinds = all_kinds(extensions.verbs) if extensions.verbs else KINDS
@@ -70,6 +73,12 @@ def read_flow(
         _INTERRUPTED.read(fields),
         unreadable,
     )
+
+
+def _at_home(variable: Variable, zone: tzinfo) -> Variable:
+    """The variable; if its first value is a time, that is in the bot's zone."""
+    first = variable.value
+    return replace(variable, value=in_zone(first, zone)) if isinstance(first, datetime) else variable
 
 
 def flow_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:

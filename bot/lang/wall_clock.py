@@ -40,6 +40,14 @@ def zone_of(moment: datetime) -> tzinfo:
     return moment.tzinfo
 
 
+def in_zone(moment: datetime, zone: tzinfo) -> datetime:
+    """The same moment by the clocks of a zone; a time without an offset is one of that zone."""
+    try:
+        return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
+    except OverflowError:  # on the first day of all, or the last one
+        return moment
+
+
 def on_the_clock(day: date, minutes: int, zone: tzinfo) -> datetime:
     """The moment, in UTC, at which the clocks of a zone show so many minutes past a day's midnight.
 

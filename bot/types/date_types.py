@@ -14,7 +14,7 @@ from bot.keys.key_schemas import ANY_TEXT, pattern
 from bot.lang import wall_clock
 from bot.lang.problems import Problems
 from bot.lang.source import Node
-from bot.lang.wall_clock import ISO_DAY, ISO_MOMENT, read_clock, read_iso
+from bot.lang.wall_clock import ISO_DAY, ISO_MOMENT, in_zone, read_clock, read_iso, zone_of
 from bot.types import date_reading
 from bot.types.date_reading import read_date, read_moment, read_time
 from bot.types.variable import Answer, Mismatch, Unfit, Variable, mismatch
@@ -128,8 +128,7 @@ class DateVariable(_OnCalendar):
 
     def _from_value(self, value: Any, now: datetime | None) -> date:
         if isinstance(value, datetime):
-            here = value.astimezone(now.tzinfo) if value.tzinfo is not None and now is not None else value
-            return here.date()
+            return (value if now is None else in_zone(value, zone_of(now))).date()
         if isinstance(value, date):
             return value
         if isinstance(value, str) and (day := read_iso(value, ISO_DAY)) is not None:
@@ -163,7 +162,7 @@ class DateTimeVariable(_OnCalendar):
         found = read_iso(value, ISO_MOMENT) if isinstance(value, str) else value
         if not isinstance(found, datetime):
             raise mismatch(value, f"a date with a time like {self.example}")
-        return found.replace(tzinfo=now.tzinfo) if found.tzinfo is None and now is not None else found
+        return found if now is None else in_zone(found, zone_of(now))
 
 
 @immutable

@@ -14,6 +14,7 @@ from bot.keys.fields import Fields, text_of
 from bot.keys.key_schemas import pattern
 from bot.lang.problems import Problems
 from bot.lang.source import Node
+from bot.lang.wall_clock import in_zone
 from bot.types.variable import KEEP, Answer, Mismatch, Unfit, Variable, mismatch
 
 _SIZE = re.compile(r"([1-9]\d{0,5}) ?(KB|MB)")
@@ -97,7 +98,7 @@ class ObjectVariable(Variable):
 
 
 def _zoned(value: Any, now: datetime | None) -> Any:
-    """A value in which every time without a zone is in the bot's, so that it can be compared with others.
+    """A value in which every time is in the bot's zone.
 
     Raises `Mismatch` where it is larger or deeper than a conversation keeps values.
     """
@@ -110,8 +111,8 @@ def _zoned(value: Any, now: datetime | None) -> Any:
 def _in_zone(value: Any, zone: tzinfo | None, levels: int, measure: Measure) -> Any:
     measure.count(value, levels)
     match value:
-        case datetime(tzinfo=None) if zone is not None:
-            return value.replace(tzinfo=zone)
+        case datetime() if zone is not None:
+            return in_zone(value, zone)
         case Record():
             fields = {key: _in_zone(item, zone, levels - 1, measure) for key, item in value.items()}
             return Record(value.name_of_type, fields)

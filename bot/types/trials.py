@@ -47,7 +47,8 @@ class Trials:
     def scope(self, values: Values) -> dict[str, Any]:
         """The names for a text besides these values: a contact without a name or email."""
         contact = Record("contact", {"id": "6281234567890", "name": None, "email": None, "tags": []})
-        seen = {"contact": contact, "now": _DAY, "today": _DAY.date(), "came_from": None, "message": None}
+        message = Record("message", {"text": None, "kind": None, "tapped": False})
+        seen = {"contact": contact, "now": _DAY, "today": _DAY.date(), "came_from": None, "message": message}
         return {**seen, CONTACT_LANGUAGE: self._language, DRAW: float, **values}
 
     def _tried(self, variable: Variable) -> list[Any]:

@@ -67,6 +67,8 @@ def value(source: str) -> Any:
         ("utc | days_until", 1),
         ("today | start_of('year')", date(2030, 1, 1)),
         ("'2030-05-12T15:00Z' | as_date", date(2030, 5, 12)),
+        ("'2030-05-12T23:00-05:00' | as_date", date(2030, 5, 13)),
+        ("utc | as_date", date(2030, 3, 31)),
         ("'2030-05-12' | as_datetime", datetime(2030, 5, 12, tzinfo=BERLIN)),
         ("[3, 4] | pick", 3),
         ("nothing | pick", None),
@@ -102,6 +104,33 @@ def test_a_filter_fails_in_words(source: str, reason: str) -> None:
     with pytest.raises(TemplateFailed) as failed:
         value(source)
     assert str(failed.value) == f"f.yml:1:1: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("source", "results"),
+    [
+        ("{0}7 // {1}2", {"": 3, "-": -4, " -": -4, "--": 3}),
+        ("{0}7 % {1}2", {"": 1, "-": 1, " -": -1, "--": -1}),
+        ("{0}6 // {1}2", {"": 3, "-": -3, " -": -3, "--": 3}),
+        ("{0}6 % {1}2", {"": 0, "-": 0, " -": 0, "--": 0}),
+    ],
+)
+def test_a_quotient_is_rounded_down_and_the_rest_has_the_sign_of_the_divisor_whatever_the_type(
+    source: str, results: dict[str, int]
+) -> None:
+    for signs, result in results.items():
+        plain = source.format(*{"": "  ", "-": "- ", " -": " -", "--": "--"}[signs])
+        assert value(plain) == result, plain
+        assert value(plain.replace("7", "7.0").replace("6", "6.0")) == result, plain
+        assert value(plain.replace(" 2", " 2.0").replace("-2", "-2.0")) == result, plain
+        days = value(plain.replace("7", "days(7)").replace("6", "days(6)").replace("2", "days(2)"))
+        assert (days if isinstance(days, int) else days.days) == result, plain
+
+
+def test_a_duration_is_divided_by_any_number() -> None:
+    assert value("minutes(5) / 2") == value("minutes(5) / 2.0") == value("minutes(2.5)")
+    assert value("minutes(5) // 2") == value("minutes(5) // 2.0") == value("minutes(2.5)")
+    assert value("minutes(-5) // 2.5") == value("minutes(-2)")
 
 
 @pytest.mark.parametrize(

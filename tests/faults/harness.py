@@ -46,7 +46,7 @@ PER_MINUTE, PER_DAY = 600, 10_000
 SERVED_WITHIN = 5.0  # seconds; on an idle machine it is a tenth of one
 LOOK = 2.0  # seconds that a monitor waits for an answer
 BOT = "name: Echo\ndefaults: {timeout: {after: 1h, then: end}, retry: {max: 3, else: end}}\n"
-FLOW = 'flow: main\nstart: {otherwise: true}\nsteps:\n  answer: {say: "You wrote: {{ message }}"}\n'
+FLOW = 'flow: main\nstart: {otherwise: true}\nsteps:\n  answer: {say: "You wrote: {{ message.text }}"}\n'
 
 
 @dataclass(frozen=True)

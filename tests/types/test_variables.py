@@ -196,6 +196,7 @@ def test_an_answer_is_taken_or_does_not_fit(declaration: str, answer: str, value
         ("datetime", "2030-05-12T15:00", datetime(2030, 5, 12, 15, tzinfo=ZONE)),
         ("datetime", "2030-05-12 15:00:30Z", datetime(2030, 5, 12, 15, 0, 30, tzinfo=UTC)),
         ("{type: datetime, after: now}", "2020-05-12T15:00Z", datetime(2020, 5, 12, 15, tzinfo=UTC)),
+        ("datetime", "2030-05-12T15:00+02:00", datetime(2030, 5, 12, 13, tzinfo=UTC)),
         ("datetime", date(2030, 5, 12), Mismatch),
         ("datetime", "tomorrow 15:00", Mismatch),
         ("{type: integer, check: it > 5}", 3, 3),

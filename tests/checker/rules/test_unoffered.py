@@ -26,9 +26,9 @@ def test_a_choice_that_no_question_shows_is_found() -> None:
 
 @pytest.mark.parametrize(
     "other",
-    ["{ask: Q, options: [L], save: size}", "{set: {size: L}}", "{ask: Q, save: size}", "{set: {size: '{{ message }}'}}",
-     "{ask: Q, options: {A: {set: {size: L}, then: end}}}", "{ask: Q, options: {A: {value: '{{ message }}'}}, save: size}",
-     "{http: 'GET https://x.example/', save: size}", "{ask: Q, options: {from: '[message]'}, save: size}"],
+    ["{ask: Q, options: [L], save: size}", "{set: {size: L}}", "{ask: Q, save: size}", "{set: {size: '{{ message.text }}'}}",
+     "{ask: Q, options: {A: {set: {size: L}, then: end}}}", "{ask: Q, options: {A: {value: '{{ message.text }}'}}, save: size}",
+     "{http: 'GET https://x.example/', save: size}", "{ask: Q, options: {from: '[message.text]'}, save: size}"],
 )  # fmt: skip
 def test_what_something_else_gives_is_not(other: str) -> None:
     assert told("{ask: Q, options: [S, M], save: size}", other) == []
