@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO
 from ipaddress import ip_address
 from pathlib import Path
@@ -216,7 +217,8 @@ class HttpClient:
             exchange = _Whole(self)
         exchange.done = done
         exchange.ask(method, self._prefix + path, body, headers)
-        _loop().run(exchange.begin)
+        loop = _loop()
+        loop.run(partial(loop.begin, exchange))
 
     def after_answers(self, call: Callable[[], object]) -> None:
         """Have something done on the thread that all requests share, once it has called back with the answers that are there."""
@@ -256,12 +258,13 @@ class HttpClient:
             raise self._no_proxy()
         exchange = _Stream(self, seconds, idle_seconds if first_seconds is None else first_seconds)
         exchange.ask(method, self._prefix + path, body, headers)
-        _loop().run(exchange.begin)
+        loop = _loop()
+        loop.run(partial(loop.begin, exchange))
         try:
             status, found = exchange.head()
             yield Streamed(status, found, exchange.chunks(idle_seconds), exchange.certificate_ends)
         finally:
-            _loop().run(exchange.leave)
+            loop.run(exchange.leave)
 
     def close(self) -> None:
         """Give back what was kept for the next requests. Connections close when they have not been used for a while."""
@@ -338,15 +341,8 @@ class _Exchange:
         curl.setopt(pycurl.HTTPHEADER, lines)
         self.unrepeatable = not body and method != "GET"
 
-    def begin(self) -> None:
-        """Hand the request to libcurl. On the loop's thread, as all that follows."""
-        try:
-            _loop().begin(self)
-        except pycurl.error as error:  # it would never end
-            self.ended(*error.args)
-
     def ended(self, code: int, text: str) -> None:
-        """Libcurl is done with it."""
+        """Libcurl is done with it. On the loop's thread."""
         raise NotImplementedError
 
     def failure(self, code: int, text: str) -> HttpError | None:
@@ -520,13 +516,17 @@ class _Loop:
             self._wake.send(b"w")
 
     def begin(self, exchange: _Exchange) -> None:
-        """Begin a request. Where one of the client's connections was just closed, it gets a new one."""
+        """Hand a request to libcurl, on this thread. Where one of the client's connections was just closed, it gets a new one."""
         fresh = exchange.unrepeatable or monotonic() < exchange.client.hung_up_at + _UNNOTICED_SECONDS
         if fresh != exchange.fresh:
             exchange.curl.setopt(pycurl.FRESH_CONNECT, fresh)
             exchange.fresh = fresh
-        self._multi.add_handle(exchange.curl)
-        self._exchanges[exchange.curl] = exchange
+        try:
+            self._multi.add_handle(exchange.curl)
+        except pycurl.error as error:  # it would never end
+            exchange.ended(*error.args)
+        else:
+            self._exchanges[exchange.curl] = exchange
 
     def leave(self, curl: Any) -> None:
         """Stop a request."""

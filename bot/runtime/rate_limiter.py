@@ -205,12 +205,15 @@ class _SlidingWindow:
         self._step = step
         self._slots: deque[tuple[int, dict[str, int]]] = deque()  # number of the slot, requests by contact
         self._totals: dict[str, int] = {}
+        self._slot_ends = -inf  # when the next slot begins
         self._expires_at = inf  # when the first slot leaves the window
 
     def count(self, at: float, requests: int = 1, contact: str = "") -> None:
         """Requests have ended."""
-        slot, slots, totals = int(at // self._step), self._slots, self._totals
-        if not slots or slot > slots[-1][0]:
+        slots, totals = self._slots, self._totals
+        if at >= self._slot_ends or not slots:
+            slot = int(at // self._step)
+            self._slot_ends = (slot + 1) * self._step
             self._expire(at)
             slots.append((slot, {}))
             self._expires_at = self._leaves(slots[0][0])
