@@ -35,6 +35,7 @@ from bot.runtime.operator_requests import Answer, Request
 from bot.runtime.performers import CallAttempt, CrashQuarantine, Performers, PerformersByEffect, Say
 from bot.runtime.python_calls import PythonCalls
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
+from bot.runtime.wake_pipe import WakePipe
 from bot.settings import ModelService
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader
@@ -60,7 +61,8 @@ class Engine:
     """The engine half of a bot: it takes the events of a store's inbox, sends, calls handlers and asks models.
 
     ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
-    ``secrets`` holds those that `bot.yml` names; ``gathering`` is that of `bot.runtime.engine_loop.EngineLoop`.
+    ``secrets`` holds those that `bot.yml` names; ``gathering`` and ``wakes`` are those of
+    `bot.runtime.engine_loop.EngineLoop`.
     Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
 
@@ -81,6 +83,7 @@ class Engine:
         requester: Requester | None = None,
         secrets: Mapping[str, str] | None = None,
         gathering: float = GATHERING,
+        wakes: WakePipe | None = None,
         addresses: SignalAddresses = EXAMPLE,
     ) -> None:
         program.library.prepare()
@@ -120,6 +123,7 @@ class Engine:
             gathering,
             metrics=self._metrics,
             alarms=self.alarms,
+            wakes=wakes,
         )
         self.wake = self._loop.wake  # there is something to read in the inbox
         self._loop.dead_letter_hooks = self._python_calls.dead_letter_hooks

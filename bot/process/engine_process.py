@@ -6,7 +6,7 @@ import select
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 from bot import local_socket
@@ -16,12 +16,12 @@ from bot.core.signal_addresses import SignalAddresses
 from bot.process.child import end_with, tell, tell_up
 from bot.process.program_loader import ProgramLoader
 from bot.program import Program
+from bot.runtime.wake_pipe import WakePipe
 from bot.settings import Settings
 from bot.watchdog import WATCHDOG, end_when_deaf
 
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
 STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
-BREATH_SECONDS = 0.001  # one wake-up is enough for all events of so short a time
 log = logging.getLogger("bot")
 
 
@@ -33,19 +33,19 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
     end_with(files["lifeline"])
     with os.fdopen(files["last_good"], "r+b") as last_good:
         reloads = ProgramLoader(folder, last_good)
-        engine = _composed(settings, reloads.first())
+        engine = _composed(settings, reloads.first(), WakePipe(files["woken"]))
         reloads.tell(engine.alarms)
         server = local_socket.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
         engine.start()
         tell(files["begin"], b"x")
         server.start()
         tell_up(files["news"], b"engine\n")
-        _run_until_sigterm(engine, reloads, signals, files["woken"])
+        _run_until_sigterm(engine, reloads, signals)
         server.stop()
         engine.stop()
 
 
-def _composed(settings: Settings, program: Program) -> Engine:
+def _composed(settings: Settings, program: Program, wakes: WakePipe) -> Engine:
     if program.library.asks_models and settings.model_service is None:
         log.error("flows ask models, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
     if program.library.makes_addresses and settings.public_url is None:
@@ -64,6 +64,7 @@ def _composed(settings: Settings, program: Program) -> Engine:
         models=settings.model_service,
         addresses=SignalAddresses(settings.public_url, settings.webhook_secrets),
         secrets=os.environ,  # those that flows name, which a reload may change
+        wakes=wakes,
     )
 
 
@@ -91,18 +92,11 @@ def _reload(engine: Engine, reloads: ProgramLoader) -> bool:
     return program is not None
 
 
-def _run_until_sigterm(engine: Engine, reloads: ProgramLoader, signals: int, woken: int) -> None:
-    """Wake the engine when the web process says so, reload when files are saved, return on SIGTERM."""
+def _run_until_sigterm(engine: Engine, reloads: ProgramLoader, signals: int) -> None:
+    """Reload when files are saved, return on SIGTERM."""
     look_at = monotonic() + WATCH_SECONDS
-    woken_at = 0.0
     while True:
-        ready, _, _ = select.select([signals, woken], [], [], max(0.0, look_at - monotonic()))
-        if woken in ready:
-            if monotonic() - woken_at < 2 * BREATH_SECONDS:
-                sleep(BREATH_SECONDS)
-            os.read(woken, 65536)
-            engine.wake()
-            woken_at = monotonic()
+        ready, _, _ = select.select([signals], [], [], max(0.0, look_at - monotonic()))
         received = os.read(signals, 1000) if signals in ready else b""
         if signal.SIGTERM in received:
             return

@@ -37,6 +37,7 @@ from bot.runtime.engine_input import (
 from bot.runtime.operator_requests import QUESTIONS, Answer, Request, operate
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
+from bot.runtime.wake_pipe import WakePipe
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.engine_store import Store
 from bot.store.files import StoreUnavailable
@@ -83,7 +84,7 @@ class EngineLoop:
     ``dead_letter_hooks``, the hooks that hear of dead letters, goes with it. ``read`` makes
     an event of an acknowledged body and the time it came, or None where it concerns no conversation.
     ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events;
-    ``metrics`` counts what is committed. While the store cannot be used there is an alarm among ``alarms``,
+    ``metrics`` counts what is committed. By ``wakes`` another process says that the log has grown, as `wake` does. While the store cannot be used there is an alarm among ``alarms``,
     ``store-unavailable``.
     ``failure`` is what ended the loop, where it was not `stop`.
     """
@@ -99,6 +100,7 @@ class EngineLoop:
         *,
         metrics: EngineMetrics,
         alarms: Alarms,
+        wakes: WakePipe | None = None,
     ) -> None:
         self.advance = advance
         self.dead_letter_hooks: Collection[str] = ()
@@ -110,7 +112,8 @@ class EngineLoop:
         self._alarms = alarms
         self._gathering = gathering
         self._metrics = metrics
-        self._changed = threading.Condition()
+        self._changed = threading.Condition() if wakes is None else wakes
+        self._wakes = wakes
         self._incoming = EngineInput()
         self._answers: list[Future[Answer]] = []  # one for each of the incoming requests
         self._claimed: set[int] = set()  # messages without a key: after a crash nobody knows whether they were sent
@@ -313,7 +316,8 @@ class EngineLoop:
             self._incoming.drop(taken)
             futures = self._answers[: len(answers)]
             del self._answers[: len(answers)]
-            more = self._woken or (worked and self._cycle.more) or len(taken) >= self._cycle.at_once
+            woken = self._woken or (self._wakes is not None and self._wakes.was_written())
+            more = woken or (worked and self._cycle.more) or len(taken) >= self._cycle.at_once
         for future, answer in zip(futures, answers, strict=True):
             _resolve(future, answer)
         return more
