@@ -182,7 +182,7 @@ class _Whole(Response):
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         start_response(self.status, list(self.headers))
-        return self.iter_encoded()
+        return self.response
 
 
 def json_answer(status: int, text: str, retry_after: str | None = None) -> Response:

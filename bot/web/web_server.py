@@ -457,7 +457,8 @@ def _answer_of(app: App, environ: Environ) -> Answer:
         try:
             body = b"".join(parts)
         finally:
-            getattr(parts, "close", lambda: None)()
+            if hasattr(parts, "close"):
+                parts.close()
         status, headers = said
         return status, headers, body
     except Exception:
