@@ -82,8 +82,13 @@ def serve(name: str, folder: Path) -> None:
     server.run()
 
 
-async def measured(name: str, seconds: float) -> float:
-    """The microseconds of CPU that an event costs a server."""
+def loop_cpu_of(pid: int) -> float:
+    """The seconds of CPU that a server's first thread has used, which runs the event loop."""
+    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
+
+
+async def measured(name: str, seconds: float) -> tuple[float, float]:
+    """The microseconds of CPU that an event costs a server, and those of them in the event loop."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "benchmarks.web", "--serve", name, folder]
         child = subprocess.Popen(
@@ -95,10 +100,12 @@ async def measured(name: str, seconds: float) -> float:
         for _ in range(CONNECTIONS):
             await asyncio.get_running_loop().create_connection(lambda: Sender(source, answers), "127.0.0.1", port)
         await asyncio.sleep(0.5)
-        before, answered, until = cpu_of(child.pid), len(answers), time.perf_counter() + seconds
+        answered, until = len(answers), time.perf_counter() + seconds
+        before, before_in_loop = cpu_of(child.pid), loop_cpu_of(child.pid)
         while time.perf_counter() < until:
             await asyncio.sleep(0.1)
-        cost = (cpu_of(child.pid) - before) / (len(answers) - answered) * 1e6
+        each = 1e6 / (len(answers) - answered)
+        cost = (cpu_of(child.pid) - before) * each, (loop_cpu_of(child.pid) - before_in_loop) * each
         child.kill()
         child.wait()
     assert set(answers) == {b"200"}, set(answers)
@@ -118,9 +125,13 @@ def main() -> None:
     rounds = [
         {name: asyncio.run(measured(name, given.seconds)) for name in ("floor", "web")} for _ in range(given.rounds)
     ]
-    floor, web = (median(each[name] for each in rounds) for name in ("floor", "web"))
+    floor, web, loop = (
+        median(each[name][part] for each in rounds) for name, part in (("floor", 0), ("web", 0), ("web", 1))
+    )
     print(f"floor: the same server, which answers 200   {floor:6.0f} us of CPU an event   1.0")
     print(f"an event: verified, kept, acknowledged       {web:6.0f} us of CPU an event   {web / floor:.1f}")
+    print(f"... in the event loop                        {loop:6.0f}")
+    print(f"... in the inbox's thread                    {web - loop:6.0f}")
 
 
 if __name__ == "__main__":
