@@ -182,7 +182,7 @@ class _Whole(Response):
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         start_response(self.status, list(self.headers))
-        return self.response
+        return self.response  # type: ignore[return-value]  # of bytes
 
 
 def json_answer(status: int, text: str, retry_after: str | None = None) -> Response:
