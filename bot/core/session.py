@@ -94,6 +94,7 @@ class Session:
     agent: str | None = None  # who has taken the conversation over at the gateway; the bot is silent
     last_inbound: datetime | None = None  # newest message or tap, by its own timestamp: opens the window
     language: str | None = None  # the contact's, where one was chosen; else the bot's first
+    timezone: str | None = None  # the contact's, where a flow has set one
     kept_variables: dict[str, Any] = field(default_factory=dict)  # those with `keep`: they outlive the conversation
     plans: tuple[Plan, ...] = ()  # the flows that are to start
     due_count: int = 0  # how many of them have come due since then, without a word from the contact

@@ -40,6 +40,7 @@ from bot.steps.step_kind import (
 )
 from bot.steps.step_options import SIGNAL, StepOptions
 from bot.steps.transition import AGAIN, BACK, END, ROUTE, Transition
+from bot.types.contact_zones import TIMEZONE
 from bot.types.type_registry import Answer, Mismatch, Unfit
 
 Given = TypeVarTuple("Given")
@@ -282,7 +283,7 @@ class Executor:
             turn.send(TextMessage(transition.say.render(scope)))
         if transition.set:
             idle = turn.session.frame is None  # then there are no variables except the contact's language
-            turn.assign_all((item for item in transition.set if not idle or item.name == LANGUAGE), scope)
+            turn.assign_all((item for item in transition.set if not idle or item.name in (LANGUAGE, TIMEZONE)), scope)
         self._tag(transition, scope)
         if transition.cancel:
             cancel(turn, transition.cancel, scope)

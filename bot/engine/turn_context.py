@@ -23,10 +23,12 @@ from bot.extensions.decorators import ERROR
 from bot.flow.definition import LANGUAGE, Flow, Step
 from bot.flow.library import Library
 from bot.lang.languages import CONTACT_LANGUAGE, OWN_WORDINGS
+from bot.lang.wall_clock import next_after
 from bot.steps.step_facts import StepFailed
 from bot.steps.step_kind import Reply, StepContext
 from bot.steps.step_options import Defaults
 from bot.steps.transition import AGAIN, BACK, Assignment
+from bot.types.contact_zones import TIMEZONE
 from bot.types.type_registry import Mismatch
 
 Failure = StepFailed | TemplateFailed | Mismatch
@@ -42,7 +44,7 @@ class FlowBroken(BotError):
     """A flow asks for something impossible. The conversation ends, and the operator gets a dead letter."""
 
 
-Checkpoint = tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[Plan, ...], str | None]
+Checkpoint = tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[Plan, ...], tuple[str | None, str | None]]
 
 
 class TurnContext:
@@ -53,7 +55,7 @@ class TurnContext:
         self._written_library = library  # in the language that the flows are written in
         self.library = library.in_language(session.language)
         self.event = event
-        self.now = event.at.astimezone(library.bot.timezone)
+        self.now = event.at.astimezone(library.zone_of(session))
         self._scope = NameScope(library, event, self.now)
         self.effects: list[Effect] = []
         self.trace = Trace()
@@ -313,6 +315,9 @@ class TurnContext:
         if name == LANGUAGE and self.library.bot.languages:
             self._set_language(value)
             return
+        if name == TIMEZONE and self.library.bot.contact_timezones:
+            self._set_timezone(value)
+            return
         frame = self.frame
         flow = self.library.flows.get(frame.flow)  # an edit may have removed it, while its variables stay
         variable = None if flow is None else flow.variables.get(name)
@@ -341,6 +346,16 @@ class TurnContext:
         self.session.language = language
         self.library = self._written_library.in_language(language)
 
+    def _set_timezone(self, zone: Any) -> None:
+        """Set the contact's time zone. Schedules that repeat by the clock keep their hour in it. Raises `Mismatch`."""
+        session = self.session
+        session.timezone = None if zone is None else self.library.bot.common[TIMEZONE].coerce(zone, self.now)
+        self.now = self.event.at.astimezone(self.library.zone_of(session))
+        self._scope.move_to(self.now)
+        session.plans = tuple(
+            plan if plan.every is None else replace(plan, at=next_after(plan.every, self.now)) for plan in session.plans
+        )
+
     def tag(self, tag: str) -> None:
         """Tag the contact."""
         if tag and tag not in self.session.tags:
@@ -353,13 +368,17 @@ class TurnContext:
     def checkpoint(self) -> Checkpoint:
         """Everything that leaving a step may change: for `roll_back`."""
         session = self.session
-        return self.frame.vars, session.kept_variables, session.tags, session.plans, session.language
+        place = session.language, session.timezone
+        return self.frame.vars, session.kept_variables, session.tags, session.plans, place
 
     def roll_back(self, before: Checkpoint) -> None:
         """Undo these changes: the step was not left after all."""
         session = self.session
-        self.frame.vars, session.kept_variables, session.tags, session.plans, session.language = before
+        self.frame.vars, session.kept_variables, session.tags, plans, (session.language, zone) = before
         self.library = self._written_library.in_language(session.language)
+        if session.timezone != zone:
+            self._set_timezone(zone)
+        session.plans = plans
 
     # -- effects ----------------------------------------------------------------------------------
 
@@ -428,7 +447,7 @@ class TurnContext:
 class NameScope:
     """The names for a turn's templates and expressions. They are made again when one of them has changed.
 
-    ``now`` is the event's time in the bot's time zone. Values are replaced and never changed in place, so comparing
+    ``now`` is the event's time in the bot's time zone, or the contact's. Values are replaced and never changed in place, so comparing
     identities is enough.
     """
 
@@ -443,6 +462,12 @@ class NameScope:
         self._kept: tuple[Any, Any, Mapping[str, Any]] = None, None, _NO_VALUES
         self._built_in: dict[str, Any] = {}
         self._names: dict[str, Any] = {}
+
+    def move_to(self, now: datetime) -> None:
+        """The contact's time zone has changed: the same moment is ``now`` in another one."""
+        self._now = now
+        self._about = (None,) * 5
+        self._kept = None, None, _NO_VALUES
 
     def of(self, session: Session, library: Library) -> Mapping[str, Any]:
         """The names as a session sees them, in the language of a library."""
@@ -489,6 +514,8 @@ class NameScope:
         }
         if library.bot.languages:
             names[LANGUAGE] = names[CONTACT_LANGUAGE] = _language(session, library.bot.languages)
+        if library.bot.contact_timezones:
+            names[TIMEZONE] = str(self._now.tzinfo)
         return names
 
     def _names_in(self, frame: Frame, kept: Mapping[str, Any], library: Library) -> dict[str, Any]:

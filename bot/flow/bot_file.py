@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from bot.core.messages import BUTTON_TITLE
 from bot.expressions.opening_hours import Hours, Span
@@ -14,6 +14,7 @@ from bot.extensions.gathered import Extensions
 from bot.flow.definition import LANGUAGE, BotDefinition, OptOut
 from bot.keys import key_schemas as schemas
 from bot.keys.declared_keys import (
+    BOOLEAN,
     STRING,
     STRINGS,
     TEMPLATE,
@@ -39,6 +40,7 @@ from bot.steps.http_services import SECRETS, SERVICES, read_services
 from bot.steps.message_parts import check_length
 from bot.steps.step_options import DEFAULTS, Defaults, read_defaults
 from bot.steps.transition import WORDS
+from bot.types.contact_zones import TIMEZONE, TimezoneVariable, zone_named
 from bot.types.text_types import ChoiceVariable
 from bot.types.type_registry import VARIABLES
 from bot.types.variable import Variable
@@ -50,6 +52,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
     """Read ``bot.yml``."""
     fields = BOT_KEYS.open(node, problems, "bot")
     timezone = _TIMEZONE.read(fields) or ZoneInfo("UTC")
+    own_zones = _CONTACT_TIMEZONES.read(fields)
     languages, mark = _LANGUAGES.read(fields), fields.mark_of(_LANGUAGES.name)
     ai, sorry = _read_ai(_AI.read(fields), extensions)
     secrets = _SECRETS.read(fields)
@@ -57,10 +60,12 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         name=_NAME.read(fields) or "Bot",
         mark=node.mark,
         timezone=timezone,
+        contact_timezones=own_zones,
         words=_WORDS.read(fields),
         defaults=_DEFAULTS.read(fields) or Defaults(),
         languages=languages,
-        common={LANGUAGE: ChoiceVariable(LANGUAGE, mark, of=languages)} if languages else {},
+        common=({LANGUAGE: ChoiceVariable(LANGUAGE, mark, of=languages)} if languages else {})
+        | ({TIMEZONE: TimezoneVariable(TIMEZONE, _CONTACT_TIMEZONES.mark(fields))} if own_zones else {}),
         wordings=(_OWN_WORDINGS.read(fields) or {}) | sorry,
         ai=ai,
         channels=_CHANNELS.read(fields),
@@ -80,11 +85,10 @@ def bot_schema(settings: Form[Any]) -> Schema:
 
 def _read_zone(node: Node, problems: Problems, what: str) -> ZoneInfo | None:
     name = text_of(node, problems, what)
-    try:
-        return None if name is None else ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
+    zone = None if name is None else zone_named(name)
+    if name is not None and zone is None:
         problems.add("E109", node.mark, f'no time zone "{name}"', "write one like Asia/Jakarta or UTC")
-        return None
+    return zone
 
 
 _ZONE = Form(STRING.schema, _read_zone)
@@ -263,6 +267,11 @@ _OPEN = schemas.map_of(
 
 _NAME = KeySpec("name", STRING, "The bot's name, for operators.")
 _TIMEZONE = KeySpec("timezone", _ZONE, "The time zone of dates and times, like Asia/Jakarta; UTC without it.")
+_CONTACT_TIMEZONES = KeySpec(
+    "contact_timezones",
+    BOOLEAN,
+    "Whether each contact has a time zone: that of the number's country until a flow sets timezone; false where nothing is said.",
+)
 _WORDS = KeySpec("words", WORDS, "Words that are understood in every flow and outside of all.")
 _OPT_OUT = KeySpec(
     "opt_out",
@@ -305,7 +314,7 @@ _SIGNALS = KeySpec(
     "What can happen outside of a conversation, by its name, and the data that come with it.",
 )
 BOT_KEYS = KeySet(
-    _NAME, _TIMEZONE, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, _SIGNALS, _HTTP, _SECRETS, _AI,
+    _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, _SIGNALS, _HTTP, _SECRETS, _AI,
     _CHANNELS, _SETTINGS,
 )  # fmt: skip
 """The keys of ``bot.yml``. What stands under `settings` is read by `bot.settings`."""

@@ -77,7 +77,7 @@ def check(
 def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:
     """The flow with what all flows of the bot have beside their own variables."""
     for name in bot.common.keys() & flow.variables.keys():
-        what = f'variable "{name}": the name means something else, since the bot speaks several languages'
+        what = f'variable "{name}": the name means something else: bot.yml gives it to every contact'
         problems.add("E306", flow.variables[name].mark, what, "choose another name")
     return replace(flow, variables={**flow.variables, **bot.common})
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, Self
+from zoneinfo import ZoneInfo
 
 from bot.core.events import (
     ContactChanged,
@@ -36,6 +37,7 @@ from bot.lang.problems import Mark, Problem, Problems
 from bot.lang.source import Map
 from bot.lang.word_matching import ANYWHERE, CLOSE, match_wider, normalise
 from bot.steps.template_message import SentTemplate, TemplateToSend
+from bot.types.contact_zones import zone_named, zone_of_number
 
 UNKNOWN_KEY = "E104"
 MISSING = ("E115", "E130", "E131", "E508", "E509")
@@ -180,6 +182,14 @@ class Library:
         """The same bot with addresses by which it can be reached. Translations need none."""
         return replace(self, addresses=addresses)
 
+    def zone_of(self, session: Session) -> ZoneInfo:
+        """The time zone of a contact's days and times: the bot's, or the contact's own."""
+        bot = self.bot
+        if not bot.contact_timezones:
+            return bot.timezone
+        own = None if session.timezone is None else zone_named(session.timezone)
+        return own or zone_of_number(session.contact, bot.timezone)
+
     @property
     def asks_models(self) -> bool:
         """Whether any step asks a model."""
@@ -203,6 +213,8 @@ class Library:
             for variable in flow.variables.values():
                 variable.prepare(self.bot.languages)
         formats.prepare(self.bot.languages)
+        if self.bot.contact_timezones:
+            zone_of_number("1", self.bot.timezone)  # which loads what it needs
         for translation in self.translations.values():
             translation.prepare()
 

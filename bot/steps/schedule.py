@@ -21,7 +21,7 @@ from bot.keys.declared_keys import (
     one_or_several,
     shared,
 )
-from bot.keys.fields import Fields, template_of, text_of
+from bot.keys.fields import Fields, template_of
 from bot.keys.key_schemas import ANY_TEXT
 from bot.lang.problems import Problems
 from bot.lang.source import Node
@@ -45,7 +45,7 @@ class Schedule:
     name: Template
     at: Template | None
     after: timedelta | None
-    every: str | None  # five fields of cron
+    every: str | Template | None  # five fields of cron
     until: Template | None
     inputs: tuple[Assignment, ...]
     busy: str
@@ -62,17 +62,25 @@ class Schedule:
         Raises `StepFailed` and `bot.expressions.templates.TemplateFailed`.
         """
         until = None if self.until is None else end_of(self.until, scope, now)
-        at = self._first(scope, now)
+        every = self._every(scope)
+        at = self._first(scope, now) if every is None else next_after(every, now)
         if at is None or (until is not None and at >= until):
             return None
         inputs = {item.name: item.evaluate(scope) for item in self.inputs}
         name, where = name_in(self.name, scope), self.target.text.removeprefix("/")
-        return Plan(name, where, at, inputs, self.busy, self.every, until, self.after)
+        return Plan(name, where, at, inputs, self.busy, every, until, self.after)
+
+    def _every(self, scope: Mapping[str, Any]) -> str | None:
+        if not isinstance(self.every, Template):
+            return self.every
+        text = self.every.render(scope)
+        every = read_every(text)
+        if every is None:
+            raise StepFailed("mismatch", f'{self.every.mark}: "{text[:40]}" is no time that comes again')
+        return every
 
     def _first(self, scope: Mapping[str, Any], now: datetime) -> datetime | None:
         current = now.astimezone(UTC)
-        if self.every is not None:
-            return next_after(self.every, now)
         if self.after is not None:
             return in_time(now, self.after)
         assert self.at is not None
@@ -81,7 +89,7 @@ class Schedule:
 
     def uses(self) -> Iterator[Template]:
         """Every template of it."""
-        yield from (text for text in (self.name, self.at, self.until) if text is not None)
+        yield from (text for text in (self.name, self.at, self.until, self.every) if isinstance(text, Template))
         for item in self.inputs:
             yield from item.uses()
 
@@ -128,8 +136,11 @@ def _refuse_beside(fields: Fields, when: KeySpec[Any]) -> None:
             fields.problems.add("E121", key.mark(fields), what, "leave it out")
 
 
-def _read_every(node: Node, problems: Problems, what: str) -> str | None:
-    text = text_of(node, problems, what)
+def _read_every(node: Node, problems: Problems, what: str) -> str | Template | None:
+    template = template_of(node, problems, what)
+    if template is None or not template.constant:
+        return template
+    text: str | None = template.source
     every = None if text is None else read_every(text)
     if text is not None and every is None:
         problems.add("E106", node.mark, f'{what}: "{text}" is no time that comes again', _every_meant(text))
