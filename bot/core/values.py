@@ -312,6 +312,8 @@ def plain_json_text(value: Any) -> str:
 @lru_cache(maxsize=64)  # a commit writes the same few again and again
 def time_text(moment: datetime) -> str:
     """A time as the store keeps it: in UTC with microseconds, so that it sorts as it reads."""
+    if moment.microsecond and moment.tzinfo is UTC:
+        return orjson.dumps(moment).decode()[1:-1]  # the same in a fifth of the time
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 

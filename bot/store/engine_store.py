@@ -193,7 +193,8 @@ class Store:
     @reads_rows
     def due(self, now: datetime, limit: int) -> list[DueRow]:
         """The sessions with something due, the oldest first."""
-        if self._first_wake is not None and self._first_wake[0] > time_text(now):
+        first = self.next_wake()
+        if first is None or first > now:
             return []
         return [
             DueRow(contact, visit, datetime.fromisoformat(wake_at))

@@ -147,9 +147,8 @@ class InboxWriter:
         body: bytes,
         readable: bool,
     ) -> "Write":
-        """The statement that appends an event. ``received_at`` is in UTC, as a clock's time is."""
-        at = received_at.isoformat(timespec="microseconds")  # as `time_text`
-        return Write(_APPEND, (delivery, event_id, name, contact, at, body, readable))
+        """The statement that appends an event."""
+        return Write(_APPEND, (delivery, event_id, name, contact, time_text(received_at), body, readable))
 
     def stale_event(self, event_id: str) -> "Write":
         """The statement that counts a correctly signed event that was rejected for its timestamp, if it is new."""
