@@ -46,7 +46,7 @@ start: {words: [buy]}
 vars: {what: {type: text}, size: {type: text}}
 steps:
   what: {ask: What shall it be?, save: what}
-  size: {ask: "Which size of {{ what }}?", buttons: {Small: sure, Large: RENAMED}, save: size}
+  size: {ask: "Which size of {{ what }}?", buttons: {Small: sure, Large: RENAMED}, save: size, accepts: text}
   RENAMED: {say: "We have few of {{ what }}."RENAMED_FROM}
   sure: {ask: "Buy {{ what }}?", options: [Yes, No, Maybe, Never], timeout: {after: 1h, say: "No {{ what }} then.", then: end}}
   done: {say: "Done with {{ what }}.", tag: buyer, then: end}

@@ -261,8 +261,11 @@ class _Http:
                 answer = error
             done(answer)
 
+        self.after_answers(exchange)
+
+    def after_answers(self, call: Callable[[], object]) -> None:
         current = machine().scheduler.current
-        machine().scheduler.begin(machine().outside if current is None else current.process, "http", exchange)
+        machine().scheduler.begin(machine().outside if current is None else current.process, "http", call)
 
     def get(self, path: str, headers: Mapping[str, str], query: Mapping[str, str] | None = None) -> Response:
         return self._exchange("GET", path, urlencode(query or {}), b"", headers)
