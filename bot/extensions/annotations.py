@@ -91,7 +91,7 @@ def _bare(value: Any) -> Any:
 
 
 class NoSchema(BotError):
-    """An argument whose annotation has no form in JSON."""
+    """An argument without an annotation, or with one that has no form in JSON."""
 
 
 def parameters_schema(spec: HandlerSpec, without: Collection[str]) -> dict[str, Any]:
@@ -104,6 +104,8 @@ def parameters_schema(spec: HandlerSpec, without: Collection[str]) -> dict[str, 
     definitions: dict[str, Any] = {}
     parameters = [parameter for parameter in spec.parameters.values() if parameter.name not in without]
     for parameter in parameters:
+        if parameter.name not in getattr(spec.function, "__annotations__", ()):
+            raise NoSchema(f'nothing says what the argument "{parameter.name}" is')
         schema = {} if parameter.annotation is Any else _schema(parameter.name, parameter.annotation)
         definitions |= schema.pop("$defs", {})
         schema.pop("title", None)

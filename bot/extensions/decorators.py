@@ -78,11 +78,15 @@ KEY_PARAMETER = "idempotency_key"
 
 @immutable
 class HandlerParameter:
-    """One argument of a handler. ``annotation`` is `typing.Any` where the function says nothing."""
+    """One argument of a handler. ``annotation`` is `typing.Any` where the function says nothing.
+
+    ``default`` is its value where it is not given, if it is not required.
+    """
 
     name: str
     annotation: Any
     required: bool
+    default: Any = None
 
     @property
     def takes_null(self) -> bool:
@@ -151,7 +155,9 @@ def spec_of(
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise BadDeclaration(f'{what}: parameter "{parameter.name}" cannot be given by name', function)
         annotation = hints.get(parameter.name, Any)
-        parameters[parameter.name] = HandlerParameter(parameter.name, annotation, parameter.default is parameter.empty)
+        required = parameter.default is parameter.empty
+        default = None if required else parameter.default
+        parameters[parameter.name] = HandlerParameter(parameter.name, annotation, required, default)
     takes_key = parameters.pop(KEY_PARAMETER, None) is not None
     doc = inspect.getdoc(function) or ""
     return HandlerSpec(name, function, parameters, errors or {}, hints.get("return", Any), doc, takes_key)

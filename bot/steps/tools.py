@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -134,7 +135,12 @@ class Tool:
         return {name: _kept(value, call.arguments[name]) for name, value in fitted.items()}
 
     def question(self, values: Mapping[str, Any], scope: Mapping[str, Any]) -> str:
-        """What the contact is asked before it is done with these values. Raises `bot.steps.yes_no_question.QuestionTooLong`."""
+        """What the contact is asked before it is done with these values, and with the handler's own where the model gives none.
+
+        Raises `bot.steps.yes_no_question.QuestionTooLong`.
+        """
+        known = {**self._defaults(), **values}
+        values = {name: known[name] for name in self.schema["properties"] if name in known}
         if self.confirm is not None:
             given = {**dict.fromkeys(self.schema["properties"]), **harmless(values)}
             body = self.confirm.render({**scope, "it": given})
@@ -143,6 +149,15 @@ class Tool:
         if len(body) > INTERACTIVE_BODY:
             raise QuestionTooLong(f"the question has {len(body)} characters")
         return body
+
+    def _defaults(self) -> dict[str, Any]:
+        """The handler's own values of what a model may leave out, where they say something and can be shown."""
+        found: dict[str, Any] = {}
+        for name in self.schema["properties"]:
+            if self.spec.parameters[name].default is not None:
+                with suppress(UnstorableValue, TypeError):
+                    found[name] = plain(self.spec.parameters[name].default)
+        return found
 
     def failure(self, outcome: str, detail: str) -> str:
         """What a model may know of a failed call: an error's own text only where the handler declares the error."""

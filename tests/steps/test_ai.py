@@ -54,7 +54,12 @@ def odd(thing: Odd) -> None:
     """Take what no model can give."""
 
 
-HANDLERS: dict[str, Callable[..., Any]] = {"find": find, "cancel": cancel, "judge": judge, "odd": odd}
+@handler("loose")
+def loose(day) -> None:  # type: ignore[no-untyped-def]
+    """Take whatever a model gives."""
+
+
+HANDLERS: dict[str, Callable[..., Any]] = {"find": find, "cancel": cancel, "judge": judge, "odd": odd, "loose": loose}
 FACTS = "Open daily from 9:00 to 18:00. See https://shop.example/help for more."
 FLOW = """\
 flow: assistant
@@ -963,6 +968,11 @@ CASES = {
     "a tool that no model can call": (
         "    tools: [odd]\n",
         'E506 step "t": no model can call "odd": the argument "thing" is a Odd '
+        "(annotate it with text, numbers, dates, lists or a dataclass of these)",
+    ),
+    "a tool of which nothing says what it takes": (
+        "    tools: [loose]\n",
+        'E506 step "t": no model can call "loose": nothing says what the argument "day" is '
         "(annotate it with text, numbers, dates, lists or a dataclass of these)",
     ),
     "an unknown error": (

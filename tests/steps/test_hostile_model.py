@@ -359,7 +359,7 @@ class Row:
 @handler("pay")
 def pay(
     payee: str,
-    amount: int = 0,
+    amount: int | None = None,
     day: date | None = None,
     at: datetime | None = None,
     rows: list[Row] | None = None,
@@ -545,3 +545,19 @@ def test_commands_are_read_from_a_long_line_at_once() -> None:
     for line in ("NOTE a:" + "* " * 50_000 + "y", "NOTE a " + "*" * 100_000 + "y", "LEAVE a" + "_" * 100_000 + "!",
                  "LEAVE a" + " " * 100_000 + "y", "#" * 100_000, "LEAVE" + ":" * 100_000):  # fmt: skip
         read_commands(line, (), ("a",))
+
+
+@handler("book")
+def book(day: date, guests: int = 2, note: str | None = None) -> None:
+    """Book a table."""
+
+
+def test_what_the_model_leaves_out_stands_in_the_question_as_the_handler_has_it() -> None:
+    texts = {
+        "confirm: true": "Book a table.\nday: 12 May 2030\nguests: 2",
+        "confirm: '{{ it.day | weekday }}, {{ it.guests + 1 }}{{ it.note }}?'": "sunday, 3?",
+    }
+    for tool, body in texts.items():
+        chat = Talk(PAYING.replace("confirm: true", tool).replace("call: pay", "call: book"), BOT, {"book": book})
+        chat.user("hi")
+        assert answer(chat, "", ("book", '{"day": "2030-05-12"}'))[0][0] == body
