@@ -169,7 +169,7 @@ class AskStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Put the question and wait."""
-        return self.ask_again(context, self.body.render(context.scope))
+        return self.ask_again(context, context.text(self.body))
 
     def ask_again(self, context: StepContext, body: str) -> WaitHere:
         """Put the question, in these words, and wait. What was picked of many answers stays so while it waits."""
@@ -194,8 +194,8 @@ class AskStep(StepKind):
         return values is None or not all(choices.hides(context, step_state, value) for value in values)
 
     def _offer(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any], body: str) -> WaitHere:
-        header = None if self.header is None else self.header.render(context.scope)
-        footer = None if self.footer is None else self.footer.render(context.scope)
+        header = None if self.header is None else context.text(self.header)
+        footer = None if self.footer is None else context.text(self.footer)
         return WaitHere(_offered(choices, context, step_state).messages(body, header, footer), step_state)
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
@@ -230,7 +230,7 @@ class AskStep(StepKind):
         )
         if heard is None or isinstance(heard, LeaveStep):
             return heard
-        return self._offer(self.choices, context, heard.step_state, self.body.render(context.scope))
+        return self._offer(self.choices, context, heard.step_state, context.text(self.body))
 
     def _reading(self, context: StepContext, reply: Reply) -> Callable[[Any], bool]:
         """What the variable reads in a reply, as a test of other values: "sure" is the same as true."""

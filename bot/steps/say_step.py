@@ -1,8 +1,8 @@
 """``say``: tell the contact something, with a link, a file or a place."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from bot.core import messages as limits
 from bot.core.events import UNSENT, SendEnded
@@ -190,7 +190,7 @@ class SayStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Send what is to be said and go on, once the gateway has taken it where it matters that it does."""
-        messages = tuple(self._messages(context.scope))
+        messages = tuple(self._messages(context))
         return WaitForSend(messages) if self.watches and messages else LeaveStep("then", messages=messages)
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
@@ -203,22 +203,22 @@ class SayStep(StepKind):
             raise StepFailed("refused", event.detail)
         return LeaveStep("then")
 
-    def _messages(self, scope: Mapping[str, Any]) -> Iterator[Message]:
-        text = "" if self.text is None else self.text.render(scope)
+    def _messages(self, context: StepContext) -> Iterator[Message]:
+        text = "" if self.text is None else context.text(self.text)
         match self.attachment:
             case LinkPart(title, url):
-                header = None if self.header is None else self.header.render(scope)
-                footer = None if self.footer is None else self.footer.render(scope)
-                yield LinkButton(text, title.render(scope), url.render(scope), header, footer)
+                header = None if self.header is None else context.text(self.header)
+                footer = None if self.footer is None else context.text(self.footer)
+                yield LinkButton(text, context.text(title), context.text(url), header, footer)
                 return
             case FilePart(kind, link, filename):
-                name = None if filename is None else filename.render(scope)
+                name = None if filename is None else context.text(filename)
                 if kind in limits.CAPTIONED and len(text) <= limits.CAPTION:
-                    yield MediaMessage(kind, link.render(scope), text or None, name)
+                    yield MediaMessage(kind, context.text(link), text or None, name)
                     return
-                attachment: Message | None = MediaMessage(kind, link.render(scope), None, name)
+                attachment: Message | None = MediaMessage(kind, context.text(link), None, name)
             case LocationPart() as place:
-                attachment = place.message(scope)
+                attachment = place.message(context.scope)
             case _:
                 attachment = None
         if text.strip():

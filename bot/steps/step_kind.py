@@ -152,6 +152,10 @@ class StepContext:
         """What templates and expressions see."""
         return self.names()
 
+    def text(self, template: Template) -> str:
+        """A text as it is rendered. One without templates asks for no names. Raises `TemplateFailed`."""
+        return template.source if template.constant else template.render(self.names())
+
     @property
     def open(self) -> bool:
         """Whether what is said now can be sent: the contact's 24 hours are not over."""
