@@ -1,6 +1,7 @@
 """Delivery: sends the outbox's messages, in order for each contact and channel, many contacts at once, within the limits."""
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -89,7 +90,8 @@ class Delivery:
         self._none_in_flight = threading.Condition(self._lock)
         self._running = False
         self._sending = False  # a thread begins all that can go
-        self._looks = False  # ... or will, once the answers that have come are reported
+        self._attempts: deque[tuple[ContactQueue, SendAttempt]] = deque()  # have ended, and are not reported
+        self._looks = False  # they will be, once all answers that have come are read
         self._closed = False
 
     def start(self) -> None:
@@ -232,16 +234,19 @@ class Delivery:
             return [], change
 
     def _ended(self, queue: ContactQueue, attempt: SendAttempt) -> None:
-        with self._lock:
-            self._done(queue, attempt)
-            more = self._waiting() > 0 and not (self._sending or self._looks)
-            self._looks = self._looks or more
-        if more:
-            self._gateway.after_answers(self._look)
+        self._attempts.append((queue, attempt))
+        if not self._looks:
+            self._looks = True
+            self._gateway.after_answers(self._take_attempts)
 
-    def _look(self) -> None:
+    def _take_attempts(self) -> None:
         self._looks = False
-        self._send_all()
+        with self._lock:
+            while self._attempts:
+                self._done(*self._attempts.popleft())
+            more = self._waiting() > 0
+        if more:
+            self._send_all()
 
     # With the lock held
 
