@@ -521,7 +521,7 @@ flow: main
 start: {otherwise: true}
 vars: {o: {type: object}, t: {type: text}}
 steps:
-  q: {ask: q?, save: t, tag: seen, buttons: {Go: {set: {t: x}, say: "{{ o.a.b }}", then: end}}, errors: {else: sorry}}
+  q: {ask: q?, save: t, accepts: text, tag: seen, buttons: {Go: {set: {t: x}, say: "{{ o.a.b }}", then: end}}, errors: {else: sorry}}
   sorry: {ask: "Sorry ({{ t | default('nothing') }})."}
 """)
     talk.user("a")
