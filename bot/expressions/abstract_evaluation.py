@@ -37,6 +37,7 @@ from bot.expressions.abstract_values import (
     yes_or_no,
 )
 from bot.expressions.filters import FILTERS, FUNCTIONS
+from bot.expressions.list_filters import of_each
 
 _DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
 _NUMBERS = frozenset({ValueKind.NUMBER})
@@ -46,7 +47,7 @@ _TAKES: dict[str, frozenset[ValueKind]] = {  # a filter that does not stand here
     **dict.fromkeys(list_filters.LIST_FILTERS, _LISTS),
     **dict.fromkeys(filters.CHANCE_FILTERS, _LISTS),
     **dict.fromkeys(date_filters.DATE_FILTERS, _DAYS),
-    **dict.fromkeys(("keys", "merge", "values"), _RECORDS),
+    **dict.fromkeys(("keys", "merge", "put", "values"), _RECORDS),
     **dict.fromkeys(("first", "last"), _LISTS | {ValueKind.TEXT}),
     "length": _LISTS | _RECORDS | {ValueKind.TEXT},
     **dict.fromkeys(("as_date", "as_datetime"), _DAYS | {ValueKind.TEXT}),
@@ -63,6 +64,7 @@ _SPARED: dict[str, range] = {  # which arguments may be null, counted from the f
     **dict.fromkeys(("append", "default", "map", "max", "merge", "min", "number", "sort", "split", "sum", "unique",
                      "without"), range(1)),
     **dict.fromkeys(("find", "reject", "where"), range(1, 2)),
+    "put": range(1, 2), "update": range(1, 2),
     **dict.fromkeys(opening_hours.HOURS_FUNCTIONS, range(1, 2)),
 }  # fmt: skip
 _ALL = frozenset(ValueKind)
@@ -87,7 +89,11 @@ def of_null(name: str) -> AbstractValues:
     if name in _FAILING:
         return frozenset()
     if name in filters.TEXT_FILTERS:
-        return some(ValueKind.LIST) if name == "split" else frozenset({AbstractValue(ValueKind.TEXT, "", lost=True)})
+        return (
+            returned(name)
+            if name in ("matches", "split")
+            else frozenset({AbstractValue(ValueKind.TEXT, "", lost=True)})
+        )
     if name in _NOTHING:
         return frozenset({LOST})
     match name:
@@ -174,7 +180,9 @@ class Evaluator:
 
     def _filter(self, node: nodes.Filter) -> Iterator[AbstractValue]:
         assert node.node is not None
-        value, arguments = self.of(node.node), [self.of(each) for each in node.args]
+        each = of_each(node)
+        value = self.of(node.node)
+        arguments = [self._of_each(arg) if any(arg is one for one in each) else self.of(arg) for arg in node.args]
         arguments += [self.of(each.value) for each in node.kwargs]
         if node.name == "default":
             yield from self._default(value, arguments[0] if arguments else frozenset({just("")}))
@@ -192,6 +200,13 @@ class Evaluator:
                 made = frozenset(replace(each, whole=True) for each in made)
             self.fails = self.fails or (found.lost and not made)
             yield from made if found.lost else (replace(each, lost=False) for each in made)
+
+    def _of_each(self, argument: nodes.Expr) -> AbstractValues:
+        """An argument that is evaluated for each element, of which nothing is known."""
+        known, self.known = self.known, {**self.known, "it": ANYTHING}
+        self.there(self.of(argument))
+        self.known = known
+        return ANYTHING
 
     def _taken(self, name: str, arguments: Iterable[AbstractValues]) -> bool:
         """Whether a filter or a function accepts some of these arguments."""

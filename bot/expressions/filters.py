@@ -16,6 +16,7 @@ from bot.expressions import date_filters, formats, list_filters, opening_hours, 
 from bot.expressions.formats import MAX_TEXT, too_long, written
 from bot.expressions.list_filters import elements
 from bot.expressions.template_failures import TemplateFailed, kind_of
+from bot.lang.text_patterns import compiled, matches
 
 Draw = Callable[[str], float]
 """The random number, from 0 up to 1, that belongs to a key."""
@@ -105,6 +106,14 @@ def _text(value: Any) -> str:
     return value
 
 
+_pattern = functools.lru_cache(maxsize=256)(compiled)
+
+
+def _matches(value: Any, pattern: str) -> bool:
+    """``{{ code | matches("[A-Z]{2}[0-9]{4}") }}``: whether a regular expression matches the whole text."""
+    return matches(_pattern(pattern), written(value))
+
+
 def _urlencode(text: str) -> str:
     """``https://shop.example/?q={{ wish | urlencode }}``: as part of an address."""
     return quote(text, safe="")
@@ -113,6 +122,7 @@ def _urlencode(text: str) -> str:
 TEXT_FILTERS: dict[str, Callable[..., Any]] = {
     "capitalize": _on_text(str.capitalize),
     "lower": _on_text(str.lower),
+    "matches": _matches,
     "replace": _replace,
     "split": _split,
     "title": _on_text(str.title),

@@ -5,7 +5,7 @@ English without a country writes 12 May 2030 and 09:00, and so does a bot that n
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, InvalidOperation
 from decimal import Context as Precision
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -313,4 +313,20 @@ def _as_number(value: Any) -> Any:
     return number
 
 
-NUMBER_FILTERS: dict[str, Callable[..., Any]] = {"abs": _absolute, "as_number": _as_number, "round": _round}
+def _floor(value: Any) -> int:
+    """``{{ total | floor }}``: the next whole number below."""
+    return int(_decimal(value).to_integral_value(ROUND_FLOOR))
+
+
+def _ceil(value: Any) -> int:
+    """``{{ total | ceil }}``: the next whole number above."""
+    return int(_decimal(value).to_integral_value(ROUND_CEILING))
+
+
+NUMBER_FILTERS: dict[str, Callable[..., Any]] = {
+    "abs": _absolute,
+    "as_number": _as_number,
+    "ceil": _ceil,
+    "floor": _floor,
+    "round": _round,
+}

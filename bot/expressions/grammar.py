@@ -10,8 +10,10 @@ from jinja2 import nodes
 from bot.core.immutable import immutable, mutable
 from bot.expressions import opening_hours
 from bot.expressions.filters import FILTERS, FUNCTIONS, TESTS
+from bot.expressions.list_filters import of_each
 from bot.extensions.decorators import FUNCTION, FunctionSpec
 from bot.lang.problems import Mark, Problems, did_you_mean
+from bot.lang.text_patterns import BadPattern, compiled
 
 
 @immutable
@@ -104,8 +106,9 @@ class TemplateUses:
             self._loop(node, bound, depth, loops)
             return
         self._look(node, bound)
+        each = of_each(node)
         for child in self._below(node):
-            self.walk(child, bound, depth + 1, loops)
+            self.walk(child, bound | {"it"} if any(child is one for one in each) else bound, depth + 1, loops)
 
     def _below(self, node: nodes.Node) -> Iterator[nodes.Node]:
         """The children, without the name of a function that is called, and without `message` before one of its fields."""
@@ -134,8 +137,14 @@ class TemplateUses:
                 self._own("filter", name, node)
             case nodes.Filter(name=name):
                 self._arguments(node, name, FILTERS[name], 1)
+                self._pattern(node)
             case nodes.Dict(items=items) if not all(_is_text(pair.key) for pair in items):
-                self._fault("E203", node, "a record's name that is no text", 'put it in quotes: {"size": 3}')
+                self._fault(
+                    "E203",
+                    node,
+                    "a record's name that is no text",
+                    'put it in quotes: {"size": 3}; for the value of a variable write {} | put(size, 3)',
+                )
             case nodes.Test(name=name) if name not in TESTS:
                 self._unknown(node, "test", name, TESTS)
             case nodes.Call():
@@ -168,6 +177,22 @@ class TemplateUses:
             written = ", ".join(list(taken.parameters)[inside:])
             brackets = f"({written})" if written or isinstance(node, nodes.Call) else ""
             self._fault("E203", node, f'"{name}": {error}', f"write {name}{brackets}")
+
+    def _pattern(self, node: nodes.Filter) -> None:
+        """The regular expression of `matches`: a text that is written out, and can be read."""
+        match node:
+            case nodes.Filter(name="matches", args=[nodes.Const(value=str(written))]):
+                try:
+                    compiled(written)
+                except BadPattern as bad:
+                    self._fault("E203", node, f'matches("{written}"): {bad}', bad.fix)
+            case nodes.Filter(name="matches", args=[_]):
+                self._fault(
+                    "E203",
+                    node,
+                    "matches() takes a pattern that is written out",
+                    'write it in quotes: matches("[0-9]+")',
+                )
 
     def _own(self, kind: str, name: str, node: nodes.Call | nodes.Filter) -> None:
         """Note a call of the bot's own Python: whether there is such a thing is checked when all is known."""

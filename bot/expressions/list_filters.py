@@ -1,16 +1,17 @@
 """Filters for lists and for records: what is in them, some of them, one of them, and new ones made of them.
 
 A list or a record is never changed: what a filter returns is a new one. ``field`` is the name of a field of the
-elements; an element that does not have it counts as having null there, unless none of them has it.
+elements, or an `OfEach`; an element that does not have it counts as having null there, unless none of them has it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from jinja2 import Undefined, pass_context
+from jinja2 import Undefined, nodes, pass_context
 
 from bot.core import values
+from bot.core.immutable import immutable
 from bot.core.values import UnstorableValue
 from bot.expressions.formats import bounded, exact, is_number, written
 from bot.expressions.template_failures import NODE, TemplateFailed, kind_of
@@ -19,6 +20,41 @@ from bot.lang.word_matching import normalise
 MOST_NAMED = 10  # fields in an error
 RANKED, COMPARED = 50, 20  # units of effort for each value that is put in order, or compared with all others
 MAX_ELEMENTS = 10_000  # that the loops and the filters of one rendering read, together
+
+
+PER_ELEMENT = {
+    "find": 1,
+    "map": 1,
+    "max": 1,
+    "min": 1,
+    "reject": 1,
+    "sort": 1,
+    "sum": 1,
+    "unique": 1,
+    "update": 2,
+    "where": 1,
+}
+"""How many arguments of a filter can be expressions in `it`, the element: ``where(it.left > 0)``."""
+
+
+@immutable
+class OfEach:
+    """An argument that is evaluated for each element; it consists of so many ``nodes``."""
+
+    value: Callable[[Any], Any]
+    nodes: int
+
+
+def of_each(node: nodes.Node) -> list[nodes.Expr]:
+    """The arguments of a filter that are evaluated for each element."""
+    if not isinstance(node, nodes.Filter):
+        return []
+    return [argument for argument in node.args[: PER_ELEMENT.get(node.name, 0)] if _reads_it(argument)]
+
+
+def _reads_it(argument: nodes.Expr) -> bool:
+    parts = (argument, *argument.find_all(nodes.Name))
+    return isinstance(argument, nodes.Dict) or any(isinstance(part, nodes.Name) and part.name == "it" for part in parts)
 
 
 @pass_context
@@ -41,7 +77,11 @@ def _read(context: Any, items: list[Any], field: Any) -> list[Any]:
     """The value of a field in each element; the elements themselves if no field is named."""
     if field is None:
         return items
-    found = [context.environment.getattr(item, field) for item in items]
+    if isinstance(field, OfEach):
+        context.effort.spend(len(items) * field.nodes * NODE)
+        found = [field.value(item) for item in items]
+    else:
+        found = [context.environment.getattr(item, field) for item in items]
     if found and all(isinstance(value, Undefined) for value in found):
         known = dict.fromkeys(name for item in items if isinstance(item, Mapping) for name in item)
         raise TemplateFailed(f"no element has this field; there are: {', '.join(list(known)[:MOST_NAMED])}")
@@ -60,27 +100,47 @@ def _append(context: Any, value: Any, item: Any) -> list[Any]:
 
 
 @pass_context
-def _map(context: Any, value: Any, field: str) -> list[Any]:
-    """``{{ orders | map("number") }}``: the value of a field in each element."""
+def _map(context: Any, value: Any, field: str | OfEach) -> list[Any]:
+    """``{{ orders | map("number") }}``: the value of a field in each element; ``map({"no": it.number})``: a new one of each."""
     return _read(context, elements(context, value), field)
 
 
-@pass_context
-def _where(context: Any, value: Any, field: str, wanted: Any = True) -> list[Any]:
-    """``{{ orders | where("state", "open") }}``: those that have a value in a field."""
-    return [item for item, found in _each_with(context, value, field) if found == wanted]
+def _tested(context: Any, value: Any, field: str | OfEach, wanted: Any) -> list[tuple[Any, bool]]:
+    """The elements, and whether each has a value in a field, or satisfies a condition."""
+    pairs = _each_with(context, value, field)
+    if isinstance(field, OfEach) and wanted is True:
+        return [(item, bool(found)) for item, found in pairs]
+    return [(item, found == wanted) for item, found in pairs]
 
 
 @pass_context
-def _reject(context: Any, value: Any, field: str, unwanted: Any = True) -> list[Any]:
-    """``{{ orders | reject("state", "open") }}``: those that do not have a value in a field."""
-    return [item for item, found in _each_with(context, value, field) if found != unwanted]
+def _where(context: Any, value: Any, field: str | OfEach, wanted: Any = True) -> list[Any]:
+    """``{{ orders | where("state", "open") }}``: those that have a value in a field; ``where(it.total > 20)``."""
+    return [item for item, fits in _tested(context, value, field, wanted) if fits]
 
 
 @pass_context
-def _find(context: Any, value: Any, field: str, wanted: Any = True) -> Any:
-    """``{{ orders | find("number", number) }}``: the first that has a value in a field, else null."""
-    return next((item for item, found in _each_with(context, value, field) if found == wanted), None)
+def _reject(context: Any, value: Any, field: str | OfEach, unwanted: Any = True) -> list[Any]:
+    """``{{ orders | reject("state", "open") }}``: those that do not have a value in a field; ``reject(it.total > 20)``."""
+    return [item for item, fits in _tested(context, value, field, unwanted) if not fits]
+
+
+@pass_context
+def _find(context: Any, value: Any, field: str | OfEach, wanted: Any = True) -> Any:
+    """``{{ orders | find("number", number) }}``: the first that has a value in a field, else null; ``find(it.total > 20)``."""
+    return next((item for item, fits in _tested(context, value, field, wanted) if fits), None)
+
+
+@pass_context
+def _update(context: Any, value: Any, which: OfEach, changes: Any) -> list[Any]:
+    """``{{ basket | update(it.sku == sku, {"count": it.count + 1}) }}``: the list, with other values in some elements."""
+    if not isinstance(which, OfEach):
+        raise TemplateFailed('update() takes a condition about it, like update(it.sku == sku, {"count": 2})')
+    pairs = _tested(context, value, which, True)
+    if isinstance(changes, OfEach):
+        context.effort.spend(len(pairs) * changes.nodes * NODE)
+        return [_merge(context, item, changes.value(item)) if fits else item for item, fits in pairs]
+    return [_merge(context, item, changes) if fits else item for item, fits in pairs]
 
 
 @pass_context
@@ -90,7 +150,7 @@ def _without(context: Any, value: Any, unwanted: Any) -> list[Any]:
 
 
 @pass_context
-def _sort(context: Any, value: Any, field: str | None = None) -> list[Any]:
+def _sort(context: Any, value: Any, field: str | OfEach | None = None) -> list[Any]:
     """``{{ orders | sort("placed") }}``: in order, texts without regard to case and accents, null at the end."""
     pairs = _each_with(context, value, field)
     context.effort.count([found for _, found in pairs], RANKED)
@@ -100,6 +160,8 @@ def _sort(context: Any, value: Any, field: str | None = None) -> list[Any]:
 def _rank(value: Any) -> tuple[Any, ...]:
     if value is None:
         return (True,)
+    if isinstance(value, list):
+        return (False, *map(_rank, value))
     return (False, normalise(value), value) if isinstance(value, str) else (False, value)
 
 
@@ -110,7 +172,7 @@ def _reverse(context: Any, value: Any) -> list[Any]:
 
 
 @pass_context
-def _unique(context: Any, value: Any, field: str | None = None) -> list[Any]:
+def _unique(context: Any, value: Any, field: str | OfEach | None = None) -> list[Any]:
     """``{{ orders | unique("town") }}``: without those that repeat an earlier one."""
     firsts: dict[Any, Any] = {}
     pairs = _each_with(context, value, field)
@@ -131,7 +193,7 @@ def _sameness(value: Any) -> Any:
 
 
 @pass_context
-def _sum(context: Any, value: Any, field: str | None = None) -> Any:
+def _sum(context: Any, value: Any, field: str | OfEach | None = None) -> Any:
     """``{{ basket | sum("price") }}``: all numbers together; null counts as nothing."""
     return sum(_number(number) for _, number in _each_with(context, value, field) if number is not None)
 
@@ -147,7 +209,7 @@ def _outermost(choose: Callable[..., Any]) -> Callable[..., Any]:
     """``{{ orders | max("total") }}``: the least or greatest value of a list or of a field; null for an empty list."""
 
     @pass_context
-    def of(context: Any, value: Any, field: str | None = None) -> Any:
+    def of(context: Any, value: Any, field: str | OfEach | None = None) -> Any:
         found = [item for item in _read(context, elements(context, value), field) if item is not None]
         return choose(found, default=None)
 
@@ -211,6 +273,14 @@ def _merge(context: Any, value: Any, other: Any) -> dict[str, Any]:
     return {**_record(context, value), **_record(context, other)}
 
 
+@pass_context
+def _put(context: Any, value: Any, name: str, item: Any) -> dict[str, Any]:
+    """``{{ stock | put(town, 5) }}``: a record with one field more, or with another value in it, by a name that is a value."""
+    if not isinstance(name, str):
+        raise TemplateFailed(f"put() takes a text as the name, not {kind_of(name)}")
+    return {**_record(context, value), name: item}
+
+
 LIST_FILTERS: dict[str, Callable[..., Any]] = {
     "append": _append,
     "find": _find,
@@ -223,11 +293,13 @@ LIST_FILTERS: dict[str, Callable[..., Any]] = {
     "max": _outermost(max),
     "merge": _merge,
     "min": _outermost(min),
+    "put": _put,
     "reject": _reject,
     "reverse": _reverse,
     "sort": _sort,
     "sum": _sum,
     "unique": _unique,
+    "update": _update,
     "values": _values,
     "where": _where,
     "without": _without,

@@ -24,7 +24,7 @@ from bot.core.values import Location, Media, UnstorableValue
 from bot.expressions import filters
 from bot.expressions.filters import FILTERS, FUNCTIONS, TESTS, strict, there
 from bot.expressions.formats import MAX_TEXT, MOST_DIGITS, bounded, exact, too_long, written
-from bot.expressions.list_filters import elements
+from bot.expressions.list_filters import OfEach, elements, of_each
 from bot.expressions.template_failures import EFFORT, SHORT, SIZED, WRITTEN, Effort, TemplateFailed, kind_of
 from bot.extensions.decorators import NOW_PARAMETER, FunctionSpec
 from bot.lang.problems import did_you_mean
@@ -177,6 +177,24 @@ class TemplateCodeGenerator(NativeCodeGenerator):
             else:
                 self.visit(node.node, frame)
 
+    def signature(self, node: Any, frame: Any, extra_kwargs: Any = None) -> None:
+        """The arguments; those that are evaluated for each element are functions of it."""
+        each = of_each(node)
+        for argument in node.args:
+            if any(argument is one for one in each):
+                self._visit_of_each(argument, frame)
+            else:
+                self.write(", ")
+                self.visit(argument, frame)
+        super().signature(nodes.Filter(None, "", [], node.kwargs, node.dyn_args, node.dyn_kwargs), frame, extra_kwargs)
+
+    def _visit_of_each(self, argument: nodes.Expr, frame: Any) -> None:
+        self._loops += 1
+        self.write(f", environment.of_each(lambda {frame.symbols.find_ref('it') or 'it'}: ")
+        self.visit(argument, frame)
+        self.write(f", {1 + sum(1 for _ in argument.find_all(nodes.Node))})")
+        self._loops -= 1
+
     def visit_Getitem(self, node: nodes.Getitem, frame: Any) -> None:
         """``a[1:]`` is a copy."""
         is_copy = self._loops and isinstance(node.arg, nodes.Slice)
@@ -284,6 +302,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
     decimal = Decimal
     there = staticmethod(there)
+    of_each = OfEach
 
     def __init__(self) -> None:
         super().__init__(

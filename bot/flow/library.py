@@ -32,9 +32,9 @@ from bot.flow.documents import BOT_FILE, UNREAD, Documents, Source, read_documen
 from bot.flow.flow_checks import check
 from bot.flow.flow_file import read_flow, wired
 from bot.flow.translations import Translations, read_translations
-from bot.keys.patterns import named_parts
 from bot.lang.problems import Mark, Problem, Problems
 from bot.lang.source import Map
+from bot.lang.text_patterns import named_parts
 from bot.lang.word_matching import ANYWHERE, CLOSE, match_wider, normalise
 from bot.steps.template_message import SentTemplate, TemplateToSend
 from bot.types.contact_zones import zone_named, zone_of_number

@@ -1,6 +1,5 @@
 """The keys `match` and `pattern`: how a text is matched. Patterns are bounded in size and in time."""
 
-import math
 import re
 from dataclasses import field
 from functools import partial
@@ -12,12 +11,9 @@ from bot.keys.fields import text_of
 from bot.keys.key_schemas import ANY_TEXT
 from bot.lang.problems import Problems
 from bot.lang.source import Node
+from bot.lang.text_patterns import BadPattern, compiled
 from bot.lang.word_matching import ANYWHERE, CLOSE, EXACT, WAYS, WHOLE
 
-MAX_PATTERN = 500  # characters
-MAX_REPEATS = 100_000  # a pattern's counts multiplied: what it may cost to compile
-PATTERN_SECONDS = 0.05  # a pattern that takes longer on one text does not match it
-_COUNT = re.compile(r"([0-9]{1,9})\}")
 _WAYS = "whole, anywhere in a longer text, or close to it in spelling too"
 
 
@@ -40,20 +36,10 @@ def _pattern_of(node: Node, problems: Problems, what: str) -> Any:
     written = text_of(node, problems, what)
     if written is None:
         return None
-    import regex  # 20 ms, which bots without patterns need not spend
-
     try:
-        if len(written) > MAX_PATTERN:
-            reason, fix = f"it has {len(written)} characters, {MAX_PATTERN} are allowed", "shorten it"
-        elif math.prod(int(count) or 1 for count in _COUNT.findall(written)) > MAX_REPEATS:
-            reason, fix = "it repeats too much", "use smaller counts in { }"
-        else:
-            return regex.compile(written)
-    except regex.error as error:
-        reason, fix = error.msg, "write a regular expression, in single quotes"
-    except (RecursionError, OverflowError):
-        reason, fix = "it is too deep", "use fewer brackets inside each other"
-    problems.add("E305", node.mark, f"{what}: it cannot be read: {reason}", fix)
+        return compiled(written)
+    except BadPattern as bad:
+        problems.add("E305", node.mark, f"{what}: it cannot be read: {bad}", bad.fix)
     return None
 
 
@@ -64,20 +50,6 @@ CHOICE_MATCH = KeySpec(
 )
 """The same, or `bot.lang.word_matching.EXACT`."""
 PATTERN = KeySpec("pattern", Form(ANY_TEXT, _pattern_of), "A regular expression that the text matches in full.")
-
-
-def matches(pattern: Any, text: str) -> bool:
-    """Whether a pattern matches a text in full; one that takes too long does not."""
-    return named_parts(pattern, text) is not None
-
-
-def named_parts(pattern: Any, text: str) -> dict[str, str] | None:
-    """What a text that a pattern matches in full has in the pattern's named groups; None where it does not match."""
-    try:
-        found = pattern.fullmatch(text, timeout=PATTERN_SECONDS)
-    except TimeoutError:
-        return None
-    return None if found is None else {name: part for name, part in found.groupdict().items() if part is not None}
 
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?P<(?P<name>\w+)>|\?.|)|[)|]", re.DOTALL)

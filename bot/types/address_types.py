@@ -14,9 +14,9 @@ from bot.expressions.length_bounds import LengthBound, text_up_to
 from bot.keys.declared_keys import Form, KeySet, KeySpec
 from bot.keys.fields import Fields, text_of
 from bot.keys.key_schemas import pattern
-from bot.keys.patterns import matches
 from bot.lang.problems import Problems
 from bot.lang.source import Node
+from bot.lang.text_patterns import matches
 from bot.types.variable import Mismatch, Unfit, Variable, mismatch
 
 _LABEL = r"[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?"

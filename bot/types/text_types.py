@@ -11,9 +11,10 @@ from bot.expressions.abstract_values import ValueKind
 from bot.expressions.length_bounds import UNKNOWN, LengthBound, text_up_to
 from bot.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, integer
 from bot.keys.fields import Fields
-from bot.keys.patterns import PATTERN, matches
+from bot.keys.patterns import PATTERN
 from bot.keys.text_shapes import Keys, Part
 from bot.lang.source import Scalar, one_or_more
+from bot.lang.text_patterns import matches
 from bot.lang.word_matching import normalise
 from bot.types.variable import Mismatch, Variable, mismatch
 

@@ -24,7 +24,7 @@ NOW = datetime(2030, 5, 6, 10, tzinfo=ZoneInfo("Europe/London"))
 NULL = {"x": frozenset({LOST})}
 BRACKETS = {"append": "(1)", "replace": '("a", "b")', "at": '("9:00")', "add_months": "(1)", "start_of": '("week")',
             "currency": '("EUR")', "map": '("a")', "where": '("a")', "reject": '("a")', "find": '("a")', "without": "(1)",
-            "merge": "({})"}  # fmt: skip
+            "merge": "({})", "put": "('b', 2)", "update": "(it == 3, {})", "matches": "('[0-9]')"}  # fmt: skip
 SCOPE = {"x": None, "y": 2, "now": NOW, "today": NOW.date(), "contact": {"id": "1"}, DRAW: lambda: drawn("")}
 
 
@@ -64,7 +64,8 @@ def test_null_leaves_a_hole_in(source: str) -> None:
     "source",
     ["{{ x + 1 }}", "{{ -x }}", "{{ x < 3 }}", "{{ x.name }}", "{{ x['name'] }}", "{{ x | date }}", "{{ x | round }}",
      "{{ 'a' in x }}", "{{ x in 'abc' }}", "{{ minutes(x) }}", "{{ 'a' | replace('a', x) }}", "{{ (x | first).name }}",
-     "{{ 2 if y else x.name }}", "{{ 'a' ~ x.name }}", "{{ [x.name] }}", "{{ own(x.name) }}"],
+     "{{ 2 if y else x.name }}", "{{ 'a' ~ x.name }}", "{{ [x.name] }}", "{{ own(x.name) }}", "{{ [1] | where(it > x) }}",
+     "{{ [1] | map({'a': it + x}) }}"],
 )  # fmt: skip
 def test_null_fails_in(source: str) -> None:
     assert reading(source).fails
@@ -76,7 +77,7 @@ def test_null_fails_in(source: str) -> None:
      "{% if x is none %}-{% else %}{{ x }}{% endif %}", "{% if x and x.name %}{{ x.name }}{% endif %}", "{{ x == 3 }}",
      "{{ x.name | default('you') }}", "{% if x.name is defined %}{{ x.name }}{% endif %}", "{{ x | length }}",
      "{% for e in x %}{{ e }}{% else %}none{% endfor %}", "{{ x | join(', ') }}", "{{ x in [1, none] }}", "{{ own(x) }}",
-     "{% if not x %}-{% elif x > 3 %}many{% endif %}", "{{ x | upper | default('you') }}", "{{ x is none or x > 3 }}",
+     "{{ [1] | where(it != x) }}", "{{ x | sum(it.a * it.b) }}", "{% if not x %}-{% elif x > 3 %}many{% endif %}", "{{ x | upper | default('you') }}", "{{ x is none or x > 3 }}",
      "{% if z and x and z > x %}-{% endif %}", "{{ not (z and x) or z > x }}", "{{ not z or not x or z > x }}"],
 )  # fmt: skip
 def test_null_does_no_harm_in(source: str) -> None:
@@ -142,13 +143,14 @@ ARGUMENTS = {
     "join": "['a', 'b'] | join(x)", "replace": "'a' | replace(x, 'b')", "truncate": "'abc' | truncate(x)",
     "round": "2.5 | round(x)", "currency": "2 | currency(x)", "date": "today | date(x)", "time": "now | time(x)",
     "at": "today | at(x)", "add_months": "today | add_months(x)", "start_of": "today | start_of(x)",
+    "put": "{'a': 1} | put('b', x)", "update": "[{'a': 1}] | update(it.a == 1, x)",
     "minutes": "minutes(x)", "hours": "hours(x)", "days": "days(x)", "weeks": "weeks(x)", "share": "share(x)",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_it_is_known_which_arguments_may_be_null(name: str) -> None:
-    number = 1 if name in ("where", "reject", "find") else 0
+    number = 1 if name in ("where", "reject", "find", "put", "update") else 0
     try:
         expression(ARGUMENTS[name]).evaluate(SCOPE)
     except TemplateFailed:
@@ -158,8 +160,8 @@ def test_it_is_known_which_arguments_may_be_null(name: str) -> None:
 
 
 def test_every_filter_and_function_with_arguments_is_held_against_null() -> None:
-    without = {"abs", "age", "as_date", "as_datetime", "as_number", "capitalize", "days_until", "default", "first", "keys",
-               "last", "length", "lower", "open", "opens", "pick", "random", "reverse", "shuffle", "title", "trim", "upper",
+    without = {"abs", "age", "as_date", "as_datetime", "as_number", "capitalize", "ceil", "days_until", "default", "first", "floor",
+               "keys", "last", "length", "lower", "matches", "open", "opens", "pick", "random", "reverse", "shuffle", "signal_url", "title", "trim", "upper",
                "urlencode", "values", "weekday"}  # fmt: skip
     assert ARGUMENTS.keys() | without == {*FILTERS, *FUNCTIONS}
 

@@ -20,6 +20,14 @@ SCOPE: dict[str, Any] = {
     "nothing": None,
     "names": ["bo", "Ann", "äl", None],
     "orders": [Record("Order", {"n": 1, "total": 0.1}), {"n": 2, "total": None}, {"n": 3}],
+    "rows": [
+        {"id": "a", "left": 2, "price": 3},
+        {"id": "b", "left": 0, "price": 4},
+        {"id": "c", "left": 3, "price": 2.5},
+    ],
+    "least": 3,
+    "other": {"left": 9},
+    "key": "spare",
     "many": list(range(9_000)),
     "long": "x" * 40_000,
     "leap": date(2028, 2, 29),
@@ -101,6 +109,66 @@ def test_a_filter_at_its_edges(source: str, result: Any) -> None:
     ],
 )
 def test_a_filter_fails_in_words(source: str, reason: str) -> None:
+    with pytest.raises(TemplateFailed) as failed:
+        value(source)
+    assert str(failed.value) == f"f.yml:1:1: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("source", "result"),
+    [
+        ("rows | where(it.left > 0) | map('id')", ["a", "c"]),
+        ("rows | reject(it.left > 0) | map('id')", ["b"]),
+        ("rows | where(it.left) | map('id')", ["a", "c"]),
+        ("(rows | find(it.left > 2)).id", "c"),
+        ("rows | find(it.left > 9)", None),
+        ("rows | sum(it.left * it.price)", Decimal("13.5")),
+        ("rows | map(it.left + 1)", [3, 1, 4]),
+        ("rows | map({'n': it.id, 'total': it.left * it.price}) | last", {"n": "c", "total": Decimal("7.5")}),
+        ("rows | map({'one': 1}) | length", 3),
+        ("rows | sort(-it.left) | map('id')", ["c", "a", "b"]),
+        ("rows | sort([it.price > 2.6, it.id]) | map('id')", ["c", "a", "b"]),
+        ("rows | max(it.left * it.price)", Decimal("7.5")),
+        ("rows | min(it.left * it.price)", 0),
+        ("rows | unique(it.left > 0) | map('id')", ["a", "b"]),
+        ("nothing | where(it.left > 0)", []),
+        ("rows | where(it.left >= least) | map('id')", ["c"]),
+        ("[[1, 2], [3]] | map(it | sum)", [3, 3]),
+        ("[[1, 2], [3]] | map(it | where(it > 1) | length)", [1, 1]),
+        ("rows | update(it.id == 'b', {'left': it.left + 5}) | map('left')", [2, 5, 3]),
+        ("rows | update(it.id == 'b', {'left': 7}) | sum('left')", 12),
+        ("rows | update(it.id == 'b', other) | map('left')", [2, 9, 3]),
+        ("rows | update(it.id == 'z', {'left': 7}) | map('left')", [2, 0, 3]),
+        ("(other | put(key, 4)).spare", 4),
+        ("nothing | put(key, 4) | keys", ["spare"]),
+        ("2.7 | floor", 2), ("-2.1 | floor", -3), ("2.1 | ceil", 3), ("-2.7 | ceil", -2), ("3 | floor", 3),
+        ("'AB12' | matches('[A-Z]{2}[0-9]{2}')", True),
+        ("'AB12x' | matches('[A-Z]{2}[0-9]{2}')", False),
+        ("12 | matches('[0-9]+')", True),
+        ("nothing | matches('[0-9]+')", False),
+    ],
+)  # fmt: skip
+def test_an_expression_is_evaluated_for_each_element(source: str, result: Any) -> None:
+    assert value(source) == result
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("rows | where(it.left > nothing)", "a number and null cannot be used like this"),
+        ("rows | map(it.nix)", "no element has this field; there are: id, left, price"),
+        ("rows | sum(it.id)", "a text cannot be added up"),
+        (
+            "rows | update(true, {'a': 1})",
+            'update() takes a condition about it, like update(it.sku == sku, {"count": 2})',
+        ),
+        ("[1] | update(it == 1, {'a': 1})", "a number is no record"),
+        ("other | put(3, 4)", "put() takes a text as the name, not a number"),
+        ("'x' | floor", "a text is no number"),
+        ("many | where(it + 1 > 0) | where(it > 1)", "loops and filters read more than 10000 elements"),
+    ],
+)
+def test_an_expression_for_each_element_fails_in_words(source: str, reason: str) -> None:
     with pytest.raises(TemplateFailed) as failed:
         value(source)
     assert str(failed.value) == f"f.yml:1:1: {reason}"

@@ -4,9 +4,10 @@ import pytest
 
 from bot.keys.declared_keys import STRINGS, KeySet, KeySpec
 from bot.keys.fields import Fields
-from bot.keys.patterns import MATCH, PATTERN, matches
+from bot.keys.patterns import MATCH, PATTERN
 from bot.lang.problems import Problems
 from bot.lang.source import read
+from bot.lang.text_patterns import matches
 
 
 def fields_of(text: str, problems: Problems) -> Fields:
