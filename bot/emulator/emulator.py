@@ -266,6 +266,11 @@ class Emulator:
         """
         return self._account.tap(contact, reply_id, title, kind, at)
 
+    def show(self, contact: str, choice: InteractiveChoice) -> None:
+        """Let a contact see something to tap that was sent in another way than over this gateway's endpoints."""
+        with self._lock:
+            self._account.known(contact).show([choice])
+
     def assign(self, contact: str, agent: str = "Agent") -> str:
         """An agent takes the conversation over: ``conversation.assigned``."""
         with self._lock:

@@ -36,6 +36,7 @@ class ShownFile:
 
     kind: str
     link: str
+    filename: str = ""
 
 
 @immutable
@@ -43,7 +44,7 @@ class ShownMessage:
     """One message. ``body`` and ``header`` of a template are its parameters; ``opens`` is the title of a list's
     button.
 
-    ``buttons`` can be tapped, ``rows`` picked. ``place`` is a location's name, or its coordinates.
+    ``buttons`` can be tapped, ``rows`` picked; ``ids`` are what the gateway calls them, in their order. ``place`` is a location's name, or its coordinates.
     """
 
     text: str = ""
@@ -58,6 +59,7 @@ class ShownMessage:
     template: str | None = None
     language: str | None = None
     body: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -74,7 +76,9 @@ def message_from_request(kind: str, request: Json, replies: tuple[str, ...] = ()
     if kind == "text":
         return ShownMessage(content["body"])
     if kind in MEDIA_KINDS:
-        return ShownMessage(content.get("caption", ""), file=ShownFile(kind, content["link"]))
+        return ShownMessage(
+            content.get("caption", ""), file=ShownFile(kind, content["link"], content.get("filename", ""))
+        )
     if kind == "location":
         place = content.get("name") or f"{content['latitude']}, {content['longitude']}"
         return ShownMessage(content.get("address", ""), place=place)
@@ -87,12 +91,14 @@ def _interactive(content: Json) -> ShownMessage:
     match content["type"]:
         case "button":
             titles = tuple(button["reply"]["title"] for button in action["buttons"])
-            return ShownMessage(text, header, footer, buttons=titles)
+            ids = tuple(button["reply"]["id"] for button in action["buttons"])
+            return ShownMessage(text, header, footer, buttons=titles, ids=ids)
         case "cta_url":
             return ShownMessage(text, header, footer, link=ShownLink(action["display_text"], action["url"]))
-    rows = (row for section in action["sections"] for row in section["rows"])
+    rows = [row for section in action["sections"] for row in section["rows"]]
     listed = tuple(ListRow(row["title"], row.get("description", "")) for row in rows)
-    return ShownMessage(text, header, footer, rows=listed, opens=action["button"])
+    ids = tuple(row["id"] for row in rows)
+    return ShownMessage(text, header, footer, rows=listed, opens=action["button"], ids=ids)
 
 
 def _template(content: Json, replies: tuple[str, ...]) -> ShownMessage:
@@ -100,7 +106,9 @@ def _template(content: Json, replies: tuple[str, ...]) -> ShownMessage:
     header = next((_parameter(given) for given in parameters.get("header", ())), None)
     body = tuple(_parameter(given) for given in parameters.get("body", ()))
     language = content["language"]["code"]
-    return ShownMessage(template=content["name"], language=language, header=header, body=body, buttons=replies)
+    buttons = (part for part in content.get("components", ()) if part["type"] == "button")
+    ids = tuple(_parameter(part["parameters"][0]) for part in buttons if part["sub_type"] == "quick_reply")
+    return ShownMessage(template=content["name"], language=language, header=header, body=body, buttons=replies, ids=ids)
 
 
 def _parameter(parameter: Json) -> str:
@@ -136,6 +144,17 @@ def _newest(
         instead = f", but {else_it_is}" if called else _instead(others)
         raise NotOnScreen(f'there is no {what} "{title}"{instead}')
     return meant[-1]
+
+
+def choice_of(messages: Sequence[ShownMessage], title: str, of: str) -> str:
+    """The id of a button or row of the newest message that has ``of`` in its text, or is that template. Raises `NotOnScreen`."""
+    found = next((each for each in reversed(messages) if of in each.text or of == each.template), None)
+    if found is None:
+        raise NotOnScreen(f'there is no message with "{of}"')
+    if title not in found.choices:
+        there = ", ".join(found.choices) or "nothing to choose"
+        raise NotOnScreen(f'the message with "{of}" has no "{title}", but {there}')
+    return dict(zip(found.choices, found.ids, strict=False)).get(title, title)
 
 
 def _instead(on_screen: "list[InteractiveChoice]") -> str:

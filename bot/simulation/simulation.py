@@ -29,7 +29,7 @@ from bot.outgoing import Requester
 from bot.program import Program
 from bot.settings import ModelService
 from bot.simulation.gateway_events import GATEWAY_EVENTS, NothingYet
-from bot.simulation.phone import ShownMessage, message_from_request, newest_button, newest_row
+from bot.simulation.phone import ShownMessage, choice_of, message_from_request, newest_button, newest_row
 from bot.steps.template_message import FIXED
 from bot.store.store_reader import DeadLetter, StoreReader
 from bot.store.store_schema import migrate
@@ -50,11 +50,11 @@ class Stuck(BotError):
 
 @dataclass
 class _Phone:
-    """What one contact has got: messages that nobody has looked at yet, turns by their events, and how many messages."""
+    """What one contact has got: messages that nobody has looked at yet, all messages, and turns by their events."""
 
     heard: list[ShownMessage] = field(default_factory=list)
+    shown: list[ShownMessage] = field(default_factory=list)
     turns: dict[str, TurnTraced] = field(default_factory=dict)
-    sent: int = 0
 
 
 class Simulation:
@@ -144,16 +144,29 @@ class Simulation:
         self.emulator.receive(self.contact, caption, kind=kind, content=content, location=place, at=at)
         self.settle()
 
-    def tap(self, title: str, late: timedelta = timedelta()) -> None:
-        """The contact taps the newest button with this title, of a message or a template. Raises `NotOnScreen`."""
-        self._choose(newest_button(self.emulator.shown(self.contact), title), late)
+    def tap(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:
+        """The contact taps the newest button with this title, of a message or a template. Raises `NotOnScreen`.
 
-    def pick(self, title: str, late: timedelta = timedelta()) -> None:
-        """The contact picks the newest row with this title, of a list. Raises `NotOnScreen`."""
-        self._choose(newest_row(self.emulator.shown(self.contact), title), late)
+        ``of`` is a part of the message's text, or the template's name.
+        """
+        self._choose(
+            newest_button(self.emulator.shown(self.contact), title).id if not of else self._id(title, of), late
+        )
 
-    def _choose(self, choice: InteractiveChoice, late: timedelta) -> None:
-        self.emulator.tap(self.contact, choice.id, at=self.clock.now() - late)
+    def pick(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:
+        """The contact picks the newest row with this title, of a list with ``of`` in its text. Raises `NotOnScreen`."""
+        self._choose(newest_row(self.emulator.shown(self.contact), title).id if not of else self._id(title, of), late)
+
+    def tap_payload(self, title: str, payload: str, late: timedelta = timedelta()) -> None:
+        """The contact taps a quick reply of a template that did not come from this bot's flows, such as a broadcast's."""
+        self.emulator.show(self.contact, InteractiveChoice(payload, title, "template"))
+        self._choose(payload, late)
+
+    def _id(self, title: str, of: str) -> str:
+        return choice_of(self._phones[self.contact].shown, title, of)
+
+    def _choose(self, id: str, late: timedelta) -> None:
+        self.emulator.tap(self.contact, id, at=self.clock.now() - late)
         self.settle()
 
     def wait(self, duration: timedelta) -> None:
@@ -233,7 +246,7 @@ class Simulation:
     @property
     def sent(self) -> int:
         """How many messages the bot has sent to the contact."""
-        return self._phones[self.contact].sent
+        return len(self._phones[self.contact].shown)
 
     def session(self) -> Session:
         """The session: where the contact is, and which values are known."""
@@ -288,7 +301,7 @@ class Simulation:
         message = message_from_request(sent.type, sent.body, self._replies_of(sent) if sent.type == "template" else ())
         phone = self._phones[sent.to]
         phone.heard.append(message)
-        phone.sent += 1
+        phone.shown.append(message)
         if self._on_message is not None and sent.to == self.contact:
             self._on_message(message)
 

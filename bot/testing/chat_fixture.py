@@ -17,7 +17,7 @@ from bot.lang.problems import Mark, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar
 from bot.lang.wall_clock import parse_duration
 from bot.program import Program
-from bot.testing.expectation_reader import EXPECTED, MESSAGE
+from bot.testing.expectation_reader import EXPECTED, MESSAGE, message_parts
 from bot.testing.player import Player
 from bot.testing.transcript import (
     AgainLine,
@@ -115,13 +115,16 @@ class Chat:
         """The contact writes."""
         self._take(UserLine(HERE, text, _duration(late)))
 
-    def tap(self, title: str, late: str = "") -> None:
-        """The contact taps the newest button of this title."""
-        self._take(TapLine(HERE, title, _duration(late)))
+    def tap(self, title: str, late: str = "", *, of: str = "", payload: str = "") -> None:
+        """The contact taps the newest button of this title, or that of a message with ``of`` in its text.
 
-    def pick(self, title: str, late: str = "") -> None:
-        """The contact picks the newest row of this title."""
-        self._take(PickLine(HERE, title, _duration(late)))
+        ``payload``: the button is of a template that no flow has sent.
+        """
+        self._take(TapLine(HERE, title, of, payload, _duration(late)))
+
+    def pick(self, title: str, late: str = "", *, of: str = "") -> None:
+        """The contact picks the newest row of this title, or that of a message with ``of`` in its text."""
+        self._take(PickLine(HERE, title, of, _duration(late)))
 
     def send(self, kind: str, file: str | None = None, *, caption: str | None = None, **location: Any) -> None:
         """The contact sends a file of the bot's folder (or a sample of the kind), a place or a sticker."""
@@ -162,15 +165,18 @@ class Chat:
 
     # What is expected
 
-    def says(self, text: str | None = None, **parts: str | Iterable[str]) -> None:
+    def says(self, text: str | None = None, **parts: str | Iterable[str] | Mapping[str, str]) -> None:
         """The bot says exactly this. ``parts``, such as ``contains`` and ``buttons``, are parts of the message."""
         if strange := parts.keys() - {*MESSAGE.names}:
             raise TypeError(f"a message has no {', '.join(sorted(strange))}")
         lists = {key.name for key in MESSAGE if key.form is STRINGS}
-        wanted = {key: _several(part) if key in lists else str(part) for key, part in parts.items()}
+        wanted = {
+            key: _several(part) if key in lists else part if isinstance(part, Mapping) else str(part)
+            for key, part in parts.items()
+        }
         if text is not None:
             wanted["says"] = text
-        self._take(BotLine(HERE, wanted, alone=not parts))
+        self._take(BotLine(HERE, message_parts(wanted), alone=not parts))
 
     def silence(self) -> None:
         """The bot says nothing."""
@@ -236,7 +242,7 @@ def _draws(random: float | Iterable[float]) -> StubAnswers:
     return StubAnswers(tuple(random), turns=True) if isinstance(random, Iterable) else StubAnswers((random,))
 
 
-def _several(part: str | Iterable[str]) -> tuple[str, ...]:
+def _several(part: str | Iterable[str] | Mapping[str, str]) -> tuple[str, ...]:
     return (part,) if isinstance(part, str) else tuple(part)
 
 

@@ -1,8 +1,10 @@
 """Compares what a test expects with the messages, the state of the conversation and the model's acts."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, fields
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from bot.core.effects import Complete, Effect
@@ -11,6 +13,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import Session, effect_ref
 from bot.core.text import json_object
+from bot.expressions.abstract_values import just
 from bot.expressions.formats import shown
 from bot.expressions.template_failures import TemplateFailed
 from bot.flow.library import Library
@@ -49,7 +52,7 @@ def _differing(parts: Mapping[str, str | tuple[str, ...]], message: ShownMessage
             missing = [text for text in expected if text not in message.text]
             if missing:
                 yield ExpectationDifference(key, _words(tuple(missing)), _words(message.text))
-        elif (value := PARTS[key](message)) != expected:
+        elif (value := NAMED_PARTS[key](message)) != expected:
             yield ExpectationDifference(key, _words(expected), _words(value))
 
 
@@ -68,13 +71,17 @@ PARTS: dict[str, Callable[[ShownMessage], str | tuple[str, ...]]] = {
     "buttons": lambda message: message.buttons,
     "rows": lambda message: tuple(row.title for row in message.rows),
     "link": lambda message: message.link.url if message.link is not None else "",
+    "link title": lambda message: message.link.title if message.link is not None else "",
     **{kind: _file(kind) for kind in MEDIA_KINDS},
+    "filename": lambda message: message.file.filename if message.file is not None else "",
     "location": lambda message: message.place or "",
     "template": lambda message: message.template or "",
     "language": lambda message: message.language or "",
     "body": lambda message: message.body,
 }
-"""The parts of a message that a test can name, and how each is read from a message."""
+"""The parts of a message that are shown, and how each is read from a message."""
+NAMED_PARTS = PARTS | {"payloads": lambda message: message.ids if message.template is not None else ()}
+"""The parts of a message that a test can name."""
 
 
 def _words(value: str | tuple[str, ...]) -> str:
@@ -168,7 +175,12 @@ def _differing_fields(wanted: Node | None, values: Mapping[str, Any]) -> Iterato
 
 def _differing_value(what: str, expected: Node, value: Any) -> Iterator[ExpectationDifference]:
     if not fits(expected, value):
-        yield ExpectationDifference(what, _expected(expected), _found(value))
+        wanted, found = _expected(expected), _found(value)
+        if wanted == found and isinstance(expected, Scalar):
+            wanted, found = (
+                f"{text} ({just(of).kind.value})" for text, of in ((wanted, expected.value), (found, value))
+            )
+        yield ExpectationDifference(what, wanted, found)
 
 
 def _calls_fit(expected: Node, calls: Sequence[ObservedCall]) -> bool:
@@ -184,7 +196,10 @@ def _call_fits(expected: Node, call: ObservedCall) -> bool:
 
 
 def fits(expected: Node, value: Any) -> bool:
-    """Whether a value is as expected: single values as they are shown, lists in full, maps as far as their keys are written."""
+    """Whether a value is as expected: lists in full, maps as far as their keys are written.
+
+    A number is no text and no yes or no; days, times and the like are as they are shown.
+    """
     match expected:
         case Map(entries=entries):
             return _is_record(value) and all(fits(node, _fields_of(value).get(key.text)) for key, node in entries)
@@ -193,7 +208,13 @@ def fits(expected: Node, value: Any) -> bool:
             return same and all(fits(node, item) for node, item in zip(items, value, strict=True))
     if expected.value is None or value is None:
         return expected.value is None and value is None
-    return expected.text == value if isinstance(value, str) else shown(expected.value) == shown(value)
+    if isinstance(value, str):  # 007 is a text, even without quotes
+        return expected.text == value and (isinstance(expected.value, str) or expected.altered)
+    number = isinstance(value, bool | int | float | Decimal)
+    alike = isinstance(expected.value, str) is not number and isinstance(expected.value, bool) == isinstance(
+        value, bool
+    )
+    return alike and shown(expected.value) == shown(value)
 
 
 def _is_record(value: Any) -> bool:
@@ -272,4 +293,6 @@ def _with(known: dict[str, Any], variable: Variable, text: str, now: datetime) -
     except (Unfit, Mismatch):
         return known
     except TemplateFailed:
+        with suppress(Mismatch):
+            return known | {variable.name: variable.coerce(text, now)}
         return known | {variable.name: text}

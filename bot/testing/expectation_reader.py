@@ -1,5 +1,6 @@
 """Reads what a test expects of a message (`bot`) and of the conversation (`expect`)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,28 +14,55 @@ from bot.lang.source import List, Node, Scalar
 from bot.testing.stub_reader import CALLS
 from bot.testing.transcript import BotLine, ExpectLine, KnownNames
 
+_LINK = KeySet(KeySpec("title", STRING, "What its button says."), KeySpec("url", STRING, "Its address."))
+_DOCUMENT = KeySet(KeySpec("link", STRING, "Its address."), KeySpec("filename", STRING, "What it is called."))
+_NAMES = {"link": {"title": "link title", "url": "link"}, "document": {"link": "document", "filename": "filename"}}
+"""The parts of a message that are written below another one."""
 EXIT = "exits."  # how the outcomes begin by which a model leaves a step
 MESSAGE = KeySet(
     KeySpec("says", STRING, "The whole text, or a caption."),
     KeySpec("header", STRING, "Its header."),
     KeySpec("footer", STRING, "Its footer."),
-    KeySpec("link", STRING, "The address of its link."),
+    KeySpec("link", either(STRING, nested(_LINK, _LINK.values)), "The address of its link, or its title and address."),
     KeySpec("template", STRING, "The template's name."),
     KeySpec("language", STRING, "The template's language."),
-    *(KeySpec(kind, STRING, "The file's address.") for kind in MEDIA_KINDS),
+    *(KeySpec(kind, STRING, "The file's address.") for kind in MEDIA_KINDS if kind != "document"),
+    KeySpec(
+        "document", either(STRING, nested(_DOCUMENT, _DOCUMENT.values)), "The file's address, or its address and name."
+    ),
     KeySpec("location", STRING, "The place's name, or its coordinates."),
     KeySpec("contains", STRINGS, "Texts that stand in it."),
     KeySpec("buttons", STRINGS, "The titles of all its buttons, in order."),
     KeySpec("rows", STRINGS, "The titles of all its rows, in order."),
     KeySpec("body", STRINGS, "The template's parameters."),
+    KeySpec("payloads", STRINGS, "What the template's quick replies carry, in order."),
 )
 """What can be said of a message, under `bot`."""
+
+
+def message_parts(written: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a message, each by its own name: ``{link: {title: Map}}`` -> ``{"link title": "Map"}``."""
+    found: dict[str, Any] = {}
+    for key, part in written.items():
+        names = _NAMES.get(key, {})
+        found |= {names[name]: each for name, each in part.items()} if isinstance(part, Mapping) else {key: part}
+    return found
+
+
+def written_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as a test writes them: the opposite of `message_parts`."""
+    found = dict(parts)
+    for key, names in _NAMES.items():
+        inner = {name: found.pop(part) for name, part in names.items() if part in parts}
+        if inner:
+            found[key] = inner if len(inner) > 1 else next(iter(inner.values()))
+    return found
 
 
 def _read_message(fields: Fields) -> BotLine:
     if not fields.node.entries:
         fields.problems.add("E601", fields.mark, "nothing is said about this message", "write says: or contains:")
-    return BotLine(fields.mark, MESSAGE.values(fields))
+    return BotLine(fields.mark, message_parts(MESSAGE.values(fields)))
 
 
 def _read_whole_text(node: Node, problems: Problems, what: str) -> BotLine | None:

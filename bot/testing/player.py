@@ -168,10 +168,12 @@ class Player:
         match act:
             case UserLine(text=text, late=late):
                 simulation.user(text, late)
-            case TapLine(title=title, late=late):
-                simulation.tap(title, late)
-            case PickLine(title=title, late=late):
-                simulation.pick(title, late)
+            case TapLine(title=title, payload=payload, late=late) if payload:
+                simulation.tap_payload(title, payload, late)
+            case TapLine(title=title, of=of, late=late):
+                simulation.tap(title, late, of)
+            case PickLine(title=title, of=of, late=late):
+                simulation.pick(title, late, of)
             case SendLine(kind=kind, caption=caption, content=content, location=location, late=late):
                 simulation.send(kind, caption, content, location, late)
             case WaitLine(duration=duration):

@@ -18,6 +18,7 @@ from bot.simulation.phone import NotOnScreen, ShownMessage
 from bot.simulation.simulation import FIRST_CONTACT, Simulation
 from bot.store.trace_rows import TurnTraced
 from bot.testing.comparison import PARTS, asked_in
+from bot.testing.expectation_reader import written_parts
 from bot.testing.stub_reader import HTTP_FAILURES
 
 
@@ -47,15 +48,15 @@ class RecordedSimulation(Simulation):
         with self._recorded({"send": kind}):
             super().send(kind, caption, content, location, late)
 
-    def tap(self, title: str, late: timedelta = timedelta()) -> None:
+    def tap(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:
         """The contact taps a button."""
         with self._recorded({"tap": title}):
-            super().tap(title, late)
+            super().tap(title, late, of)
 
-    def pick(self, title: str, late: timedelta = timedelta()) -> None:
+    def pick(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:
         """The contact picks a row of a list."""
         with self._recorded({"pick": title}):
-            super().pick(title, late)
+            super().pick(title, late, of)
 
     def wait(self, duration: timedelta) -> None:
         """Time passes."""
@@ -171,4 +172,4 @@ def _parts_of(message: ShownMessage) -> str | Mapping[str, Any]:
     """A message as a test writes it: a text alone if it has no other parts."""
     parts = {key: found for key, part in PARTS.items() if (found := part(message))}
     text = parts.get("says")
-    return text if len(parts) == 1 and isinstance(text, str) else parts
+    return text if len(parts) == 1 and isinstance(text, str) else written_parts(parts)

@@ -83,19 +83,22 @@ class UserLine:
 
 @immutable
 class TapLine:
-    """The contact taps a button."""
+    """The contact taps a button: of the newest message, of one with ``of`` in its text, or with a ``payload`` of a broadcast's."""
 
     mark: Mark
     title: str
+    of: str = ""
+    payload: str = ""
     late: timedelta = timedelta()
 
 
 @immutable
 class PickLine:
-    """The contact picks a row of a list."""
+    """The contact picks a row of a list: of the newest one, or of one with ``of`` in its text."""
 
     mark: Mark
     title: str
+    of: str = ""
     late: timedelta = timedelta()
 
 
@@ -244,7 +247,7 @@ class Tries:
 
 @immutable
 class Transcript:
-    """One test. ``now`` is when it begins, on the clock of the bot's time zone; ``contact`` is the contact's number.
+    """One test. ``now`` is when it begins, on the clock of the bot's time zone where it has none of its own; ``contact`` is the contact's number.
 
     With ``tries`` it is an evaluation: a model answers.
     """

@@ -161,6 +161,21 @@ _LOCATION = KeySpec(
 _CAPTION = KeySpec("caption", STRING, "The text below the file.")
 
 
+_TITLE = KeySpec("title", STRING, "What the button or row says.", required=True)
+_OF = KeySpec("of", STRING, "A part of its message's text, or the template's name.")
+_PAYLOAD = KeySpec(
+    "payload", STRING, "What the button carries: of a template that no flow has sent, such as a broadcast's."
+)
+
+
+def _choice(line: Callable[..., TranscriptLine], *keys: KeySpec[Any]) -> Line:
+    def read(fields: Fields) -> TranscriptLine | None:
+        written = {key.name: value for key in keys if (value := key.read(fields)) is not None}
+        return line(fields.mark, **written) if _TITLE.name in written else None
+
+    return either(_line(STRING, line), nested(KeySet(*keys), read))
+
+
 def _send(known: KnownNames) -> Line:
     file = or_nothing(Form(STRING.schema, partial(_read_file, folder=known.folder)), schemas.EMPTY)
     files = [KeySpec(kind, file, "A file of the bot's folder, or nothing: a sample.") for kind in MEDIA_KINDS]
@@ -301,8 +316,8 @@ def line_keys(known: KnownNames) -> dict[str, KeySet]:
     model = Form(schemas.NEVER, _refuse_model) if known.evaluates else _line(MODEL, ModelLine)
     on_its_way = (
         KeySpec("user", _line(STRING, UserLine), "The contact writes."),
-        KeySpec("tap", _line(STRING, TapLine), "The contact taps the newest button of this title."),
-        KeySpec("pick", _line(STRING, PickLine), "The contact picks the newest row of this title."),
+        KeySpec("tap", _choice(TapLine, _TITLE, _OF, _PAYLOAD), "The contact taps the newest button of this title."),
+        KeySpec("pick", _choice(PickLine, _TITLE, _OF), "The contact picks the newest row of this title."),
         KeySpec("send", _send(known), "The contact sends a file, a place or a sticker."),
     )
     at_once = (
@@ -391,9 +406,9 @@ def _read_now(node: Node, problems: Problems, what: str) -> datetime:
         now = NOW if text is None else datetime.fromisoformat(text)
     except ValueError:
         now = None
-    if now is None or now.tzinfo is not None:
-        fix = "write one like 2030-05-06T10:00"
-        problems.add("E602", node.mark, f'{what}: "{text}" is not a time on the bot\'s clock', fix)
+    if now is None:
+        fix = "write one like 2030-05-06T10:00, or with an offset: 2030-05-06T10:00+02:00"
+        problems.add("E602", node.mark, f'{what}: "{text}" is not a day with a time', fix)
         return NOW
     return now
 
@@ -428,7 +443,7 @@ _PASS = KeySpec(
 _NOW = KeySpec(
     "now",
     Form(STRING.schema, _read_now, absent=NOW),
-    "When it begins, on the bot's clock; 2030-05-06T10:00 where nothing is said.",
+    "When it begins, on the bot's clock or with an offset; 2030-05-06T10:00 where nothing is said.",
 )
 _CONTACT = KeySpec("contact", Form(STRING.schema, _read_contact), "The contact's number, with its country code.")
 

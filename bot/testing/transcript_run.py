@@ -15,7 +15,7 @@ from bot.lang.problems import Mark
 from bot.program import Program, load_handlers
 from bot.simulation.phone import ShownMessage
 from bot.simulation.simulation import Simulation
-from bot.testing.comparison import PARTS, ExpectationDifference, differences_of
+from bot.testing.comparison import NAMED_PARTS, PARTS, ExpectationDifference, differences_of
 from bot.testing.coverage import Coverage
 from bot.testing.player import ConversationFailed, Judge, Player, SpokenLine
 from bot.testing.side_by_side import ComparedRow, Paint, beside
@@ -39,7 +39,7 @@ def isolated_simulation(
     fresh, _ = load_handlers(folder)  # what the bot's Python remembers is no business of the next test
     stubs = Stubs(stub_definitions)
     program = stubs.play(replace(program, extensions=fresh))
-    clock = MovableClock(now.replace(tzinfo=program.library.bot.timezone))
+    clock = MovableClock(now if now.tzinfo is not None else now.replace(tzinfo=program.library.bot.timezone))
     speak, judge = by or (stubs.speak, None)
     asks = by is not None
     with Simulation(program, clock, requester=stubs.request, contact=contact, asks_models=asks) as simulation:
@@ -138,14 +138,16 @@ def rows_of(failure: FailedTest) -> list[ComparedRow]:
 def _message_rows(says: BotLine | None, message: ShownMessage | None) -> Iterator[ComparedRow]:
     """A message that is expected and one that came, part by part; what is neither expected nor wrong is shown too."""
     wanted = {} if says is None else says.parts
-    there = {} if message is None else {key: part(message) for key, part in PARTS.items()}
+    there = (
+        {} if message is None else {key: NAMED_PARTS[key](message) for key in (*PARTS, *wanted) if key in NAMED_PARTS}
+    )
     if "contains" in wanted:
         there["contains"] = there.pop("says", "")
     if says is None or message is None:
         differing = {*wanted, *there}
     else:
         differing = {difference.what for difference in differences_of(says, message)}
-    for key in ("contains", *PARTS):
+    for key in ("contains", *NAMED_PARTS):
         left, right = _part(key, wanted.get(key)), _part(key, there.get(key), found=True)
         if left or right:
             yield ComparedRow(left, right, key in differing)
@@ -162,7 +164,7 @@ def _part(key: str, value: str | tuple[str, ...] | None, found: bool = False) ->
             return str(value) if found else f"... {' ... '.join(value)} ..."
         case "buttons":
             return " ".join(f"[{title}]" for title in value)
-        case "rows" | "body":
+        case "rows" | "body" | "payloads":
             return f"{key}: {' | '.join(value)}"
     return f"{key}: {value}"
 

@@ -10,7 +10,7 @@ from bot.core.values import Media, Record
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import Node, read
 from bot.simulation.phone import ListRow, ShownFile, ShownLink, ShownMessage
-from bot.testing.comparison import PARTS, differences_of, fits
+from bot.testing.comparison import NAMED_PARTS, differences_of, fits
 from bot.testing.expectation_reader import MESSAGE
 from bot.testing.transcript import BotLine
 
@@ -61,6 +61,12 @@ def test_values_fit_as_they_are_shown(written: str, value: Any) -> None:
         ("{name: tea}", {"name": "coffee"}),
         ("{name: tea}", {}),
         ("{name: tea}", "tea"),
+        ("2", "2"),
+        ('"2"', 2),
+        ("true", "true"),
+        ('"true"', True),
+        ("true", 1),
+        ("1", True),
     ],
 )
 def test_other_values_do_not(written: str, value: Any) -> None:
@@ -99,7 +105,7 @@ def test_each_part_of_a_message_can_be_expected() -> None:
 
 
 def test_each_key_of_a_message_is_compared() -> None:
-    assert {*MESSAGE.names} == {*PARTS, "contains"}
+    assert {*MESSAGE.names} == {*NAMED_PARTS, "contains"} - {"link title", "filename"}
 
 
 def test_order_and_number_of_choices_matter() -> None:

@@ -157,3 +157,78 @@ steps: {talk: {ai: Help., model: plus/great, exits: {done: end}, errors: {else: 
     loaded = load_with_tests(bot)
     assert loaded.program is not None
     assert run(loaded.transcripts[0], loaded.program, bot) is None
+
+
+LINKS = """
+flow: main
+start: {words: [hi]}
+vars: {cups: {type: integer, keep: true}}
+steps:
+  link: {say: Look, link: {title: Here, url: "https://a.example"}}
+  file: {say: The menu., document: {link: "https://a.example/m.pdf", filename: menu.pdf}}
+  news: {template: {name: news, language: en}, replies: {More: again_}}
+  again_: {ask: First?, buttons: {"Yes": second, "No": end}}
+  second: {ask: Second?, buttons: {"Yes": set, "No": end}}
+  set: {set: {cups: "{{ 3 }}"}, then: end}
+---
+flow: offer
+start: {words: [offer]}
+steps: {hello: {say: An offer!, then: end}}
+"""
+
+
+def links(folder: Path, conversation: str, head: str = "") -> FailedTest | None:
+    lines = "".join(f"\n  - {line}" for line in conversation.split("; "))
+    bot = read_folder(make_bot(folder, LINKS, tests=f"test: t\n{head}\ntalk:{lines}\n"))
+    loaded = load_with_tests(bot)
+    assert loaded.program is not None and not loaded.problems, loaded.problems
+    return run(loaded.transcripts[0], loaded.program, bot)
+
+
+LINK, FILE = "bot: {link: {title: %s}}", "bot: {document: {filename: %s}}"
+NEWS = "bot: {template: news, payloads: [%s]}"
+
+
+def test_the_title_of_a_link_the_name_of_a_file_and_payloads_are_compared(tmp_path: Path) -> None:
+    assert (
+        links(tmp_path, f"user: hi; {LINK % 'Here'}; {FILE % 'menu.pdf'}; {NEWS % 'main/news/3/1f0c1f3b'}") is not None
+    )
+    for wrong, what in (
+        (f"user: hi; {LINK % 'There'}", "link title"),
+        (f"user: hi; {LINK % 'Here'}; {FILE % 'm.pdf'}", "filename"),
+    ):
+        found = links(tmp_path, wrong)
+        assert found is not None and [each.what for each in found.differences] == [what]
+    found = links(tmp_path, f"user: hi; {LINK % 'Here'}; {FILE % 'menu.pdf'}; {NEWS % 'x'}")
+    assert found is not None and found.differences[0].what == "payloads"
+    payload = found.differences[0].found
+    assert links(tmp_path, f"user: hi; {LINK % 'Here'}; {FILE % 'menu.pdf'}; {NEWS % payload}") is None
+
+
+def test_a_button_of_an_earlier_message_or_of_a_broadcast_is_tapped(tmp_path: Path) -> None:
+    begin = f"user: hi; {LINK % 'Here'}; {FILE % 'menu.pdf'}; bot: {{template: news}}; tap: {{title: More, of: news}}; bot: {{says: First?}}"
+    second = "tap: {title: 'Yes', of: First}; bot: {says: Second?}"
+    old = "tap: {title: 'Yes', of: First}; bot: That was an earlier question.; bot: {says: Second?}"
+    assert links(tmp_path, f"{begin}; {second}; {old}; tap: 'Yes'; expect: {{flow: null, kept: {{cups: 3}}}}") is None
+    found = links(tmp_path, f"{begin}; {second}; tap: 'Yes'; expect: {{kept: {{cups: '3'}}}}")
+    assert found is not None and str(found.differences[0]).count("3 (a ") == 2
+    found = links(tmp_path, f"{begin}; tap: {{title: Maybe, of: First}}")
+    assert found is not None and found.what == 'the message with "First" has no "Maybe", but Yes, No'
+    found = links(tmp_path, f"{begin}; tap: {{title: 'Yes', of: Third}}")
+    assert found is not None and found.what == 'there is no message with "Third"'
+    assert links(tmp_path, "tap: {title: Tell me, payload: offer}; bot: An offer!") is None
+
+
+def test_a_test_begins_at_a_time_with_an_offset(tmp_path: Path) -> None:
+    asks = "steps: {t: {say: '{{ now | time }}', then: end}}"
+    bot = read_folder(
+        make_bot(
+            tmp_path,
+            f"flow: a\nstart: {{words: [a]}}\n{asks}",
+            tests="test: t\nnow: 2030-05-06T10:00+02:00\ntalk: [user: a, bot: '8:00']",
+        )
+    )
+    loaded = load_with_tests(bot)
+    assert loaded.program is not None and not loaded.problems, loaded.problems
+    found = run(loaded.transcripts[0], loaded.program, bot)
+    assert found is None or found.differences[0].found in ("08:00", "8:00 am", "10:00")

@@ -294,11 +294,12 @@ def test_no_name_is_called_wrong_while_the_bot_cannot_be_loaded() -> None:
     assert transcript_of(text, KnownNames(complete=False))[1] == []
 
 
-@pytest.mark.parametrize("now", ["tomorrow", "2030-05-06T10:00+07:00"])
+@pytest.mark.parametrize("now", ["tomorrow", "2030-05-06T25:00+07:00"])
 def test_a_time_that_is_none_on_the_bots_clock_is_a_problem(now: str) -> None:
     _, problems = transcript_of(f"test: t\nnow: {now}\ntalk: [user: hi]")
     assert problems == [
-        f'tests/t.yml:2:6: E602 test "t": now: "{now}" is not a time on the bot\'s clock (write one like 2030-05-06T10:00)'
+        f'tests/t.yml:2:6: E602 test "t": now: "{now}" is not a day with a time '
+        "(write one like 2030-05-06T10:00, or with an offset: 2030-05-06T10:00+02:00)"
     ]
 
 
