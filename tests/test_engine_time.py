@@ -529,3 +529,20 @@ def test_a_message_opens_the_window_from_when_it_came_whatever_its_time() -> Non
     assert talk.session.last_inbound == talk.now
     set_back(talk)
     assert talk.session.last_inbound == talk.now
+
+
+def test_a_condition_knows_whether_messages_other_than_templates_can_be_sent() -> None:
+    flows = """
+flow: lesson
+start: {words: [hi]}
+steps:
+  begin: {wait: LONG}
+  reach: {branch: [{if: window_open, then: lesson}]}
+  knock: {template: {name: ready, language: en}, replies: {Show me: lesson}}
+  lesson: {say: Learn., then: end}
+"""
+    for long, sent in (("23h54m", ["Learn."]), ("23h55m", [["ready"]])):
+        talk = Talk(flows.replace("LONG", long))
+        talk.user("hi")
+        assert talk.wait(long) == sent
+    assert talk.user("Show me") == ["Learn."]

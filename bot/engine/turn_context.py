@@ -14,6 +14,7 @@ from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, effect_ref
 from bot.core.turn import Trace
 from bot.core.values import Record
 from bot.expressions.filters import DRAW
+from bot.expressions.grammar import WINDOW
 from bot.expressions.opening_hours import HOURS
 from bot.expressions.sandbox import OWN_FUNCTIONS
 from bot.expressions.signal_functions import ADDRESS, SIGNALS
@@ -504,6 +505,7 @@ class NameScope:
             "today": self._now.date(),
             "came_from": None,
             "message": self._message(),
+            WINDOW: session.window_is_open(self._event.at),
             DRAW: self._draw,
             EFFORT: self._effort,
             OWN_FUNCTIONS: self._library.own,

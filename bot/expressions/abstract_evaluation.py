@@ -20,9 +20,11 @@ from bot.core.events import MESSAGE_KINDS
 from bot.expressions import date_filters, filters, formats, list_filters, opening_hours
 from bot.expressions.abstract_values import (
     ANYTHING,
+    FALSE,
     GONE,
     LOST,
     NULL,
+    TRUE,
     AbstractValue,
     AbstractValues,
     ValueKind,
@@ -37,6 +39,7 @@ from bot.expressions.abstract_values import (
     yes_or_no,
 )
 from bot.expressions.filters import FILTERS, FUNCTIONS
+from bot.expressions.grammar import WINDOW
 from bot.expressions.list_filters import of_each
 
 _DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
@@ -109,7 +112,7 @@ def returned(name: str) -> AbstractValues:
     return _RETURNS[name]
 
 
-_KNOWN = {"now": some(ValueKind.DATETIME), "today": some(ValueKind.DATE)}
+_KNOWN = {"now": some(ValueKind.DATETIME), "today": some(ValueKind.DATE), WINDOW: frozenset({TRUE, FALSE})}
 _MESSAGE = {
     "text": some(ValueKind.TEXT) | {NULL},
     "kind": bounded(map(just, (*MESSAGE_KINDS, "other", None))),

@@ -48,8 +48,10 @@ def _unknown(called: Called, mark: Mark, own: Mapping[str, FunctionSpec], proble
     problems.add("E204", mark, f'no {called.kind} "{called.name}"', fix)
 
 
+WINDOW = "window_open"
+"""The name that says whether messages other than templates can be sent."""
 RESERVED_NAMES = tuple(sorted({
-    *FUNCTIONS, "contact", "now", "today", "came_from", "message", "it", "loop", "self", "true", "false", "none",
+    *FUNCTIONS, WINDOW, "contact", "now", "today", "came_from", "message", "it", "loop", "self", "true", "false", "none",
     "and", "or", "not", "in", "is", "if", "else",
 }))  # fmt: skip
 """The names that no variable can have."""

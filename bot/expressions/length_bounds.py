@@ -21,6 +21,7 @@ from jinja2 import nodes
 from bot.core.immutable import immutable
 from bot.expressions.filters import FILTERS
 from bot.expressions.formats import MOST_PLACES, exact, written
+from bot.expressions.grammar import WINDOW
 from bot.expressions.sandbox import RenderContext
 from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import SANDBOX, Template, is_plain
@@ -96,8 +97,8 @@ CLOCK = among(moment.time() for moment in (datetime(2030, 1, 1, hour, 55, 55) fo
 
 
 _VALUE = re.compile(r"\{\{ ?(\w+) ?\}\}")
-_BUILT_IN = {"now": MOMENTS, "today": DAYS}
 _TRUTH = among((True, False))
+_BUILT_IN = {"now": MOMENTS, "today": DAYS, WINDOW: _TRUTH}
 _SIGNS = {nodes.Add: "+", nodes.Sub: "-", nodes.Mul: "*"}
 
 

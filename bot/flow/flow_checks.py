@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from bot.expressions.filters import FUNCTIONS
-from bot.expressions.grammar import check_calls
+from bot.expressions.grammar import WINDOW, check_calls
 from bot.expressions.opening_hours import no_hours
 from bot.expressions.templates import Expression
 from bot.extensions.decorators import FunctionSpec
@@ -35,7 +35,7 @@ _ELSEWHERE = {
     "status": "save it in a variable: only `save` and `errors` of the step itself know it",
 }
 """Names that are known in other places, and what to do where they are not."""
-BUILT_INS = ("contact", "now", "today", "came_from", "message")
+BUILT_INS = ("contact", "now", "today", "came_from", "message", WINDOW)
 
 
 def check(

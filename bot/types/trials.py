@@ -8,6 +8,7 @@ from bot.core.messages import clip
 from bot.core.values import Record
 from bot.expressions.filters import DRAW
 from bot.expressions.formats import written
+from bot.expressions.grammar import WINDOW
 from bot.expressions.length_bounds import MOMENTS, longest_first
 from bot.expressions.template_failures import TemplateFailed
 from bot.lang.languages import CONTACT_LANGUAGE
@@ -48,7 +49,14 @@ class Trials:
         """The names for a text besides these values: a contact without a name or email."""
         contact = Record("contact", {"id": "6281234567890", "name": None, "email": None, "tags": []})
         message = Record("message", {"text": None, "kind": None, "tapped": False})
-        seen = {"contact": contact, "now": _DAY, "today": _DAY.date(), "came_from": None, "message": message}
+        seen = {
+            "contact": contact,
+            "now": _DAY,
+            "today": _DAY.date(),
+            "came_from": None,
+            "message": message,
+            WINDOW: True,
+        }
         return {**seen, CONTACT_LANGUAGE: self._language, DRAW: float, **values}
 
     def _tried(self, variable: Variable) -> list[Any]:

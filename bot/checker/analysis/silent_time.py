@@ -20,11 +20,13 @@ from bot.checker.analysis.timed_graph import (
 )
 from bot.checker.graph import Cause, Edge, Graph, Opening, Place, Root
 from bot.checker.graph.traversal import reachable
+from bot.core.session import SENDING_WINDOW
 
 Sender = Place | Edge
 """Something that sends messages: a step, or an edge on which something is said."""
 
 _MOST_SHOWN = 800  # steps and edges of a path; in longer ones the flows that run in between are left out
+_LONGEST_OPEN = SENDING_WINDOW.total_seconds() - 1
 _MOST_FRAMES = 10  # on top of each other, on one path
 
 
@@ -157,6 +159,8 @@ class SilentTimes:
         edge, here = timed.edge, self._nodes.of(timed.edge)
         if edge.cause is Cause.REPLY:
             yield Constraint(onward=here, edge=edge, anew=True)
+        elif timed.in_window:
+            yield Constraint(_LONGEST_OPEN, here, edge=edge, anew=True)
         elif timed.runs:
             for ends in self._summaries.run(timed):
                 yield from (Constraint(onward=here, inner=end, edge=edge, anew=end.heard) for end in ends)

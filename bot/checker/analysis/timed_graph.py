@@ -6,6 +6,9 @@ from dataclasses import field
 from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
 from bot.core.immutable import immutable
+from bot.expressions.abstract_texts import AbstractText
+from bot.expressions.abstract_values import FALSE, NULL
+from bot.expressions.grammar import WINDOW
 from bot.flow.definition import Step
 from bot.steps.step_facts import RestFor
 
@@ -102,12 +105,14 @@ class StepNodes:
 class TimedEdge:
     """An edge, and the longest dwell time before it: how long the contact is silent at the step, in seconds.
 
-    ``runs`` are the first steps of the flows that run before it, each with the most times in a row.
+    ``runs`` are the first steps of the flows that run before it, each with the most times in a row. ``in_window``: it is
+    taken only while the window is open.
     """
 
     edge: Edge
     seconds: float
     runs: tuple[tuple[Place, int], ...] = ()
+    in_window: bool = False
 
 
 def timed_edges(graph: Graph) -> Mapping[Place, tuple[TimedEdge, ...]]:
@@ -142,10 +147,25 @@ def _different(graph: Graph, place: Place, step: Step) -> tuple[TimedEdge, ...]:
             continue
         own = edge if edge.cause is not Cause.REPLY and speaks(edge) else None
         puts = edge.ends_all, keeps_waiting(edge), edge.again or edge.returns
-        alike = edge.cause, edge.target, *puts, edge.success and plans, edge.outcome in _APART, edge.breaks, own
+        in_window = _in_window(graph, step, edge)
+        apart = edge.outcome in _APART, edge.breaks, in_window
+        alike = edge.cause, edge.target, *puts, edge.success and plans, *apart, own
         if alike not in found:
-            found[alike] = TimedEdge(edge, _seconds(step, edge, reminders), runs if edge.cause in AFTER_RUN else ())
+            ran = runs if edge.cause in AFTER_RUN else ()
+            found[alike] = TimedEdge(edge, _seconds(step, edge, reminders), ran, in_window)
     return tuple(found.values())
+
+
+def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
+    """Whether a condition of an edge does not hold, whatever the values are, while the window is closed."""
+    outcome = step.outcomes.get(edge.outcome)
+    given = [] if outcome is None else [each for each in outcome.given if WINDOW in each.condition.names]
+    if not given:
+        return False
+    variables = graph.flow(edge.source).variables
+    known = {name: variable.abstract_values | {NULL} for name, variable in variables.items()}
+    known[WINDOW] = frozenset({FALSE})
+    return any(each.holds not in AbstractText(each.condition).evaluate(known).truths for each in given)
 
 
 _APART = ("timeout", "visits.else")

@@ -236,3 +236,33 @@ def test_the_story_leads_from_a_beginning_to_the_message() -> None:
     assert [(edge.source, edge.outcome) for edge in finding.story] == [
         (("a", "w"), "then"), (("child", "w"), "then"), (("a", "r"), "then")
     ]  # fmt: skip
+
+
+LESSON = """
+flow: lesson
+start: {event: contact.updated}
+vars: {n: {type: integer, value: 1}}
+steps:
+  reach: {branch: [{if: COND, then: lesson}]}
+  knock: {template: {name: ready, language: en}, replies: {Show: lesson}, other: lesson, timeout: {after: 20h, then: end}}
+  lesson: {say: Learn., then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("window_open", []),
+        ("n > 0 and window_open", []),
+        ("n > 0 or window_open", [("lesson", "any time")]),
+        ("not window_open", [("lesson", "any time")]),
+    ],
+)
+def test_what_comes_only_while_the_window_is_open_is_not_late(condition: str, found: list[tuple[str, str]]) -> None:
+    assert late(LESSON.replace("COND", condition)) == found
+
+
+def test_what_comes_an_hour_after_that_is_late() -> None:
+    later = "lesson: {say: Learn.}\n  hour: {wait: 1h}\n  more: {say: More., then: end}"
+    flow = LESSON.replace("COND", "window_open").replace("lesson: {say: Learn., then: end}", later)
+    assert late(flow) == [("more", "24 hours and 55 minutes")]
