@@ -82,6 +82,30 @@ steps: {double: {set: {n: "{{ n * 2 }}"}}}
     assert Talk(flows % ", ".join(map(str, range(MOST_ELEMENTS + 1)))).user("hi") == ["Too many."]
 
 
+@pytest.mark.parametrize("until", ["answer == 'enough'", "it == 'Age'", "loop.index == 2"])
+def test_a_break_ends_the_run_after_an_element_with_what_it_has(until: str) -> None:
+    talk = Talk(FORM.replace("each: questions,", f'each: questions, break: "{until}",'))
+    talk.user("hi")
+    assert talk.user("Ann") == ["2/3 Age?"]
+    assert talk.user("enough") == ["Ann enough"]
+    assert talk.at is None
+
+
+def test_a_break_knows_what_is_saved_and_the_element_and_belongs_to_a_list() -> None:
+    unknown, alone = (
+        FORM.replace("each: questions,", "each: questions, break: reply,"),
+        FORM.replace("each: questions,", "break: answer,"),
+    )
+    assert any('E301 no variable "reply"' in problem for problem in problems_of(unknown))
+    assert any('"break" has no effect: the flow runs once' in problem for problem in problems_of(alone))
+
+
+def test_a_break_that_cannot_be_evaluated_is_a_failure_of_the_run() -> None:
+    talk = Talk(FORM.replace("each: questions,", "each: questions, break: answer > 3, errors: {failed: late},"))
+    talk.user("hi")
+    assert talk.user("Ann") == ["Too late."]
+
+
 def test_what_is_no_list_cannot_be_gone_through() -> None:
     flows = FORM.replace("type: list, value: [Name, Age, Town]", "type: text, value: x").replace(
         "expired: late}", "expired: late, errors: {mismatch: late}}"

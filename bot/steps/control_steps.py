@@ -289,6 +289,7 @@ _SAVE = KeySpec(
     either(made(_NAMES, lambda names: dict(zip(names, names, strict=True))), map_of(NAME, _read_pairs)),
     "Variables that come back: names, or ours with theirs.",
 )
+_BREAK = KeySpec("break", EXPRESSION, "When this is true after an element, the flow runs for no further one.")
 _EXPIRED = KeySpec(
     "expired",
     TRANSITION,
@@ -301,7 +302,8 @@ class RunStep(StepKind):
     """Run another flow: its name, the values that go in, and which of our variables get which of its own.
 
     With ``each``, an expression for a list, the flow runs once an element: ``it``, and ``loop`` as in templates. What
-    comes out is then a list, in the order of the elements.
+    comes out is then a list, in the order of the elements. ``until`` is `break`: a condition after each element, which
+    sees what the flow brought under its own names.
     """
 
     flow: str
@@ -310,15 +312,20 @@ class RunStep(StepKind):
     outputs: Mapping[str, str]
     expired: Transition | None
     each: Expression | None = None
+    until: Expression | None = None
     verb: ClassVar[str] = "run"
-    keys: ClassVar[KeySet] = KeySet(_RUN, _EACH, _WITH, _SAVE, _EXPIRED)
+    keys: ClassVar[KeySet] = KeySet(_RUN, _EACH, _BREAK, _WITH, _SAVE, _EXPIRED)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
-        """Read ``run: /flow`` with `each`, `with` and `save`."""
+        """Read ``run: /flow`` with `each`, `break`, `with` and `save`."""
         flow = (_RUN.read(fields) or "").removeprefix("/")
         inputs, outputs = _WITH.read(fields), _SAVE.read(fields) or {}
-        return cls(flow, _RUN.mark(fields), inputs, outputs, _EXPIRED.read(fields), _EACH.read(fields))
+        each, until = _EACH.read(fields), _BREAK.read(fields)
+        if until is not None and each is None:
+            what = f'{fields.what}: "break" has no effect: the flow runs once'
+            reading.problems.add("E123", _BREAK.mark(fields), what, "write each: and a list, or remove it")
+        return cls(flow, _RUN.mark(fields), inputs, outputs, _EXPIRED.read(fields), each, until)
 
     @property
     def rest(self) -> Rest:
@@ -345,6 +352,8 @@ class RunStep(StepKind):
         for item in self.inputs:
             for text in item.uses():
                 yield Used(text, extra, Null.TAKEN, sure=self.each is None)
+        if self.until is not None:
+            yield Used(self.until, ELEMENT.union(self.outputs.values()), Null.TAKEN, sure=False)
 
     @property
     def gives(self) -> frozenset[str]:
@@ -372,23 +381,33 @@ class RunStep(StepKind):
             raise StepFailed("failed", f"flow {self.flow} has failed")
         if self.each is None or _LIST not in context.step_state:
             return LeaveStep("then", sets={ours: event.vars.get(theirs) for ours, theirs in self.outputs.items()})
-        brought = [event.vars.get(theirs) for theirs in self.outputs.values()]
-        return self._open_for(context, context.step_state[_LIST], [*context.step_state[_RESULTS], brought])
+        brought = {theirs: event.vars.get(theirs) for theirs in self.outputs.values()}
+        elements, before = context.step_state[_LIST], context.step_state[_RESULTS]
+        results = [*before, [brought[theirs] for theirs in self.outputs.values()]]
+        scope = {**_within(context.scope, elements, len(before)), **brought}
+        if self.until is not None and self.until.evaluate(scope):
+            return self._leave(results)
+        return self._open_for(context, elements, results)
 
     def _open_for(self, context: StepContext, elements: Sequence[Any], results: list[list[Any]]) -> StepResult:
         """Run the flow for the first element that has no result yet; when all have one, they are the outcome."""
         done = len(results)
         if done == len(elements):
-            columns = zip(*results, strict=True) if results else ((),) * len(self.outputs)
-            return LeaveStep(
-                "then", sets={ours: list(found) for ours, found in zip(self.outputs, columns, strict=True)}
-            )
-        inner = {**context.scope, "it": elements[done], "loop": position(done, len(elements))}
+            return self._leave(results)
         state = {_LIST: list(elements), _RESULTS: results}
-        return RunFlow(flow=self.flow, inputs=self._inputs(inner), step_state=state)
+        return RunFlow(flow=self.flow, inputs=self._inputs(_within(context.scope, elements, done)), step_state=state)
+
+    def _leave(self, results: list[list[Any]]) -> LeaveStep:
+        columns = zip(*results, strict=True) if results else ((),) * len(self.outputs)
+        return LeaveStep("then", sets={ours: list(found) for ours, found in zip(self.outputs, columns, strict=True)})
 
     def _inputs(self, scope: Mapping[str, Any]) -> dict[str, Any]:
         return {item.name: item.evaluate(scope) for item in self.inputs}
+
+
+def _within(scope: Mapping[str, Any], elements: Sequence[Any], done: int) -> dict[str, Any]:
+    """What is known at one of the elements."""
+    return {**scope, "it": elements[done], "loop": position(done, len(elements))}
 
 
 def elements_of(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
