@@ -162,7 +162,7 @@ class Talk:
         """A program reports a signal."""
         return self.take(SignalReceived(self.next_id(), CONTACT, self.now, name, data, "test", first_visit))
 
-    def start(self, flow: str, busy: str = "after", **data: Any) -> list[Any]:
+    def start(self, flow: str, busy: str | None = None, **data: Any) -> list[Any]:
         """A program starts a flow."""
         return self.take(StartRequested(self.next_id(), CONTACT, self.now, flow, data, busy, "api"))
 

@@ -546,3 +546,112 @@ steps:
         talk.user("hi")
         assert talk.wait(long) == sent
     assert talk.user("Show me") == ["Learn."]
+
+
+# -- notices, and starts that replace -------------------------------------------------------------------
+
+BUSY_FLOWS = """
+flow: main
+start: {otherwise: true}
+%s
+steps: {q: {ask: How many?, remind: {after: 1h, say: Still there?}}, r: {ask: Sure?}, done: {say: Done.}}
+---
+flow: news
+start: {busy: notice}
+vars: {what: text}
+steps: {say: {say: "News: {{ what }}", then: end}}
+---
+flow: poll
+steps: {q: {ask: Was it good?, then: end}}
+---
+flow: alarm
+start: {busy: replace}
+steps: {say: {say: Leave the house!, then: end}}
+"""
+
+
+@pytest.mark.parametrize("interrupted", ["", "interrupted: resume", "interrupted: drop", "interrupted: ask"])
+def test_a_notice_does_not_ask_the_question_again_whatever_may_interrupt_it(interrupted: str) -> None:
+    talk = Talk(BUSY_FLOWS % interrupted)
+    assert talk.user("hi") == ["How many?"]
+    assert talk.start("news", what="rain") == ["News: rain"]
+    assert talk.at == "main/q"
+    assert talk.user("3") == ["Sure?"]
+
+
+def test_the_clock_of_the_question_goes_on_during_a_notice() -> None:
+    talk = Talk(BUSY_FLOWS % "")
+    talk.user("hi")
+    talk.wait("50m")
+    talk.start("news", what="rain")
+    assert talk.wait("10m") == ["Still there?"]
+
+
+def test_a_notice_that_asks_something_returns_with_the_question() -> None:
+    talk = Talk(BUSY_FLOWS % "")
+    talk.user("hi")
+    assert talk.start("poll", busy="notice") == ["Was it good?"]
+    assert talk.user("yes") == ["How many?"]
+
+
+def test_a_start_may_replace_what_the_contact_is_in() -> None:
+    talk = Talk(BUSY_FLOWS % "")
+    talk.user("hi")
+    assert talk.start("alarm") == ["Leave the house!"]
+    assert talk.at is None
+
+
+def test_who_starts_a_flow_says_otherwise() -> None:
+    talk = Talk(BUSY_FLOWS % "")
+    talk.user("hi")
+    assert talk.start("alarm", busy="skip") == []
+    assert talk.start("news", busy="after", what="sun") == []
+    assert talk.at == "main/q"
+    talk.user("3")
+    assert talk.user("yes") == ["Done."]
+    assert talk.wait("1s") == ["News: sun"]
+
+
+def test_a_schedule_has_what_the_flow_says() -> None:
+    talk = Talk(
+        "flow: main\nstart: {otherwise: true}\nsteps:\n  b: {say: Hi., schedule: {flow: news, after: 1h}}\n"
+        "  q: {ask: How many?}\n---\nflow: news\nstart: {busy: notice}\nsteps: {say: {say: News., then: end}}"
+    )
+    talk.user("hi")
+    assert talk.wait("2h") == ["News."]
+    assert talk.at == "main/q"
+
+
+# -- what a start must give ------------------------------------------------------------------------------
+
+NEEDS = """
+flow: parcel
+vars: {minutes_left: {type: integer, needed: true}, note: text}
+steps: {say: {say: "In {{ minutes_left }} minutes.", then: end}}
+"""
+
+
+@pytest.mark.parametrize("data", [{}, {"note": "x"}, {"minutes_left": None}])
+def test_a_start_without_what_the_flow_needs_is_refused(data: dict[str, str]) -> None:
+    talk = Talk(NEEDS)
+    assert talk.start("parcel", **data) == []
+    assert talk.turn is not None and talk.turn.failure == "parcel was not started: it needs minutes_left"
+    assert talk.start("parcel", minutes_left=3) == ["In 3 minutes."]
+
+
+def test_who_runs_schedules_or_starts_it_gives_what_it_needs() -> None:
+    by = "---\nflow: main\nstart: {otherwise: true}\nsteps: {s: {%s, then: end}}"
+    for step in (
+        "run: /parcel",
+        "say: Hi., schedule: {flow: parcel, after: 1h}",
+        "start: /parcel, contact: '6281234567890'",
+    ):
+        (problem,) = problems_of(NEEDS + by % step)
+        assert 'E105 flow parcel needs "minutes_left" (add with: {minutes_left: ...})' in problem
+    assert problems_of(NEEDS + by % "run: /parcel, with: {minutes_left: 3}") == []
+
+
+def test_no_message_gives_what_is_needed_but_a_pattern_does() -> None:
+    (problem,) = problems_of(NEEDS.replace("vars:", "start: {words: [parcel]}\nvars:"))
+    assert 'E105 flow parcel needs "minutes_left", which no message gives' in problem
+    assert problems_of(NEEDS.replace("vars:", "start: {pattern: '(?P<minutes_left>[0-9]+) minutes'}\nvars:")) == []

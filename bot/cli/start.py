@@ -34,9 +34,7 @@ data_option = click.option(
 @click.option(
     "--busy",
     type=click.Choice(BUSY),
-    default="after",
-    show_default=True,
-    help="If the contact is in a flow: skip the start, start after it, or interrupt it.",
+    help="What becomes of it if the contact is in a flow; without it as the flow says, else after.",
 )
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print an object: contact, flow, outcome, detail.")
@@ -46,7 +44,7 @@ def command(
     flow: str,
     contact: str,
     data: tuple[str, ...],
-    busy: str,
+    busy: str | None,
     folder: Path | None,
     as_json: bool,
 ) -> None:

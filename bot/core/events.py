@@ -202,7 +202,7 @@ STARTS, SIGNALS = BY_PROGRAMS = "start:", "signal:"
 class StartRequested:
     """A program, or an operator, starts a flow for the contact, with values for its variables.
 
-    ``busy`` says what becomes of it while the contact is in a flow: skip, after or interrupt.
+    ``busy`` says what becomes of it while the contact is in a flow (`bot.core.session.BUSY`); None: as the flow says.
     """
 
     id: str
@@ -210,7 +210,7 @@ class StartRequested:
     at: datetime
     flow: str
     data: dict[str, Any]
-    busy: str = "after"
+    busy: str | None = None
     by: str = "operator"
 
 

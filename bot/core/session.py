@@ -36,6 +36,7 @@ class Frame:
     first_visit: int = 0  # the one with which this run of the flow began
     came_from: str | None = None
     interrupts: bool = False  # it interrupts the one below, if there is one, which did not run it
+    notice: bool = False  # ... and has asked nothing: the question below is not asked again
     asks_to_continue: bool = False  # after an interruption the contact is asked whether to go on
     unanswered_question: str | None = None  # "flow/step": it was left without an answer, and `back` leads there
     unanswered_below: tuple["Frame", ...] = ()  # what was open below then, where all of that was left with it
@@ -53,8 +54,11 @@ OPTED_OUT = "opted_out"
 """The tag of a contact who has opted out, here and at the gateway. Such a contact only gets answers."""
 HAS_OPTED_OUT = "the contact has opted out"
 
-BUSY = ("skip", "after", "interrupt")
-"""What happens to a start while the contact is in a flow: it is skipped, it waits, or it interrupts."""
+BUSY = ("skip", "after", "interrupt", "notice", "replace")
+"""What happens to a start while the contact is in a flow: it is skipped, it waits, it interrupts, it interrupts and the question
+is not asked again, or it ends all that the contact is in."""
+CUTS_IN = ("interrupt", "notice")
+"""Those after which the conversation returns."""
 
 
 @stored

@@ -124,6 +124,9 @@ class Executor:
         turn, frame = self.turn, self.turn.frame
         if isinstance(result, WaitForEffect):
             sent = [turn.add_effect(result.effect)]
+        if turn.step.kind.waits:
+            for each in turn.session.frames:
+                each.notice = False  # the contact is asked something: the question below is far above then
         if not isinstance(result, KeepWaiting):
             awaits = isinstance(result, (WaitForEffect, WaitForSend))
             frame.awaited_effect = sent[-1] if awaits and sent else None
@@ -400,7 +403,13 @@ class Executor:
     # -- flows begin and end ----------------------------------------------------------------------------
 
     def _open(
-        self, target: str, inputs: Mapping[str, Any], *, came_from: str | None = None, interrupts: bool = False
+        self,
+        target: str,
+        inputs: Mapping[str, Any],
+        *,
+        came_from: str | None = None,
+        interrupts: bool = False,
+        notice: bool = False,
     ) -> StepResult | None:
         """Open a flow in a frame of its own, on top of the others. Returns what its first step decides."""
         try:
@@ -409,6 +418,7 @@ class Executor:
             if self.turn.session.frame is None:
                 raise
             return LeaveStep(self._outcome_of(mismatch))
+        self.turn.frame.notice = notice
         return self._enter(step)
 
     def _end(self, *, expired: bool = False, failed: bool = False) -> StepResult | None:
@@ -417,6 +427,8 @@ class Executor:
         """
         turn = self.turn
         ended, turn.expired = turn.pop_frame(), expired
+        if ended.notice:
+            return None
         if ended.interrupts and expired:
             turn.end_all()
             return None
@@ -437,17 +449,20 @@ class Executor:
 
     # -- interruptions: a flow begins on top of another, which continues later ------------------------
 
-    def interrupt(self, target: str, inputs: Mapping[str, Any]) -> None:
-        """Interrupt the active flow by another (``flow``, or ``flow/step``). An open copy of that flow is dropped."""
+    def interrupt(self, target: str, inputs: Mapping[str, Any], *, notice: bool = False) -> None:
+        """Interrupt the active flow by another (``flow``, or ``flow/step``). An open copy of that flow is dropped.
+
+        ``notice``: the interrupted flow continues in any case; if nothing was asked, its question is not asked again.
+        """
         turn = self.turn
         came_from = turn.frame.flow
-        if turn.flow.interrupted == "drop":
+        if turn.flow.interrupted == "drop" and not notice:
             turn.remove_step_tags((turn.frame,))
             turn.drop_flow()
         turn.drop_copy(target.partition("/")[0])
         turn.make_room()
         interrupts = turn.session.frame is not None
-        self.run(self._open(f"/{target}", inputs, came_from=came_from, interrupts=interrupts))
+        self.run(self._open(f"/{target}", inputs, came_from=came_from, interrupts=interrupts, notice=notice))
 
     def return_to_interrupted(self, *, agreed: bool = False) -> None:
         """Continue the active flow, which was interrupted. ``agreed``: the contact has asked for it."""
@@ -589,10 +604,12 @@ class Executor:
             turn.trace.rule = f"no start of {plan.flow}: the contact is busy"
             return
         turn.trace.rule = f"start of {plan.flow}: {why}"
+        if plan.busy == "replace":
+            turn.end_all()
         if turn.session.frame is None:
             self.open(f"/{plan.flow}", inputs)
         else:
-            self.interrupt(plan.flow, inputs)
+            self.interrupt(plan.flow, inputs, notice=plan.busy == "notice")
 
     # -- signals --------------------------------------------------------------------------------------------
 

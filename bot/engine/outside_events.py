@@ -208,7 +208,8 @@ def take_start(executor: Executor, event: StartRequested) -> None:
     if session.frame is not None and session.agent is None:
         executor.migrate_session()
     turn.trace.rule = f"start of {event.flow} by {event.by}"
-    plan = Plan(event.id, event.flow, event.at, event.data, event.busy, after=timedelta())
+    busy = turn.library.busy_of(event.flow, event.busy)
+    plan = Plan(event.id, event.flow, event.at, event.data, busy, after=timedelta())
     try:
         inputs = requested_inputs(turn.library, plan.flow, plan.inputs, turn.now)
         if not is_decided(turn, plan):

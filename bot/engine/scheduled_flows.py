@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.core.session import Frame, Plan
+from bot.core.session import CUTS_IN, Frame, Plan
 from bot.engine.turn_context import FAILURES, MOST_FRAMES, TurnContext
 from bot.expressions.templates import Template
 from bot.flow.library import Library
@@ -40,7 +40,7 @@ def arrange(turn: TurnContext, options: StepOptions) -> None:
         if plan is None:
             turn.trace.notes.append(f"{schedule.target.text} is not scheduled: its time has passed")
         else:
-            plans[plan.name] = plan
+            plans[plan.name] = replace(plan, busy=turn.library.busy_of(plan.flow, plan.busy))
     keep_plans(turn, tuple(plans.values()))
 
 
@@ -135,8 +135,10 @@ def can_start(turn: TurnContext, plan: Plan) -> bool:
         return False
     if frame is None:
         return True
+    if plan.busy == "replace":
+        return not turn.step.kind.ignores_messages
     free = frame.awaited_effect is None and not turn.step.kind.ignores_messages and len(session.frames) < MOST_FRAMES
-    return plan.busy == "interrupt" and free
+    return plan.busy in CUTS_IN and free
 
 
 def at_no_later(plan: Plan, now: datetime) -> Plan:
@@ -203,6 +205,9 @@ def requested_inputs(library: Library, where: str, data: Mapping[str, Any], now:
     for unknown in data.keys() - known.keys():
         fix = did_you_mean(unknown, known, f"declare it under vars of flow {name}")
         raise StepFailed("failed", f'{where} was not started: no variable "{unknown}": {fix}')
+    missing = [name for name in flows[name].needed if data.get(name) is None]
+    if missing:
+        raise StepFailed("failed", f"{where} was not started: it needs {', '.join(missing)}")
     return fitting_inputs(library, where, data, now)
 
 

@@ -144,6 +144,7 @@ class Trigger:
     events: tuple[str, ...] = ()
     otherwise: bool = False
     contact: str | None = None
+    busy: str | None = None  # what becomes of a start while the contact is in a flow, where that does not say so
 
     @property
     def contacts(self) -> tuple[str, ...]:
@@ -246,6 +247,11 @@ class Flow:
     def first(self) -> str:
         """The name of the step that the flow begins with."""
         return next(iter(self.steps))
+
+    @cached_property
+    def needed(self) -> tuple[str, ...]:
+        """The variables that who starts it must give."""
+        return tuple(name for name, variable in self.variables.items() if variable.needed)
 
     def following(self, step: str) -> str:
         """The name of the step after this one; after the last, ``end``."""

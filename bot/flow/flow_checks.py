@@ -65,6 +65,7 @@ def check(
         _check_runs(flow, flows, targets, problems)
         _check_failing_runs(flow, failing, problems)
         _check_schedules(flow, flows, problems)
+        _check_needed_by_triggers(flow, problems)
     _check_signals(bot, flows, problems)
     _check_needs(bot, flows, problems)
     _check_collisions(bot, flows, problems)
@@ -226,6 +227,7 @@ def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problem
                 continue
             for item in run.inputs:
                 _check_given(item, other, problems)
+            _check_needed(other, run.inputs, run.mark, problems)
             for ours, theirs in run.outputs.items():
                 _declared(theirs, step.options.save_mark, other, problems)
                 variable = _declared(ours, step.options.save_mark, flow, problems)
@@ -248,12 +250,31 @@ def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems
 def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) -> None:
     """What goes into a flow that starts later, or for another contact, is one of its variables."""
     for step in flow.steps.values():
-        later = ((schedule.flow, schedule.inputs) for schedule in step.options.schedule)
-        elsewhere = ((start.target.flow, start.inputs) for start in step.kind.flows_started())
-        for name, inputs in (*later, *elsewhere):
-            if (other := flows.get(name)) is not None:
+        later = ((schedule.target, schedule.inputs) for schedule in step.options.schedule)
+        elsewhere = ((start.target, start.inputs) for start in step.kind.flows_started())
+        for target, inputs in (*later, *elsewhere):
+            if (other := flows.get(target.flow)) is not None:
+                _check_needed(other, inputs, target.mark, problems)
                 for item in inputs:
                     _check_given(item, other, problems)
+
+
+def _check_needed(flow: Flow, inputs: Iterable[Assignment], mark: Mark, problems: Problems) -> None:
+    """Each variable is given that the flow needs."""
+    for name in sorted({*flow.needed} - {item.name for item in inputs}):
+        problems.add("E105", mark, f'flow {flow.name} needs "{name}"', f"add with: {{{name}: ...}}")
+
+
+def _check_needed_by_triggers(flow: Flow, problems: Problems) -> None:
+    """A message or an event gives a flow only what its pattern has."""
+    start = flow.trigger
+    if start is None or not (start.words or start.pattern is not None or start.events or start.otherwise):
+        return
+    alone = start.pattern is not None and not (start.words or start.events or start.otherwise)
+    given = {*start.pattern.groupindex} if alone else set()
+    for name in sorted({*flow.needed} - given):
+        fix = "start it by a program alone, or leave `needed` out"
+        problems.add("E105", start.mark, f'flow {flow.name} needs "{name}", which no message gives', fix)
 
 
 def _check_signals(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 
 from bot.core.events import EVENTS
+from bot.core.session import BUSY
 from bot.extensions.gathered import Extensions
 from bot.flow.bot_file import SPOKEN
 from bot.flow.definition import CONTACTS, BotDefinition, Flow, ResolvedTransition, Step, Trigger
@@ -106,6 +107,11 @@ _EVENT = KeySpec(
     "Events of the gateway that start it.",
 )
 _OTHERWISE = KeySpec("otherwise", BOOLEAN, "Whether it starts when no other flow fits; false where nothing is said.")
+_BUSY = KeySpec(
+    "busy",
+    one_of(*BUSY),
+    "What becomes of a start by a program, a schedule or another contact while the contact is in a flow; after where nothing is said.",
+)
 _CONTACT = KeySpec("contact", one_of(*CONTACTS), "Who can start it; everybody where nothing is said.")
 
 
@@ -119,8 +125,9 @@ def _read_trigger(fields: Fields, variables: Mapping[str, Variable]) -> Trigger:
         _EVENT.read(fields),
         _OTHERWISE.read(fields),
         _CONTACT.read(fields),
+        _BUSY.read(fields),
     )
-    if not trigger.otherwise and not any(key.written(fields) for key in (_START_WORDS, PATTERN, _EVENT)):
+    if not trigger.otherwise and not any(key.written(fields) for key in (_START_WORDS, PATTERN, _EVENT, _BUSY)):
         fix = "add words, a pattern, an event or otherwise: true"
         fields.problems.add("E105", fields.mark, f"{fields.what}: there is nothing that starts the flow", fix)
     if MATCH.written(fields) and not _START_WORDS.written(fields):
@@ -139,7 +146,7 @@ _NAME = KeySpec("flow", NAME, "The flow's name.", required=True)
 _ABOUT = KeySpec("about", STRING, "What it is for, for people who read it.")
 _START = KeySpec(
     "start",
-    opened(KeySet(_START_WORDS, MATCH, PATTERN, _EVENT, _OTHERWISE, _CONTACT), "{words: [hi, hello]}"),
+    opened(KeySet(_START_WORDS, MATCH, PATTERN, _EVENT, _OTHERWISE, _CONTACT, _BUSY), "{words: [hi, hello]}"),
     "What starts it.",
 )
 _INTERRUPTED = KeySpec(

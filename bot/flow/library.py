@@ -182,6 +182,12 @@ class Library:
         """The same bot with addresses by which it can be reached. Translations need none."""
         return replace(self, addresses=addresses)
 
+    def busy_of(self, where: str, busy: str | None) -> str:
+        """What becomes of a start of ``flow`` or ``flow/step`` while the contact is in a flow: as it says, else as the flow says."""
+        flow = self.flows.get(where.removeprefix("/").partition("/")[0])
+        own = None if flow is None or flow.trigger is None else flow.trigger.busy
+        return busy or own or "after"
+
     def zone_of(self, session: Session) -> ZoneInfo:
         """The time zone of a contact's days and times: the bot's, or the contact's own."""
         bot = self.bot

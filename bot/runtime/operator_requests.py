@@ -106,8 +106,8 @@ def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
 
     ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is closed.
     """
-    data, busy = request.get("data", {}), request.get("busy", "after")
-    if not isinstance(data, dict) or busy not in BUSY:
+    data, busy = request.get("data", {}), request.get("busy")
+    if not isinstance(data, dict) or (busy is not None and busy not in BUSY):
         raise RequestRefused(f"data is an object, and busy one of {', '.join(BUSY)}")
     event = StartRequested(_event_id(), contact, batch.now, flow, data, busy, str(request.get("by", "operator")))
     before = batch.session(contact)

@@ -187,7 +187,7 @@ class Simulation:
         GATEWAY_EVENTS[event].happen(self.emulator, self.contact, data)
         self.settle()
 
-    def start(self, flow: str, data: Mapping[str, Any], busy: str) -> str:
+    def start(self, flow: str, data: Mapping[str, Any], busy: str | None) -> str:
         """A program starts a flow. Returns why the bot refuses that; empty if it does not."""
         engine = self._running.engine
         if refusals := engine.judge({"flow": flow, "data": data, "contact": self.contact}):

@@ -29,8 +29,8 @@ _START = KeySpec(
 _INPUTS = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
 _BUSY = KeySpec(
     "busy",
-    one_of(*BUSY, default="after"),
-    "What becomes of it while the other contact is in a flow; after where nothing is said.",
+    one_of(*BUSY),
+    "What becomes of it while the other contact is in a flow; as that flow says, else after, where nothing is said.",
 )
 _SIGNAL = KeySpec("signal", NAME, "The signal that another contact's conversation is to hear.", required=True)
 _DATA = KeySpec("with", ASSIGNMENTS, "The signal's data.")
@@ -89,7 +89,7 @@ class StartStep(_OtherContactStep):
     """A flow starts for another contact."""
 
     target: Target
-    busy: str
+    busy: str | None
     verb: ClassVar[str] = "start"
     keys: ClassVar[KeySet] = KeySet(_START, _CONTACT, _INPUTS, _EACH, _BUSY)
 
@@ -98,7 +98,7 @@ class StartStep(_OtherContactStep):
         """Read ``start: /flow`` with `contact`, `with`, `each` and `busy`."""
         target = _START.read(fields) or Target("/", fields.mark)
         contact = _CONTACT.read(fields) or Template.plain("", fields.mark)
-        return cls(contact, _INPUTS.read(fields), _EACH.read(fields), target, str(_BUSY.read(fields)))
+        return cls(contact, _INPUTS.read(fields), _EACH.read(fields), target, _BUSY.read(fields))
 
     def flows_started(self) -> Iterator[FlowStart]:
         """The flow."""

@@ -48,7 +48,7 @@ class Schedule:
     every: str | Template | None  # five fields of cron
     until: Template | None
     inputs: tuple[Assignment, ...]
-    busy: str
+    busy: str | None
     past: str
 
     @property
@@ -68,7 +68,7 @@ class Schedule:
             return None
         inputs = {item.name: item.evaluate(scope) for item in self.inputs}
         name, where = name_in(self.name, scope), self.target.text.removeprefix("/")
-        return Plan(name, where, at, inputs, self.busy, every, until, self.after)
+        return Plan(name, where, at, inputs, self.busy or "", every, until, self.after)
 
     def _every(self, scope: Mapping[str, Any]) -> str | None:
         if not isinstance(self.every, Template):
@@ -112,7 +112,7 @@ def _read_one(fields: Fields) -> Schedule | None:
     if target is None or when is None or (at, after, every)[_WHEN.index(when)] is None:
         return None
     name = name or Template.plain(target.text.removeprefix("/"), target.mark)
-    return Schedule(target, name, at, after, every, until, inputs, str(busy), str(past))
+    return Schedule(target, name, at, after, every, until, inputs, busy, str(past))
 
 
 def _the_one(fields: Fields) -> KeySpec[Any] | None:
@@ -255,8 +255,8 @@ _WITH = KeySpec("with", ASSIGNMENTS, "Values for the flow's variables.")
 _NAME = KeySpec("name", TEMPLATE, "The name to cancel it by; the flow's where nothing is said.")
 _BUSY = KeySpec(
     "busy",
-    one_of(*BUSY, default="after"),
-    "What becomes of it while the contact is in a flow; after where nothing is said.",
+    one_of(*BUSY),
+    "What becomes of it while the contact is in a flow; as that flow says, else after, where nothing is said.",
 )
 _PAST = KeySpec(
     "past", one_of(NOW, SKIP, default=NOW), "What becomes of it where at has passed already; now where nothing is said."

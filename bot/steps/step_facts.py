@@ -156,7 +156,7 @@ class FlowStart:
 
     target: Target
     inputs: tuple[Assignment, ...]
-    busy: str
+    busy: str | None
 
 
 @immutable

@@ -139,7 +139,7 @@ class Chat:
         """The gateway reports an event, such as ``conversation.resolved``."""
         self._take(EventLine(HERE, event, data))
 
-    def start(self, flow: str, data: Mapping[str, Any] | None = None, busy: str = "after") -> None:
+    def start(self, flow: str, data: Mapping[str, Any] | None = None, busy: str | None = None) -> None:
         """A program starts a flow."""
         self._take(StartLine(HERE, flow, data or {}, busy))
 

@@ -138,7 +138,7 @@ class StartLine:
     mark: Mark
     flow: str
     data: Mapping[str, Any] = field(default_factory=dict)
-    busy: str = "after"
+    busy: str | None = None
 
 
 @immutable

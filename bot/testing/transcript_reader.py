@@ -242,8 +242,8 @@ def _read_values(node: Node, problems: Problems, what: str) -> Any:
 _DATA = KeySpec("data", Form(schemas.map_of(schemas.ANY), _read_values, absent={}), "Values for its variables.")
 _BUSY = KeySpec(
     "busy",
-    one_of(*BUSY, default="after"),
-    "What becomes of it while the contact is in a flow; after where nothing is said.",
+    one_of(*BUSY),
+    "What becomes of it while the contact is in a flow; as the flow says, else after, where nothing is said.",
 )
 
 
@@ -252,7 +252,7 @@ def _start(known: KnownNames) -> Line:
     flow = KeySpec("flow", target, "The flow, or FLOW/STEP.", required=True)
 
     def read(fields: Fields) -> StartLine | None:
-        name, busy = flow.read(fields), _BUSY.read(fields) or "after"
+        name, busy = flow.read(fields), _BUSY.read(fields)
         return None if name is None else StartLine(fields.mark, name, _DATA.read(fields), busy)
 
     return either(_line(target, StartLine), nested(KeySet(flow, _DATA, _BUSY), read))

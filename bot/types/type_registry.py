@@ -35,7 +35,7 @@ from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.types.number_types import IntegerVariable, NumberVariable
 from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
 from bot.types.text_types import ChoiceVariable, TextVariable
-from bot.types.variable import KEEP, Answer, AnswerCheck, Mismatch, Unfit, Variable
+from bot.types.variable import KEEP, NEEDED, Answer, AnswerCheck, Mismatch, Unfit, Variable
 from bot.types.yes_no_type import BooleanVariable
 
 __all__ = ["TYPES", "Answer", "Mismatch", "Unfit", "Variable", "read_variable"]
@@ -75,7 +75,7 @@ _ERROR = KeySpec(
 def _settings_of(kind: str) -> KeySet:
     declared = TYPES[kind]
     answered = (_CHECKS, _ERROR) if declared.answered else ()
-    return KeySet(_TYPE, _VALUE, KEEP, _OPTIONAL, *declared.keys, *answered)
+    return KeySet(_TYPE, _VALUE, KEEP, NEEDED, _OPTIONAL, *declared.keys, *answered)
 
 
 def _texts_of(node: Node) -> Shape:
@@ -114,7 +114,7 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
         return TextVariable(name, node.mark)
     fields = _settings_of(declared.type).open(node, problems, what)
     _OPTIONAL.read(fields)
-    variable = replace(declared.read(name, None, fields), keep=KEEP.read(fields))
+    variable = replace(declared.read(name, None, fields), keep=KEEP.read(fields), needed=NEEDED.read(fields))
     if variable.answered:
         variable = replace(variable, checks=_CHECKS.read(fields), error=_ERROR.read(fields))
     initial = _VALUE.read(fields)

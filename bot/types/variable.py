@@ -19,6 +19,7 @@ from bot.keys.fields import Fields
 from bot.lang.languages import CONTACT_LANGUAGE
 from bot.lang.problems import Mark
 
+NEEDED = KeySpec("needed", BOOLEAN, "Whether a start that does not give it is refused; false where nothing is said.")
 KEEP = KeySpec("keep", BOOLEAN, "Whether its value stays with the contact for good, for all flows that declare it so.")
 
 
@@ -70,6 +71,7 @@ class Variable:
     mark: Mark
     value: Any = None
     keep: bool = field(default=False, kw_only=True)  # it is kept with the contact, for good
+    needed: bool = field(default=False, kw_only=True)  # who starts the flow must give it
     checks: tuple[AnswerCheck, ...] = field(default=(), kw_only=True)
     error: Template | None = field(default=None, kw_only=True)
     type: ClassVar[str] = ""

@@ -107,8 +107,8 @@ class ProgramEndpoints:
     def _start(self, flow: str) -> StartRequested:
         self._check_key()
         fields = _fields(START_KEYS)
-        contact, busy, data = _contact(fields), fields.get("busy", "after"), _data(fields)
-        if busy not in BUSY:
+        contact, busy, data = _contact(fields), fields.get("busy"), _data(fields)
+        if busy is not None and busy not in BUSY:
             raise BadRequest(f"busy: write one of {', '.join(BUSY)}")
         self._check({"flow": flow, "data": data, "contact": contact})
         return StartRequested(_id(STARTS, fields, flow, contact), contact, self._clock.now(), flow, data, busy, "api")

@@ -145,6 +145,7 @@ ARGUMENTS = {
     "at": "today | at(x)", "add_months": "today | add_months(x)", "start_of": "today | start_of(x)",
     "put": "{'a': 1} | put('b', x)", "update": "[{'a': 1}] | update(it.a == 1, x)",
     "minutes": "minutes(x)", "hours": "hours(x)", "days": "days(x)", "weeks": "weeks(x)", "share": "share(x)",
+    "signal_url": "signal_url(x)",
 }  # fmt: skip
 
 

@@ -150,7 +150,7 @@ def test_an_event_has_what_it_is_told_of(text: str, event: str, data: Mapping[st
 
 def test_a_program_starts_a_flow_with_values_and_says_what_a_busy_contact_means() -> None:
     line = line_of("start: order")
-    assert isinstance(line, StartLine) and (line.flow, line.data, line.busy) == ("order", {}, "after")
+    assert isinstance(line, StartLine) and (line.flow, line.data, line.busy) == ("order", {}, None)
     line = line_of("start: order/bye")
     assert isinstance(line, StartLine) and line.flow == "order/bye"
     line = line_of("start: {flow: order, data: {cups: 2}, busy: skip}")

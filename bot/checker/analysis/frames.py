@@ -11,12 +11,12 @@ from bot.checker.analysis.null_effects import NullAnalysis, VariableSet
 from bot.checker.analysis.transfer_functions import NullState, bits_of
 from bot.checker.graph import Edge, Graph, Opening, Place, Root
 from bot.checker.graph.traversal import strongly_connected_components
+from bot.core.session import CUTS_IN
 from bot.flow.definition import Flow
 from bot.keys.patterns import certain_groups
 from bot.types.text_types import LONGEST, TextVariable
 from bot.types.variable import Variable
 
-_CUTS_IN = "interrupt"
 _ANYBODY: Place = ("", "")  # stands for the first steps of all flows that interrupt others
 
 
@@ -29,7 +29,11 @@ class FrameStack:
         self._graph = graph
         self._bits = {name: 1 << number for number, name in enumerate(graph.library.flows)}
         plans = (plan for step in graph.steps.values() for plan in step.options.schedule)
-        self._planned = {graph.opened_by(plan.target.text) for plan in plans if plan.busy == _CUTS_IN}
+        self._planned = {
+            graph.opened_by(plan.target.text)
+            for plan in plans
+            if graph.library.busy_of(plan.target.text, plan.busy) in CUTS_IN
+        }
         self.returns: Mapping[Place, tuple[Place, ...]] = self._find_returns()
         self._below: dict[Place, int] = {}  # the flows that are certainly open further down
         self._settle()
@@ -170,6 +174,7 @@ class Declarations:
         flows = graph.library.flows.values()
         self._own = {flow.name: nulls.of(*flow.variables) for flow in flows}
         self._initial = {flow.name: nulls.of(*_with_value(flow)) for flow in flows}
+        self._needed = {flow.name: nulls.of(*flow.needed) for flow in flows}
         self._kept = {flow.name: nulls.of(*flow.kept) for flow in flows}
         self._not_kept = nulls.of(*(name for flow in flows for name in flow.variables.keys() - flow.kept.keys()))
         self._before = self._spread(self._own)
@@ -190,7 +195,9 @@ class Declarations:
         known = self._initial[flow.name]
         match root.opening:
             case Opening.PROGRAM:
-                known |= ~self._given[flow.name]
+                known |= ~self._given[flow.name] | self._needed[flow.name]
+            case Opening.RUN | Opening.PLAN:
+                known |= self._needed[flow.name]
             case Opening.WORDS | Opening.INTERRUPTION:
                 known |= self._nulls.of(*_by_pattern(flow))
         return NullState(self._nulls.everything & ~known)

@@ -20,7 +20,7 @@ from bot.checker.analysis.timed_graph import (
 )
 from bot.checker.graph import Cause, Edge, Graph, Opening, Place, Root
 from bot.checker.graph.traversal import reachable
-from bot.core.session import SENDING_WINDOW
+from bot.core.session import CUTS_IN, SENDING_WINDOW
 
 Sender = Place | Edge
 """Something that sends messages: a step, or an edge on which something is said."""
@@ -176,7 +176,7 @@ class SilentTimes:
                         (_over(flow.name), Constraint(inner=end)) for end in self._nodes.first(place).ends[False]
                     )
         for root in self._graph.roots:
-            if root.busy == "interrupt":
+            if root.busy in CUTS_IN:
                 for end in self._nodes.first(root.place).ends[False]:
                     yield _PLANNED, Constraint(onward=_due(root), inner=end, anew=end.heard, opens=True)
         for place in filter(self._graph.takes_words, self._graph.steps):
@@ -196,7 +196,12 @@ _SPOKEN = (Opening.WORDS, Opening.WORD, Opening.INTERRUPTION)
 
 _PLANNED = "planned"
 """The node for the end of a scheduled flow that has interrupted another one."""
-_FREE = {"after": "in no flow", "interrupt": "not with a person"}
+_FREE = {
+    "after": "in no flow",
+    "interrupt": "not with a person",
+    "notice": "not with a person",
+    "replace": "not with a person",
+}
 """The nodes for the moment at which a scheduled flow need not wait any longer, by what it does while the contact is busy."""
 
 

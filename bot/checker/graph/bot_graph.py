@@ -88,10 +88,20 @@ def _opened_by_steps(library: Library, steps: Mapping[Place, Step]) -> Iterator[
             yield Root(opened_by(library, run.flow), Opening.RUN, run.mark, place, timedelta(0), inputs=run.inputs)
         for start in step.kind.flows_started():
             opened = opened_by(library, start.target.text)
-            yield Root(opened, Opening.PROGRAM, start.target.mark, place, timedelta(0), start.busy, start.inputs)
+            yield Root(
+                opened,
+                Opening.PROGRAM,
+                start.target.mark,
+                place,
+                timedelta(0),
+                library.busy_of(start.target.text, start.busy),
+                start.inputs,
+            )
         for plan in step.options.schedule:
             opened, mark = opened_by(library, plan.target.text), plan.target.mark
-            yield Root(opened, Opening.PLAN, mark, place, plan.after, plan.busy, plan.inputs)
+            yield Root(
+                opened, Opening.PLAN, mark, place, plan.after, library.busy_of(plan.target.text, plan.busy), plan.inputs
+            )
 
 
 Analysis = TypeVar("Analysis")
