@@ -1,18 +1,21 @@
 """``bot chat``."""
 
 import os
+import re
+import shlex
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from bot.cli.operate import bot_argument, load_env
 from bot.cli.output import message_lines, problem_lines, quiet_log, styled
+from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
 from bot.folder import NoBot, find_bot, fingerprint, read_folder
@@ -20,6 +23,7 @@ from bot.lang import wall_clock
 from bot.settings import ModelService, read_model_service
 
 if TYPE_CHECKING:
+    from bot.emulator.completion import ModelAnswer
     from bot.program import Program
     from bot.simulation.phone import ShownMessage
     from bot.simulation.simulation import Simulation
@@ -32,6 +36,7 @@ _CLEAR_LINE = "\r\033[K"
 @click.command("chat")
 @bot_argument
 @click.option("--ai", is_flag=True, help="Let the models of BOT_AI_URL answer, not a stub.")
+@click.option("--by-hand", is_flag=True, help="Write yourself what the models answer.")
 @click.option(
     "--record",
     "file",
@@ -40,7 +45,7 @@ _CLEAR_LINE = "\r\033[K"
     help="Append the chat to FILE as a test.",
 )
 @click.pass_context
-def command(ctx: click.Context, folder: Path | None, ai: bool, file: Path | None) -> None:
+def command(ctx: click.Context, folder: Path | None, ai: bool, by_hand: bool, file: Path | None) -> None:
     """Talk to the bot in DIR as one contact, without account or key. Only the flows' own requests use the network.
 
     The bot runs as on a server, with an emulated gateway and a store that is deleted at the end. Write a text, or tap
@@ -49,8 +54,12 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, file: Path | None
     \b
       /wait 24h   let time pass        /vars      the current step and variables
       /restart    be a new contact     /trace     why the bot said that
-      /file a.png send a file          /help      this list
+      /file a.png send a file          /start FLOW name=value  as a program does
+      /place 38.7 -9.1 Home            /help      this list
       /quit       end (Ctrl-D too)
+
+    With --by-hand a line is what the model says. It can end with LEAVE exit, NOTE variable: value, or CALL tool and its
+    arguments as JSON.
 
     \b
       $ bot chat flows
@@ -59,6 +68,8 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, file: Path | None
     """
     from bot.program import FaultyBot
 
+    if ai and by_hand:
+        raise click.UsageError("--by-hand: the models answer themselves with --ai")
     if file is not None and not file.parent.is_dir():
         raise click.UsageError(f"--record: there is no folder {file.parent}")
     quiet_log()
@@ -71,10 +82,10 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, file: Path | None
         ctx.exit(1)
     load_env(path)
     models = read_model_service(os.environ, read_folder(path).settings()) if ai else None
-    _run(program, files, models, file)
+    _run(program, files, models, file, by_hand)
 
 
-def _run(program: "Program", files: "BotFiles", models: ModelService | None, file: Path | None) -> None:
+def _run(program: "Program", files: "BotFiles", models: ModelService | None, file: Path | None, by_hand: bool) -> None:
     """Run the chat, and append it to the file, if one is given."""
     from bot.clock import MovableClock
     from bot.simulation.simulation import Simulation
@@ -84,10 +95,13 @@ def _run(program: "Program", files: "BotFiles", models: ModelService | None, fil
     choices = _Choices(screen)
     clock = MovableClock(datetime.now(UTC), running=True)
     kind = Simulation if file is None else RecordedSimulation
-    with kind(program, clock, choices.show, models, secrets=os.environ) as simulation:
+    with kind(program, clock, choices.show, models, secrets=os.environ, asks_models=by_hand) as simulation:
         screen.print(styled(f"{program.library.bot.name}. Write something, or /help for the commands.", dim=True))
-        if program.library.asks_models and models is None:
-            screen.print(styled("A stub answers instead of the models and repeats the question; see --ai.", dim=True))
+        if by_hand:
+            simulation.service.answer_with(ModelByHand(screen))
+        elif program.library.asks_models and models is None:
+            stub = "A stub answers instead of the models and repeats the question; see --ai and --by-hand."
+            screen.print(styled(stub, dim=True))
         with FlowReloader(files, simulation, screen) as reloads:
             _Chat(simulation, screen, choices, reloads).run()
         if file is not None and isinstance(simulation, RecordedSimulation):
@@ -180,9 +194,10 @@ class _Chat:
         self._screen.print(styled(f"It is {now:%A, %d %B %Y, %H:%M} now.", dim=True))
 
     def file(self, text: str) -> None:
-        """``/file a.png``."""
+        """``/file a.png``, or ``/file a.png with a caption``."""
+        name, _, caption = (text, "", "") if Path(text).expanduser().is_file() else text.partition(" ")
         try:
-            content = Path(text).expanduser().read_bytes()
+            content = Path(name).expanduser().read_bytes()
         except (OSError, ValueError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or "no file has such a name"
             self._screen.print(styled(f"{text or '/file'}: {why}. Write which file, such as /file a.png.", fg="red"))
@@ -192,7 +207,29 @@ class _Chat:
             self._screen.print(styled(f"{text} is not a type of file that contacts can send.", fg="red"))
             return
         self._screen.print(styled(f"     you send {found.name}", dim=True))
-        self._simulation.send(found.kind, content=content)
+        self._simulation.send(found.kind, caption.strip() or None, content)
+
+    def place(self, text: str) -> None:
+        """``/place 38.7 -9.1 Home``."""
+        parts = text.split(maxsplit=2)
+        try:
+            place: dict[str, Any] = {"latitude": float(parts[0]), "longitude": float(parts[1])}
+        except (ValueError, IndexError):
+            self._screen.print(styled("Write its latitude and longitude, such as /place 38.7 -9.1 Home.", fg="red"))
+            return
+        self._simulation.send("location", location=place | ({"name": parts[2]} if len(parts) > 2 else {}))
+
+    def start(self, text: str) -> None:
+        """``/start FLOW name=value``."""
+        try:
+            flow, *values = shlex.split(text)
+            data = values_of(tuple(values))
+        except (ValueError, click.UsageError):
+            self._screen.print(styled("Write a flow and its values, such as /start visit when=2030-05-12.", fg="red"))
+            return
+        refusal = self._simulation.start(flow, data, None)
+        if refusal:
+            self._screen.print(styled(f"The bot refuses this: {refusal}", fg="red"))
 
     def variables(self, _: str) -> None:
         """``/vars``."""
@@ -217,7 +254,7 @@ class _Chat:
 
     def help(self, _: str) -> None:
         """``/help``."""
-        self._screen.print(*(f"{command.usage:12}{command.about}" for command in COMMANDS.values()))
+        self._screen.print(*(f"{command.usage:24}{command.about}" for command in COMMANDS.values()))
 
     def quit(self, _: str) -> None:
         """``/quit``."""
@@ -227,12 +264,50 @@ class _Chat:
 COMMANDS = {
     "/wait": _Command("/wait 24h", "let time pass; everything due in this time happens", _Chat.wait),
     "/file": _Command("/file a.png", "send a file: an image, a recording, a video, a document", _Chat.file),
+    "/place": _Command("/place 38.7 -9.1 Home", "send a place on the map", _Chat.place),
+    "/start": _Command("/start FLOW name=value", "start a flow as a program does", _Chat.start),
     "/vars": _Command("/vars", "the current step, and the variables", _Chat.variables),
     "/trace": _Command("/trace", "why the bot did what it did since the last /trace", _Chat.trace),
     "/restart": _Command("/restart", "be a contact that the bot does not know", _Chat.restart),
     "/help": _Command("/help", "this list", _Chat.help),
     "/quit": _Command("/quit", "end (Ctrl-D too)", _Chat.quit),
 }
+
+
+class ModelByHand:
+    """Answers for the models with what a person writes. Called on the threads of the emulated service."""
+
+    def __init__(self, screen: "Screen") -> None:
+        self._screen = screen
+        self._lock = threading.Lock()
+
+    def __call__(self, request: dict[str, Any]) -> "ModelAnswer | str":
+        """Ask the person for an answer."""
+        from bot.emulator.completion import ModelAnswer
+        from bot.emulator.completion.completion_api import echo
+
+        tools = [tool["function"]["name"] for tool in request.get("tools", ())]
+        with self._lock:
+            self._screen.print(styled(f"     a model is asked; it can call: {', '.join(tools) or 'nothing'}", dim=True))
+            line = self._screen.ask(MODEL_PROMPT)
+        if line is None:
+            return echo(request)
+        text, word, rest = _ACT.fullmatch(line.strip()).groups("")  # type: ignore[union-attr]
+        return ModelAnswer(text, calls=[_act(word, rest)] if word else [])
+
+
+MODEL_PROMPT = "model: "
+_ACT = re.compile(r"(.*?)(?:\s*\b(LEAVE|NOTE|CALL) (.+))?")
+
+
+def _act(word: str, rest: str) -> tuple[str, Mapping[str, Any] | str]:
+    """A call of the model's for `LEAVE exit`, `NOTE variable: value` and `CALL tool {"name": "value"}`."""
+    if word == "LEAVE":
+        return f"leave_{rest.strip()}", {}
+    name, _, given = rest.partition(":" if word == "NOTE" else " ")
+    if word == "NOTE":
+        return "remember", {name.strip(): given.strip()}
+    return name.replace(".", "_"), given.strip() or "{}"
 
 
 class _Choices:
@@ -278,16 +353,18 @@ class Screen:
 
             self._typed = readline.get_line_buffer
 
-    def ask(self) -> str | None:
-        """The next line; None at the end of the input, and on Ctrl-C."""
+    def ask(self, prompt: str = PROMPT) -> str | None:
+        """The next line; None at the end of the input, on Ctrl-C, and where a line is being asked for already."""
+        if self._asking:
+            return None
         if not self._is_terminal:
             line = sys.stdin.readline()
             if line:
-                self.print(PROMPT + line.rstrip("\n"))
+                self.print(prompt + line.rstrip("\n"))
             return line or None
         self._asking = True
         try:
-            return input(PROMPT)
+            return input(prompt)
         except (EOFError, KeyboardInterrupt):
             click.echo()
             return None

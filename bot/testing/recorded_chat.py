@@ -44,9 +44,18 @@ class RecordedSimulation(Simulation):
         location: Mapping[str, Any] | None = None,
         late: timedelta = timedelta(),
     ) -> None:
-        """The contact sends a file. Its content is not recorded: the test sends a small file of the same kind."""
-        with self._recorded({"send": kind}):
+        """The contact sends a file or a place. A file's content is not recorded: the test sends a small one of the same kind."""
+        sent: Any = {kind: None, "caption": caption} if caption else kind
+        with self._recorded({"send": sent if location is None else {"location": dict(location)}}):
             super().send(kind, caption, content, location, late)
+
+    def start(self, flow: str, data: Mapping[str, Any], busy: str | None) -> str:
+        """A program starts a flow."""
+        with self._recorded({"start": {"flow": flow, "data": dict(data)} if data else flow}):
+            refusal = super().start(flow, data, busy)
+        if refusal:
+            self._lines.append({"expect": "refused"})
+        return refusal
 
     def tap(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:
         """The contact taps a button."""

@@ -113,6 +113,8 @@ def test_help_lists_every_line_and_quit_ends(tmp_path: Path) -> None:
     assert [line.split()[0] for line in lines[1:-1]] == [
         "/wait",
         "/file",
+        "/place",
+        "/start",
         "/vars",
         "/trace",
         "/restart",
@@ -320,3 +322,76 @@ def test_a_file_that_nobody_could_send_is_refused_in_words(tmp_path: Path) -> No
         "/no/such.png: No such file or directory. Write which file, such as /file a.png.",
         "/file: Is a directory. Write which file, such as /file a.png.",
     ]
+
+
+PLAYED = """
+flow: where
+start: {words: [where]}
+vars: {at: {type: location}}
+steps: {at: {ask: Where?, save: at}, done: {say: "{{ at.latitude }} {{ at.name or 'nowhere' }}", then: end}}
+---
+flow: visit
+vars: {when: date, who: {type: text}}
+steps: {tell: {say: "{{ when | date }} {{ who }}", then: end}}
+---
+flow: picture
+start: {words: [picture]}
+vars: {photo: {type: media}}
+steps: {ask: {ask: A photo?, save: photo}, done: {say: "{{ photo.caption }}!", then: end}}
+---
+flow: talk
+start: {words: [question]}
+vars: {wish: {type: text}}
+steps:
+  talk:
+    ai: Answer.
+    fill: {wish: what they wish}
+    exits: {order: {when: They order., then: done}}
+    errors: {else: end}
+  done: {say: "You wish {{ wish | default('nothing') }}.", then: end}
+"""
+
+
+def test_places_and_starts_of_flows_are_written_and_recorded(tmp_path: Path) -> None:
+    folder = make_bot(tmp_path, PLAYED)
+    (tmp_path / "a.png").write_bytes(bytes.fromhex("89504e470d0a1a0a"))
+    lines = ["where", "/place 38.7 -9.1 At home", "where", "/place 1.5 2", "/place here", "picture"]
+    lines += [
+        f"/file {tmp_path / 'a.png'} My cat",
+        "/start visit when=2030-05-12 'who=Dr Lee'",
+        "/start visit when=soon",
+        "/start",
+    ]
+    outcome = call("chat", folder, "--record", tmp_path / "tests.yml", stdin="".join(f"{line}\n" for line in lines))
+    said = [line for line in outcome.lines if not line.startswith("you: ")]
+    assert "bot: 38.7 At home" in said and "bot: 1.5 nowhere" in said and "bot: My cat!" in said
+    assert "bot: 12 May 2030 Dr Lee" in said
+    assert [line for line in said if line.startswith("The bot refuses this: visit was not started: when: ")]
+    assert "Write its latitude and longitude, such as /place 38.7 -9.1 Home." in said
+    assert "Write a flow and its values, such as /start visit when=2030-05-12." in said
+    assert call("test", folder).code == 0, (tmp_path / "tests.yml").read_text()
+
+
+def test_a_person_writes_what_the_model_says(tmp_path: Path) -> None:
+    folder = make_bot(tmp_path, PLAYED)
+    lines = [
+        "question",
+        "Ask me anything.",
+        "a cake",
+        "NOTE wish: a cake",
+        "Anything else?",
+        "no",
+        "With pleasure. LEAVE order",
+    ]
+    outcome = call("chat", folder, "--by-hand", stdin="".join(f"{line}\n" for line in lines))
+    assert [line for line in outcome.lines if line.startswith(("bot:", "model:"))] == [
+        "model: Ask me anything.",
+        "bot: Ask me anything.",
+        "model: NOTE wish: a cake",
+        "model: Anything else?",
+        "bot: Anything else?",
+        "model: With pleasure. LEAVE order",
+        "bot: With pleasure.",
+        "bot: You wish a cake.",
+    ]
+    assert "     a model is asked; it can call: remember, leave_order" in outcome.lines

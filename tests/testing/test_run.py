@@ -190,9 +190,6 @@ NEWS = "bot: {template: news, payloads: [%s]}"
 
 
 def test_the_title_of_a_link_the_name_of_a_file_and_payloads_are_compared(tmp_path: Path) -> None:
-    assert (
-        links(tmp_path, f"user: hi; {LINK % 'Here'}; {FILE % 'menu.pdf'}; {NEWS % 'main/news/3/1f0c1f3b'}") is not None
-    )
     for wrong, what in (
         (f"user: hi; {LINK % 'There'}", "link title"),
         (f"user: hi; {LINK % 'Here'}; {FILE % 'm.pdf'}", "filename"),
@@ -225,10 +222,10 @@ def test_a_test_begins_at_a_time_with_an_offset(tmp_path: Path) -> None:
         make_bot(
             tmp_path,
             f"flow: a\nstart: {{words: [a]}}\n{asks}",
-            tests="test: t\nnow: 2030-05-06T10:00+02:00\ntalk: [user: a, bot: '8:00']",
+            tests="test: t\nnow: 2030-05-06T10:00+02:00\ntalk: [user: a, bot: '08:00']",
         )
     )
     loaded = load_with_tests(bot)
     assert loaded.program is not None and not loaded.problems, loaded.problems
     found = run(loaded.transcripts[0], loaded.program, bot)
-    assert found is None or found.differences[0].found in ("08:00", "8:00 am", "10:00")
+    assert found is None
