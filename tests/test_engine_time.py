@@ -655,3 +655,32 @@ def test_no_message_gives_what_is_needed_but_a_pattern_does() -> None:
     (problem,) = problems_of(NEEDS.replace("vars:", "start: {words: [parcel]}\nvars:"))
     assert 'E105 flow parcel needs "minutes_left", which no message gives' in problem
     assert problems_of(NEEDS.replace("vars:", "start: {pattern: '(?P<minutes_left>[0-9]+) minutes'}\nvars:")) == []
+
+
+def test_a_step_can_take_back_the_time_out_that_it_inherits() -> None:
+    flows = """
+flow: main
+start: {words: [hi]}
+steps: {a: {ask: A?, timeout: never, remind: {after: 2h, say: Still there?}}, b: {ask: B?}}
+---
+flow: other
+start: {words: [other]}
+defaults: {timeout: never}
+steps: {a: {ask: A?}, b: {ask: B?, timeout: {after: 1h, say: Bye., then: end}}}
+"""
+    talk = Talk(flows)
+    talk.user("hi")
+    assert talk.wait("2h") == ["Still there?"]
+    assert talk.turn is not None and talk.turn.wake_at is None
+    talk.user("one")
+    assert talk.wait("20h") == []
+    talk.user("other")
+    assert talk.turn is not None and talk.turn.wake_at is None
+    talk.user("one")
+    assert talk.wait("1h") == ["Bye."]
+
+
+def test_a_time_out_that_is_no_map_is_never() -> None:
+    assert any("E106" in problem for problem in problems_of("flow: main\nsteps: {a: {ask: A?, timeout: none}}"))
+    alone = "flow: main\ndefaults: {timeout: never}\nsteps: {a: {ask: A?, timeout: {after: 1h}}}"
+    assert any("E131 timeout leads nowhere" in problem for problem in problems_of(alone))

@@ -196,8 +196,14 @@ class Step:
 
     @cached_property
     def timeout(self) -> Timed | None:
-        """The time-out that applies to it: an inherited one only where it waits for the contact."""
-        return self.defaults.timeout if self.kind.waits else self.options.defaults.timeout
+        """The time-out that applies to it: an inherited one only where it waits for the contact. None: it waits for ever."""
+        timeout = self.defaults.timeout if self.kind.waits else self.options.defaults.timeout
+        return None if timeout is None or timeout.never else timeout
+
+    @property
+    def waits_for_ever(self) -> bool:
+        """Whether it is written that it has no time-out."""
+        return self.defaults.timeout is not None and self.defaults.timeout.never
 
     @property
     def signals(self) -> Mapping[str, SignalHeard]:

@@ -321,7 +321,7 @@ class _Resolver:
             if remind.after is None:
                 self._problems.add("E130", remind.mark, "remind has no `after`", "add after: and a duration")
             yield self._repeating("remind", remind.transition)
-        if step.kind.waits or step.timeout is not None:
+        if (step.kind.waits and not step.waits_for_ever) or step.timeout is not None:
             yield self._timeout()
         for name, heard in step.signals.items():
             transition = heard.transition

@@ -78,17 +78,18 @@ class Retry:
 
 @immutable
 class Timed:
-    """`remind` and `timeout`: after which silence, how often, and what then."""
+    """`remind` and `timeout`: after which silence, how often, and what then; ``never``: not at all, whatever is inherited."""
 
     mark: Mark
     after: timedelta | None = None
     most: int | None = None  # reminders; one where nothing is said
     fixed: bool | None = None  # time-outs: counted from entry, not from the last sign of life
     transition: Transition | None = None
+    never: bool = False
 
     def over(self, inherited: Self | None) -> Self:
         """This one, with missing keys taken from the inherited one."""
-        if inherited is None:
+        if inherited is None or self.never or inherited.never:
             return self
         return replace(
             self,
@@ -242,6 +243,7 @@ def _named(*transitions: tuple[str, Transition | None]) -> Iterator[tuple[str, T
             yield name, transition
 
 
+_NEVER = "never"
 Value = str | int
 _EXAMPLES: Mapping[str, Value] = {"duration": "20h", "number": 3, "target": "end", "text": "Please try again."}
 """The short forms that authors write by mistake, each with an example."""
@@ -270,11 +272,14 @@ _FULL_FORMS: Mapping[str, Mapping[str, Callable[[Value], Mapping[str, Value]]]] 
 _LIKE_A_TARGET = re.compile(r"/?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
 
 
-def _option(name: str, form: Form[T], about: str) -> KeySpec[T]:
-    """An option that authors write in a short form by mistake: a problem says the full one, and that is read."""
+def _option(name: str, form: Form[T], about: str, word: str | None = None) -> KeySpec[T]:
+    """An option that authors write in a short form by mistake: a problem says the full one, and that is read.
+
+    ``word`` is the only one that may stand in place of the map.
+    """
 
     def read(node: Node, problems: Problems, what: str) -> T:
-        if not isinstance(node, Map):
+        if not isinstance(node, Map) and not (isinstance(node, Scalar) and word is not None and node.text == word):
             full = _full_form(node, _FULL_FORMS[name])
             problems.add("E106", node.mark, f"{what}: a map of keys is expected", f"write {flow_style({name: full})}")
             node = Map(node.mark, tuple((_scalar(node, key), _scalar(node, value)) for key, value in full.items()))
@@ -375,8 +380,12 @@ REMIND = _option(
 )
 TIMEOUT = _option(
     "timeout",
-    shared("map-of-timeout", nested(KeySet(_FIXED, _AFTER, *TRANSITION_KEYS), _read_timeout)),
-    "What follows a longer silence: where it leads must be written.",
+    either(
+        Form({"const": _NEVER}, lambda node, problems, what: Timed(node.mark, never=True)),
+        shared("map-of-timeout", nested(KeySet(_FIXED, _AFTER, *TRANSITION_KEYS), _read_timeout)),
+    ),
+    "What follows a longer silence: where it leads must be written. Or never.",
+    _NEVER,
 )
 _ERRORS: Form[dict[str, Transition] | None] = map_of(TRANSITION, _read_errors, known=_FAILURES)
 ERRORS = _option("errors", shared("map-of-errors", _ERRORS), "Where failures lead, by their names.")

@@ -174,7 +174,7 @@ _APART = ("timeout", "visits.else")
 
 def _reminders(step: Step, stays: bool) -> int:
     """How many reminders follow each other: none after the time-out, if that comes first."""
-    remind, timeout = step.defaults.remind if step.kind.waits else None, step.defaults.timeout
+    remind, timeout = step.defaults.remind if step.kind.waits else None, step.timeout
     if remind is None or remind.after is None:
         return 0
     most = (remind.most or 1) if stays else 1
