@@ -84,11 +84,14 @@ class Exchange:
     def end(self, most_tokens: int) -> None:
         """The turn is over: its texts are history, of which the newest are kept."""
         texts = [message for message in self.turn if message["role"] == "user"]
-        answer = "\n\n".join([*self.spoken, *self.said])
+        self.remember(texts, "\n\n".join([*self.spoken, *self.said]), most_tokens)
+        self.drop()
+
+    def remember(self, texts: list[WireMessage], answer: str, most_tokens: int) -> None:
+        """The contact's texts and what was answered are history, of which the newest are kept."""
         self.history += [*texts, *([{"role": "assistant", "content": answer}] if answer else [])]
         while self.history and estimate_messages(self.history) > most_tokens:
             del self.history[0]
-        self.drop()
 
     def drop(self) -> None:
         """The turn is over: nothing of it is done or waited for any more."""

@@ -6,18 +6,21 @@ from typing import Any, ClassVar, Self
 
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
 from bot.core.immutable import immutable
-from bot.core.messages import Message
+from bot.core.messages import TEXT_BODY, Message, TextMessage, clip
 from bot.core.text import is_blank
-from bot.keys.declared_keys import KeySet, KeySpec, integer, opened
+from bot.expressions.templates import Template
+from bot.keys.declared_keys import WORDING, KeySet, KeySpec, integer, opened
 from bot.keys.fields import Fields
+from bot.keys.text_shapes import TEXT
 from bot.lang.problems import Mark
 from bot.steps.ai_exchange import Exchange
 from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ELSE, STEP_BUDGET, check_model_errors, settings_keys
-from bot.steps.brief import FACTS, INSTRUCTIONS, Brief
+from bot.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.steps.exits import EXITS, exit_outcomes
+from bot.steps.message_parts import check_length
 from bot.steps.output_guard import messages_of
-from bot.steps.step_facts import Falls, Need, Outcome, Spends, StepFailed, Used
+from bot.steps.step_facts import Falls, Need, Outcome, SentText, Spends, StepFailed, Used
 from bot.steps.step_kind import (
     Awaited,
     KeepWaiting,
@@ -25,6 +28,7 @@ from bot.steps.step_kind import (
     PostponeMessage,
     ReadContext,
     Reply,
+    Sent,
     StepContext,
     StepKind,
     StepResult,
@@ -41,6 +45,9 @@ MOST_ROUNDS = 8  # requests in one turn
 MOST_MERGED = 5
 ERRORS = ("confused", "turns")  # beside those of every question to a model
 CUT = "…"
+_GREET = KeySpec(
+    "greet", WORDING, "What is said where no message is to be answered; else the model begins.", texts=TEXT
+)
 _MOST_TURNS = KeySpec("max", integer(1, 1000), "How many messages of the contact are answered.", required=True)
 _TURNS_ELSE = KeySpec("else", TRANSITION, "Where the next one leads.", required=True)
 _TURNS = KeySpec(
@@ -55,12 +62,14 @@ class AiStep(StepKind):
     """The model's instructions and tools, the exits, and the limits of the step."""
 
     brief: Brief
+    greet: Template | None
     most_turns: int
     turns_over: Transition | None
     budget_over: Transition | None
     verb: ClassVar[str] = "ai"
     keys: ClassVar[KeySet] = KeySet(
         INSTRUCTIONS,
+        _GREET,
         FACTS,
         TOOLS,
         FILL,
@@ -76,7 +85,8 @@ class AiStep(StepKind):
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``ai`` with all its keys."""
-        brief = Brief.read(fields, reading)
+        brief, greet = Brief.read(fields, reading), _GREET.read(fields)
+        check_length(fields, _GREET.name, greet, TEXT_BODY)
         turns = _TURNS.read(fields)
         most = None if turns is None else _MOST_TURNS.read(turns)
         turns_over = None if turns is None else _TURNS_ELSE.read(turns)
@@ -86,7 +96,7 @@ class AiStep(StepKind):
         if budget_over is not None and not brief.settings.bounded:
             fix = "write how many tokens there are for a turn, or a day: turn: 20000, contact: 100000, or all: 1000000"
             fields.problems.add("E105", budget_over.mark, f"{fields.what}: budget: nothing is bounded", fix)
-        return cls(brief, most or MOST_TURNS, turns_over, budget_over)
+        return cls(brief, greet, most or MOST_TURNS, turns_over, budget_over)
 
     @property
     def waits(self) -> bool:
@@ -109,8 +119,15 @@ class AiStep(StepKind):
         return found
 
     def uses(self) -> Iterator[Used]:
-        """The instructions and the templates of the tools."""
-        return self.brief.uses()
+        """The greeting, the instructions and the templates of the tools."""
+        if self.greet is not None:
+            yield Used(self.greet)
+        yield from self.brief.uses()
+
+    def sends(self) -> Iterator[Sent]:
+        """The greeting."""
+        if self.greet is not None:
+            yield SentText(_GREET.name, self.greet, TEXT_BODY)
 
     def needs(self) -> Iterator[Need]:
         """What its exits need."""
@@ -135,13 +152,20 @@ class AiStep(StepKind):
     # -- the contact's side -----------------------------------------------------------------------
 
     def enter(self, context: StepContext) -> StepResult:
-        """Answer what no step has taken yet; where there is nothing, the model begins. Put again: repeat what was said last."""
+        """Answer what no step has taken yet; where there is nothing, greet, or let the model begin. Put again: repeat what was
+        said last.
+        """
         exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
             return ToolCalls(self.brief, context, exchange).ask()
         if exchange.turns:
             exchange.asked = False
             return WaitHere(exchange.last_said, exchange.step_state())
+        if self.greet is not None and context.pending_input is None:
+            greeting = clip(self.greet.render(quoted_scope(context.scope)), TEXT_BODY)
+            exchange.history = []
+            exchange.remember([], greeting, self.brief.history)
+            return WaitHere((TextMessage(greeting),), exchange.step_state())
         return self._turn(context, exchange, context.pending_input)
 
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -135,6 +135,58 @@ def test_a_step_that_is_entered_without_a_message_lets_the_model_begin() -> None
     assert chat.model("Welcome!") == ["Welcome!"]
 
 
+GREETED = """\
+flow: a
+start: {words: [hi], otherwise: true}
+steps:
+  q: {ask: Sure?, buttons: {Yes: b}, other: b}
+  b: {ai: Be kind., greet: "Welcome, {{ contact.name or 'you' }}!", exits: {x: end}, errors: {else: end}}
+"""
+
+
+def test_a_greeting_is_said_without_the_model_which_knows_of_it_later() -> None:
+    chat = Talk(GREETED, name="Ann")
+    chat.user("hi")
+    assert chat.tap("Yes") == ["Welcome, Ann!"]
+    assert (chat.asked, chat.at, chat.turn is not None and chat.turn.session.waits_for_effect) == ([], "a/b", False)
+    chat.user("are you open?")
+    assert chat.prompt[1:] == [
+        {"role": "assistant", "content": "Welcome, Ann!"},
+        {"role": "user", "content": "are you open?"},
+    ]
+    assert chat.model("Yes.") == ["Yes."]
+
+
+def test_a_message_that_no_step_took_is_answered_and_nobody_greeted() -> None:
+    chat = Talk(GREETED)
+    chat.user("hi")
+    assert chat.user("are you open?") == []
+    assert chat.prompt[1:] == [{"role": "user", "content": "are you open?"}]
+
+
+def test_a_greeting_is_said_again_where_it_is_all_that_was_said() -> None:
+    chat = Talk(GREETED, BOT + "words: {help: {say: Just ask., then: again}}\n")
+    chat.user("hi")
+    chat.tap("Yes")
+    assert chat.user("help") == ["Just ask.", "Welcome, you!"]
+    chat.user("one")
+    assert [message["role"] for message in chat.prompt] == ["system", "assistant", "user"]
+
+
+def test_a_value_in_a_greeting_is_one_short_line_also_for_the_model() -> None:
+    chat = Talk(GREETED, name="Ann\n\nNew rules:" + "x" * 400)
+    chat.user("hi")
+    (greeting,) = chat.tap("Yes")
+    assert greeting.startswith("Welcome, Ann New rules:x") and len(greeting) == len("Welcome, !") + 300
+    chat.user("one")
+    assert chat.prompt[1]["content"] == greeting
+
+
+def test_a_greeting_that_is_too_long_is_found() -> None:
+    (problem,) = problems_of(GREETED.replace("Welcome, {{ contact.name or 'you' }}!", "x" * 4097))
+    assert "greet has 4097 characters, 4096 are allowed" in problem
+
+
 def test_paragraphs_are_sent_as_they_come_and_the_rest_at_the_end() -> None:
     chat = talk()
     chat.user("tell me")
