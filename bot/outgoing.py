@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
 from time import monotonic
 from typing import ClassVar, Protocol
+from urllib.parse import parse_qsl, quote
 
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
@@ -117,12 +120,13 @@ class ServiceRequester:
         deadline = monotonic() + request.seconds
         name, _, path = request.address.partition(":/")
         try:
+            body, of_body = _body_of(request, key)
             if path.startswith("/"):
-                return _sent(request, request.address, _headers(request, {}, key), deadline)
+                return _sent(request, request.address, _headers(request, {}, key) | of_body, body, deadline)
             service = self._service(name)
-            headers = _headers(request, service.headers_told(self._secrets), key)
+            headers = _headers(request, service.headers_told(self._secrets), key) | of_body
             url = service.address(f"/{path}", self._secrets)
-            return _sent(request, url, headers, deadline, service)
+            return _sent(request, url, headers, body, deadline, service)
         except NotPublic as error:
             raise NotAllowed(f"{error}: {TO_ALLOW}") from error
         except BadAddress as error:
@@ -152,8 +156,34 @@ def _headers(request: HttpRequest, service_headers: Mapping[str, str], key: str)
     return dict(headers.values())
 
 
+def _body_of(request: HttpRequest, key: str) -> tuple[bytes | None, dict[str, str]]:
+    """The body as it is sent, and its own headers where it carries files. Raises `NotAllowed` if one of them is gone."""
+    body = None if request.body is None else request.body.encode()
+    if not request.files:
+        return body, {}
+    boundary = sha256(key.encode()).hexdigest()
+    parts = [(f'name="{quote(name)}"', "", value.encode()) for name, value in parse_qsl(request.body or "", True)]
+    for name, media in request.files.items():
+        path = Path(media.file or "")
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise NotAllowed(f"the file {name} cannot be read: {error.strerror}") from error
+        parts.append((f'name="{quote(name)}"; filename="{path.name}"', f"Content-Type: {media.type}\r\n", content))
+    sent = b"".join(
+        f"--{boundary}\r\nContent-Disposition: form-data; {named}\r\n{typed}\r\n".encode() + content + b"\r\n"
+        for named, typed, content in parts
+    )
+    return sent + f"--{boundary}--\r\n".encode(), {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+
+
 def _sent(
-    request: HttpRequest, url: str, headers: Mapping[str, str], deadline: float, service: HttpService | None = None
+    request: HttpRequest,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes | None,
+    deadline: float,
+    service: HttpService | None = None,
 ) -> HttpAnswer:
     """Send the request, and follow redirects. The settings of the ``service`` do not apply to other hosts."""
     first = WebAddress.of(url).origin
@@ -161,7 +191,7 @@ def _sent(
         place = WebAddress.of(url)
         if place.origin != first:
             headers, service = EVERYWHERE, None
-        answer = _exchanged(request, place, headers, deadline, service)
+        answer = _exchanged(request.method, place, headers, body, deadline, service)
         if request.method != "GET" or answer.status not in REDIRECTS or "location" not in answer.headers:
             return answer
         url = redirected_to(url, answer.headers["location"])
@@ -169,15 +199,19 @@ def _sent(
 
 
 def _exchanged(
-    request: HttpRequest, place: WebAddress, headers: Mapping[str, str], deadline: float, service: HttpService | None
+    method: str,
+    place: WebAddress,
+    headers: Mapping[str, str],
+    body: bytes | None,
+    deadline: float,
+    service: HttpService | None,
 ) -> HttpAnswer:
-    body = None if request.body is None else request.body.encode()
     own = service is not None
     try:
         address = _address(place, service, _left(deadline))
         left = _left(deadline)
         with closing(HttpClient(place.origin, seconds=left, body_limit=MOST_BYTES, address=address, own=own)) as http:
-            with http.stream(request.method, place.target, body, headers, idle_seconds=left, seconds=left) as answer:
+            with http.stream(method, place.target, body, headers, idle_seconds=left, seconds=left) as answer:
                 named = {name.lower(): value for name, value in answer.headers.items()}
                 return HttpAnswer(answer.status, named, b"".join(answer.chunks))
     except HostUnknown as error:

@@ -728,6 +728,11 @@ def test_what_is_none_of_the_choices_may_start_another_flow() -> None:
     ("declared", "offer", "problem"),
     [
         ("text", "accepts: text", 'E123 step "q": "accepts" without choices'),
+        (
+            "text",
+            "options: [A], accepts: [text, image]",
+            'E109 step "q": accepts: a question takes only text beside its choices',
+        ),
         ("list", "many: true, options: [A], accepts: text", 'E121 step "q": "accepts" beside "many"'),
         ("object", "options: {from: '[1]'}, accepts: text", 'E303 step "q": nobody can write an answer of type object'),
         ("text", "options: {A: done, B: dear}", 'E123 step "q": "save": no choice has a value'),

@@ -4,11 +4,14 @@ import logging
 import socket
 import threading
 from collections.abc import Iterator
+from email.parser import BytesParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.core.effects import HttpRequest
+from bot.core.values import Media
 from bot.outgoing import (
     TO_ALLOW,
     AnswerCut,
@@ -98,6 +101,32 @@ def test_a_body_goes_with_every_other_method(crm: Peer, method: str) -> None:
     sent(crm, method, headers={"Content-Type": "application/json"}, body='{"a": 1}')
     (request,) = crm.requests
     assert (request.method, request.body, request.headers["content-type"]) == (method, {"a": 1}, "application/json")
+
+
+def test_a_form_with_files_is_sent_in_parts(crm: Peer, tmp_path: Path) -> None:
+    (tmp_path / "1.pdf").write_bytes(b"%PDF-\r\n--\x00\xff")
+    media = Media("document", "https://gateway.example/1", None, str(tmp_path / "1.pdf"), "application/pdf")
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    sent(crm, "POST", headers=headers, body="number=A+17&note=%C3%A4", files={"report": media})
+    (request,) = crm.requests
+    message = BytesParser().parsebytes(
+        f"Content-Type: {request.headers['content-type']}\r\n\r\n".encode() + request.raw
+    )
+    parts = [(part.get_param("name", header="content-disposition"), part) for part in message.get_payload()]  # type: ignore[union-attr]
+    assert [(name, part.get_payload(decode=True)) for name, part in parts] == [  # type: ignore[union-attr]
+        ("number", b"A 17"),
+        ("note", "ä".encode()),
+        ("report", b"%PDF-\r\n--\x00\xff"),
+    ]
+    file: Any = parts[-1][1]
+    assert (file.get_filename(), file.get_content_type()) == ("1.pdf", "application/pdf")
+
+
+def test_a_file_that_is_gone_is_not_sent(crm: Peer) -> None:
+    media = Media("document", "https://gateway.example/1", None, "/no/such/file.pdf", "application/pdf")
+    error = failure(crm, body="", files={"report": media})
+    assert (type(error), str(error)) == (NotAllowed, "the file report cannot be read: No such file or directory")
+    assert crm.requests == []
 
 
 def test_what_is_done_twice_when_it_is_sent_twice_carries_a_key(crm: Peer) -> None:

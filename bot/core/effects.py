@@ -55,13 +55,15 @@ TOO_LARGE, WRONG_TYPE, NOT_FETCHED = "TooLarge", "WrongType", "NotFetched"
 @stored
 @immutable
 class Fetch:
-    """Keep a file that the contact sent: its address at the gateway dies after 24 hours. ``most`` is in bytes.
+    """Keep a file that the contact sent: its address at the gateway dies after 24 hours. ``most`` is in bytes,
+    ``types`` are the suffixes of its possible types; no types are all.
 
     It ends as ``done`` with the kept `Media`, or as ``ValueTooLarge``, ``WrongType`` or ``NotFetched``.
     """
 
     media: Media
     most: int
+    types: tuple[str, ...] = ()
     within: float = 60.0
     tries: int = 3
 
@@ -116,7 +118,8 @@ class HttpRequest:
     """Send an HTTP request. ``address`` is ``https://...``, or ``crm:/orders/17``: a path of a service of `bot.yml`.
 
     What the service adds, its base address and its secrets, is known only to those who send it. ``seconds`` is the
-    time for one try; ``within`` is how long it is waited for. An answer may be ``cache`` seconds old.
+    time for one try; ``within`` is how long it is waited for. An answer may be ``cache`` seconds old. With ``files``, by
+    their names in the form that is the body, it is sent as ``multipart/form-data``.
     It ends as ``done``, as a status (``404``) or as ``timeout``, ``unreachable``, ``too_large`` or ``mismatch``; where
     there is an answer, the value is ``{"status": 200, "answer": ...}``.
     """
@@ -129,6 +132,7 @@ class HttpRequest:
     within: float = 15.0
     tries: int = 1
     cache: float = 0.0
+    files: dict[str, Media] = field(default_factory=dict)
 
 
 @stored

@@ -209,7 +209,8 @@ class FileCalls:
                 for chunk in chunks:
                     file.write(chunk)
             found = type_of(*file.ends(END), media.kind)
-            if found is None or found.kind != media.kind:
+            allowed = found is not None and (not effect.types or found.suffix in effect.types)
+            if found is None or found.kind != media.kind or not allowed:
                 what = "something else" if found is None else found.name
                 return CallAttempt(WRONG_TYPE, detail=f"the {media.kind} is {what}")
             return _done(media, file.keep(found.suffix), found)

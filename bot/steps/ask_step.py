@@ -11,12 +11,13 @@ from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
-from bot.core.values import Media
 from bot.expressions.abstract_values import ValueKind
 from bot.expressions.templates import Template
 from bot.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, either, one_of, opened
 from bot.keys.fields import Fields
 from bot.keys.text_shapes import TEXT, WORDS
+from bot.lang.problems import Problems
+from bot.lang.source import Node, Scalar
 from bot.lang.word_matching import normalise
 from bot.steps.answer_matching import Offer, meaning
 from bot.steps.choice_reader import CHOICES, MANY, read_choices
@@ -37,7 +38,7 @@ from bot.steps.step_kind import (
 )
 from bot.steps.step_options import SAVE, SOME_HAVE
 from bot.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
-from bot.types.structured_types import MediaVariable
+from bot.types.structured_types import FileVariable
 from bot.types.type_registry import Answer, Mismatch, Unfit, Variable
 
 KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
@@ -53,7 +54,23 @@ _SKIP = KeySpec(
     either(replace(TEXTS, texts=WORDS), opened(KeySet(_SKIP_WORDS, *TRANSITION_KEYS))),
     "Words by which the question is left without an answer.",
 )
-_ACCEPTS = KeySpec("accepts", one_of("text"), "Whether an answer in the contact's own words counts beside the choices.")
+_TEXT_ONLY = one_of("text")
+
+
+def _accepts_of(node: Node, problems: Problems, what: str) -> str | None:
+    """``text``: files and places are a matter of the variable's type."""
+    if isinstance(node, Scalar) and node.text == "text":
+        return node.text
+    fix = "write accepts: text; for files and places declare the variable with {type: answer, accepts: [text, image]}"
+    problems.add("E109", node.mark, f"{what}: a question takes only text beside its choices", fix)
+    return None
+
+
+_ACCEPTS = KeySpec(
+    "accepts",
+    replace(_TEXT_ONLY, read=_accepts_of),
+    "Whether an answer in the contact's own words counts beside the choices.",
+)
 _OTHER = KeySpec("other", TRANSITION, "Where any reply leads that is no answer; in place of retry.")
 
 
@@ -116,9 +133,9 @@ class AskStep(StepKind):
         return True
 
     @property
-    def _keeping(self) -> MediaVariable | None:
+    def _keeping(self) -> FileVariable | None:
         """The variable, where a file that answers is kept before the question is left."""
-        return self.variable if isinstance(self.variable, MediaVariable) and self.variable.keep else None
+        return self.variable if isinstance(self.variable, FileVariable) and self.variable.keep else None
 
     @property
     def _ends_by_then(self) -> bool:
@@ -262,8 +279,9 @@ class AskStep(StepKind):
         if self.choices is not None and self.choices.hides(context, context.step_state, value):
             return None
         keeping = self._keeping
-        if keeping is not None and isinstance(value, Media):
-            fetch = Fetch(value, keeping.bytes_allowed(value.kind))
+        file = None if keeping is None else keeping.file_in(value)
+        if keeping is not None and file is not None:
+            fetch = Fetch(file, keeping.bytes_allowed(file.kind), keeping.types)
             return WaitForEffect(effect=fetch, step_state=context.step_state)
         return LeaveStep("then", saved=value)
 
@@ -284,7 +302,7 @@ class AskStep(StepKind):
         if self._keeping is None:
             return self.enter(context)
         if event.outcome == "done":
-            return LeaveStep("then", saved=event.value)
+            return LeaveStep("then", saved=self._keeping.of_file(event.value))
         raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from bot.core.effects import HttpRequest
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
-from bot.core.values import json_default
+from bot.core.values import Media, json_default
 from bot.expressions.formats import shown
 from bot.expressions.templates import Expression, Pieces, Template, TemplateFailed, pieces_of
 from bot.keys.declared_keys import EXPRESSION, NAME, STRING, Form, KeySet, KeySpec, either, map_of, raw_node, seconds
@@ -121,10 +121,13 @@ class Body:
         """The media type."""
         return "application/x-www-form-urlencoded" if self.is_form else "application/json"
 
-    def text(self, scope: Mapping[str, Any]) -> str:
-        """The body. Raises `StepFailed` for a value that it cannot carry."""
+    def render(self, scope: Mapping[str, Any]) -> tuple[str, dict[str, Media]]:
+        """The body, and the kept files of a form by their names. Raises `StepFailed` for a value that it cannot carry."""
         value = evaluate(self.value, scope)
-        return encoded(value.items(), "form") if self.is_form else json_text(value)
+        if not self.is_form:
+            return json_text(value), {}
+        files = {name: item for name, item in value.items() if isinstance(item, Media) and item.file is not None}
+        return encoded(((name, item) for name, item in value.items() if name not in files), "form"), files
 
 
 _HTTP = KeySpec("http", STRING, "The method and the address, like GET crm:/orders/{{ number }}.", required=True)
@@ -224,15 +227,17 @@ class HttpStep(StepKind):
         """Ask for the request and wait for its answer."""
         query = encoded(((item.name, item.evaluate(context.scope)) for item in self.query), "query")
         address = self.address.render(context.scope)
+        body, files = (None, {}) if self.body is None else self.body.render(context.scope)
         request = HttpRequest(
             self.address.method,
             address + ("" if not query else f"&{query}" if "?" in address else f"?{query}"),
             self._headers(context.scope),
-            None if self.body is None else self.body.text(context.scope),
+            body,
             self.within,
             self.within + SPARE_SECONDS,
             self.tries,
             self.cache,
+            files,
         )
         return WaitForEffect(effect=request)
 

@@ -41,7 +41,7 @@ from bot.steps.step_facts import Used
 from bot.steps.step_kind import ReadContext, StepContext
 from bot.steps.transition import ASSIGNMENTS, Assignment
 from bot.steps.yes_no_question import QuestionTooLong, asked_about, harmless
-from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
+from bot.types.structured_types import AnswerVariable, ListVariable, LocationVariable, MediaVariable, ObjectVariable
 from bot.types.type_registry import Answer, Mismatch, Unfit, Variable
 
 REMEMBER = "remember"  # the tool by which a model notes values
@@ -86,7 +86,7 @@ FILL: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
     "fill", map_of(STRING, entries_of, absent=()), "Variables that the model may note, each with what it is."
 )
 
-STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable)
+STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable, AnswerVariable)
 """Types of variables that a model cannot note: nothing that somebody says becomes a value of theirs."""
 
 

@@ -192,11 +192,12 @@ def _made(error: type[BaseException], detail: str) -> BaseException:
 
 
 def _parts(request: HttpRequest) -> dict[str, Any]:
-    """The parts of a request that a test can expect: its headers, and its body as a value."""
+    """The parts of a request that a test can expect: its headers, and its body as a value. A file is its type."""
     parts: dict[str, Any] = {"headers": dict(request.headers)}
     if request.body is None:
         return parts
+    files = {name: media.type for name, media in request.files.items()}
     try:
         return parts | {"json": json.loads(request.body)}
     except ValueError:
-        return parts | {"form": dict(parse_qsl(request.body))}
+        return parts | {"form": dict(parse_qsl(request.body)) | files}

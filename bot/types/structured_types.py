@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime, tzinfo
 from typing import Any, ClassVar, Self
 
+from bot.core.filetypes import FILE_TYPES
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
 from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, ValueTooLarge
@@ -123,34 +124,70 @@ def _in_zone(value: Any, zone: tzinfo | None, levels: int, measure: Measure) -> 
     return value
 
 
-@immutable
-class MediaVariable(Variable):
-    """A file that the contact sent. With ``keep``, an answer is fetched and kept before the question is left.
+_SUFFIXES = {found.suffix: found.kind for found in FILE_TYPES}
+_TYPES = KeySpec(
+    "types", one_or_several(one_of(*_SUFFIXES)), "The types of the files that it keeps, like pdf; all if left out."
+)
 
-    ``photo: {type: media, kinds: image, keep: true, max: 5MB}``
+
+@immutable
+class FileVariable(Variable):
+    """A variable that can be a file of a contact. With ``keep``, an answer is fetched and kept before the question is left.
+
+    ``types`` are the suffixes of the types that are kept, such as ``pdf``; all where there are none.
     """
 
     kinds: tuple[str, ...] = MEDIA_KINDS
     most: int | None = None  # bytes
-    type: ClassVar[str] = "media"
-    kind: ClassVar[ValueKind] = ValueKind.FILE
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.FILE})
+    types: tuple[str, ...] = ()
     written: ClassVar[bool] = False
-    keys: ClassVar[KeySet] = KeySet(_KINDS, _LARGEST)
 
     @classmethod
-    def read(cls, name: str, value: Any, fields: Fields) -> Self:
-        """Read `kinds`, `keep` and `max`."""
-        keep, most = KEEP.read(fields), _LARGEST.read(fields)
-        if most is not None and not keep:
-            what = f"{fields.what}: max where the file is not kept: its size is not known"
-            fields.problems.add("E307", _LARGEST.mark(fields), what, "add keep: true, or leave it out")
-        return cls(name, fields.mark, value, _KINDS.read(fields) or MEDIA_KINDS, most, keep=keep)
+    def read_files(cls, name: str, value: Any, fields: Fields, kinds: tuple[str, ...], **more: Any) -> Self:
+        """Read `keep`, and what belongs to it: `max` and `types`."""
+        keep, most, types = KEEP.read(fields), _LARGEST.read(fields), _TYPES.read(fields) or ()
+        for key, unknown in ((_LARGEST, "size"), (_TYPES, "content")):
+            if key.written(fields) and not keep:
+                what = f"{fields.what}: {key.name} where the file is not kept: its {unknown} is not known"
+                fields.problems.add("E307", key.mark(fields), what, "add keep: true, or leave it out")
+        for suffix in types:
+            if _SUFFIXES[suffix] not in kinds:
+                what = (
+                    f"{fields.what}: types: {suffix} is a file of the kind {_SUFFIXES[suffix]}, which it does not take"
+                )
+                fields.problems.add("E307", _TYPES.mark(fields), what, "leave it out, or take that kind of file")
+        return cls(name, fields.mark, value, kinds, most, types, keep=keep, **more)
 
     def bytes_allowed(self, kind: str) -> int:
         """How large a file of a kind may be to be kept: `max`, and never more than the gateway's own limit."""
         most = MEDIA_BYTES[kind]
         return most if self.most is None else min(self.most, most)
+
+    def file_in(self, value: Any) -> Media | None:
+        """The file of a value, if it has one."""
+        return value if isinstance(value, Media) else None
+
+    def of_file(self, media: Media) -> Any:
+        """The value for a file."""
+        return media
+
+
+@immutable
+class MediaVariable(FileVariable):
+    """A file that the contact sent.
+
+    ``photo: {type: media, kinds: image, keep: true, max: 5MB}``
+    """
+
+    type: ClassVar[str] = "media"
+    kind: ClassVar[ValueKind] = ValueKind.FILE
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.FILE})
+    keys: ClassVar[KeySet] = KeySet(_KINDS, _LARGEST, _TYPES)
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `kinds`, `keep`, `max` and `types`."""
+        return cls.read_files(name, value, fields, _KINDS.read(fields) or MEDIA_KINDS)
 
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> Media:
         """The file. Raises `Unfit` for anything else, and for files of other kinds."""
@@ -164,6 +201,74 @@ class MediaVariable(Variable):
         if value.kind not in self.kinds:
             raise Mismatch(f"it is none of {', '.join(self.kinds)}")
         return value
+
+
+_TEXT, _LOCATION = "text", "location"
+_ACCEPTS = KeySpec(
+    "accepts",
+    one_or_several(one_of(_TEXT, *MEDIA_KINDS, _LOCATION)),
+    "What counts as an answer: text, kinds of files, location; all of them if left out.",
+)
+
+
+@immutable
+class AnswerVariable(FileVariable):
+    """A text, a file or a place, as the contact sent it: a record with ``kind``, ``text``, ``file`` and ``location``.
+
+    ``report: {type: answer, accepts: [text, image, location], keep: true}``
+    """
+
+    accepts: tuple[str, ...] = ()
+    type: ClassVar[str] = "answer"
+    kind: ClassVar[ValueKind] = ValueKind.RECORD
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset(
+        {ValueKind.RECORD, ValueKind.TEXT, ValueKind.FILE, ValueKind.PLACE}
+    )
+    keys: ClassVar[KeySet] = KeySet(_ACCEPTS, _LARGEST, _TYPES)
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `accepts`, `keep`, `max` and `types`."""
+        accepts = _ACCEPTS.read(fields) or (_TEXT, *MEDIA_KINDS, _LOCATION)
+        kinds = tuple(kind for kind in accepts if kind in MEDIA_KINDS)
+        if not kinds and KEEP.read(fields):
+            what = f"{fields.what}: keep where no file is an answer"
+            fields.problems.add("E307", KEEP.mark(fields), what, "leave it out, or accept a kind of file")
+        return cls.read_files(name, value, fields, kinds, accepts=accepts)
+
+    def file_in(self, value: Any) -> Media | None:
+        """The file of a value, if it has one."""
+        file = value["file"]
+        return file if isinstance(file, Media) else None
+
+    def of_file(self, media: Media) -> Record:
+        """The value for a file; its text is the caption."""
+        return _sent(media.kind, media.caption, file=media)
+
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Record:
+        """What was sent. Raises `Unfit` for what it does not accept."""
+        if answer.location is not None and _LOCATION in self.accepts:
+            return _sent(_LOCATION, None, location=answer.location)
+        if answer.media is not None and answer.media.kind in self.kinds:
+            return self.of_file(answer.media)
+        if answer.text and answer.text.strip() and _TEXT in self.accepts:
+            return _sent(_TEXT, answer.text.strip())
+        raise Unfit(f"one of these is expected: {', '.join(self.accepts)}")
+
+    def _from_value(self, value: Any, now: datetime | None) -> Record:
+        if isinstance(value, Record) and value.name_of_type == self.type:
+            return value
+        if isinstance(value, Media):
+            return self.of_file(value)
+        if isinstance(value, Location):
+            return _sent(_LOCATION, None, location=value)
+        if isinstance(value, str):
+            return _sent(_TEXT, value)
+        raise mismatch(value, "a text, a file or a place")
+
+
+def _sent(kind: str, text: str | None, *, file: Media | None = None, location: Location | None = None) -> Record:
+    return Record(AnswerVariable.type, {"kind": kind, "text": text, "file": file, "location": location})
 
 
 @immutable

@@ -33,7 +33,7 @@ from bot.lang.source import List, Map, Node, Scalar, one_or_more, plain
 from bot.types.address_types import EmailVariable, PhoneVariable
 from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.types.number_types import IntegerVariable, NumberVariable
-from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
+from bot.types.structured_types import AnswerVariable, ListVariable, LocationVariable, MediaVariable, ObjectVariable
 from bot.types.text_types import ChoiceVariable, TextVariable
 from bot.types.variable import KEEP, NEEDED, Answer, AnswerCheck, Mismatch, Unfit, Variable
 from bot.types.yes_no_type import BooleanVariable
@@ -45,6 +45,7 @@ TYPES: dict[str, type[Variable]] = {
     for variable in (
         TextVariable, IntegerVariable, NumberVariable, ChoiceVariable, BooleanVariable, DateVariable, TimeVariable,
         DateTimeVariable, EmailVariable, PhoneVariable, ListVariable, ObjectVariable, MediaVariable, LocationVariable,
+        AnswerVariable,
     )
 }  # fmt: skip
 _TYPE = KeySpec(

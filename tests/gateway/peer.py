@@ -144,7 +144,7 @@ def _read(stream: Any, number: int) -> Request | None:
         headers[name.lower()] = value.strip()
     body = stream.read(int(headers.get("content-length", 0)))
     method, path, _ = line.decode().split()
-    is_form = headers.get("content-type") == "application/x-www-form-urlencoded"
+    is_form = "form" in headers.get("content-type", "")
     return Request(path, headers, json.loads(body) if body and not is_form else None, number, body, method)
 
 

@@ -37,10 +37,18 @@ class Bench:
         self.gateway = gateway
         self.store = store
 
-    def fetch(self, kind: str = "image", *, most: int = 1000, contact: str = CONTACT, key: str = KEY) -> CallAttempt:
+    def fetch(
+        self,
+        kind: str = "image",
+        *,
+        most: int = 1000,
+        contact: str = CONTACT,
+        key: str = KEY,
+        types: tuple[str, ...] = (),
+    ) -> CallAttempt:
         """Do one row, with performers that know nothing of any other."""
         media = Media(kind, f"{self.gateway.url}/media/1", "Look!")
-        row = CallRow(1, "e1#0", key, contact, Fetch(media, most), 0, NOON)
+        row = CallRow(1, "e1#0", key, contact, Fetch(media, most, types), 0, NOON)
         return FileCalls(Downloads(self.gateway.url), self.store)(row, lambda text: True)
 
     def serves(self, *contents: bytes) -> None:
@@ -63,6 +71,13 @@ def test_a_kept_file_is_named_in_the_value_with_what_it_is(bench: Bench) -> None
     assert ended == CallAttempt("done", Media("image", f"{bench.gateway.url}/media/1", "Look!", str(path), "image/png"))
     assert path.read_bytes() == PNG
     assert bench.files() == [path]
+
+
+def test_only_files_of_the_named_types_are_kept(bench: Bench) -> None:
+    bench.serves(PNG, PNG)
+    assert bench.fetch(types=("jpg",)).outcome == "WrongType"
+    assert bench.files() == []
+    assert bench.fetch(types=("jpg", "png")).outcome == "done"
 
 
 def test_a_kept_file_is_for_nobody_elses_eyes_whatever_the_umask(bench: Bench) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bot.core.effects import HttpRequest
 from bot.core.events import CallEnded
-from bot.core.values import Record
+from bot.core.values import Media, Record
 from bot.expressions.templates import pieces_of
 from bot.lang.problems import Mark, Problems
 from bot.steps.http_step import Address, encoded, json_text
@@ -165,6 +165,29 @@ def test_a_form_is_urlencoded() -> None:
         {"Content-Type": "application/x-www-form-urlencoded"},
         "id=a%26b%3Dc&t=a&t=b+c",
     )
+
+
+def test_a_form_carries_kept_files_and_the_addresses_of_others() -> None:
+    flow = """
+flow: main
+start: {otherwise: true}
+vars: {photo: {type: media, keep: KEEP}, id: {type: text, value: A 1}}
+steps:
+  photo: {ask: A photo?, save: photo}
+  send: {http: POST https://x.example/, form: {id: "{{ id }}", photo: "{{ photo }}"}, then: end}
+"""
+    kept = Media("image", "https://files.example/1.jpg", None, "/var/bot.files/1.jpg", "image/jpeg")
+    talk = Talk(flow.replace("KEEP", "true"), BOT)
+    talk.user("hi")
+    talk.photo()
+    talk.returns(kept)
+    effect: Any = talk.calls[-1][1]
+    assert (effect.body, effect.files) == ("id=A+1", {"photo": kept})
+    talk = Talk(flow.replace("KEEP", "false"), BOT)
+    talk.user("hi")
+    talk.photo()
+    effect = talk.calls[-1][1]
+    assert (effect.body, effect.files) == ("id=A+1&photo=https%3A%2F%2Ffiles.example%2F1.jpg", {})
 
 
 def test_headers_hold_values_and_leave_out_null() -> None:

@@ -215,3 +215,74 @@ def test_no_more_is_kept_than_the_flow_and_the_gateway_allow(written: str, kind:
     assert isinstance(variable, MediaVariable)
     assert problems.sorted() == []
     assert variable.bytes_allowed(kind) == allowed
+
+
+# A text, a file or a place
+
+REPORT = """
+flow: main
+start: {otherwise: true}
+vars: {report: {type: answer, accepts: [text, image, location]SETTINGS}}
+steps:
+  report: {ask: What happened?, save: report, retry: {say: Words or a photo.}, errors: {else: lost}}
+  sort: {branch: [{if: report.kind == "image", then: photo}, {if: report.kind == "location", then: place}, {else: words}]}
+  photo: {say: "{{ report.file.url }}, {{ report.file.type }}: {{ report.text }}", then: end}
+  place: {say: "At {{ report.location.latitude }}.", then: end}
+  words: {say: "You wrote {{ report.text }}.", then: end}
+  lost: {say: Lost., then: end}
+"""
+
+
+def test_a_question_can_take_a_text_a_file_or_a_place() -> None:
+    for answer, said in {
+        ("text", "The pipe broke"): "You wrote The pipe broke.",
+        ("location", Location(1.5, 2.0)): "At 1.5.",
+        ("media", Media("image", URL, "Look")): f"{URL}, : Look",
+    }.items():
+        talk = Talk(REPORT.replace("SETTINGS", ""))
+        talk.user("hi")
+        kind = "image" if answer[0] == "media" else answer[0]
+        assert sends(talk, kind, **{answer[0]: answer[1]}) == [said]
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"), [("document", {"media": Media("document", URL)}), ("sticker", {}), ("text", {"text": "  "})]
+)
+def test_what_a_question_does_not_accept_is_a_wrong_answer(kind: str, what: dict[str, Any]) -> None:
+    talk = Talk(REPORT.replace("SETTINGS", ""))
+    talk.user("hi")
+    assert sends(talk, kind, **what) == ["Words or a photo."]
+
+
+def test_the_file_of_such_an_answer_can_be_kept() -> None:
+    talk = Talk(REPORT.replace("SETTINGS", ", keep: true, types: [jpg], max: 2MB"))
+    talk.user("hi")
+    assert sends(talk, "image", media=Media("image", URL, "Look")) == []
+    assert talk.calls[-1][1] == Fetch(Media("image", URL, "Look"), most=2 << 20, types=("jpg",))
+    assert talk.returns(Media("image", URL, "Look", "/var/1.jpg", "image/jpeg")) == [f"{URL}, image/jpeg: Look"]
+
+
+def test_choices_stand_beside_what_such_an_answer_accepts() -> None:
+    talk = Talk(
+        REPORT.replace("SETTINGS", "").replace("save: report,", "options: {Nothing: {value: nothing}}, save: report,")
+    )
+    talk.user("hi")
+    assert talk.tap("Nothing") == ["You wrote nothing."]
+    talk.user("hi")
+    assert talk.user("A flood") == ["You wrote A flood."]
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ("{type: media, types: [pdf]}", "E307 variable \"report\": types where the file is not kept: its content is not known"),
+        ("{type: media, kinds: image, keep: true, types: [pdf]}", "E307 variable \"report\": types: pdf is a file of the kind document"),
+        ("{type: answer, accepts: [text, image], keep: true, types: [pdf]}", "types: pdf is a file of the kind document"),
+        ("{type: answer, accepts: text, keep: true}", "E307 variable \"report\": keep where no file is an answer"),
+        ("{type: media, keep: true, types: [docs]}", "E109"),
+    ],
+)  # fmt: skip
+def test_types_that_nothing_can_have_are_a_problem(settings: str, problem: str) -> None:
+    bot = BOT.replace("defaults: {", "defaults: {errors: {else: end}, ")
+    (found,) = problems_of(f"flow: f\nvars: {{report: {settings}}}\nsteps: {{a: {{ask: x, save: report}}}}\n", bot)
+    assert problem in found

@@ -91,6 +91,23 @@ def test_files_places_and_stickers_come_from_the_contact(tmp_path: Path) -> None
     assert failed(tmp_path, *lines, "send: {image: cat.png, caption: Me}", "bot: It is new.") is None
 
 
+REPORT = """
+flow: main
+start: {words: [report]}
+vars: {report: {type: answer, accepts: [text, image, location], keep: true, types: [png]}}
+steps:
+  report: {ask: What happened?, save: report, errors: {else: end}}
+  send: {http: POST https://x.example/, form: {kind: "{{ report.kind }}", file: "{{ report.file }}"}, errors: {else: end}}
+  sent: {say: "Got your {{ report.kind }}.", then: end}
+"""
+
+
+def test_a_kept_file_is_sent_on_in_a_form(tmp_path: Path) -> None:
+    sent = "expect: {calls: [{POST https://x.example/: {form: {kind: image, file: image/png}}}]}"
+    lines = "user: report", "bot: What happened?", "send: image", "bot: Got your image.", sent
+    assert failed(tmp_path, *lines, head="http: {POST https://x.example/: 201}", flows=REPORT) is None
+
+
 def test_a_location_has_its_coordinates(tmp_path: Path) -> None:
     flows = "flow: main\nstart: {otherwise: true}\nvars: {at: {type: location}}\n"
     flows += "steps: {at: {ask: Where?, save: at}, done: {say: '{{ at.latitude }} {{ at.name }}', then: end}}\n"

@@ -43,7 +43,7 @@ from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
 from bot.steps.call_step import UNDECLARED
 from bot.steps.step_kind import Reply, ReplyId
-from bot.types.structured_types import LocationVariable, MediaVariable
+from bot.types.structured_types import AnswerVariable, LocationVariable, MediaVariable
 from bot.types.type_registry import Answer as Written
 from bot.types.type_registry import Variable
 
@@ -171,6 +171,8 @@ class Proposals:
         yield from (WriteMove(text) for text in owners.values())
         variable = flow.variables.get(step.options.save or "")
         match variable:
+            case AnswerVariable(accepts=accepts):
+                yield from (WriteMove("Ann") if kind == "text" else SendMove(kind) for kind in accepts)
             case MediaVariable(kinds=kinds):
                 yield from map(SendMove, kinds)
             case LocationVariable():

@@ -144,7 +144,12 @@ def _looks(title: str) -> str:
 def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str, str]]:
     """Words, and texts of `answers`, that are understood before an answer and are answers themselves: the place, what, and what to do."""
     step, variable = asked.step, asked.flow.variables.get(asked.step.options.save or "")
-    if not step.kind.asks or variable is None or isinstance(variable, TextVariable) or not variable.answered:
+    if (
+        not step.kind.asks
+        or variable is None
+        or isinstance(variable, TextVariable)
+        or not (variable.answered and variable.written)
+    ):
         return
     bot = graph.library.in_language(asked.seen.language).bot
     for words in (bot.words, asked.flow.words, step.options.words):
