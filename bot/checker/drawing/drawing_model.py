@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from bot.core.immutable import immutable
+from bot.steps.step_options import SIGNAL
 
 
 class BoxKind(Enum):
@@ -135,6 +136,6 @@ def outcome_label(outcome: str) -> str:
     """The label of an outcome on its line; empty for the outcome that needs no name."""
     made_up = _MADE_UP.fullmatch(outcome)
     if made_up is None:
-        return "" if outcome == "then" else outcome
+        return "" if outcome == "then" else outcome.replace(SIGNAL, "signal ", 1)
     condition = made_up["condition"]
     return f"if {condition}" if condition else made_up["exit"] or made_up["choice"] or ""

@@ -21,7 +21,7 @@ _BY_REST = {
     RestFor.RESULT: BoxKind.CALLS,
     RestFor.FLOW: BoxKind.CALLS,
 }
-OPENS = {Opening.RUN: "runs", Opening.PLAN: "schedules"}
+OPENS = {Opening.RUN: "runs", Opening.PLAN: "schedules", Opening.PROGRAM: "starts for another contact"}
 
 
 def draw_flow(graph: Graph, name: str, flags: FindingIndex, *, everything: bool = False) -> Drawing:
@@ -186,10 +186,10 @@ def _opened(graph: Graph, root: Root) -> Iterator[str]:
         case Opening.PLAN:
             yield f"scheduled by {by}"
         case Opening.PROGRAM:
-            yield "bot start"
+            yield f"started by {by}" if by else "bot start"
 
 
-_INHERITED = ("retry", "remind", "timeout", "errors")
+_INHERITED = ("retry", "remind", "timeout", "errors", "signals")
 
 
 def is_significant(graph: Graph, edge: Edge) -> bool:

@@ -100,7 +100,7 @@ def test_everything_is_drawn_where_that_is_wanted() -> None:
 
 
 def test_a_word_for_what_is_no_choice_stands_where_others_have_names() -> None:
-    text = "flow: a\nstart: {words: [a]}\nvars: {x: {type: text}}\nsteps:\n  q: {ask: Q?, buttons: {One: end}, save: x}\n  r: {say: R, then: end}"
+    text = "flow: a\nstart: {words: [a]}\nvars: {x: {type: text}}\nsteps:\n  q: {ask: Q?, buttons: {One: end}, save: x, accepts: text}\n  r: {say: R, then: end}"
     assert lines(flow("a", text))[1:3] == ["q -> end (One)", "q -> r (otherwise)"]
 
 
@@ -110,6 +110,18 @@ def test_what_comes_in_from_elsewhere_stands_at_the_step_it_leads_to() -> None:
     assert boxes(drawn)[0] == "start order, book: run by other/y"
     assert "from other/x -> dear" in lines(drawn)
     assert boxes(flow("other", BAR, RATE, PERSON, other))[0] == "start b: contact.created"
+
+
+def test_a_flow_for_another_contact_and_signals_have_lines() -> None:
+    bot = "name: Test\ndefaults: {timeout: {after: 20h, then: end}}\nsignals: {taken: {}}"
+    asks = (
+        "flow: asks\nstart: {words: [a]}\nsteps:\n  s: {start: /rate, contact: '6281234567890'}\n"
+        "  w: {wait: 1h, signals: {taken: {say: Yes!, then: end}}, then: end}"
+    )
+    assert {"s .> rate (starts for another contact)", "w ~> end (signal taken)"} <= {
+        *lines(flow("asks", asks, RATE, bot=bot))
+    }
+    assert boxes(flow("rate", RATE, asks, bot=bot))[0] == "start started by asks/s"
 
 
 def test_a_flow_that_only_programs_start_says_so() -> None:
