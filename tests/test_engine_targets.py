@@ -203,3 +203,63 @@ steps:
 def test_a_message_is_read_by_its_fields(source: str) -> None:
     (problem,) = problems_of(f"flow: main\nstart: {{otherwise: true}}\nsteps: {{a: {{say: '{{{{ {source} }}}}'}}}}\n")
     assert 'E203 "message" has several parts (write message.text, message.kind, message.tapped)' in problem
+
+
+STAY = """
+flow: main
+start: {words: [hi]}
+vars: {size: {type: choice, of: [s, l]}, photo: {type: media, kinds: [image], keep: true}}
+steps:
+  size:
+    ask: Which size?
+    options: {Small: {value: s}, Medium: {say: Sold out., value: l, then: stay}}
+    save: size
+    retry: {say: One of these., max: 2, else: lost}
+  photo:
+    ask: A photo?
+    save: photo
+    errors: {TooLarge: {say: Too large., then: stay}, WrongType: {say: No photo., then: stay}, else: lost}
+    retry: {max: 1, else: lost}
+  done: {say: "Done {{ size }}.", then: end}
+  lost: {say: Lost., then: end}
+"""
+
+
+def test_stay_waits_on_without_asking_again_and_counts_as_a_wrong_answer() -> None:
+    talk = Talk(STAY)
+    assert talk.user("hi") == [["Which size?", "Small", "Medium"]]
+    assert talk.tap("Medium") == ["Sold out."]
+    assert (talk.at, talk.vars["size"]) == ("main/size", None)
+    assert talk.user("huge") == ["One of these."]
+    assert talk.user("medium") == ["Sold out.", "Lost."]
+    talk.user("hi")
+    talk.user("medium")
+    assert talk.user("small") == ["A photo?"]
+
+
+def test_one_bound_holds_for_several_kinds_of_failure() -> None:
+    talk = Talk(STAY)
+    talk.user("hi")
+    talk.user("small")
+    talk.photo()
+    assert talk.fails("TooLarge") == ["Too large."]
+    talk.photo()
+    assert talk.fails("WrongType") == ["No photo.", "Lost."]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "{say: A, then: stay}",
+        "{ask: A, retry: {max: 1, else: stay}}",
+        "{ask: A, remind: {after: 1h, then: stay}}",
+        "{ask: A, timeout: {after: 1h, then: stay}}",
+        "{ask: A, words: {b: stay}}",
+        "{branch: [{if: now, then: stay}]}",
+        "{ask: A, visits: {max: 1, else: stay}}",
+    ],
+)
+def test_stay_belongs_to_an_answer(step: str) -> None:
+    (problem,) = problems_of(f"flow: main\nsteps: {{a: {step}}}")
+    assert "E110" in problem
+    assert '"stay" leads nowhere' in problem

@@ -39,7 +39,7 @@ from bot.steps.step_kind import (
     Waits,
 )
 from bot.steps.step_options import SIGNAL, StepOptions
-from bot.steps.transition import AGAIN, BACK, END, ROUTE, Transition
+from bot.steps.transition import AGAIN, BACK, END, ROUTE, STAY, Transition
 from bot.types.contact_zones import TIMEZONE
 from bot.types.type_registry import Answer, Mismatch, Unfit
 
@@ -173,12 +173,26 @@ class Executor:
             frame.unanswered_question, frame.unanswered_below = None, ()  # the contact has answered
         put_again = objection is not None and resolved.target == AGAIN  # the objection has done so
         target = None if put_again else self._after_correction(resolved)
-        taken.outcome, taken.target = outcome, target
+        taken.outcome, taken.target = outcome, STAY if resolved.stays else target
+        if resolved.stays:
+            return self._stay()
         return (
             None
             if target is None
             else self._go(target, expired=expired, failed=outcome.startswith("errors."), alone=resolved.of_bot)
         )
+
+    def _stay(self) -> StepResult | None:
+        """Keep waiting at the active step: the last answer counts as a wrong one. After too many, `retry.else` follows."""
+        turn, frame, step = self.turn, self.turn.frame, self.turn.step
+        frame.question_unseen = frame.question_unseen or "sent" not in frame.step_state
+        retry, otherwise = step.defaults.retry, step.transitions.get("retry.else")
+        if retry is None or retry.most is None or otherwise is None or frame.retries < retry.most:
+            frame.retries += 1
+            return None
+        turn.note_unanswered(otherwise.target)
+        result = LeaveStep("retry.else")
+        return self._leave(self._note(result), result)
 
     def _go(
         self, target: str, *, expired: bool = False, failed: bool = False, alone: bool = False

@@ -39,7 +39,7 @@ from bot.types.variable import Mismatch, Variable
 class ResolvedTransition(transitions.Transition):
     """Where one outcome of a step leads, with all defaults applied: a transition of its flow's machine.
 
-    ``target`` None: the step goes on waiting. ``written`` is the transition in the flow file, if there is one.
+    ``target`` None: the step goes on waiting; ``stays``: after an answer that counts as a wrong one. ``written`` is the transition in the flow file, if there is one.
     """
 
     def __init__(
@@ -51,8 +51,10 @@ class ResolvedTransition(transitions.Transition):
         written: Transition | None = None,
         *,
         success: bool = True,
+        stays: bool = False,
     ) -> None:
         super().__init__(step, cast(str, target))  # None is an internal transition: the stub does not know it
+        self.stays = stays
         self.outcome = outcome
         self.mark = mark
         self.written = written

@@ -44,7 +44,7 @@ from bot.steps.step_options import (
     read_defaults,
     read_step_options,
 )
-from bot.steps.transition import AGAIN, END, NEXT, RESERVED, TRANSITION, WORDS, Transition
+from bot.steps.transition import AGAIN, END, NEXT, RESERVED, STAY, TRANSITION, WORDS, Transition
 from bot.types.type_registry import VARIABLES
 from bot.types.variable import Variable
 
@@ -325,19 +325,23 @@ class _Resolver:
             yield self._timeout()
         for name, heard in step.signals.items():
             transition = heard.transition
-            target = None if transition.then is None else self._named(transition.then.text)
-            yield ResolvedTransition(step.name, f"{SIGNAL}{name}", target, transition.mark, transition, success=False)
+            if transition.then is None:
+                yield ResolvedTransition(step.name, f"{SIGNAL}{name}", None, transition.mark, transition, success=False)
+            else:
+                yield self._leading(f"{SIGNAL}{name}", transition)
 
     def _own(self, name: str, outcome: Outcome) -> ResolvedTransition:
         """An outcome of the step's kind: what is written for it, else what such an outcome falls back to."""
         transition, success = outcome.transition, outcome.success
         if transition is not None and (transition.then is not None or outcome.falls is Falls.WRITTEN):
             return self._leading(name, transition, success=success)
+        then = self._step.options.then
+        if outcome.falls is Falls.THEN and then is not None and then.then is not None and then.then.text == STAY:
+            return self._leading(name, replace(transition or then, then=then.then), success=success)
         mark = self._step.mark if transition is None else transition.mark
         target: str | None = None
         match outcome.falls:
             case Falls.THEN:
-                then = self._step.options.then
                 target = self._following if then is None or then.then is None else self._named(then.then.text)
                 transition = transition or then
             case Falls.ERRORS if "else" not in (self._step.defaults.errors or {}):
@@ -372,14 +376,27 @@ class _Resolver:
         if transition.then is None:
             self._problems.add("E131", transition.mark, f"{name} leads nowhere", "add `then` with a target")
         target = END if transition.then is None else self._named(transition.then.text)
-        return ResolvedTransition(self._step.name, name, target, transition.mark, transition, success=success)
+        written = self._step.name, name, target, transition.mark, transition
+        if transition.then is None or transition.then.text != STAY:
+            return ResolvedTransition(*written, success=success)
+        kind = self._step.kind
+        if (
+            not kind.waits
+            or kind.takes_pending_input
+            or not (name in self._step.outcomes or name.startswith("errors."))
+        ):
+            what = f'step "{self._step.name}": {name}: "stay" leads nowhere, because no answer was given'
+            fix = "write it where an answer leads, or a failure, of a step that waits for one; or write another target"
+            self._problems.add("E110", transition.then.mark, what, fix)
+        return ResolvedTransition(*written[:2], None, *written[3:], success=False, stays=True)
 
     def _repeating(self, name: str, transition: Transition | None) -> ResolvedTransition:
         """An outcome that may stay at the step: where nothing is written, the question is put again."""
         if transition is None or not transition.speaks:
             return ResolvedTransition(self._step.name, name, AGAIN, self._step.mark, transition, success=False)
-        target = None if transition.then is None else self._named(transition.then.text)
-        return ResolvedTransition(self._step.name, name, target, transition.mark, transition, success=False)
+        if transition.then is None:
+            return ResolvedTransition(self._step.name, name, None, transition.mark, transition, success=False)
+        return self._leading(name, transition)
 
     def _named(self, target: str) -> str:
         return self._following if target == NEXT else target

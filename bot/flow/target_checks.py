@@ -7,7 +7,7 @@ from bot.flow.definition import BotDefinition, Flow, ResolvedTransition, Step, t
 from bot.keys.fields import is_name
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.steps.step_options import Defaults
-from bot.steps.transition import AGAIN, BACK, END, NEXT, RESERVED, ROUTE, Target, Transition, Words
+from bot.steps.transition import AGAIN, BACK, END, NEXT, RESERVED, ROUTE, STAY, Target, Transition, Words
 
 
 class Targets:
@@ -23,8 +23,13 @@ class Targets:
 
     def check(self, bot: BotDefinition) -> None:
         """Report every target that leads nowhere."""
+        steps = [step for flow in self._flows.values() for step in flow.steps.values()]
         for word in bot.words.values():
             self._refuse(f'word "{word.text}"', word.transition, (NEXT,), "a word of the bot stands at no step")
+        levels = (*(flow.words for flow in self._flows.values()), *(step.options.words for step in steps))
+        for word in (word for words in (bot.words, *levels) for word in words.values()):
+            what, why = f'word "{word.text}"', "a word is no wrong answer: without a target the contact stays"
+            self._refuse(what, word.transition, (STAY,), why)
         for transition in transitions_of_bot(bot):
             if transition.then is not None:
                 self._check_target(transition.then, None)
@@ -51,7 +56,7 @@ class Targets:
             if name in ("remind", "timeout"):
                 self._refuse(name, transition, (ROUTE,), "there is no message to hand on")
             elif name == "gone":
-                self._refuse(name, transition, (NEXT, AGAIN, BACK, ROUTE), "the step is not there any more")
+                self._refuse(name, transition, (NEXT, AGAIN, STAY, BACK, ROUTE), "the step is not there any more")
 
     def _check_correction(self, transition: Transition, flow: Flow | None) -> None:
         """Only an answer of the same flow can be corrected: by the step that asks for it."""
@@ -74,7 +79,7 @@ class Targets:
                 "E110",
                 transition.then.mark,
                 f'{what}: "{transition.then.text}" leads nowhere here, {why}',
-                "write /flow, /flow/step or end",
+                "leave the target out" if transition.then.text == STAY else "write /flow, /flow/step or end",
             )
 
     def _check_target(self, target: Target, flow: Flow | None) -> None:

@@ -31,9 +31,9 @@ from bot.lang.problems import Mark, Problems
 from bot.lang.source import List, Map, Node, Scalar
 from bot.lang.word_matching import normalise
 
-NEXT, AGAIN, BACK, END, ROUTE = "next", "again", "back", "end", "route"
-RESERVED = frozenset({NEXT, AGAIN, BACK, END, ROUTE})
-TARGETS = "write a step, /flow, /flow/step, next, again, back, end or route"
+NEXT, AGAIN, STAY, BACK, END, ROUTE = "next", "again", "stay", "back", "end", "route"
+RESERVED = frozenset({NEXT, AGAIN, STAY, BACK, END, ROUTE})
+TARGETS = "write a step, /flow, /flow/step, next, again, stay, back, end or route"
 
 
 @immutable
@@ -231,6 +231,7 @@ def templates_in(value: Any) -> Iterator[Template]:
 _RESERVED_ABOUT = {
     NEXT: "The next step of the file.",
     AGAIN: "The question once more: its buttons stay good.",
+    STAY: "The same step, which waits for another answer: this one counts as a wrong one.",
     BACK: "The question that was left without an answer; else what lies below.",
     END: "The end of this flow.",
     ROUTE: "What this message starts, as if the contact were in no flow.",
@@ -253,7 +254,9 @@ _UNTAG = KeySpec("untag", TEMPLATES, "The contact loses these tags, here and at 
 _TAG = KeySpec("tag", TEMPLATES, "The contact gets these tags, here and at the gateway.")
 _CANCEL = KeySpec("cancel", TEMPLATES, "What is scheduled under these names does not start any more.")
 EFFECTS = (_SET, _UNTAG, _TAG, _CANCEL)
-_THEN = KeySpec("then", TARGET_FORM, "Where it leads: a step, /flow, /flow/step, next, again, back, end or route.")
+_THEN = KeySpec(
+    "then", TARGET_FORM, "Where it leads: a step, /flow, /flow/step, next, again, stay, back, end or route."
+)
 _CORRECT = KeySpec(
     "correct",
     Form(TARGET, target_of),

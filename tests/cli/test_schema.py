@@ -147,7 +147,7 @@ COMPLAINTS = {
     "ask: Who?\nretry: 3": '5: Incorrect type. Expected "map-of-retry".',
     "ask: [Who]": '4: Incorrect type. Expected "string | object".',
     "ask: Who?\nremind: {after: soon}": "5: write one like 90s, 10m, 2h30m or 5d",
-    "ask: Who?\nthen: pay/now": "5: write a step, /flow, /flow/step, next, again, back, end or route",
+    "ask: Who?\nthen: pay/now": "5: write a step, /flow, /flow/step, next, again, stay, back, end or route",
     "say: Hi\nask: Who?": "5: Property ask is not allowed.",
     "stars: How was it?\nlow: end\nmost: many": '6: Incorrect type. Expected "integer".',
     "stars: How was it?": '3: Missing property "low".',

@@ -128,7 +128,7 @@ CASES = {
     "no target": (
         flow("  a: {say: x, then: 'some where'}\n"),
         '4:21: E110 step "a": then: "some where" is no target '
-        "(write a step, /flow, /flow/step, next, again, back, end or route; where a text is to be said, {say: ...})",
+        "(write a step, /flow, /flow/step, next, again, stay, back, end or route; where a text is to be said, {say: ...})",
     ),
     "no steps": ("flow: main\nsteps: {}\n", '2:8: E105 flow "main" has no steps (add the first one)'),
     "a list where a map is expected": (

@@ -42,7 +42,7 @@ def problems(where: str, right: str, wrong: str) -> list[str]:
     return [str(problem) for problem in load(sources, extensions, folder.documents).problems]
 
 
-TARGETS = "write a step, /flow, /flow/step, next, again, back, end or route"
+TARGETS = "write a step, /flow, /flow/step, next, again, stay, back, end or route"
 SAID = f"{TARGETS}; where a text is to be said, {{say: ...}}"
 Mistake = tuple[str, str, str, str]
 
