@@ -94,7 +94,9 @@ def test_many_answers_in_one_text_are_taken_at_once(text: str, answer: str) -> N
     assert many().user(text) == [answer]
 
 
-@pytest.mark.parametrize("text", ["tea and cake", "5", "9 and 1", "and", "done", "x" * 5000, "1-99", "not tea, milk"])
+@pytest.mark.parametrize(
+    "text", ["tea and cake", "5", "9 and 1", "and", "done", "x" * 5000, "1-99", "not tea, milk", "1.3", "€2", "3%, 4"]
+)
 def test_a_text_with_anything_else_in_it_is_no_answer(text: str) -> None:
     assert many().user(text) == ["Sorry?"]
 

@@ -271,6 +271,7 @@ _AND = frozenset(
 )
 """The word before the last of several answers, in the languages of `bot.lang.languages` and a few more."""
 _NUMBERS = re.compile(r"[\d\s,;.&+/–-]+")
+_AMOUNT = re.compile(r"\d\.\d|[$%+€£¥]\s*\d|\d\s*[$%€£¥]")  # a number that is no place in a list
 _SPAN = re.compile(r"(\d{1,2})\s*[–-]\s*(\d{1,2})")
 
 
@@ -284,7 +285,7 @@ def named(text: str, options: Sequence[Option], how: str) -> list[int]:
     longest = max(len(phrase.split()) for phrase in phrases)
     if how == CLOSE and len(words) * longest * len(phrases) > MOST_COMPARED:
         how = WHOLE
-    numbered = len(options) if are_numbered(options) else 0
+    numbered = len(options) if are_numbered(options) and _AMOUNT.search(text) is None else 0
     found: list[list[int] | None] = [[]]  # what each end of the text names, the shortest first
     for start in range(len(words) - 1, -1, -1):
         found.append(_beginning(words[start : start + longest], found, partial(_meant, phrases, numbered, how), how))
