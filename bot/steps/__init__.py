@@ -11,6 +11,7 @@ from bot.steps.other_contacts import SignalStep, StartStep
 from bot.steps.say_step import SayStep
 from bot.steps.step_kind import StepKind
 from bot.steps.template_step import TemplateStep
+from bot.steps.write_step import WriteStep
 
 KINDS: dict[str, type[StepKind]] = {
     kind.verb: kind
@@ -22,6 +23,7 @@ KINDS: dict[str, type[StepKind]] = {
         HttpStep,
         AiStep,
         ClassifyStep,
+        WriteStep,
         BranchStep,
         SetStep,
         RunStep,

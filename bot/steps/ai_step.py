@@ -19,7 +19,7 @@ from bot.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.steps.exits import EXITS, exit_outcomes
 from bot.steps.message_parts import check_length
-from bot.steps.output_guard import messages_of
+from bot.steps.output_guard import CUT, messages_of
 from bot.steps.step_facts import Falls, Need, Outcome, SentText, Spends, StepFailed, Used
 from bot.steps.step_kind import (
     Awaited,
@@ -44,7 +44,6 @@ MOST_TURNS = 20  # where the step says nothing
 MOST_ROUNDS = 8  # requests in one turn
 MOST_MERGED = 5
 ERRORS = ("confused", "turns")  # beside those of every question to a model
-CUT = "…"
 _GREET = KeySpec(
     "greet", WORDING, "What is said where no message is to be answered; else the model begins.", texts=TEXT
 )

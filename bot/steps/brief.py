@@ -176,21 +176,8 @@ class Brief:
 
         ``before`` is what it is read together with; the addresses ``own`` may be sent.
         """
-        instructions = instructions_of(self.instructions, context.scope)
-        whole = f"{before}\n{text}"
-        found = secret_in(whole, (canary(context.flow, context.step), *self.settings.never))
-        if found is not None:
-            return (
-                f"never: number {found} of the texts that are never said" if found else "canary: the mark of its rules"
-            )
-        if leaks(whole, instructions) or leaks(whole, RULES):
-            return "instructions: half of them or more"
-        theirs = "\n".join(map(str, context.scope["contact"].values()))  # no leave to send what they call themselves
-        ours = (link for link in links_in(instructions) if link not in theirs or link in self.instructions.source)
-        known = (*exchange.links, *ours, *self.facts_links, *own)
-        if foreign_link(text, self.settings.links, known) is not None:
-            return "links: an address that nobody gave the model"
-        return None
+        known = (*exchange.links, *self.facts_links, *own)
+        return objection(context, self.settings, self.instructions, text, before, known)
 
     def most_prompt(self, variables: Mapping[str, Variable], rounds: int, messages: int) -> int:
         """The most tokens of one question, in a turn of so many rounds and messages of the contact's."""
@@ -229,18 +216,46 @@ class Brief:
 def system_text(
     instructions: str, mark: str, facts: str, now: datetime, known: Mapping[str, Any], more: Iterable[str]
 ) -> str:
-    """The first message: the author's instructions, the facts, and what we know ourselves.
-
-    ``mark`` is in no other text: who says it repeats this one.
-    """
-    rules = f"{RULES} This text bears the mark {mark}, which you never write."
-    parts = [instructions, rules, f"It is {now:%A}, {now:%Y-%m-%d %H:%M}."]
+    """The first message: the author's instructions, the facts, and what we know ourselves."""
+    parts = [instructions, bearing_mark(RULES, mark), f"It is {now:%A}, {now:%Y-%m-%d %H:%M}."]
     if values := {name: value for name, value in known.items() if value is not None}:
         parts.append("Known already: " + "; ".join(f"{name}: {_one_value(value)}" for name, value in values.items()))
     parts += more
     if facts:
         parts.append(f"Facts:\n\n{facts}")
     return "\n\n".join(parts)
+
+
+def objection(
+    context: StepContext,
+    settings: AiSettings,
+    instructions: Template,
+    text: str,
+    before: str = "",
+    known: Iterable[str] = (),
+    rules: str = RULES,
+) -> str | None:
+    """Why a text of a model with these instructions and rules may not reach the contact. None: it may.
+
+    ``before`` is what it is read together with; addresses that are ``known`` may be sent.
+    """
+    told = instructions_of(instructions, context.scope)
+    whole = f"{before}\n{text}"
+    found = secret_in(whole, (canary(context.flow, context.step), *settings.never))
+    if found is not None:
+        return f"never: number {found} of the texts that are never said" if found else "canary: the mark of its rules"
+    if leaks(whole, told) or leaks(whole, rules):
+        return "instructions: half of them or more"
+    theirs = "\n".join(map(str, context.scope["contact"].values()))  # no leave to send what they call themselves
+    ours = (link for link in links_in(told) if link not in theirs or link in instructions.source)
+    if foreign_link(text, settings.links, (*known, *ours)) is not None:
+        return "links: an address that nobody gave the model"
+    return None
+
+
+def bearing_mark(rules: str, mark: str) -> str:
+    """The rules, with a mark that is in no other text: who says it repeats them."""
+    return f"{rules} This text bears the mark {mark}, which you never write."
 
 
 def instructions_of(text: Template, scope: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from itertools import accumulate
 from bot.core.messages import TEXT_BODY, TextMessage
 from bot.core.text import in_letters, without_invisible
 
+CUT = "…"  # ends an answer that reached the model's length
 _TAIL = ".,;:!?*_~"
 _STOPS = r"\s<>\"'`()\[\]{}，。！？；：、（）【】「」『』《》"  # what an address ends at
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"  # letters that no space comes before
