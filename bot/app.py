@@ -248,6 +248,10 @@ class Engine:
     def _note_command(self, call: str) -> None:
         self._loop.operate({"do": "note_command", "call": call})
 
+    def has_taken_all(self) -> bool:
+        """Whether every event that has come was taken, and perhaps parked."""
+        return not self._inbox.has_after(self._loop.operate({"do": "status"})["cursor"])
+
     def settled(self) -> bool:
         """True when nothing is left to do until something comes in or time passes."""
         return self._loop.settled()

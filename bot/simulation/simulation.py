@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Literal, Self, cast
 
 from bot.app import Bot, Engine
 from bot.clock import Clock, MovableClock
+from bot.core.effects import Complete
 from bot.core.errors import BotError
 from bot.core.session import Session
 from bot.emulator import AcceptedMessage, Emulator, InteractiveChoice, MessageTemplate, TemplateButton
@@ -123,6 +124,21 @@ class Simulation:
         """The contact writes. ``late`` is how long the message was on its way."""
         self.emulator.receive(self.contact, text, at=self.clock.now() - late)
         self.settle()
+
+    def write_meanwhile(self, text: str) -> None:
+        """The contact writes while a call is under way. Returns when the bot has taken that; it may still wait for the call."""
+        self.emulator.receive(self.contact, text, at=self.clock.now())
+        until = monotonic() + SETTLED_WITHIN
+        while monotonic() < until:
+            if self.emulator.wait_until(self.emulator.idle, MOMENT) and self._running.engine.has_taken_all():
+                return
+            sleep(MOMENT / 100)
+        raise Stuck(f"the bot has not taken a message within {SETTLED_WITHIN:g} seconds")
+
+    def model_seconds(self) -> float:
+        """How long the model that is asked now has to answer."""
+        effects = [effect for turn in self.trace() for effect in turn.effects]
+        return max(effect.within for effect in effects if isinstance(effect, Complete))
 
     def flood(self, texts: Iterable[str]) -> None:
         """The contact writes several messages at once. Returns when all are acknowledged; the bot may still be busy."""

@@ -101,6 +101,7 @@ class ObservedState:
     filled: Mapping[str, Any] = field(default_factory=dict)
     said: Sequence[str] = ()
     refusal: str = ""
+    asked: Sequence[str] = ()
 
 
 def differences_in(expect: ExpectLine, seen: ObservedState) -> list[ExpectationDifference]:
@@ -126,7 +127,8 @@ def _conversation_differences(wanted: Mapping[str, Node], seen: ObservedState) -
     if "refused" in wanted and not (seen.refusal and all(text in seen.refusal for text in texts_of(wanted["refused"]))):
         yield ExpectationDifference("refused", _expected(wanted["refused"]), seen.refusal or "nothing was refused")
     yield from _differing_deeds(wanted, seen)
-    yield from _differing_texts(wanted.get("says"), "\n".join(seen.said))
+    yield from _differing_texts("says", wanted.get("says"), "\n".join(seen.said))
+    yield from _differing_texts("asked", wanted.get("asked"), "\n".join(seen.asked))
 
 
 def _differing_deeds(wanted: Mapping[str, Node], seen: ObservedState) -> Iterator[ExpectationDifference]:
@@ -143,7 +145,7 @@ def _differing_deeds(wanted: Mapping[str, Node], seen: ObservedState) -> Iterato
                 yield ExpectationDifference(key, _expected(node), made)
 
 
-def _differing_texts(wanted: Node | None, said: str) -> Iterator[ExpectationDifference]:
+def _differing_texts(key: str, wanted: Node | None, said: str) -> Iterator[ExpectationDifference]:
     """The texts that are missing in what was said, and those that must not occur in it. Capitals and spaces do not matter."""
     if not isinstance(wanted, Map):
         return
@@ -152,11 +154,11 @@ def _differing_texts(wanted: Node | None, said: str) -> Iterator[ExpectationDiff
     choices = texts_of(wanted.get("any"))
     unwanted = [text for text in texts_of(wanted.get("without")) if _folded(text) in there]
     if missing:
-        yield ExpectationDifference("says: contains", _words(tuple(missing)), said or NOTHING)
+        yield ExpectationDifference(f"{key}: contains", _words(tuple(missing)), said or NOTHING)
     if choices and not any(_folded(text) in there for text in choices):
-        yield ExpectationDifference("says: any", " or ".join(choices), said or NOTHING)
+        yield ExpectationDifference(f"{key}: any", " or ".join(choices), said or NOTHING)
     if unwanted:
-        yield ExpectationDifference("says: without", _words(tuple(unwanted)), said)
+        yield ExpectationDifference(f"{key}: without", _words(tuple(unwanted)), said)
 
 
 def texts_of(node: Node | None) -> tuple[str, ...]:

@@ -120,6 +120,12 @@ def _read_said(fields: Fields) -> Fields:
 _SAYS = KeySpec(
     "says", nested(_SAID, _read_said, "{contains: ..., without: ...}"), "What all that the bot said since then is like."
 )
+_QUESTIONS = KeySet(
+    KeySpec("contains", STRINGS, "What must occur in it."), KeySpec("without", STRINGS, "What must not occur in it.")
+)
+_ASKED = KeySpec(
+    "asked", nested(_QUESTIONS, _QUESTIONS.values), "What models were asked since then, with all instructions."
+)
 _REFUSED = KeySpec("refused", STRINGS, "Texts that stand in the reason why the bot refused the start of a flow.")
 EXPECTED = KeySet(
     _FLOW,
@@ -136,6 +142,7 @@ EXPECTED = KeySet(
     _FILLED,
     _SAYS,
     _REFUSED,
+    _ASKED,
 )
 """What can be expected of the conversation, under `expect`."""
 _UNJUDGED = schemas.record({**_SAID.schemas, _JUDGE.name: schemas.NEVER})

@@ -1,7 +1,9 @@
 """Plays the lines of a test to a bot, up to the first line that does not match."""
 
+import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import takewhile
 
 from bot.core.errors import BotError
@@ -21,7 +23,7 @@ from bot.testing.comparison import (
     filled_in,
     texts_of,
 )
-from bot.testing.stubs import Stubs, calls_of
+from bot.testing.stubs import Stubs
 from bot.testing.transcript import (
     AgainLine,
     AsLine,
@@ -31,6 +33,7 @@ from bot.testing.transcript import (
     FaultLine,
     HttpLine,
     InputLine,
+    MeanwhileLine,
     ModelLine,
     PickLine,
     RestartLine,
@@ -95,6 +98,7 @@ class Player:
         self._unheard: defaultdict[str, deque[ShownMessage]] = defaultdict(deque)  # by contact
         self._texts: dict[str, list[str]] = {}  # that were said since the last thing happened, by contact
         self._known: set[str] = set()  # the turns before that
+        self._asked_before = 0  # how often models had been asked before that
         self._faults: list[Hit] = []
         self._refusal = ""  # of the start that came last, until a line expects it
 
@@ -115,7 +119,7 @@ class Player:
             case AsLine(contact=contact):
                 self._simulation.become(contact)
                 self.conversation.append(SpokenLine("as", contact))
-            case ModelLine() | HttpLine():
+            case ModelLine() | HttpLine() | MeanwhileLine():
                 pass  # it was set before the line that it answers
             case _:
                 self._act(line, following)
@@ -136,6 +140,7 @@ class Player:
         self._all_asked()
         self._script(_until_next_act(following))
         self._stubs.calls.clear()
+        self._asked_before = len(self._simulation.service.requests())
         self._known = {turn.event_id for turn in self._simulation.turns_of_all()}
         self.conversation.append(SpokenLine(*_in_words(act)))
         self._happen(act)
@@ -189,22 +194,25 @@ class Player:
             case AgainLine():
                 simulation.repeat()
 
+    def _asked(self) -> list[str]:
+        """What models were asked since the last thing happened."""
+        requests = self._simulation.service.requests()[self._asked_before :]
+        return [json.dumps(asked.body, ensure_ascii=False) for asked in requests]
+
     def _script(self, lines: Sequence[TranscriptLine]) -> None:
         """Set the answers of models and services up to the next thing that happens."""
         for line in lines:
             match line:
-                case ModelLine(answer=answer) if answer.fails is not None:
-                    self._simulation.service.fail(answer.fails)
                 case ModelLine(answer=answer):
-                    self._simulation.service.say(answer.text, calls=calls_of(answer))
+                    self._stubs.script_model(answer)
+                case MeanwhileLine(text=text):
+                    self._stubs.script_meanwhile(partial(self._simulation.write_meanwhile, text))
                 case HttpLine(request=request, answer=answer):
                     self._stubs.script(request, answer)
 
     def _all_asked(self) -> None:
-        if self._simulation.service.unsaid:
-            raise ConversationFailed("the test has more `model` lines than the bot asks the model")
         if (unasked := self._stubs.unasked) is not None:
-            raise ConversationFailed(f"the bot did not send the request {unasked}, for which the test has an answer")
+            raise ConversationFailed(unasked)
 
     def _silence(self) -> None:
         if self._judge is not None and self._said:
@@ -277,7 +285,9 @@ class Player:
         exits = exits_in(turn for turn in turns if turn.event_id not in self._known)
         filled = filled_in(turns, session, simulation.library) if "filled" in line.wanted else {}
         known = {} if session.frame is None else simulation.library.values_of(session.frame, session)
-        return ObservedState(session, known, language, calls, simulation.sent, exits, filled, self._said, self._refusal)
+        return ObservedState(
+            session, known, language, calls, simulation.sent, exits, filled, self._said, self._refusal, self._asked()
+        )
 
 
 def _until_next_act(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:

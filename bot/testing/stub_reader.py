@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from bot.ai.ai_errors import BY_CODE
 from bot.keys import key_schemas as schemas
 from bot.keys.declared_keys import (
     STRING,
@@ -32,7 +33,10 @@ HTTP_FAILURES: dict[str, type[RequestFailed]] = {
     error.outcome: error for error in (RequestTimedOut, Unreachable, AnswerTooLarge)
 }
 """The failures of a request that a test may set, by the outcomes of its step."""
-_MODEL_FAILURES = ("server_error", "quota_exceeded", "model_no_tool_support")  # the service's names (spec: Errors)
+TIMEOUT, EMPTY, BROKEN_OFF = "timeout", "empty", "broken_off"
+REFUSED_BY_KEY = "unauthorized"
+MODEL_FAILURES = (*BY_CODE, REFUSED_BY_KEY, TIMEOUT, EMPTY, BROKEN_OFF)
+"""How a model can fail: the service's own names, and what has none."""
 _REQUEST = re.compile(r"[A-Z]+ \S+")
 
 # -- what models answer -------------------------------------------------------------------------------
@@ -66,7 +70,7 @@ CALLS = Form(schemas.list_of(schemas.either(schemas.ANY_TEXT, schemas.map_of(sch
 """Calls, each with its place, its name and its arguments."""
 _SAYS = KeySpec("says", STRING, "What the model says.")
 _CALLS = KeySpec("calls", CALLS, "The tools that it asks for, and the exit that it leaves by.")
-_MODEL_FAILS = KeySpec("fails", one_of(*_MODEL_FAILURES), "How it fails.")
+_MODEL_FAILS = KeySpec("fails", one_of(*MODEL_FAILURES), "How it fails.")
 _TEXT_ALONE = Form(STRING.schema, lambda *at: ModelStub(text_of(*at) or ""))
 MODEL = shared("model-answer", either(_TEXT_ALONE, nested(KeySet(_SAYS, _CALLS, _MODEL_FAILS), _read_model)))
 """What a model answers: a text, or more."""

@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from bot.core.effects import HttpRequest
 from bot.core.immutable import immutable
-from bot.emulator.completion import ErrorAnswer, ModelAnswer, failure
+from bot.emulator.completion import ERRORS, ErrorAnswer, ModelAnswer, failure
 from bot.emulator.completion.completion_api import echo
 from bot.emulator.completion.completion_requests import asked
 from bot.extensions.annotations import Results
@@ -20,6 +20,7 @@ from bot.extensions.gathered import Extensions
 from bot.extensions.verbs import VerbSpec
 from bot.outgoing import HttpAnswer, NotAllowed
 from bot.program import Program
+from bot.testing import stub_reader
 from bot.testing.stub_reader import HTTP_FAILURES
 from bot.testing.transcript import HandlerStub, HttpStub, ModelStub, StubAnswers, StubDefinitions, is_meant
 
@@ -59,8 +60,21 @@ class Stubs:
         self._http = {request: _AnswerQueue(standing) for request, standing in stub_definitions.http.items()}
         self._models = {part: _AnswerQueue(standing) for part, standing in stub_definitions.models.items()}
         self._next: deque[tuple[str, HttpStub]] = deque()
+        self._next_models: deque[ModelStub] = deque()
+        self._meanwhile: deque[Callable[[], None]] = deque()
+        self.pass_time: Callable[[], None] = lambda: None  # as much as a model has to answer
         self._random = None if stub_definitions.random is None else _AnswerQueue(stub_definitions.random)
         self._results = Results(Extensions())
+
+    def script_model(self, answer: ModelStub) -> None:
+        """Let a model answer this when it is asked next, after the earlier ones."""
+        with self._lock:
+            self._next_models.append(answer)
+
+    def script_meanwhile(self, happen: Callable[[], None]) -> None:
+        """Let this happen during the next call, before it is answered."""
+        with self._lock:
+            self._meanwhile.append(happen)
 
     def script(self, request: str, answer: HttpStub) -> None:
         """Answer the next request of this form, after the earlier ones of this form."""
@@ -69,9 +83,15 @@ class Stubs:
 
     @property
     def unasked(self) -> str | None:
-        """A request that was set and that the bot has not made."""
+        """What was set and what the bot has not asked for, in words."""
         with self._lock:
-            return self._next[0][0] if self._next else None
+            if self._next_models:
+                return "the test has more `model` lines than the bot asks the model"
+            if self._meanwhile:
+                return "the bot calls and asks nothing during which a `meanwhile` line could happen"
+            if not self._next:
+                return None
+            return f"the bot did not send the request {self._next[0][0]}, for which the test has an answer"
 
     def play(self, program: Program) -> Program:
         """The program with stubs in place of its Python and of random numbers. Every call is recorded."""
@@ -87,6 +107,7 @@ class Stubs:
     def request(self, request: HttpRequest, key: str) -> HttpAnswer:
         """Answer an `http` step's request. Raises `bot.outgoing.RequestFailed`."""
         name = f"{request.method} {request.address}"
+        self._interrupt()
         with self._lock:
             self.calls.append(ObservedCall(name, _parts(request)))
             answer = self._scripted(name) or self._turn(self._http, lambda written: is_meant(written, name))
@@ -98,13 +119,34 @@ class Stubs:
         return HttpAnswer(answer.status, {"content-type": answer.type, **answer.headers}, answer.body)
 
     def speak(self, request: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
-        """The model's answer if no line of the test has one."""
+        """The model's answer: that of a line, else of what stands above all lines, else the question again."""
+        self._interrupt()
         question = asked(request)
         with self._lock:
-            answer = self._turn(self._models, lambda part: part.casefold() in question.casefold())
+            answer: ModelStub | None = self._next_models.popleft() if self._next_models else None
+            answer = answer or self._turn(self._models, lambda part: part.casefold() in question.casefold())
         if answer is None:
             return ModelAnswer(echo(request))
-        return ModelAnswer(answer.text, calls=calls_of(answer)) if answer.fails is None else failure(answer.fails)
+        match answer.fails:
+            case None:
+                return ModelAnswer(answer.text, calls=calls_of(answer))
+            case stub_reader.TIMEOUT:
+                self.pass_time()
+                return ModelAnswer("Too late.")
+            case stub_reader.EMPTY:
+                return ModelAnswer()
+            case stub_reader.BROKEN_OFF:
+                return ModelAnswer(answer.text or "Half an answer", cut_after=0)
+            case stub_reader.REFUSED_BY_KEY:
+                return failure("invalid_request_error", 401)
+        return failure(answer.fails, None if answer.fails in ERRORS else 400)
+
+    def _interrupt(self) -> None:
+        """Let happen what the test says for the next call."""
+        with self._lock:
+            happen = self._meanwhile.popleft() if self._meanwhile else None
+        if happen is not None:
+            happen()
 
     def _scripted(self, name: str) -> HttpStub | None:
         """The answer of the first line that fits this request."""
@@ -137,6 +179,7 @@ class Stubs:
         return replace(spec, function=called, errors=errors, providers=providers)
 
     def _note(self, made: ObservedCall, turns: "_AnswerQueue | None") -> HandlerStub | None:
+        self._interrupt()
         with self._lock:
             self.calls.append(made)
             result: HandlerStub | None = None if turns is None else turns.take()
@@ -193,7 +236,8 @@ def _made(error: type[BaseException], detail: str) -> BaseException:
 
 def _parts(request: HttpRequest) -> dict[str, Any]:
     """The parts of a request that a test can expect: its headers, and its body as a value. A file is its type."""
-    parts: dict[str, Any] = {"headers": dict(request.headers)}
+    query = dict(parse_qsl(urlsplit(request.address).query, keep_blank_values=True))
+    parts: dict[str, Any] = {"headers": dict(request.headers), "query": query}
     if request.body is None:
         return parts
     files = {name: media.type for name, media in request.files.items()}

@@ -199,6 +199,14 @@ class ModelLine:
 
 
 @immutable
+class MeanwhileLine:
+    """The contact writes while the bot waits for the next call of a handler, a service or a model."""
+
+    mark: Mark
+    text: str
+
+
+@immutable
 class HttpLine:
     """What a service answers to the next request of this form."""
 
@@ -234,7 +242,9 @@ class ExpectLine:
     wanted: Mapping[str, Node]
 
 
-TranscriptLine = InputLine | AsLine | FaultLine | ModelLine | HttpLine | BotLine | SilenceLine | ExpectLine
+TranscriptLine = (
+    InputLine | AsLine | FaultLine | ModelLine | HttpLine | MeanwhileLine | BotLine | SilenceLine | ExpectLine
+)
 
 
 @immutable

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import zip_longest
 
 from bot.clock import MovableClock
@@ -43,6 +43,7 @@ def isolated_simulation(
     speak, judge = by or (stubs.speak, None)
     asks = by is not None
     with Simulation(program, clock, requester=stubs.request, contact=contact, asks_models=asks) as simulation:
+        stubs.pass_time = lambda: clock.move(timedelta(seconds=simulation.model_seconds()))
         simulation.service.answer_with(speak)
         yield simulation, Player(simulation, stubs, judge)
 

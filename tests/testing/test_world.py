@@ -269,6 +269,72 @@ def test_models_answer_by_what_they_are_asked(tmp_path: Path, models: str, says:
     assert [run(transcript, loaded.program, bot) for transcript in loaded.transcripts] == [None]
 
 
+FAILING = """
+flow: main
+start: {otherwise: true}
+steps:
+  talk:
+    ai: Answer questions about the café.
+    within: 20s
+    exits: {done: {when: All is said., then: end}}
+    errors: {%s: {say: "Failed.", then: end}, else: {say: "It is another failure.", then: end}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("failure", "outcome"),
+    [
+        ("timeout", "timeout"), ("empty", "empty"), ("unauthorized", "refused"), ("content_filter", "unsafe"),
+        ("quota_exceeded", "quota"), ("server_error", "down"), ("invalid_request_error", "refused"),
+        ("context_length_exceeded", "refused"), ("model_requires_package", "refused"), ("model_not_in_package", "refused"),
+    ],
+)  # fmt: skip
+def test_a_model_fails_in_each_way_that_a_step_knows(tmp_path: Path, failure: str, outcome: str) -> None:
+    tests = f"test: t\ntalk: [user: hi, model: {{fails: {failure}}}, bot: Failed.]\n---\n"
+    tests += f"test: u\nmodels: {{hi: {{fails: {failure}}}}}\ntalk: [user: hi, bot: Failed.]\n"
+    assert played(tmp_path, FAILING % outcome, tests) == [None, None]
+
+
+@pytest.mark.parametrize("failure", ["rate_limit_exceeded", "provider_error", "broken_off"])
+def test_a_failure_that_may_pass_is_tried_again(tmp_path: Path, failure: str) -> None:
+    lines = f"[user: hi, model: {{fails: {failure}}}, silence, wait: 10s, model: Here I am., bot: Here I am.]"
+    assert played(tmp_path, FAILING % "down", f"test: t\ntalk: {lines}\n") == [None]
+
+
+def test_what_a_model_and_a_service_were_asked_is_known(tmp_path: Path) -> None:
+    asked = "expect: {asked: {contains: [Answer questions about the café, 'hi'], without: [the weather]}}"
+    assert played(tmp_path, MODEL, f"test: t\ntalk: [user: hi, model: Hm., bot: Hm., {asked}]\n") == [None]
+    (found,) = played(
+        tmp_path, MODEL, f"test: t\ntalk: [user: hi, model: Hm., bot: Hm., {asked.replace('the weather', 'café')}]\n"
+    )
+    assert found is not None and [each.what for each in found.differences] == ["asked: without"]
+    query = "expect: {calls: [{'GET crm:/parcels/1*': {query: {full: '1'}}}]}"
+    answer = 'http: {"GET crm:/parcels/1": 404}'
+    assert failed(tmp_path, "user: parcel", answer, "bot: No such parcel.", query) is None
+
+
+def test_a_contact_writes_while_a_call_is_under_way(tmp_path: Path) -> None:
+    lines = ["user: hi", "bot: Your photo?", "send: image", "meanwhile: hello?", "bot: It is new.", "bot: Your photo?"]
+    assert failed(tmp_path, *lines, "expect: {calls: [find]}") is None
+    service = [
+        "user: parcel",
+        "meanwhile: luck",
+        'http: {"GET crm:/parcels/1": 404}',
+        "bot: No such parcel.",
+        "bot: Good!",
+    ]
+    assert failed(tmp_path, *service, head="random: 0.1") is None
+    why = failed(tmp_path, "user: luck", "meanwhile: hello?", "bot: Good!", head="random: 0.1")
+    assert why == "3: the bot calls and asks nothing during which a `meanwhile` line could happen"
+
+
+def played(folder: Path, flows: str, tests: str) -> list[FailedTest | None]:
+    bot = read_folder(make_bot(folder, flows, tests=tests))
+    loaded = load_with_tests(bot)
+    assert loaded.program is not None, loaded.problems
+    return [run(transcript, loaded.program, bot) for transcript in loaded.transcripts]
+
+
 OWN = """
 from bot import on, step_kind
 
