@@ -207,7 +207,9 @@ class WebMetrics(_Metrics):
         super().__init__("web")
         self._deliveries = self._counter("bot_webhook_requests", "Deliveries of the gateway, by answer.", "answer")
         self._seconds = self._histogram("bot_webhook_seconds", "From a delivery's arrival to its answer.", _WAITS)
-        self._starts = self._counter("bot_start_requests", "Starts that programs asked for, by answer.", "status")
+        self._starts = self._counter(
+            "bot_start_requests", "Starts and signals that programs asked for, by answer.", "status"
+        )
         self._up = self._gauge("bot_engine_up", "Whether the engine answers.")
 
     def delivery(self, answer: str, seconds: float) -> None:

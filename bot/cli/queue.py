@@ -23,6 +23,8 @@ MISSING = {"retry": "dead letter {} of a message", "drop": "dead letter {}"}
 TURN_ADVICE = "correct the flow or the handler, then see the contact with `bot trace`"
 START = '{"$StartRequested"'  # how the store's text of a start begins
 START_ADVICE = "correct the flow or the program that requested it, and start it again (`bot start`)"
+SIGNAL = '{"$SignalReceived"'
+SIGNAL_ADVICE = "correct the program or the step that sent it, and send it again (`bot signal`)"
 
 
 @click.command("queue")
@@ -200,4 +202,6 @@ def _advice(letter: "DeadLetter") -> str:
         return f"when you have corrected that: bot queue retry {letter.id}"
     if letter.what != "turn":
         return EVENT_ADVICE
+    if str(letter.body).startswith(SIGNAL):
+        return SIGNAL_ADVICE
     return START_ADVICE if str(letter.body).startswith(START) else TURN_ADVICE

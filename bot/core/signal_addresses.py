@@ -11,6 +11,9 @@ from binascii import Error
 from collections.abc import Sequence
 from hashlib import sha256
 
+ADDRESS = r"https?://[^\s\"]+/signals/[a-z0-9_]+/[A-Za-z0-9_-]{40,}"
+"""The form of an address, as a pattern."""
+
 _TAG = 16  # bytes
 _VISITS = struct.Struct(">QQ")
 

@@ -5,6 +5,8 @@ and ``POST /signals/<name>/<token>`` does so for services that have no key.
 import hashlib
 import hmac
 import json
+import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 from uuid import uuid4
@@ -26,6 +28,7 @@ from bot.web.web_endpoints import RETRY_AFTER, json_answer
 START_KEYS = ("contact", "data", "busy", "id")
 SIGNAL_KEYS = ("contact", "signal", "data", "id")
 MOST_BYTES = 32 * 1024  # of a request: a hundred starts may wait in a contact's session
+MOST_A_MINUTE = 60  # signals to one address
 _LONGEST_ID = 200  # characters
 
 Judge = Callable[[Mapping[str, Any]], Mapping[str, str]]
@@ -63,6 +66,9 @@ class ProgramEndpoints:
         self._judge = judge
         self._metrics = metrics
         self._addresses = addresses
+        self._counting = threading.Lock()
+        self._minute = 0
+        self._counts: Counter[str] = Counter()  # of this minute, by token
 
     def add_to(self, app: Flask) -> None:
         """Add the routes."""
@@ -126,11 +132,23 @@ class ProgramEndpoints:
         found = None if self._addresses is None else self._addresses.read(name, token)
         if found is None:
             raise BadRequest("there is nothing here", 404)
-        contact, visit = found
+        contact, first_visit = found
+        if not self._has_room(token):
+            raise BadRequest(f"more than {MOST_A_MINUTE} a minute to one address: send it again later", 429)
         data = request.form.to_dict() if request.form else _object()
         self._check({"signal": name, "data": data, "contact": contact})
-        id = f"{SIGNALS}{hashlib.sha256(f'{name}/{token}'.encode()).hexdigest()[:40]}"
-        return SignalReceived(id, contact, self._clock.now(), name, data, "its address", visit)
+        said = json.dumps([name, token, data], sort_keys=True)  # a service may send several, and each again
+        id = f"{SIGNALS}{hashlib.sha256(said.encode()).hexdigest()[:40]}"
+        return SignalReceived(id, contact, self._clock.now(), name, data, "its address", first_visit)
+
+    def _has_room(self, token: str) -> bool:
+        """Whether an address may take another signal now: contacts may know theirs, and nobody is to fill the inbox by it."""
+        minute = int(self._clock.elapsed() // 60)
+        with self._counting:
+            if minute != self._minute:
+                self._minute, self._counts = minute, Counter()
+            self._counts[token] += 1
+            return self._counts[token] <= MOST_A_MINUTE
 
     def _check_key(self) -> None:
         if self._key is None:

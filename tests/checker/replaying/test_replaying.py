@@ -9,13 +9,16 @@ from hypothesis import strategies as st
 
 from bot import handler
 from bot.checker.replaying.conversation_replay import BEGUN_BEFORE, EDITED, replay
-from bot.checker.replaying.differences import DifferenceKind, ReplayDifference
+from bot.checker.replaying.differences import DifferenceKind, ReplayDifference, same_effect
+from bot.core.effects import Send
 from bot.core.events import Event
+from bot.core.messages import TextMessage
+from bot.core.signal_addresses import SignalAddresses
 from bot.core.turn import Conversation
 from bot.flow.library import Library
 from tests.checker.replaying.recorded import Tape
 from tests.searches import tries
-from tests.talk import BOT, Talk, library_of
+from tests.talk import BOT, CONTACT, Talk, library_of
 from tests.test_engine_random import EVENTS, Contact, bots
 
 SHOP = """
@@ -230,3 +233,12 @@ def test_whatever_happens_unedited_flows_do_the_same(
         assert replay(contact.library, conversation).difference is None
         edited = replay(contact.other, conversation)
         assert edited.difference is None or edited.difference.before != edited.difference.after
+
+
+def test_the_address_of_a_signal_is_no_difference_whatever_secret_the_bot_had() -> None:
+    ours, theirs = (
+        Send(TextMessage(f"Pay: {SignalAddresses(base, [secret]).address('paid', CONTACT, 1, 1)}"))
+        for base, secret in (("https://bot.example", "a"), ("https://other.example", "b"))
+    )
+    assert same_effect(ours, theirs)
+    assert not same_effect(ours, Send(TextMessage("Pay: https://pay.example")))
