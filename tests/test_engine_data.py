@@ -464,3 +464,20 @@ steps:
     talk.user("hi")
     moment = "2030-05-13 05:00"
     assert talk.user("2030-05-12T22:00-05:00") == [f"{moment} {moment} {moment} {moment} 5 2030-05-13"]
+
+
+def test_a_time_is_shown_by_the_contacts_clock_also_after_the_contact_has_moved() -> None:
+    talk = Talk(
+        """
+flow: main
+start: {otherwise: true}
+vars: {first: {type: datetime, value: "2030-05-12T22:00-05:00"}, later: datetime}
+steps:
+  save: {set: {later: "{{ first + hours(1) }}"}}
+  there: {ask: "{{ first }}, {{ later }}", set: {timezone: Asia/Makassar}}
+  moved: {say: "{{ first }}, {{ later }}, {{ later.hour }}", then: end}
+""",
+        "name: T\ntimezone: Europe/Berlin\ncontact_timezones: true\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}\n",
+    )
+    assert talk.user("hi") == ["2030-05-13 10:00, 2030-05-13 11:00"]
+    assert talk.user("go") == ["2030-05-13 11:00, 2030-05-13 12:00, 12"]

@@ -24,7 +24,7 @@ from bot.extensions.decorators import ERROR
 from bot.flow.definition import LANGUAGE, Flow, Step
 from bot.flow.library import Library
 from bot.lang.languages import CONTACT_LANGUAGE, OWN_WORDINGS
-from bot.lang.wall_clock import next_after
+from bot.lang.wall_clock import in_zone, next_after, zone_of
 from bot.steps.step_facts import StepFailed
 from bot.steps.step_kind import Reply, StepContext
 from bot.steps.step_options import Defaults
@@ -530,6 +530,11 @@ class NameScope:
             values = {name: given.get(name, variable.value) for name, variable in flow.variables.items()}
         if flow.kept:
             values.update(self._kept_values(flow, frame, kept))
+        if library.bot.contact_timezones:  # the contact may have moved since the value was saved
+            zone = zone_of(self._now)
+            values = {
+                name: in_zone(value, zone) if type(value) is datetime else value for name, value in values.items()
+            }
         return {**self._built_in, "came_from": frame.came_from, **values}
 
     def _kept_values(self, flow: Flow, frame: Frame, kept: Mapping[str, Any]) -> Mapping[str, Any]:
