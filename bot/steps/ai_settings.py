@@ -44,6 +44,12 @@ have 23,000, or 45,000 with a tool in each, and no turn has more than 4,000.
 HEARS = 4000  # characters of what a contact writes in one turn
 CALLS = 16  # of tools, notes and exits in one turn
 MODEL_ERRORS = ("timeout", "down", "quota", "refused", "unsafe", "empty", "over_budget", "mismatch", "failed")
+TRIES = 3  # where nothing is said
+TRIES_KEY = KeySpec(
+    "tries",
+    integer(1, 10),
+    f"How often a model that is down, or asked too much, is asked in all; {TRIES} times where nothing is said.",
+)
 MODEL = KeySpec("model", STRINGS, "Models by name, tried in this order; BOT_AI_MODEL where nothing is said.")
 
 
@@ -126,6 +132,7 @@ def settings_keys(budget: KeySpec[Fields | None]) -> KeySet:
     """The keys of these settings. Under the ``budget`` of a step there is an `else` as well."""
     return KeySet(
         MODEL,
+        TRIES_KEY,
         budget,
         _HEARS_KEY,
         _CALLS_KEY,
@@ -153,7 +160,7 @@ class AiSettings:
     model may send addresses of, ``never`` are secrets that it may not say, ``heard`` and ``said`` are the handlers that
     judge what it is given and what comes from it, ``merges``: what a contact writes while the model works is taken
     along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are (spec: Chat
-    request).
+    request). ``tries`` is how often a model is asked that may answer a little later.
     """
 
     models: tuple[str, ...] = ()
@@ -170,6 +177,12 @@ class AiSettings:
     temperature: float | None = None
     reasoning_split: bool | None = None
     never: tuple[str, ...] = ()
+    tries: int | None = None
+
+    @property
+    def most_tries(self) -> int:
+        """How often a model is asked, at most, until it answers."""
+        return self.tries or TRIES
 
     def bounds(self, since: datetime | None = None) -> TokenBudget:
         """The budget of a question: of the turn that began at ``since``, and of the day."""
@@ -199,6 +212,7 @@ class AiSettings:
             max_tokens=inherited.max_tokens if self.max_tokens is None else self.max_tokens,
             temperature=inherited.temperature if self.temperature is None else self.temperature,
             reasoning_split=inherited.reasoning_split if self.reasoning_split is None else self.reasoning_split,
+            tries=self.tries or inherited.tries,
         )
 
 
@@ -226,7 +240,13 @@ def read_ai_settings(
         _TEMPERATURE.read(fields),
         _REASONING_SPLIT.read(fields) if _REASONING_SPLIT.written(fields) else None,
         _read_never(fields),
+        TRIES_KEY.read(fields),
     )
+
+
+def read_own_settings(fields: Fields, budget: KeySpec[Fields | None]) -> AiSettings:
+    """Read the keys of a step that asks one question of a model: which one, how often, and for how many tokens."""
+    return AiSettings(MODEL.read(fields), budget=read_budget(budget.read(fields)), tries=TRIES_KEY.read(fields))
 
 
 def _read_never(fields: Fields) -> tuple[str, ...]:

@@ -156,6 +156,7 @@ class Brief:
             fresh=tuple(1 + len(exchange.history) + place for place in exchange.fresh),
             flow=context.flow,
             within=self.within,
+            tries=self.settings.most_tries,
         )
 
     def commands(self, context: StepContext, text: str) -> tuple[str, list[dict[str, Any]]]:

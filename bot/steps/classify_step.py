@@ -17,10 +17,11 @@ from bot.steps.ai_settings import (
     DAY_BUDGET,
     HEARS,
     MODEL,
+    TRIES_KEY,
     AiSettings,
     budget_key,
     check_model_errors,
-    read_budget,
+    read_own_settings,
 )
 from bot.steps.brief import instructions_of, most_instructions
 from bot.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
@@ -56,7 +57,7 @@ class ClassifyStep(StepKind):
     within: float
     settings: AiSettings
     verb: ClassVar[str] = "classify"
-    keys: ClassVar[KeySet] = KeySet(_CLASSIFY, _TEXT, _EXITS, _OTHER, _WITHIN, MODEL, _BUDGET)
+    keys: ClassVar[KeySet] = KeySet(_CLASSIFY, _TEXT, _EXITS, _OTHER, _WITHIN, MODEL, TRIES_KEY, _BUDGET)
     options: ClassVar[frozenset[str]] = frozenset()
     asks_models: ClassVar[bool] = True
 
@@ -66,7 +67,7 @@ class ClassifyStep(StepKind):
         question, text, within = _CLASSIFY.read(fields), _TEXT.read(fields), _WITHIN.read(fields)
         exits, settings = (
             read_exits(fields, reading.variables),
-            AiSettings(MODEL.read(fields), budget=read_budget(_BUDGET.read(fields))).over(reading.ai),
+            read_own_settings(fields, _BUDGET).over(reading.ai),
         )
         _check_exits(fields, exits)
         check_model_errors(fields)
@@ -76,8 +77,8 @@ class ClassifyStep(StepKind):
 
     @property
     def rest(self) -> Rest:
-        """Until the model has answered."""
-        return Rest(RestFor.RESULT, timedelta(seconds=self.within))
+        """Until the model has answered, or all tries are over."""
+        return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.settings.most_tries))
 
     def outcomes(self) -> dict[str, Outcome]:
         """Each exit, ``other`` where none fits, and failures."""
@@ -124,6 +125,7 @@ class ClassifyStep(StepKind):
             fresh=(1,),
             flow=context.flow,
             within=self.within,
+            tries=self.settings.most_tries,
         )
         pending_input = context.pending_input.text if context.pending_input is not None else None
         return WaitForEffect(effect=complete, step_state={"pending_input": pending_input})

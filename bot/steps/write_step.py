@@ -17,10 +17,11 @@ from bot.steps.ai_settings import (
     DAY_BUDGET,
     HEARS,
     MODEL,
+    TRIES_KEY,
     AiSettings,
     budget_key,
     check_model_errors,
-    read_budget,
+    read_own_settings,
 )
 from bot.steps.brief import bearing_mark, instructions_of, most_instructions, objection
 from bot.steps.output_guard import CUT, canary
@@ -51,7 +52,7 @@ class WriteStep(StepKind):
     within: float
     settings: AiSettings
     verb: ClassVar[str] = "write"
-    keys: ClassVar[KeySet] = KeySet(_WRITE, _TEXT, _SAVE, _WITHIN, MODEL, _BUDGET)
+    keys: ClassVar[KeySet] = KeySet(_WRITE, _TEXT, _SAVE, _WITHIN, MODEL, TRIES_KEY, _BUDGET)
     options: ClassVar[frozenset[str]] = frozenset({"then", "save"})
     saves: ClassVar[bool] = True
     asks_models: ClassVar[bool] = True
@@ -59,7 +60,7 @@ class WriteStep(StepKind):
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``write`` with `text` and `save`."""
-        settings = AiSettings(MODEL.read(fields), budget=read_budget(_BUDGET.read(fields))).over(reading.ai)
+        settings = read_own_settings(fields, _BUDGET).over(reading.ai)
         check_model_errors(fields)
         instructions = _WRITE.read(fields)
         if instructions is None:  # a problem by now
@@ -68,8 +69,8 @@ class WriteStep(StepKind):
 
     @property
     def rest(self) -> Rest:
-        """Until the model has answered."""
-        return Rest(RestFor.RESULT, timedelta(seconds=self.within))
+        """Until the model has answered, or all tries are over."""
+        return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.settings.most_tries))
 
     def outcomes(self) -> dict[str, Outcome]:
         """``then``, with the text; and failures."""
@@ -112,6 +113,7 @@ class WriteStep(StepKind):
             fresh=(1,) if text else (),
             flow=context.flow,
             within=self.within,
+            tries=self.settings.most_tries,
         )
         return WaitForEffect(effect=complete)
 

@@ -796,6 +796,26 @@ def test_there_are_budgets_where_nothing_is_said_and_none_where_they_are_unlimit
     assert chat.asked[-1][1].budget == TokenBudget(turn=500, since=chat.now)
 
 
+def test_a_model_is_asked_so_often_by_the_step_else_by_the_bot_else_three_times() -> None:
+    steps = {
+        "ai": "{{ai: Be kind.{}, exits: {{x: end}}, errors: {{else: end}}}}",
+        "classify": "{{classify: What?{}, exits: {{x: end}}, other: end, errors: {{else: end}}}}",
+        "write": "{{write: A poem.{}, save: poem, errors: {{else: end}}}}",
+    }
+    for verb, step in steps.items():
+        found = []
+        for own, bot in (("", BOT), ("", f"{BOT}ai: {{tries: 2}}\n"), (", tries: 1", f"{BOT}ai: {{tries: 2}}\n")):
+            flow = "flow: a\nstart: {otherwise: true}\nvars: {poem: {type: text}}\nsteps: {a: "
+            chat = Talk(f"{flow}{step.format(own)}}}", bot)
+            chat.user("hi")
+            kind = chat.library.flows["a"].steps["a"].kind
+            assert kind.rest is not None
+            asked = chat.asked[-1][1]
+            assert kind.rest.longest in (None, timedelta(seconds=asked.within * asked.tries)), verb
+            found.append(asked.tries)
+        assert found == [3, 2, 1], verb
+
+
 def test_a_turn_begins_with_the_contacts_message_and_not_with_a_round() -> None:
     chat = talk()
     chat.user("find it")
