@@ -186,8 +186,11 @@ def _leads(place: Place, step: Step, flows: Mapping[str, Flow], failing: Collect
     passes = not step.kind.pauses or (step.kind.rest is not None and step.kind.rest.over)
     run_fails = any(run.flow in failing for run in step.kind.flows_run())
     fails = run_fails or "errors.else" in step.outcomes or step.refusal is not None
+    heard = "other" if step.kind.pauses else ""  # a message of the contact's
     past = [
-        resolved for name, resolved in step.transitions.items() if passes and (fails or not name.startswith("errors."))
+        resolved
+        for name, resolved in step.transitions.items()
+        if passes and name != heard and (fails or not name.startswith("errors."))
     ]
     runs = (flows[run.flow] for run in step.kind.flows_run() if run.flow in flows and flows[run.flow].steps)
     return _Leads(

@@ -170,25 +170,34 @@ _WAIT = KeySpec(
 )
 
 
+_OTHER = KeySpec(
+    "other", TRANSITION, "Where any message leads that comes meanwhile; without a target the wait goes on."
+)
+
+
 @immutable
 class WaitStep(StepKind):
-    """A duration from the moment the step is entered, a point in time, or until an office is open."""
+    """A duration from the moment the step is entered, a point in time, or until an office is open.
+
+    ``other`` is what a message of the contact leads to meanwhile; None: it is not heard.
+    """
 
     until: timedelta | Template | Hours
+    other: Transition | None = None
     past: bool = False  # a day that comes once, or what has passed whenever it is worked out, such as {{ today }}
     verb: ClassVar[str] = "wait"
-    keys: ClassVar[KeySet] = KeySet(_WAIT)
+    keys: ClassVar[KeySet] = KeySet(_WAIT, _OTHER)
     options: ClassVar[frozenset[str]] = frozenset({"then", "words"})
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``wait: 2h``, ``wait: "{{ slot.starts }}"`` or ``wait: {until: office}``."""
-        written = _WAIT.read(fields)
+        written, other = _WAIT.read(fields), _OTHER.read(fields)
         if isinstance(written, Fields):
-            return cls(_read_hours(written, reading) or SHORTEST)
+            return cls(_read_hours(written, reading) or SHORTEST, other)
         if isinstance(written, Template):
-            return cls(written, past=written.constant or _always_past(written))
-        return cls(written or SHORTEST)
+            return cls(written, other, written.constant or _always_past(written))
+        return cls(written or SHORTEST, other)
 
     @property
     def rest(self) -> Rest:
@@ -196,6 +205,11 @@ class WaitStep(StepKind):
         if isinstance(self.until, timedelta):
             return Rest(RestFor.TIME, self.until)
         return Rest(RestFor.TIME, over=isinstance(self.until, Hours) or self.past)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """``then``; and ``other``, which without a target stays."""
+        found = {"then": Outcome(None, Falls.THEN)}
+        return found if self.other is None else {**found, "other": Outcome(self.other, Falls.STAY, success=False)}
 
     @property
     def fails(self) -> bool:

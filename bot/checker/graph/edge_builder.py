@@ -21,6 +21,7 @@ _BY_REST = {
     RestFor.PERSON: Cause.PERSON,
     RestFor.FLOW: Cause.FLOW,
 }
+OTHER = "other"
 _BY_OUTCOME = {"remind": Cause.REMINDER, "timeout": Cause.TIMEOUT, "expired": Cause.EXPIRED, "visits.else": Cause.TURN}
 
 
@@ -65,7 +66,8 @@ class EdgeBuilder:
     def _causes(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> list[Cause]:
         if resolved.outcome.startswith(SIGNAL):
             return [Cause.SIGNAL]
-        first = _BY_OUTCOME.get(resolved.outcome, cause)
+        heard = resolved.outcome == OTHER and step.kind.pauses
+        first = Cause.REPLY if heard else _BY_OUTCOME.get(resolved.outcome, cause)
         return [first, Cause.TURN] if step.kind.takes_pending_input and first is Cause.REPLY else [first]
 
     def _failing_at(self, place: Place, step: Step, cause: Cause) -> dict[Cause, bool]:
