@@ -240,7 +240,7 @@ class Engine:
         """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact."""
         data, library = dict(asked.get("data", {})), self._program.library
         if "signal" in asked:
-            return signal_objections(library, str(asked["signal"]), data)
+            return signal_objections(library, str(asked["signal"]), data, asked.get("by_address", False))
         opted_out = self._opted_out(str(asked.get("contact", "")))
         out = {"contact": f"{HAS_OPTED_OUT}: no flow is started for it"} if opted_out else {}
         return objections(library, str(asked.get("flow")), data) | out

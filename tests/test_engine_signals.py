@@ -191,6 +191,12 @@ def test_one_for_a_run_of_a_flow_is_heard_by_that_run_alone() -> None:
     assert talk.signal("paid", first_visit=visit, amount=20, reference="C") == []
 
 
+def test_what_else_a_service_sends_to_its_address_is_left_out() -> None:
+    talk = ordering()
+    visit = talk.session.frames[0].first_visit
+    assert talk.signal("paid", first_visit=visit, amount=20, reference="C", currency="EUR") == ["Thank you for C."]
+
+
 def test_back_returns_to_the_question_that_it_interrupted() -> None:
     talk = Talk(
         "flow: a\nstart: {otherwise: true}\nsteps:\n  q: {ask: One?, signals: {arrived: news}}\n"

@@ -228,7 +228,7 @@ def take_signal(executor: Executor, event: SignalReceived) -> None:
     if session.frame is not None and session.agent is None:
         executor.migrate_session()
     try:
-        data = signal_data(turn.library, event.name, event.data, turn.now)
+        data = signal_data(turn.library, event.name, event.data, turn.now, event.first_visit is not None)
         plan = Plan(event.id, "", event.at, data, signal=event.name, first_visit=event.first_visit)
         if not is_decided(turn, plan):
             keep_plans(turn, (*session.plans, plan))

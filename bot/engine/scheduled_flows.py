@@ -149,13 +149,18 @@ def at_no_later(plan: Plan, now: datetime) -> Plan:
 # -- signals ------------------------------------------------------------------------------------------
 
 
-def signal_data(library: Library, name: str, data: Mapping[str, Any], now: datetime | None) -> dict[str, Any]:
-    """A signal's data as it declares them, null where there is none. Raises a `Failure`."""
+def signal_data(
+    library: Library, name: str, data: Mapping[str, Any], now: datetime | None, by_address: bool
+) -> dict[str, Any]:
+    """A signal's data as it declares them, null where there is none. Raises a `Failure`.
+
+    ``by_address``: sent to an address that a flow made. A service sends there what it always sends: the rest is left out.
+    """
     declared = library.bot.signals.get(name)
     if declared is None:
         fix = did_you_mean(name, library.bot.signals, "declare it under `signals` in bot.yml")
         raise NoSuchFlow("failed", f'there is no signal "{name}": {fix}')
-    for unknown in data.keys() - declared.keys():
+    for unknown in () if by_address else data.keys() - declared.keys():
         fix = did_you_mean(unknown, declared, f"it has {', '.join(declared) or 'none'}")
         raise StepFailed("failed", f'signal "{name}" has no "{unknown}": {fix}')
     values = {}
@@ -167,10 +172,10 @@ def signal_data(library: Library, name: str, data: Mapping[str, Any], now: datet
     return values
 
 
-def signal_objections(library: Library, name: str, data: Mapping[str, Any]) -> dict[str, str]:
+def signal_objections(library: Library, name: str, data: Mapping[str, Any], by_address: bool) -> dict[str, str]:
     """What is wrong with a signal, in words; empty if nothing is. The key is ``signal`` if there is no such one, else ``data``."""
     try:
-        signal_data(library, name, data, None)
+        signal_data(library, name, data, None, by_address)
     except NoSuchFlow as unknown:
         return {"signal": str(unknown)}
     except FAILURES as failed:

@@ -136,7 +136,7 @@ class ProgramEndpoints:
         if not self._has_room(token):
             raise BadRequest(f"more than {MOST_A_MINUTE} a minute to one address: send it again later", 429)
         data = request.form.to_dict() if request.form else _object()
-        self._check({"signal": name, "data": data, "contact": contact})
+        self._check({"signal": name, "data": data, "contact": contact, "by_address": True})
         said = json.dumps([name, token, data], sort_keys=True)  # a service may send several, and each again
         id = f"{SIGNALS}{hashlib.sha256(said.encode()).hexdigest()[:40]}"
         return SignalReceived(id, contact, self._clock.now(), name, data, "its address", first_visit)

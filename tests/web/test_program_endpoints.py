@@ -71,7 +71,7 @@ class Door:
         if not self.engine_is_there:
             return {}
         if "signal" in asked:
-            return signal_objections(LIBRARY, asked["signal"], asked["data"])
+            return signal_objections(LIBRARY, asked["signal"], asked["data"], asked.get("by_address", False))
         gone = asked["contact"] in self.opted_out
         out = {"contact": "the contact has opted out: no flow is started for it"} if gone else {}
         return objections(LIBRARY, asked["flow"], asked["data"]) | out
@@ -292,6 +292,14 @@ def test_one_address_cannot_fill_the_inbox(door: Door) -> None:
     assert answers == [202] * 60 + [429] * 2
     door.clock.move(timedelta(minutes=1))
     assert door.client.post(path, json={"amount": 99}).status_code == 202
+
+
+def test_an_address_takes_whatever_else_a_service_sends(door: Door) -> None:
+    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    assert address is not None
+    path = address.removeprefix("https://bot.example")
+    assert said(door.client.post(path, json={"amount": 3, "status": "paid"})) == (202, "kept")
+    assert said(door.client.post(path, json={"amount": "much"}))[0] == 400
 
 
 def test_an_address_takes_a_form(door: Door) -> None:
