@@ -17,6 +17,7 @@ from bot.lang.problems import Mark, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar
 from bot.lang.wall_clock import parse_duration
 from bot.program import Program
+from bot.simulation.sample_files import SAMPLE_FILES
 from bot.testing.expectation_reader import EXPECTED, MESSAGE, message_parts
 from bot.testing.player import Player
 from bot.testing.transcript import (
@@ -30,6 +31,7 @@ from bot.testing.transcript import (
     HttpLine,
     HttpStub,
     InputLine,
+    MeanwhileLine,
     ModelLine,
     ModelStub,
     PickLine,
@@ -109,6 +111,10 @@ class Chat:
         """Set the model's next answer."""
         self._scripted.append(ModelLine(HERE, ModelStub(says, tuple((calls or {}).items()), fails)))
 
+    def meanwhile(self, text: str) -> None:
+        """Let the contact write this during the next call."""
+        self._scripted.append(MeanwhileLine(HERE, text))
+
     # What happens
 
     def user(self, text: str, late: str = "") -> None:
@@ -126,9 +132,18 @@ class Chat:
         """The contact picks the newest row of this title, or that of a message with ``of`` in its text."""
         self._take(PickLine(HERE, title, of, _duration(late)))
 
-    def send(self, kind: str, file: str | None = None, *, caption: str | None = None, **location: Any) -> None:
-        """The contact sends a file of the bot's folder (or a sample of the kind), a place or a sticker."""
-        content = None if file is None else Path(self._folder.path, file).read_bytes()
+    def send(
+        self,
+        kind: str,
+        file: str | None = None,
+        *,
+        caption: str | None = None,
+        type: str | None = None,
+        **location: Any,
+    ) -> None:
+        """The contact sends a file of the bot's folder, a sample of the kind or of a type like ``docx``, a place or a sticker."""
+        sample = None if type is None else SAMPLE_FILES[type]
+        content = sample if file is None else Path(self._folder.path, file).read_bytes()
         self._take(SendLine(HERE, kind, caption, content, location or None))
 
     def wait(self, duration: str) -> None:

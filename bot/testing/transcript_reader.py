@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bot.core.events import EVENTS
+from bot.core.filetypes import FILE_TYPES
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY
@@ -35,6 +36,7 @@ from bot.lang.source import List, Map, Node, Scalar
 from bot.program import FaultyBot, Program, load_program
 from bot.settings import problems_in
 from bot.simulation.gateway_events import GATEWAY_EVENTS
+from bot.simulation.sample_files import SAMPLE_FILES
 from bot.testing.expectation_reader import BOT, expectation, or_nothing
 from bot.testing.stub_reader import MODEL, REQUEST, stubs
 from bot.testing.transcript import (
@@ -160,6 +162,7 @@ _LOCATION = KeySpec(
     "location", nested(_PLACE, lambda fields: {key.name: key.read(fields) for key in _PLACE}), "A place on the map."
 )
 _CAPTION = KeySpec("caption", STRING, "The text below the file.")
+_TYPE = KeySpec("type", one_of(*SAMPLE_FILES), "The type of the sample, by its suffix: where no file is named.")
 
 
 _TITLE = KeySpec("title", STRING, "What the button or row says.", required=True)
@@ -188,9 +191,18 @@ def _send(known: KnownNames) -> Line:
             fields.problems.add("E601", fields.mark, "send: exactly one thing to send is needed", fix)
             return None
         content = None if _LOCATION in sent else sent[0].read(fields)
+        suffix = _TYPE.read(fields)
+        if suffix is not None and (
+            content is not None or sent[0].name not in [each.kind for each in FILE_TYPES if each.suffix == suffix]
+        ):
+            fix = f"write {_TYPE.name} beside a kind without a file, like {{document: , type: docx}}"
+            fields.problems.add("E601", fields.mark_of(_TYPE.name), f"send: {suffix} is no sample of this", fix)
+        content = content if suffix is None else SAMPLE_FILES[suffix]
         return SendLine(fields.mark, sent[0].name, _CAPTION.read(fields), content, _LOCATION.read(fields))
 
-    return either(_line(one_of(*MEDIA_KINDS, "sticker"), SendLine), nested(KeySet(*files, _LOCATION, _CAPTION), read))
+    return either(
+        _line(one_of(*MEDIA_KINDS, "sticker"), SendLine), nested(KeySet(*files, _LOCATION, _CAPTION, _TYPE), read)
+    )
 
 
 def _read_file(node: Node, problems: Problems, what: str, folder: Path) -> bytes | None:
