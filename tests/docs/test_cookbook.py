@@ -1,0 +1,25 @@
+"""The cookbook is one clean bot; the tests on the page pass, and take all of it."""
+
+from bot.flow.documents import Source
+from bot.folder import Folder
+from bot.testing.coverage import Coverage
+from bot.testing.transcript_reader import load_with_tests
+from bot.testing.transcript_run import run
+from tests.docs.test_docs import ROOT, blocks
+
+PAGE = ROOT / "docs" / "language" / "cookbook.md"
+
+
+def test_its_bot_is_clean_and_its_tests_take_all_of_it() -> None:
+    files = {"bot.yml": blocks(PAGE, "yaml bot")[0]} | {
+        f"{n:02}.yml": text for n, text in enumerate(blocks(PAGE, "yaml"))
+    }
+    folder = Folder(PAGE.parent, tuple(Source(name, text.encode()) for name, text in files.items()), ())
+    loaded = load_with_tests(folder)
+    assert [str(problem) for problem in loaded.problems] == []
+    assert loaded.program is not None
+    coverage = Coverage(loaded.program.library)
+    assert [
+        why for test in loaded.transcripts if (why := run(test, loaded.program, folder, coverage)) is not None
+    ] == []
+    assert (coverage.percent, coverage.missed()) == (100, [])
