@@ -37,7 +37,7 @@ from bot.runtime.python_calls import PythonCalls
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.runtime.wake_pipe import WakePipe
 from bot.settings import ModelService
-from bot.store.engine_store import Store
+from bot.store.engine_store import RESULTS_DAYS, Store
 from bot.store.inbox import InboxReader
 from bot.store.rows import CallRow
 from bot.store.store_reader import StoreReader
@@ -79,6 +79,7 @@ class Engine:
         per_day: int = 10_000,
         per_contact: int | None = None,
         repeat_unknown: bool = False,
+        results_days: int = RESULTS_DAYS,
         models: ModelService | None = None,
         requester: Requester | None = None,
         secrets: Mapping[str, str] | None = None,
@@ -93,7 +94,7 @@ class Engine:
         self.alarms = Alarms(clock)
         self._metrics = EngineMetrics()
         with ExitStack() as opened:
-            engine_file = opened.enter_context(closing(Store(store)))
+            engine_file = opened.enter_context(closing(Store(store, results_days)))
             inbox = opened.enter_context(closing(InboxReader(store)))
             reader = opened.enter_context(closing(StoreReader(store)))
             self._opted_out = reader.opted_out

@@ -31,6 +31,7 @@ SECTIONS = {  # of --help: each command is the module of its name
         "trace": "Show why the bot answered a contact as it did.",
         "replay": "Show what the edited bot would have said in the past.",
         "queue": "Show waiting messages and dead letters; retry or drop them.",
+        "report": "Show how contacts have gone through the flows.",
         "usage": "Show how many tokens the models have used.",
     },
     "Reach people": {

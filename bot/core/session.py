@@ -107,6 +107,9 @@ class Session:
     apology_due: bool = False  # a model has failed, and nothing has been said to the contact since
     unsolicited: bool = False  # of a contact who has opted out: the contact has not asked for what happens now
     visit: int = 0  # the last visit number given out
+    splits: dict[str, str] = field(
+        default_factory=dict
+    )  # where `share()` decided in this conversation ("flow/step"), and which way
     frames: tuple[Frame, ...] = ()
 
     def copy(self) -> "Session":

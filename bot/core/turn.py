@@ -1,5 +1,6 @@
 """Turns: what the engine decides for one event, the trace of why, and turns as the store has recorded them."""
 
+from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
 from typing import Any
@@ -8,6 +9,12 @@ from bot.core.effects import Effect
 from bot.core.events import Event
 from bot.core.immutable import immutable, mutable
 from bot.core.session import Session
+
+WAYS = ENTERED, ANSWERED, TIMED_OUT, LEFT, FAILED = "entered", "answered", "timed out", "left", "failed"
+"""What is counted of the visits of a step: how many began, and how they ended."""
+
+Counted = tuple[str, str, str, str, str]
+"""One thing that is counted: the flow, the step or its `report`, the part of a split or an empty text, the way, the outcome."""
 
 
 @mutable
@@ -20,6 +27,11 @@ class StepTaken:
     target: str | None = None
     conditions: list[tuple[str, Any]] = field(default_factory=list)
     effects: int = 0  # how many the turn had decided on before it
+    visit: int = 0
+    success: bool = False  # of the outcome
+    splits: Mapping[str, str] = field(
+        default_factory=dict
+    )  # which way the conversation had gone where `share()` decides
 
 
 @mutable
@@ -39,6 +51,7 @@ class Turn:
     the flow itself (a dead letter for the operator), although the session has moved on as declared. ``in_plain_text``:
     a plain text goes in place of the message that was refused, which is no dead letter then. ``parks_message``: the message waits,
     with others, until the active step is done. ``drops_parked``: the contact has gone elsewhere, and what waits so is not taken.
+    ``results`` is what is counted for `bot report`.
     """
 
     session: Session
@@ -49,6 +62,7 @@ class Turn:
     in_plain_text: bool = False
     parks_message: bool = False
     drops_parked: bool = False
+    results: tuple[Counted, ...] = ()
 
 
 @immutable

@@ -29,8 +29,9 @@ from bot.core.events import (
 from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, OPTED_OUT, Frame, Session
 from bot.core.text import KEPT_CHARACTERS
-from bot.core.turn import StepTaken, Turn
+from bot.core.turn import Turn
 from bot.engine.executor import Executor, Migrated
+from bot.engine.flow_results import results_of
 from bot.engine.migration import name_now
 from bot.engine.outside_events import (
     take_call,
@@ -84,6 +85,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         turn.in_plain_text,
         turn.parks_message,
         turn.drops_parked,
+        results_of(turn, session),
     )
 
 
@@ -275,7 +277,7 @@ def _word(executor: Executor, reply: Reply) -> bool:
     target = None if word.transition.then is None else word.transition.then.text
     if frame is not None:
         target = turn.flow.following(frame.step) if target == NEXT else target
-        turn.trace.steps.append(StepTaken(frame.flow, frame.step, turn.trace.rule, target, effects=len(turn.effects)))
+        turn.note_step(turn.trace.rule, target)
     turn.note_unanswered(target, digression=True)
     if not executor.pass_through(word.transition) or target is None:
         return True

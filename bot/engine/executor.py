@@ -93,9 +93,8 @@ class Executor:
 
     def _note(self, result: LeaveStep | Waits) -> StepTaken:
         """Note what the active step decided, in the trace; and what it passes on to the next step."""
-        turn, frame = self.turn, self.turn.frame
-        taken = StepTaken(frame.flow, frame.step, effects=len(turn.effects))
-        turn.trace.steps.append(taken)
+        turn = self.turn
+        taken = turn.note_step()
         if result.notes:
             turn.trace.notes += [f"{turn.where}: {note}" for note in result.notes]
         if isinstance(result, LeaveStep):
@@ -173,9 +172,11 @@ class Executor:
             frame.unanswered_question, frame.unanswered_below = None, ()  # the contact has answered
         put_again = objection is not None and resolved.target == AGAIN  # the objection has done so
         target = None if put_again else self._after_correction(resolved)
-        taken.outcome, taken.target = outcome, STAY if resolved.stays else target
+        taken.outcome, taken.target, taken.success = outcome, STAY if resolved.stays else target, resolved.success
         if resolved.stays:
             return self._stay()
+        if step.splits:
+            turn.session.splits = {**turn.session.splits, turn.where: outcome}
         return (
             None
             if target is None

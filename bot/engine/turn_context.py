@@ -11,7 +11,7 @@ from bot.core.errors import BotError
 from bot.core.events import MESSAGE_KINDS, Event, MessageReceived, SignalReceived, StartRequested, Tapped
 from bot.core.messages import Message, TemplateMessage, clipped, fits, violations
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, effect_ref
-from bot.core.turn import Trace
+from bot.core.turn import StepTaken, Trace
 from bot.core.values import Record
 from bot.expressions.filters import DRAW
 from bot.expressions.grammar import WINDOW
@@ -129,11 +129,22 @@ class TurnContext:
             frame.unanswered_question, frame.unanswered_retries = self.where, frame.retries if digression else 0
             frame.unanswered_below = ()
 
+    def note_step(self, outcome: str | None = None, target: str | None = None) -> StepTaken:
+        """Add the active step to the trace."""
+        session = self.session
+        frame = session.frames[-1]
+        effects, splits = len(self.effects), session.splits
+        taken = StepTaken(frame.flow, frame.step, outcome, target, effects=effects, visit=frame.visit, splits=splits)
+        self.trace.steps.append(taken)
+        return taken
+
     # -- the stack of frames: the contact's open flows, each opened by the one below it, or interrupting it --------------
 
     def push_flow(self, target: str, inputs: Mapping[str, Any], came_from: str | None, *, interrupts: bool) -> str:
         """Put a flow on top, with its inputs. Returns its first step. Raises `Mismatch`, and changes nothing then."""
         below, now = self.session.frames, self.event.at
+        if not below:
+            self.session.splits = {}
         if len(below) >= MOST_FRAMES:
             raise FlowBroken(f"more than {MOST_FRAMES} flows are open on top of each other")
         name, step = self._place(target)

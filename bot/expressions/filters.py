@@ -63,7 +63,8 @@ def _shuffle(context: Context, value: Any) -> list[Any]:
 
 
 CHANCE_FILTERS: dict[str, Callable[..., Any]] = {"pick": _pick, "shuffle": _shuffle}
-CHANCE_FUNCTIONS: dict[str, Callable[..., Any]] = {"random": _random, "share": _share}
+SHARE = "share"
+CHANCE_FUNCTIONS: dict[str, Callable[..., Any]] = {"random": _random, SHARE: _share}
 
 
 DRAW = " draw"  # a function without arguments: the turn's next random number, from 0 up to 1

@@ -63,6 +63,11 @@ class _Program:
     def _parsed(self) -> nodes.Template:
         return parse_template(self.source)
 
+    def calls_function(self, name: str) -> bool:
+        """Whether a built-in function is called in it."""
+        called = (call.node for call in self.tree.find_all(nodes.Call))
+        return any(isinstance(each, nodes.Name) and each.name == name for each in called)
+
     def prepare(self) -> None:
         """Compile now, so that the first contact does not wait for it."""
         if self._tree is not None:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import transitions
 
 from bot.core.immutable import immutable
+from bot.expressions.filters import SHARE
 from bot.expressions.opening_hours import Hours
 from bot.expressions.templates import Template
 from bot.flow.documents import BOT_FILE
@@ -173,6 +174,12 @@ class Step:
         return self.kind.outcomes()
 
     @cached_property
+    def splits(self) -> bool:
+        """Whether it sends contacts different ways by `share()`: results are counted for each of these."""
+        conditions = (given.condition for outcome in self.outcomes.values() for given in outcome.given)
+        return not self.kind.waits and any(condition.calls_function(SHARE) for condition in conditions)
+
+    @cached_property
     def form(self) -> str:
         """How it waits: see `StepKind.form`."""
         return self.kind.form
@@ -279,6 +286,11 @@ class Flow:
             except Mismatch:
                 values[name] = variable.value
         return values
+
+    @cached_property
+    def reported_as(self) -> Mapping[str, str]:
+        """The names under which its steps are counted, where they are not the steps' own."""
+        return {name: step.options.report for name, step in self.steps.items() if step.options.report}
 
     @cached_property
     def machine(self) -> FlowMachine:

@@ -62,6 +62,7 @@ def check(
         _check_uses(uses_of_flow(flow), flow.variables, problems)
         _check_assignments(flow, problems)
         _check_saves(flow, problems)
+        _check_reports(flow, problems)
         _check_runs(flow, flows, targets, problems)
         _check_failing_runs(flow, failing, problems)
         _check_schedules(flow, flows, problems)
@@ -179,6 +180,16 @@ def _check_saves(flow: Flow, problems: Problems) -> None:
                 continue
             if all(text.constant for text in templates_in(saved.value)):
                 _check_value(variable, evaluate(saved.value, {}), saved.mark, problems)
+
+
+def _check_reports(flow: Flow, problems: Problems) -> None:
+    """A step's `report` is no other step's name: both would be counted as one."""
+    for step in flow.steps.values():
+        name = step.options.report
+        if name is not None and name != step.name and name in flow.steps:
+            what = f'step "{step.name}": "report: {name}" is the name of another step'
+            fix = f'choose another name: without one the step is counted as "{step.name}"'
+            problems.add("E121", step.mark, what, fix)
 
 
 def _check_unsaved(flow: Flow, problems: Problems) -> None:

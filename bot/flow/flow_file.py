@@ -201,7 +201,9 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     defaults = options.defaults.over(inherited)
     kind = kind_class.read(fields, replace(reading, step=name, save=options.save, errors=defaults.errors or {}))
     _refuse_options(fields, kind)
-    said = fingerprint(node, without="renamed_from")  # who waits there is asked nothing anew for a new name alone
+    said = fingerprint(
+        node, without=("renamed_from", "report")
+    )  # who waits there is asked nothing anew for a new name alone
     return Step(name, key.mark, kind, options, defaults, said, written=_in_a_line(node.get(kind_class.verb)))
 
 

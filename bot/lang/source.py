@@ -8,7 +8,7 @@ import hashlib
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import field
 from typing import Any
 
@@ -85,10 +85,10 @@ def plain(node: Node) -> Any:
             return {key.text: plain(item) for key, item in entries}
 
 
-def fingerprint(node: Node, without: str | None = None) -> str:
-    """A short hash of what a node says, wherever and however it is written; ``without`` is a key of a map to leave out."""
+def fingerprint(node: Node, without: Collection[str] = ()) -> str:
+    """A short hash of what a node says, wherever and however it is written; ``without`` are keys of a map to leave out."""
     if isinstance(node, Map):
-        node = Map(node.mark, tuple((key, value) for key, value in node.entries if key.text != without))
+        node = Map(node.mark, tuple((key, value) for key, value in node.entries if key.text not in without))
     return hashlib.sha256(repr(_said(node)).encode()).hexdigest()[:16]
 
 

@@ -61,6 +61,7 @@ def _composed(settings: Settings, program: Program, wakes: WakePipe) -> Engine:
         per_day=settings.gateway_per_day,
         per_contact=settings.gateway_per_contact,
         repeat_unknown=settings.repeat_unknown,
+        results_days=settings.results_days,
         models=settings.model_service,
         addresses=SignalAddresses(settings.public_url, settings.webhook_secrets),
         secrets=os.environ,  # those that flows name, which a reload may change

@@ -173,6 +173,11 @@ class Settings(AccountSettings):
     api_key: str | None = _setting(
         values.api_key, "What programs must know that start flows: it belongs into .env.", secret=True
     )
+    results_days: int = _setting(
+        values.number(1, 36_500),
+        "For how many days the results that bot report shows are kept; {} where nothing is said.",
+        default=400,
+    )
     log: str | None = _setting(values.log, "What bot serve logs beside trouble: turns, a line for each; else nothing.")
     log_format: str = _setting(
         values.word("text", "json"),

@@ -187,6 +187,7 @@ class StepOptions:
     visits: Visits | None
     defaults: Defaults
     renamed_from: str | None
+    report: str | None  # the name under which its results are counted, where that is not the step's
     words: Words
     untag: tuple[Template, ...]
     cancel: tuple[Template, ...]  # the names of what is not to start any more
@@ -216,6 +217,7 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
             signals=SIGNALS.read(fields),
         ),
         RENAMED_FROM.read(fields),
+        REPORT.read(fields),
         WORDS_HERE.read(fields),
         UNTAG.read(fields),
         CANCEL.read(fields),
@@ -419,10 +421,15 @@ VISITS = _option(
     "A bound on how often the step is entered.",
 )
 RENAMED_FROM = KeySpec("renamed_from", NAME, "The step's name before an edit, so that who waits there stays.")
+REPORT = KeySpec(
+    "report", NAME, "The name under which bot report counts it, if not its own: it stays, however the step is called."
+)
 WORDS_HERE = KeySpec("words", WORDS, "Words that are understood at this step, before any answer.")
 _COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, WINDOW_CLOSED, SIGNALS)
 DEFAULTS = KeySet(*_COMMON, OLD_TAPS, GONE)
-STEP_OPTIONS = KeySet(THEN, SAVE, *_COMMON, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RENAMED_FROM, WORDS_HERE)
+STEP_OPTIONS = KeySet(
+    THEN, SAVE, *_COMMON, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RENAMED_FROM, REPORT, WORDS_HERE
+)
 SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words"})
 """The options that not every kind of step has."""
 

@@ -1,13 +1,13 @@
 """Everything that one commit of the engine writes. Turns add to it, and it is written in full or not at all."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT, Session
-from bot.core.turn import StepTaken, Trace, Turn
+from bot.core.turn import Counted, StepTaken, Trace, Turn
 from bot.core.values import (
     Usage,
     json_text,
@@ -53,6 +53,7 @@ _ORDER = (
     *(engine_tables.ADD_DEAD_LETTER, *OF_BROADCASTS),
     *(engine_tables.ADD_CALL, engine_tables.CLAIM_CALL, engine_tables.CALL_AGAIN),
     *(engine_tables.CALL_SAID, engine_tables.CALL_ENDED, engine_tables.ADD_USAGE),
+    engine_tables.COUNT_RESULT,
 )
 _PLACE = {sql: place for place, sql in enumerate(_ORDER)}
 
@@ -90,6 +91,7 @@ class Commit:
         self._at = time_text(at)
         self._sessions: dict[str, tuple[Session, _Row]] = {}
         self._parked: dict[str, list[tuple[MessageReceived | Tapped, str]]] = {}
+        self._results = Counter[Counted]()
         self._rows = defaultdict[str, list[_Row]](list)
 
     def statements(self, recent: Mapping[str, Session]) -> Iterator[tuple[str, list[_Row]]]:
@@ -113,6 +115,9 @@ class Commit:
                 for id, status in self.statuses.items()
             ],
             _ALIAS: list(self.aliases.items()),
+            engine_tables.COUNT_RESULT: [
+                (self._at[:10], *map(storable, counted), count) for counted, count in self._results.items()
+            ],
             broadcast_rows.SET_BROADCAST: [self._broadcast_row(each) for each in self.broadcasts.values()],
             broadcast_rows.HOLD: [(storable(name),) for name in self.moved if self.broadcasts[name].state != RUNNING],
             broadcast_rows.RELEASE: [
@@ -146,6 +151,8 @@ class Commit:
         self._rows[trace_rows.ADD_TURN].append((self._at, *written, met, session[4]))
         self._sessions[event.contact] = turn.session, session
         self.turns.append((event, turn, micros))
+        for counted in turn.results:
+            self._results[counted] += 1
         for row, effect in zip(rows, effects, strict=True):
             if isinstance(row, OutboxRow):
                 self._add_send(row, effect)

@@ -25,6 +25,7 @@ KEPT = {
 }
 """How long finished rows are kept, by table."""
 
+RESULTS_DAYS = 400
 _PRUNED_AT_ONCE = 500
 _RECENT = 2000
 _NO_WAKE = ("~", "")  # behind every time
@@ -65,12 +66,13 @@ class Store:
     """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
 
     ``set_back`` counts how often the clock was found to be set back. ``failed_early`` are ids of the gateway's: these
-    messages failed before the bot knew that they are its own. Every method raises
+    messages failed before the bot knew that they are its own. ``results_days`` is how long results are kept. Every method raises
     `bot.store.files.StoreUnavailable` for a full or failing disk, and has then changed nothing.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, results_days: int = RESULTS_DAYS) -> None:
         self.path = path
+        self._results_kept = timedelta(days=results_days)
         self._lock = FileLock(path)
         self._recent: dict[str, Session] = {}  # the sessions that were written last, which need not be read
         self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
@@ -372,6 +374,7 @@ class Store:
                 self._connection.execute(_PRUNE.format(table), (_PRUNED_AT_ONCE, time_text(now - kept))).rowcount
                 for table, kept in KEPT.items()
             ]
+            self._connection.execute(engine_tables.FORGET_RESULTS, (time_text(now - self._results_kept)[:10],))
         return _PRUNED_AT_ONCE in deleted
 
     def numbers_of(self, contact: str) -> list[str]:

@@ -154,6 +154,31 @@ def dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadSe
     )
 
 
+COUNT_RESULT = """
+    INSERT INTO results (day, flow, step, split, way, outcome, count) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET count = count + excluded.count
+"""
+RESULTS = """
+    SELECT day, flow, step, split, way, outcome, count FROM results
+    WHERE day >= ? ORDER BY flow, step, split, way, outcome, day
+"""
+WAITING_AT = "SELECT flow, step, count(*) FROM sessions WHERE flow IS NOT NULL GROUP BY flow, step"
+FORGET_RESULTS = "DELETE FROM results WHERE day < ?"
+
+
+@immutable
+class ResultCount:
+    """How often something happened at a step of a flow on a day (UTC): see `bot.core.turn.Counted`."""
+
+    day: str
+    flow: str
+    step: str
+    split: str
+    way: str
+    outcome: str
+    count: int
+
+
 ADD_USAGE = """
     INSERT INTO usage (at, contact, flow, model, prompt_tokens, completion_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?)
 """

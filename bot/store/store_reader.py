@@ -15,7 +15,7 @@ from bot.core.turn import Conversation
 from bot.core.values import optional_storable, read_time, storable, time_text
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.contact_data import ERASING
-from bot.store.engine_tables import UsageSum
+from bot.store.engine_tables import ResultCount, UsageSum
 from bot.store.files import open_reader, reads_rows, trouble_in_words
 from bot.store.rows import MessageStatus
 from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR, TurnTraced
@@ -292,6 +292,14 @@ class StoreReader:
     def usage(self, since: datetime, by: str) -> list[UsageSum]:
         """What models used since a time, the most first, days in order. ``by``: one of `bot.store.engine_tables.USAGE_BY`."""
         return [UsageSum(*row) for row in self._all(engine_tables.USAGE_SUMS[by], time_text(since))]
+
+    def results(self, since: datetime) -> list[ResultCount]:
+        """What was counted of the steps of flows since the day (UTC) of a time, the days of each count in order."""
+        return [ResultCount(*row) for row in self._all(engine_tables.RESULTS, time_text(since)[:10])]
+
+    def waiting_at(self) -> dict[tuple[str, str], int]:
+        """How many contacts are at each step now, by flow and step."""
+        return {(flow, step): count for flow, step, count in self._all(engine_tables.WAITING_AT)}
 
     @reads_rows
     def _all(self, sql: str, *parameters: Any) -> list[Any]:

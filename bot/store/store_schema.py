@@ -217,6 +217,16 @@ _ENGINE = """
     );
     CREATE INDEX usage_by_at ON usage (at);
     CREATE INDEX usage_by_contact ON usage (contact, at);
+    CREATE TABLE results (
+        day TEXT NOT NULL,
+        flow TEXT NOT NULL,
+        step TEXT NOT NULL,
+        split TEXT NOT NULL,
+        way TEXT NOT NULL CHECK (way IN ('entered', 'answered', 'timed out', 'left', 'failed')),
+        outcome TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        PRIMARY KEY (day, flow, step, split, way, outcome)
+    ) WITHOUT ROWID;
     CREATE TABLE erasures (
         contact TEXT PRIMARY KEY,
         upto INTEGER NOT NULL,

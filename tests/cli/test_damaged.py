@@ -21,6 +21,7 @@ COMMANDS = (
     ("sessions", "reset", CONTACT),
     ("trace", CONTACT),
     ("usage",),
+    ("report",),
     ("replay",),
     ("contacts", "export", CONTACT),
     ("contacts", "erase", CONTACT, "--yes"),

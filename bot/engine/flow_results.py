@@ -1,0 +1,73 @@
+"""The results of flows: what a turn adds to the counts that `bot report` shows (docs/language/results.md)."""
+
+from collections.abc import Iterable, Mapping
+
+from bot.core.session import Frame, Session
+from bot.core.turn import ANSWERED, ENTERED, FAILED, LEFT, TIMED_OUT, Counted, StepTaken
+from bot.engine.turn_context import TurnContext
+from bot.flow.definition import Flow
+from bot.steps.step_options import SIGNAL
+from bot.steps.transition import AGAIN, STAY
+
+
+def results_of(turn: TurnContext, before: Session) -> tuple[Counted, ...]:
+    """Every visit of a step that began in this turn, and every visit that ended, with its way and outcome.
+
+    ``before`` is the session before the turn. A visit goes on while its frame is open, also below other flows. If no outcome has
+    ended it, the contact left: they went elsewhere, or the conversation is over.
+    """
+    flows = turn.library.flows
+    visits: dict[int, Frame | StepTaken] = {}
+    going_on: dict[int, Frame | StepTaken] = {}
+    counted: list[Counted] = []
+    _add_open(before.frames, visits)
+    for taken in turn.trace.steps:
+        if taken.visit not in visits:
+            _count(counted, flows, taken, taken.splits, ENTERED, "")
+        visits[taken.visit] = taken
+    _add_open(turn.session.frames, going_on)
+    for visit, last in visits.items():
+        if visit in going_on:
+            continue
+        if isinstance(last, StepTaken):
+            _count(counted, flows, last, last.splits, *_way(last))
+        else:
+            _count(counted, flows, last, turn.session.splits, LEFT, "")
+    return tuple(counted)
+
+
+def _add_open(frames: Iterable[Frame], visits: dict[int, Frame | StepTaken]) -> None:
+    """The visits of these frames, and of those to which `back` returns from them."""
+    for frame in frames:
+        visits[frame.visit] = frame
+        if frame.unanswered_below:
+            _add_open(frame.unanswered_below, visits)
+
+
+def _count(
+    counted: list[Counted],
+    flows: Mapping[str, Flow],
+    at: Frame | StepTaken,
+    splits: Mapping[str, str],
+    way: str,
+    outcome: str,
+) -> None:
+    """Once for all contacts, and once for each split that the conversation has passed."""
+    flow, name = at.flow, at.step
+    if flow in flows:
+        name = flows[flow].reported_as.get(name, name)
+    counted.append((flow, name, "", way, outcome))
+    if splits:
+        counted += [(flow, name, f"{place}: {part}", way, outcome) for place, part in splits.items()]
+
+
+def _way(taken: StepTaken) -> tuple[str, str]:
+    """How a visit ended with this, and the outcome; without one if it still waited then."""
+    outcome = taken.outcome
+    if outcome is None or taken.target in (None, AGAIN, STAY):
+        return LEFT, ""
+    if taken.success or outcome.startswith(SIGNAL):
+        return ANSWERED, outcome
+    if outcome in ("timeout", "expired"):
+        return TIMED_OUT, outcome
+    return FAILED if outcome.startswith("errors.") else LEFT, outcome
