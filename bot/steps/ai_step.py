@@ -132,9 +132,10 @@ class AiStep(StepKind):
         """What its exits need."""
         return (Need(name, exit_.name, exit_.mark) for exit_ in self.brief.exits for name in exit_.needs)
 
-    def unasked(self) -> Iterator[tuple[str, Mark]]:
+    def unasked(self) -> Iterator[tuple[str, str, Mark]]:
         """Those of its tools without `confirm` that say of themselves that they change something."""
-        return ((tool.handler, tool.mark) for tool in self.brief.tools if tool.spec.writes and not tool.confirms)
+        found = ((tool.handler, tool.unasked, tool.mark) for tool in self.brief.tools)
+        return ((name, fix, mark) for name, fix, mark in found if fix is not None)
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """What a contact can make it ask of a model."""

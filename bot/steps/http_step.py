@@ -157,6 +157,8 @@ _SAVE: KeySpec[Taken] = KeySpec(
     either(Form(NAME.schema, _read_whole, absent=()), map_of(EXPRESSION, _read_taken)),
     "The variable that takes the answer, or several with their parts.",
 )
+REQUEST = KeySet(_HTTP, _QUERY, _HEADERS, _JSON, _FORM, WITHIN_KEY, TRIES_KEY, _CACHE)
+"""What a request is made of."""
 
 
 @immutable
@@ -176,7 +178,7 @@ class HttpStep(StepKind):
     outputs: Mapping[str, Expression | None]  # by our variables; None: the whole answer
     caught: frozenset[str]
     verb: ClassVar[str] = "http"
-    keys: ClassVar[KeySet] = KeySet(_HTTP, _QUERY, _HEADERS, _JSON, _FORM, WITHIN_KEY, TRIES_KEY, _CACHE, _SAVE)
+    keys: ClassVar[KeySet] = KeySet(*REQUEST, _SAVE)
     names_in_errors: ClassVar[frozenset[str]] = _TOLD
 
     @classmethod
@@ -225,13 +227,17 @@ class HttpStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Ask for the request and wait for its answer."""
-        query = encoded(((item.name, item.evaluate(context.scope)) for item in self.query), "query")
-        address = self.address.render(context.scope)
-        body, files = (None, {}) if self.body is None else self.body.render(context.scope)
-        request = HttpRequest(
+        return WaitForEffect(effect=self.request(context.scope))
+
+    def request(self, scope: Mapping[str, Any]) -> HttpRequest:
+        """The request with these values. Raises `StepFailed` for one that it cannot carry."""
+        query = encoded(((item.name, item.evaluate(scope)) for item in self.query), "query")
+        address = self.address.render(scope)
+        body, files = (None, {}) if self.body is None else self.body.render(scope)
+        return HttpRequest(
             self.address.method,
             address + ("" if not query else f"&{query}" if "?" in address else f"?{query}"),
-            self._headers(context.scope),
+            self._headers(scope),
             body,
             self.within,
             self.within + SPARE_SECONDS,
@@ -239,7 +245,6 @@ class HttpStep(StepKind):
             self.cache,
             files,
         )
-        return WaitForEffect(effect=request)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """An answer, which is saved, or what went wrong."""

@@ -390,8 +390,8 @@ class StepKind:
         """What it sends: the texts of its messages, files that lie elsewhere, the gateway's templates."""
         return iter(())
 
-    def unasked(self) -> Iterator[tuple[str, Mark]]:
-        """The handlers that change something outside and that a model calls without the contact's yes."""
+    def unasked(self) -> Iterator[tuple[str, str, Mark]]:
+        """The tools that change something outside and that a model uses without the contact's yes, each with what to write."""
         return iter(())
 
     def needs(self) -> Iterator[Need]:

@@ -71,7 +71,7 @@ class ToolCalls:
         call, done = running["call"], event.outcome == "done"
         tool = self._brief.tool(call["name"])
         if done:
-            result = result_text(event.value)
+            result = result_text(event.value) if tool is None else tool.result(event.value)
             given = result_text(read_arguments(call["arguments"]))  # what the model gave does not come back as ours
             self._exchange.note_links([link for link in links_in(result) if link not in given])
         else:
@@ -139,7 +139,7 @@ class ToolCalls:
     def _use(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any]) -> _Next | _Result:
         """Call a tool, or ask the contact first; an equal call of this turn gets the same result."""
         try:
-            values = tool.values(tool.call(arguments, self._scope))
+            values = tool.values(arguments, self._scope)
         except BadArgument as error:
             return _Result(f"Not done: {error}.")
         key = _key(tool, values)
@@ -166,7 +166,7 @@ class ToolCalls:
 
     def _run(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any], key: str) -> WaitForEffect:
         self._exchange.running = {"call": call, "key": key}
-        made = tool.call(arguments, self._scope)
+        made = tool.effect(arguments, self._scope)
         return WaitForEffect(effect=made, listens=True, step_state=self._exchange.step_state())
 
     def _note(self, arguments: Mapping[str, Any]) -> str:

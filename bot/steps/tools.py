@@ -1,23 +1,25 @@
-"""The tools of an AI step: handlers that a model may ask for, and those by which it notes values and leaves."""
+"""The tools of an AI step: handlers and requests that a model may ask for, and those by which it notes values and leaves."""
 
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
-from bot.core.effects import Call
+from bot.core.effects import Call, HttpRequest
 from bot.core.immutable import immutable
 from bot.core.messages import INTERACTIVE_BODY, clip
 from bot.core.text import without_controls
 from bot.core.values import UnstorableValue, json_default, plain
-from bot.expressions.templates import Template
+from bot.expressions.templates import Expression, Template
 from bot.extensions.annotations import Arguments, BadArgument
-from bot.extensions.decorators import HandlerSpec, summary
+from bot.extensions.decorators import HandlerParameter, HandlerSpec, summary
 from bot.keys import key_schemas
 from bot.keys.declared_keys import (
     BOOLEAN,
+    NAME,
     STRING,
     Form,
     KeySet,
@@ -26,6 +28,7 @@ from bot.keys.declared_keys import (
     either,
     integer,
     map_of,
+    one_of,
     one_or_several,
     opened,
     seconds,
@@ -34,10 +37,11 @@ from bot.keys.fields import Fields, entries_of, template_of, text_of
 from bot.keys.key_schemas import ANY_TEXT
 from bot.keys.text_shapes import TEXT
 from bot.lang.problems import Mark, Problems, did_you_mean
-from bot.lang.source import Node, Scalar
+from bot.lang.source import Map, Node, Scalar
 from bot.steps.call_step import UNDECLARED, argument_uses, check_known
 from bot.steps.exits import Exit
-from bot.steps.step_facts import Used
+from bot.steps.http_step import ANSWER, REQUEST, HttpStep
+from bot.steps.step_facts import StepFailed, Used
 from bot.steps.step_kind import ReadContext, StepContext
 from bot.steps.transition import ASSIGNMENTS, Assignment
 from bot.steps.yes_no_question import QuestionTooLong, asked_about, harmless
@@ -78,9 +82,39 @@ _WITHIN = KeySpec("within", seconds(WITHIN), "How long it may take; 10s where no
 _TIMES = KeySpec(
     "times", integer(1), "How often it may succeed in one visit of the step; no bound where nothing is said."
 )
-_TOOL = either(Form(ANY_TEXT, as_node), opened(KeySet(_CALL, _WITH, _ABOUT, _CONFIRM, _WITHIN, _TIMES)))
+_TAKEN_TYPES: Mapping[str, tuple[type, dict[str, str]]] = {
+    "text": (str, {"type": "string"}),
+    "integer": (int, {"type": "integer"}),
+    "number": (float, {"type": "number"}),
+    "boolean": (bool, {"type": "boolean"}),
+    "date": (date, {"type": "string", "format": "date"}),
+}
+"""What a model may give a request, in Python and in the schema for the model."""
+_TAKEN_TYPE = KeySpec("type", one_of(*_TAKEN_TYPES, default="text"), "What it is; a text where nothing is said.")
+_TAKEN_ABOUT = KeySpec("about", STRING, "What it is, in words for the model.", required=True)
+_TAKEN = either(Form(ANY_TEXT, as_node), opened(KeySet(_TAKEN_TYPE, _TAKEN_ABOUT), "{type: integer, about: how many}"))
+_NAMED = KeySpec("name", NAME, "What the model calls the request.", required=True)
+_REQUEST_ABOUT = replace(_ABOUT, about="What the request does, in words for the model.", required=True)
+_TAKES: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
+    "takes", map_of(_TAKEN, entries_of, absent=()), "What the model gives, each with what it is; called it.name."
+)
+_HANDLER_KEYS = KeySet(_CALL, _WITH, _ABOUT, _CONFIRM, _WITHIN, _TIMES)
+_REQUEST_KEYS = KeySet(*REQUEST, _NAMED, _REQUEST_ABOUT, _TAKES, _CONFIRM, _TIMES)
+
+
+def _keys_of(node: Node) -> KeySet:
+    return _REQUEST_KEYS if isinstance(node, Map) and node.get(HttpStep.verb) is not None else _HANDLER_KEYS
+
+
+_IN_FULL: Form[Fields | None] = Form(
+    key_schemas.with_key(HttpStep.verb, _REQUEST_KEYS.schema(), _HANDLER_KEYS.schema()),
+    lambda node, problems, what: _keys_of(node).open(node, problems, what),
+    lambda node: _keys_of(node).texts,
+)
 TOOLS: KeySpec[tuple[Node | Fields, ...]] = KeySpec(
-    "tools", one_or_several(_TOOL), "Handlers that the model may ask for."
+    "tools",
+    one_or_several(either(Form(ANY_TEXT, as_node), _IN_FULL)),
+    "Handlers and requests that the model may ask for.",
 )
 FILL: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
     "fill", map_of(STRING, entries_of, absent=()), "Variables that the model may note, each with what it is."
@@ -92,7 +126,8 @@ STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable, Ans
 
 @immutable
 class Tool:
-    """One handler as a tool. ``given`` are the arguments that the flow binds; ``confirm`` asks the contact first.
+    """One handler as a tool, or a request by its name. ``given`` are the arguments that the flow binds; ``confirm`` asks the
+    contact first.
 
     ``times`` is how often it may succeed in one visit of the step; None: there is no bound.
     """
@@ -110,29 +145,56 @@ class Tool:
     confirm: Template | None = None
     within: float = WITHIN
     times: int | None = None
+    sent: HttpStep | None = None  # in place of a call
 
     def wire(self) -> dict[str, Any]:
         """The description of the tool for a model."""
         return function(self.name, self.about, self.schema)
 
-    def call(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> Call:
-        """The call that a model asked for: what the flow binds stands over what the model gave."""
+    def effect(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> Call | HttpRequest:
+        """What a model asked for: what the flow binds stands over what the model gave."""
+        if self.sent is not None:
+            return self.sent.request({**scope, "it": self.arguments.fitted(arguments)})
+        return Call(self.handler, self._given_to(arguments, scope), self.within, most=MOST_RESULT)
+
+    def _given_to(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Any]:
         bound = {item.name: item.evaluate(scope) for item in self.given}
         if self.binds_contact:
             bound[CONTACT] = scope["contact"]["id"]
-        return Call(self.handler, {**arguments, **bound}, self.within, most=MOST_RESULT)
+        return {**arguments, **bound}
 
-    def values(self, call: Call) -> dict[str, Any]:
-        """The arguments of a call as the handler will see them. Raises `BadArgument`, in words for the model."""
+    def values(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Any]:
+        """All arguments as the handler will see them, or the service. Raises `BadArgument`, in words for the model."""
+        given = self._given_to(arguments, scope)
         try:
-            fitted = self.arguments.fitted(call.arguments)
+            fitted = self.arguments.fitted(given)
+            if self.sent is not None:
+                self.sent.request({**scope, "it": fitted})
+        except StepFailed as error:
+            raise BadArgument("", str(error)) from error
         except BadArgument as error:
             if error.name in self.schema["properties"]:
                 raise
             raise BadArgument(
                 error.name, f"{error.name}, which is not yours to give, is not known or not right"
             ) from error
-        return {name: _kept(value, call.arguments[name]) for name, value in fitted.items()}
+        return {name: _kept(value, given[name]) for name, value in fitted.items()}
+
+    @property
+    def unasked(self) -> str | None:
+        """What to write where it changes something and the contact is not asked first. None: all is well."""
+        if self.confirms or not (self.spec.writes if self.sent is None else self.sent.address.method != "GET"):
+            return None
+        if self.sent is not None:
+            return "write confirm: true beside it; a request that changes nothing is a GET"
+        return (
+            f"write {{call: {self.handler}, confirm: true}}; "
+            "a handler that changes nothing returns something and takes no key"
+        )
+
+    def result(self, value: Any) -> str:
+        """A result as a model reads it."""
+        return result_text(value if self.sent is None else value[ANSWER])
 
     def question(self, values: Mapping[str, Any], scope: Mapping[str, Any]) -> str:
         """What the contact is asked before it is done with these values, and with the handler's own where the model gives none.
@@ -168,12 +230,14 @@ class Tool:
         """The templates of the tool."""
         for item in self.given:
             yield from argument_uses(item, self.spec, sure=False)
+        if self.sent is not None:
+            yield from (replace(used, extra=used.extra | _IT, sure=False) for used in self.sent.uses())
         if self.confirm is not None:
             yield Used(self.confirm, _IT, sure=False)
 
 
 def read_tools(fields: Fields, reading: ReadContext) -> tuple[Tool, ...]:
-    """Read `tools`: names of handlers, or ``{call, with, confirm, about, within, times}``."""
+    """Read `tools`: names of handlers, ``{call, with, confirm, about, within, times}``, or ``{http, name, about, takes, ...}``."""
     tools: dict[str, Tool] = {}
     for item in TOOLS.read(fields):
         tool = _read_tool(fields, item, reading)
@@ -210,6 +274,8 @@ def _read_tool(fields: Fields, item: Node | Fields, reading: ReadContext) -> Too
         name = text_of(item, fields.problems, f"{fields.what}: {TOOLS.name}")
         spec = None if name is None else _spec(fields, name, item.mark, reading)
         return None if spec is None else _tool(fields, item.mark, spec)
+    if item.has(HttpStep.verb):
+        return _read_request(item, reading)
     name, given, about, asked = _CALL.read(item), _WITH.read(item), _ABOUT.read(item), _CONFIRM.read(item)
     spec = None if name is None else _spec(fields, name, _CALL.mark(item), reading)
     if spec is None:
@@ -230,16 +296,55 @@ def _read_tool(fields: Fields, item: Node | Fields, reading: ReadContext) -> Too
     return tool
 
 
+def _read_request(fields: Fields, reading: ReadContext) -> Tool | None:
+    """A request as a tool: what the model gives is called `it` in its texts."""
+    name, about, sent = _NAMED.read(fields), _REQUEST_ABOUT.read(fields), HttpStep.read(fields, reading)
+    asked, properties, parameters = _CONFIRM.read(fields), {}, {}
+    for key, item in _TAKES.read(fields):
+        what = f"{fields.what}: {_TAKES.name}: {key.text}"
+        more = _TAKEN.read(item, fields.problems, what)
+        told = _TAKEN_ABOUT.read(more) if isinstance(more, Fields) else text_of(item, fields.problems, what)
+        kind, in_schema = _TAKEN_TYPES[(_TAKEN_TYPE.read(more) if isinstance(more, Fields) else None) or "text"]
+        properties[key.text] = {**in_schema, "description": told or ""}
+        parameters[key.text] = HandlerParameter(key.text, kind, required=True)
+    if name is None or not _is_free(fields, name, _NAMED.mark(fields)):
+        return None
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "required": [*properties]}
+    schema["additionalProperties"] = False
+    spec = HandlerSpec(name, _sent_instead, parameters, {}, Any, about or "")
+    tool = Tool(name, fields.mark, name, about or "", schema, spec, Arguments(spec), sent=sent)
+    tool = replace(
+        tool,
+        confirms=asked is not False,
+        confirm=asked if isinstance(asked, Template) else None,
+        times=_TIMES.read(fields),
+    )
+    for used in sent.uses():
+        _check_names(fields, tool, used.text, HttpStep.verb)
+    _check_question(fields, tool)
+    return tool
+
+
+def _sent_instead() -> None:
+    """What a request has in place of a handler; nobody calls it."""
+
+
+def _check_names(fields: Fields, tool: Tool, text: Template | Expression, key: str) -> set[str]:
+    """Report what a text takes of `it` and the model does not give; return all that it takes."""
+    known = tool.schema["properties"]
+    named = {path[1] for path in text.paths if path[0] == "it" and len(path) > 1}
+    for name in sorted(named - known.keys()):
+        what = f'{fields.what}: {key}: a model gives "{tool.handler}" no "{name}"'
+        fix = did_you_mean(name, known, f"it gives {', '.join(known) or 'nothing'}")
+        fields.problems.add("E502", text.mark, what, fix)
+    return named
+
+
 def _check_question(fields: Fields, tool: Tool) -> None:
     """What the question calls `it` is what the model gives: nothing that is bound or no argument, and nothing less."""
     if tool.confirm is None:
         return
-    known = tool.schema["properties"]
-    named = {path[1] for path in tool.confirm.paths if path[0] == "it" and len(path) > 1}
-    for name in sorted(named - known.keys()):
-        what = f'{fields.what}: confirm: a model gives "{tool.handler}" no "{name}"'
-        fix = did_you_mean(name, known, f"it gives {', '.join(known) or 'nothing'}")
-        fields.problems.add("E502", tool.confirm.mark, what, fix)
+    known, named = tool.schema["properties"], _check_names(fields, tool, tool.confirm, _CONFIRM.name)
     if named or "it" not in tool.confirm.names:  # else all of it is shown at once
         for name in (name for name in known if name not in named):
             what = f'{fields.what}: confirm: nobody sees the argument "{name}", which the model gives "{tool.handler}"'
@@ -255,6 +360,15 @@ def _spec(fields: Fields, name: str, mark: Any, reading: ReadContext) -> Handler
     return spec
 
 
+def _is_free(fields: Fields, name: str, mark: Mark) -> bool:
+    """Whether a tool can have this name."""
+    taken = name == REMEMBER or name.startswith(LEAVE)
+    if taken:
+        what = f'{fields.what}: the name "{name}" means something else to a model'
+        fields.problems.add("E108", mark, what, f'give it one that is not "{REMEMBER}" and has no "{LEAVE}"')
+    return not taken
+
+
 def _tool(
     fields: Fields,
     mark: Any,
@@ -267,9 +381,7 @@ def _tool(
     )
 
     name = _SIGNS.sub("_", spec.name)[:64]
-    if name == REMEMBER or name.startswith(LEAVE):
-        what = f'{fields.what}: the name "{spec.name}" means something else to a model'
-        fields.problems.add("E108", mark, what, f'give the handler one that is not "{REMEMBER}" and has no "{LEAVE}"')
+    if not _is_free(fields, name, mark):
         return None
     bound = {item.name for item in given}
     try:

@@ -33,11 +33,8 @@ def find_silent_failures(graph: Graph) -> Iterator[Finding]:
 def find_unasked_tools(graph: Graph) -> Iterator[Finding]:
     """Find tools by which a model changes something without asking the contact."""
     for place, step in graph.steps.items():
-        for handler, mark in step.kind.unasked():
-            what = (
-                f'step "{place[1]}": a model calls "{handler}", which changes something, and the contact is not asked'
-            )
-            fix = f"write {{call: {handler}, confirm: true}}; a handler that changes nothing returns something and takes no key"
+        for tool, fix, mark in step.kind.unasked():
+            what = f'step "{place[1]}": a model calls "{tool}", which changes something, and the contact is not asked'
             yield Finding.at("W902", mark, what, fix)
 
 

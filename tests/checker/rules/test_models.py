@@ -83,3 +83,15 @@ def test_a_handler_that_takes_a_key_or_returns_nothing_is_to_be_confirmed(tools:
     flow = FLOW.replace("TARGET", "bye").replace("MORE", f", tools: {tools}")
     findings = find_unasked_tools(Graph(library_of(flow, BOT, HANDLERS)))
     assert [finding.what.split('"')[3] for finding in findings] == found
+
+
+def test_a_request_that_is_no_get_is_to_be_confirmed() -> None:
+    flow = "flow: a\nstart: {otherwise: true}\nsteps:\n  t:\n    ai: Help.\n    tools:\n"
+    flow += "".join(
+        f"      - {{http: {method} https://a.example/x, name: {name}, about: x{more}}}\n"
+        for method, name, more in (("GET", "see", ""), ("POST", "do", ""), ("POST", "do_asked", ", confirm: true"))
+    )
+    flow += "    exits: {x: end}\n    errors: {else: end}\n"
+    (finding,) = find_unasked_tools(Graph(library_of(flow, BOT, HANDLERS)))
+    assert finding.what.split('"')[3] == "do"
+    assert finding.fix == "write confirm: true beside it; a request that changes nothing is a GET"
