@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from bot.cli.csv_rows import Recipient, header, read_recipients
 from bot.cli.operate import CommandRefused, bot_option, open_store, operate, reach_gateway, store_of
 from bot.cli.output import counted, echo_json
 from bot.core.errors import BotError
+from bot.lang.wall_clock import ISO_MOMENT, in_zone, read_iso
 from bot.settings import read_limits
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 48 * 1024  # of recipients, in a request that may have 64 KiB
 USAGE = (
-    "write TEMPLATE CONTACTS.CSV, with --edit NAME to correct a broadcast; or --stop NAME; or --resume NAME; or the "
-    "NAME alone to see its status"
+    "write TEMPLATE with CONTACTS.CSV or --where, and --edit NAME to correct a broadcast; or --stop NAME; or "
+    "--resume NAME; or the NAME alone to see its status"
 )
 
 
@@ -36,7 +37,13 @@ USAGE = (
 @click.option("--language", default="en", show_default=True, help="The template's language.")
 @click.option("--body", metavar="TEXT", multiple=True, help="A parameter, with {{column}} for a cell; once for each.")
 @click.option("--header", "head", metavar="TEXT|URL", help="The header's parameter: a text, or the address of a file.")
-@click.option("--name", help="The broadcast's name.  [default: the template and the file]")
+@click.option(
+    "--where",
+    metavar="EXPRESSION",
+    help="Only contacts for whom this holds: of the file, else of all who have written.",
+)
+@click.option("--at", metavar="TIME", help="Begin later: a time like 2030-12-24 18:00, in the bot's time zone.")
+@click.option("--name", help="The broadcast's name.  [default: the template, and the file or the expression]")
 @click.option(
     "--edit", "edited", metavar="NAME", help="Correct the broadcast of this name: template, parameters, file."
 )
@@ -54,6 +61,8 @@ def command(
     language: str,
     body: tuple[str, ...],
     head: str | None,
+    where: str | None,
+    at: str | None,
     name: str | None,
     edited: str | None,
     stopped: str | None,
@@ -65,8 +74,9 @@ def command(
 ) -> None:
     """Send TEMPLATE to the contacts in the file: a column "phone", and columns for the template's parameters.
 
-    Columns named 1, 2, ... are the body's parameters; or write each with --body. The running server sends; replies go
-    first. The first message is sent alone, the others when the gateway has accepted it. Contacts who have opted out
+    Columns named 1, 2, ... are the body's parameters; or write each with --body. --where chooses contacts by what the
+    bot knows of them: contact.tags, and variables with keep; without a file --body can name these. --at begins later.
+    The running server sends; replies go first. The first message is sent alone, the others when the gateway has accepted it. Contacts who have opted out
     get nothing, and nobody gets a broadcast twice: run the same command again to continue, or with another --name
     to send again.
 
@@ -76,6 +86,7 @@ def command(
 
     \b
       $ bot broadcast sale contacts.csv --body "{{name}}" --body "20 %"
+      $ bot broadcast sale --where "'vip' in contact.tags and town == 'Rome'" --at "2030-12-24 18:00"
       $ bot broadcast "sale: contacts"
       $ bot broadcast sale contacts.csv --body "20 %" --edit "sale: contacts"
       $ bot broadcast --resume "sale: contacts"
@@ -83,7 +94,10 @@ def command(
     Exit code 0: success. 1: the file or the bot has problems, you said no, or messages could not be sent.
     """
     given = [what for what in (stopped, resumed, template) if what is not None]
-    if len(given) != 1 or (template is None and file is not None) or (edited is not None and (file is None or name)):
+    sends = file is not None or where is not None
+    if len(given) != 1 or (template is None and sends) or (edited is not None and (not sends or name)):
+        raise click.UsageError(USAGE)
+    if at is not None and not (template is not None and sends):
         raise click.UsageError(USAGE)
     if stopped is not None:
         _stop(folder, stopped)
@@ -91,23 +105,59 @@ def command(
         answer = operate(folder, {"do": "resume", "name": resumed})
         click.echo(f"{counted(answer['resumed'], 'contact')} will get it now.")
         follow(ctx, folder, resumed, wait)
-    elif template is not None and file is None:
+    elif template is not None and not sends:
         show(folder, template, as_json)
-    elif template is not None and file is not None:
+    elif template is not None:
         named = {"name": template, "language": language} | ({"header": header(head)} if head else {})
-        recipients = read_recipients(file, body)
-        _check_template(folder, named, recipients[0], file)
+        begins = {} if at is None else {"at": _moment(folder, at).isoformat()}
+        recipients = _recipients(folder, file, where, body)
+        _check_template(folder, named, recipients[0], str(file or "--where"))
         if edited is not None:
-            _edit(folder, edited, named, recipients, yes)
+            _edit(folder, edited, {"template": named, **begins}, recipients, yes)
             return
-        name = name or f"{template}: {file.stem}"
-        _begin(folder, name, named, recipients, yes)
+        name = name or ": ".join([template, *([file.stem] if file else []), *([where] if where else [])])
+        _begin(folder, name, {"template": named, **begins}, recipients, yes)
         follow(ctx, folder, name, wait)
 
 
-def _begin(
-    folder: Path | None, name: str, template: Mapping[str, Any], recipients: Sequence[Recipient], yes: bool
-) -> None:
+def _recipients(folder: Path | None, file: Path | None, where: str | None, body: Sequence[str]) -> Sequence[Recipient]:
+    """Those of the file, or of all contacts, for whom the expression holds; how many these are is printed."""
+    listed = None if file is None else read_recipients(file, body)
+    if where is None:
+        assert listed is not None
+        return listed
+    from bot.cli.selection import select, select_from
+
+    found = select(folder, where, body) if listed is None else select_from(folder, where, listed)
+    total = found.asked if listed is None else len(listed)
+    words = "who have written" if listed is None else "in the file"
+    click.echo(f"{len(found.recipients):,} of {counted(total, 'contact')} {words} match.")
+    if found.failed:
+        click.echo(f"{counted(found.failed, 'contact')} could not be asked and get nothing: {found.why}", err=True)
+    if not found.recipients:
+        raise CommandRefused("Nothing was sent: nobody matches.")
+    return found.recipients
+
+
+def _moment(folder: Path | None, text: str) -> datetime:
+    """The moment that a time of the bot's zone is. Raises `CommandRefused`."""
+    at = read_iso(text.strip(), ISO_MOMENT)
+    if not isinstance(at, datetime):
+        raise CommandRefused(f'--at "{text}" is no time: write one like "2030-12-24 18:00", in the bot\'s time zone')
+    zone = _zone(folder)
+    at = in_zone(at, zone)
+    if at <= datetime.now(UTC):
+        raise CommandRefused(f"--at {at:%Y-%m-%d %H:%M} ({zone}) is over: write a later time, or leave --at out")
+    return at
+
+
+def _zone(folder: Path | None) -> tzinfo:
+    from bot.program import load_program
+
+    return load_program(store_of(folder)[0]).library.bot.timezone
+
+
+def _begin(folder: Path | None, name: str, what: Mapping[str, Any], recipients: Sequence[Recipient], yes: bool) -> None:
     """Add the contacts to the broadcast, after its contents were shown and confirmed."""
     with open_store(folder) as store:
         counts = store.outcomes(name)
@@ -118,13 +168,13 @@ def _begin(
                 f'bot broadcast --resume "{name}"; to correct it first, --edit "{name}"; for another one, --name. '
                 "Nothing was sent."
             )
-    _preview(folder, template, recipients)
+    _preview(folder, what, recipients)
     if counts:
         known = counted(sum(counts.values()), "contact")
         click.echo(f"The broadcast already has {known}; nobody gets it twice.")
     if not yes:
         click.confirm("Send it?", abort=True)
-    request = {"do": "broadcast", "name": name, "template": template}
+    request = {"do": "broadcast", "name": name, **what}
     total = _in_chunks(folder, request, recipients, {"added": 0, "known": 0, "differ": 0, "opted_out": 0})
     click.echo(f"{total['added']:,} added, {total['known']:,} known, {total['opted_out']:,} opted out.")
     if total["differ"]:
@@ -132,22 +182,18 @@ def _begin(
         click.echo(f'{differ} in it have other parameters, and keep them: --edit "{name}" corrects that.', err=True)
 
 
-def _edit(
-    folder: Path | None, name: str, template: Mapping[str, Any], recipients: Sequence[Recipient], yes: bool
-) -> None:
+def _edit(folder: Path | None, name: str, what: Mapping[str, Any], recipients: Sequence[Recipient], yes: bool) -> None:
     """Have a broadcast corrected. Until that is whole, and the broadcast is resumed, nothing of it is sent."""
     with open_store(folder) as store:
         if store.broadcast(name) is None:
             raise CommandRefused(f'there is no broadcast "{name}" (`bot queue` lists those that are not done)')
-        left = {
-            contact for contact, outcome, _ in store.recipients(name) if outcome in ("waiting", "paused", "stopped")
-        }
-    _preview(folder, template, recipients)
+        left = {contact for contact, outcome, _ in store.recipients(name) if outcome in HELD}
+    _preview(folder, what, recipients)
     if gone := left - {recipient["contact"] for recipient in recipients}:
         click.echo(f"{counted(len(gone), 'contact')} who did not get it and are not in the file will not get it.")
     if not yes:
         click.confirm("Correct it?", abort=True)
-    begun = operate(folder, {"do": "edit", "name": name, "template": template})
+    begun = operate(folder, {"do": "edit", "name": name, **what})
     request = {"do": "correct", "name": name, "edit": begun["edit"]}
     kinds = ("corrected", "added", "had_it", "unknown", "opted_out")
     total = _in_chunks(folder, request, recipients, dict.fromkeys(kinds, 0))
@@ -167,7 +213,7 @@ def _stop(folder: Path | None, name: str) -> None:
         click.echo(f"{counted(answer['in_flight'], 'message')} may have been sent and cannot be withdrawn.")
 
 
-def _check_template(folder: Path | None, template: Mapping[str, Any], first: Recipient, file: Path) -> None:
+def _check_template(folder: Path | None, template: Mapping[str, Any], first: Recipient, file: str) -> None:
     """Print what the gateway would refuse, before anything is sent. Raises `CommandRefused` if that is certain."""
     from bot.cli.templates import both_lists, infos
     from bot.flow.library import TemplateUse, template_uses
@@ -192,23 +238,29 @@ def _check_template(folder: Path | None, template: Mapping[str, Any], first: Rec
     uses: list[TemplateUse] = []
     with suppress(FaultyBot):  # how else the flows fill it is a help, and no more
         uses = list(template_uses(load_program(store_of(folder)[0]).library))
-    found = misfits_of(TemplateUse(Mark(str(file), 1, 1), notice), uses, listed)
+    found = misfits_of(TemplateUse(Mark(file, 1, 1), notice), uses, listed)
     if certain := [f"{misfit.what} ({misfit.fix})" for misfit in found if misfit.certain]:
         raise CommandRefused("\n".join((*certain, "Nothing was sent.")))
     for misfit in found:
         click.echo(f"perhaps: {misfit.what} ({misfit.fix})", err=True)
 
 
-def _preview(folder: Path | None, template: Mapping[str, Any], recipients: Sequence[Recipient]) -> None:
+def _preview(folder: Path | None, what: Mapping[str, Any], recipients: Sequence[Recipient]) -> None:
     from bot.runtime.rate_limiter import campaign_time
 
-    first = recipients[0]
+    first, template = recipients[0], what["template"]
     texts = "".join(f' "{text}"' for text in first["body"])
     click.echo(f"{template['name']} ({template['language']}) to {first['contact']}:{texts or ' no parameters'}")
     per_minute, per_day = read_limits(os.environ, store_of(folder)[0].settings())
     takes = campaign_time(len(recipients), per_minute, per_day)
     limits = f"{counted(per_minute, 'request')} a minute and {per_day:,} a day"
     click.echo(f"{counted(len(recipients), 'contact')}: at {limits} that takes {_in_words(takes)} or more.")
+    if "at" in what:
+        click.echo(_begins(datetime.fromisoformat(what["at"])))
+
+
+def _begins(at: datetime) -> str:
+    return f"It begins at {at:%Y-%m-%d %H:%M} ({at.tzname()})."
 
 
 def _in_words(duration: timedelta) -> str:
@@ -244,7 +296,7 @@ def _chunks(recipients: Sequence[Recipient]) -> Iterator[list[Recipient]]:
 
 LOOK_EVERY = 0.5  # seconds
 SHOWN = 50
-HELD = ("waiting", "paused", "stopped")
+HELD = ("waiting", "scheduled", "paused", "stopped")
 ATTENTION = ("failed", "unknown", "paused")
 HOLD_ALL = (
     *("delivery-held", "channel-held", "rate-limited", "day-limit", "header-limit"),
@@ -258,7 +310,7 @@ IN_WORDS = {"opted_out": "opted out", "left_out": "left out"}
 def show(folder: Path | None, name: str, as_json: bool) -> None:
     """Print the state of a broadcast, and why messages were not sent. Raises `CommandRefused`."""
     from bot.runtime.broadcasting import why_paused
-    from bot.store.broadcast_rows import PAUSED
+    from bot.store.broadcast_rows import PAUSED, SCHEDULED
 
     with open_store(folder) as store:
         broadcast, counts, recipients = store.broadcast(name), store.outcomes(name), store.recipients(name)
@@ -268,9 +320,11 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
     if as_json:
         each = [dict(zip(("contact", "outcome", "code"), recipient, strict=True)) for recipient in recipients]
         named = {"name": name, "template": template.name, "language": template.language, "state": broadcast.state}
-        echo_json({**named, "code": broadcast.code, "outcomes": counts, "recipients": each})
+        echo_json({**named, "at": broadcast.begins_at, "code": broadcast.code, "outcomes": counts, "recipients": each})
         return
     click.echo(f"{name}: {template.name} ({template.language})")
+    if broadcast.state == SCHEDULED and broadcast.begins_at is not None:
+        click.echo(_begins(broadcast.begins_at.astimezone(_zone(folder))))
     if broadcast.state == PAUSED:
         what, advice = why_paused(broadcast)
         click.echo(f"{what} ({advice})")
@@ -345,7 +399,7 @@ def summary(counts: Mapping[str, int]) -> str:
     """The number of a broadcast's messages by outcome, and what to do about it."""
     by_outcome = ", ".join(f"{number:,} {_outcome_in_words(outcome)}" for outcome, number in sorted(counts.items()))
     goes_on = " What waits is sent whenever a server runs." if counts.get("waiting") else ""
-    held = next((f" It was {state}: --resume goes on with it." for state in HELD[1:] if counts.get(state)), "")
+    held = next((f" It was {state}: --resume goes on with it." for state in HELD[2:] if counts.get(state)), "")
     why = " `bot queue` says why." if any(outcome.startswith(ATTENTION) for outcome in counts) else ""
     return f"{by_outcome or 'Nobody is in it'}.{goes_on}{held}{why}"
 

@@ -115,6 +115,7 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
     with open_store(folder) as store:
         pending, dead, counts = store.pending_sends(limit), store.dead_letters(limit), store.counts()
         broadcasts = store.unfinished_broadcasts()
+        begin = {name: found.begins_at for name in broadcasts if (found := store.broadcast(name)) is not None}
     server = _ask_server(folder, [send.id for send in pending])
     if as_json:
         shown = {"alarms": server.alarms, "pending": pending, "waits": server.waits, "dead": dead}
@@ -127,6 +128,8 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
         _echo(_dead_lines(letter))
     for name, numbers in broadcasts.items():
         why = f' (bot broadcast "{name}" says why)' if "paused" in numbers else ""
+        if "scheduled" in numbers and (at := begin.get(name)) is not None:
+            why = f" (it begins at {local_time(at)})"
         by_outcome = ", ".join(f"{number:,} {outcome.replace('_out', ' out')}" for outcome, number in numbers.items())
         click.echo(f'broadcast "{name}": {by_outcome}{why}')
     waiting, given_up = counts["outbox"], counts["dead_letters"]

@@ -6,7 +6,7 @@ message is sent alone; the others follow once the gateway has taken it. A broadc
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.core.effects import Send
@@ -20,6 +20,7 @@ from bot.store.broadcast_rows import (
     EDITING,
     PAUSED,
     RUNNING,
+    SCHEDULED,
     STOPPED,
     TEMPLATE_CODES,
     TRYING,
@@ -53,7 +54,9 @@ TakeBack = Callable[[Set[int]], Set[int]]
 # -- Requests of an operator
 
 
-def add_recipients(batch: Batch, name: str, template: TemplateMessage, recipients: list[Any]) -> dict[str, Any]:
+def add_recipients(
+    batch: Batch, name: str, template: TemplateMessage, recipients: list[Any], begins_at: datetime | None = None
+) -> dict[str, Any]:
     """Add recipients, ``{"contact", "body": [...]}`` each, to the broadcast of this name; make it with the first.
 
     Answers how many were added, how many it had already (``differ``: so many of those have not got it, and have other
@@ -65,12 +68,14 @@ def add_recipients(batch: Batch, name: str, template: TemplateMessage, recipient
             f'the broadcast "{name}" sends another template or language: `--edit "{name}"` corrects it, '
             "or choose another name"
         )
+    if known is not None and begins_at is not None and known.begins_at != begins_at:
+        raise RequestRefused(f'the broadcast "{name}" was requested for another time: `--edit "{name}"` corrects it')
     if known is not None and known.state == STOPPED:
         raise RequestRefused(f'the broadcast "{name}" was stopped: `bot broadcast --resume "{name}"` goes on with it')
     if known is not None and known.state == EDITING:
         raise RequestRefused(_broken_off(name))
     rows = [_read(recipient) for recipient in recipients]
-    broadcast = known or Broadcast(name, template)
+    broadcast = known or _at_its_time(batch, Broadcast(name, template, begins_at=begins_at))
     if known is None:
         batch.commit.set_broadcast(None, broadcast)
     added = opted_out = differ = 0
@@ -96,7 +101,7 @@ def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack) -> dict[st
     """
     broadcast = _known(batch, name)
     asked = json_text({"do": "stop", "name": name})
-    held = batch.store.held_of(name) if broadcast.state in (TRYING, PAUSED) else 0
+    held = batch.store.held_of(name) if broadcast.state in (SCHEDULED, TRYING, PAUSED) else 0
     just_added = sum(broadcast == name for broadcast, _ in batch.commit.recipients)
     back, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
     stopped = batch.store.waiting_of(name) + held + just_added + back
@@ -119,15 +124,21 @@ def resume(batch: Batch, name: str, event_id: str) -> dict[str, int]:
     if broadcast.state in (PAUSED, STOPPED):
         resumed = batch.store.held_of(name) + batch.store.refused_of(name, broadcast.code)
         batch.commit.resume_refused(broadcast, broadcast.code)
-        batch.commit.set_broadcast(broadcast, replace(broadcast, state=TRYING, code="", recent=(), canary=None))
+        again = _at_its_time(batch, replace(broadcast, code="", recent=(), canary=None))
+        batch.commit.set_broadcast(broadcast, again)
     batch.commit.add_note(None, event_id, json_text({"do": "resume", "name": name}), OPERATOR, f"{resumed} wait again")
     return {"resumed": resumed}
 
 
 def begin_edit(
-    batch: Batch, name: str, template: TemplateMessage, event_id: str, take_back: TakeBack
+    batch: Batch,
+    name: str,
+    template: TemplateMessage,
+    event_id: str,
+    take_back: TakeBack,
+    begins_at: datetime | None = None,
 ) -> dict[str, int]:
-    """Begin to correct a broadcast: it is stopped, and sends this template when it is resumed.
+    """Begin to correct a broadcast: it is stopped, and sends this template when it is resumed, not before ``begins_at``.
 
     Answers the correction's number (``edit``), and how many messages are ``in_flight``: they are not
     corrected, but where one is refused the corrected one follows. Raises `RequestRefused`.
@@ -135,7 +146,8 @@ def begin_edit(
     broadcast = _known(batch, name)
     asked = json_text({"do": "edit", "name": name})
     _, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
-    edited = replace(broadcast, template=template, state=EDITING, edit=broadcast.edit + 1)
+    begins_at = begins_at or broadcast.begins_at
+    edited = replace(broadcast, template=template, state=EDITING, edit=broadcast.edit + 1, begins_at=begins_at)
     batch.commit.set_broadcast(broadcast, edited)
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edited.edit} has begun")
     return {"edit": edited.edit, "in_flight": in_flight}
@@ -175,6 +187,19 @@ def end_edit(batch: Batch, name: str, edit: int, event_id: str) -> dict[str, int
     asked = json_text({"do": "edit", "name": name})
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edit} has ended, {left_out} left out")
     return {"left_out": left_out}
+
+
+def _at_its_time(batch: Batch, broadcast: Broadcast) -> Broadcast:
+    """The broadcast as it begins now, or waits for its time."""
+    waits = broadcast.begins_at is not None and broadcast.begins_at > batch.now
+    return replace(broadcast, state=SCHEDULED if waits else TRYING)
+
+
+def begin_due(batch: Batch) -> None:
+    """Begin the broadcasts whose time has come, unless this batch has stopped or corrected them."""
+    for broadcast in [_known(batch, name) for name in batch.store.due_broadcasts(batch.now)]:
+        if broadcast.state == SCHEDULED:
+            batch.commit.set_broadcast(broadcast, replace(broadcast, state=TRYING))
 
 
 def _in_edit(batch: Batch, name: str, edit: int) -> Broadcast:
@@ -406,6 +431,16 @@ def read_template(fields: dict[str, Any]) -> TemplateMessage:
                     raise RequestRefused("; ".join(broken))
                 return template
     raise RequestRefused("a template has a name, a language, and perhaps a header and texts for its body")
+
+
+def read_time_to_begin(request: dict[str, Any]) -> datetime | None:
+    """When a request wants its broadcast to begin, in UTC; None for now. Raises `RequestRefused`."""
+    if "at" not in request:
+        return None
+    try:
+        return datetime.fromisoformat(request["at"]).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        raise RequestRefused("at is a time with its offset, such as 2030-12-24T18:00:00+01:00") from None
 
 
 def _is_parameter(value: Any) -> bool:

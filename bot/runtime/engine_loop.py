@@ -20,7 +20,7 @@ from bot.core.errors import BotError
 from bot.core.events import BY_PROGRAMS, Event, StatusReported
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
-from bot.runtime.broadcasting import ALARM, cancel, fill_outbox, take_back_paused, why_paused
+from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, take_back_paused, why_paused
 from bot.runtime.engine_input import (
     Consumer,
     EngineInput,
@@ -491,6 +491,9 @@ class EngineCycle:
             take_back_paused(batch, self._take_back)
         if batch.commit.opted_out:
             cancel(batch, self._take_back)
+        starts = self._store.next_broadcast()
+        if starts is not None and starts <= batch.now:
+            begin_due(batch)
         if batch.commit.broadcasts or self._store.broadcasts_wait():
             fill_outbox(batch, self._take_back)
         batch.call_dead_letter_hooks(self._dead_letter_hooks())
@@ -515,7 +518,8 @@ class EngineCycle:
             self._store.caught_up()
             self._caught_up = True
             self._run = ORDINARY
-        self.next_wake = self._store.next_wake()
+        times = self._store.next_wake(), self._store.next_broadcast()
+        self.next_wake = min((at for at in times if at is not None), default=None)
         now = self._clock.elapsed()
         if self._erasing and now >= self._erased_at:
             self._erasing = self._store.finish_erasures(self._inbox.has_of)

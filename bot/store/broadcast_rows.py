@@ -6,15 +6,17 @@ requested.
 """
 
 from dataclasses import replace
+from datetime import datetime
 
 from bot.core import values
 from bot.core.effects import Send
 from bot.core.immutable import immutable
 from bot.core.messages import TemplateMessage
 
-TRYING, RUNNING, PAUSED, STOPPED, EDITING = "trying", "running", "paused", "stopped", "editing"
-"""The states of a broadcast: its first message goes alone; all messages go; refusals have paused it; an operator has
-stopped it; a correction of it has begun and not ended.
+SCHEDULED, TRYING, RUNNING = "scheduled", "trying", "running"
+PAUSED, STOPPED, EDITING = "paused", "stopped", "editing"
+"""The states of a broadcast: its time has not come; its first message goes alone; all messages go; refusals have paused
+it; an operator has stopped it; a correction of it has begun and not ended.
 
 Only while it runs do recipients wait; in the other states they are held.
 """
@@ -22,9 +24,11 @@ Only while it runs do recipients wait; in the other states they are held.
 TEMPLATE_CODES = "132"
 """The first characters of the gateway's codes about a template or its parameters."""
 
-_BROADCASTS = "SELECT name, template, state, edit, code, recent, canary FROM broadcasts"
+_BROADCASTS = "SELECT name, template, state, edit, code, recent, canary, begins_at FROM broadcasts"
 BROADCAST = f"{_BROADCASTS} WHERE name = ?"
 ALL_TRYING = "SELECT name FROM broadcasts INDEXED BY broadcasts_trying WHERE state = 'trying' ORDER BY name"
+FIRST_SCHEDULED = "SELECT begins_at FROM broadcasts WHERE state = 'scheduled' ORDER BY begins_at LIMIT 1"
+ALL_DUE = "SELECT name FROM broadcasts WHERE state = 'scheduled' AND begins_at <= ? ORDER BY name"
 ALL_PAUSED = f"{_BROADCASTS} WHERE state = 'paused' ORDER BY name"
 RECIPIENT = "SELECT outcome, body FROM recipients WHERE broadcast = ? AND contact = ?"
 OF_SEND = "SELECT broadcast, contact, retries, recipients.edit FROM recipients WHERE send_id = ?"
@@ -79,10 +83,11 @@ UNFINISHED = f"""
 """
 
 SET_BROADCAST = """
-    INSERT INTO broadcasts (name, template, state, edit, code, recent, canary, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO broadcasts (name, template, state, edit, code, recent, canary, begins_at, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET template = excluded.template, state = excluded.state, edit = excluded.edit,
-        code = excluded.code, recent = excluded.recent, canary = excluded.canary
+        code = excluded.code, recent = excluded.recent, canary = excluded.canary,
+        begins_at = excluded.begins_at
 """
 _WAITS = "(SELECT CASE state WHEN 'running' THEN NULL ELSE 'held' END FROM broadcasts WHERE name = {})"
 ADD_RECIPIENT = f"""
@@ -121,7 +126,7 @@ class Broadcast:
     """One broadcast. ``template`` lacks the parameters of its body, ``edit`` counts its corrections.
 
     ``recent`` are the codes of its last messages, the newest last; empty for one that the gateway accepted. ``code``
-    is the one for which it was paused. ``canary`` is the id of the message that goes alone.
+    is the one for which it was paused. ``canary`` is the id of the message that goes alone. ``begins_at``: not before that.
     """
 
     name: str
@@ -131,6 +136,7 @@ class Broadcast:
     code: str = ""
     recent: tuple[str, ...] = ()
     canary: int | None = None
+    begins_at: datetime | None = None
 
 
 @immutable
@@ -180,13 +186,16 @@ class InOutbox:
 def outcome_in_words(outcome: str | None, state: str) -> str:
     """The outcome of a recipient's message in a broadcast of this state, for people: see `StoreReader.outcomes`."""
     if outcome == "held":
-        return {TRYING: "waiting", PAUSED: "paused"}.get(state, "stopped")
+        return {TRYING: "waiting", SCHEDULED: "scheduled", PAUSED: "paused"}.get(state, "stopped")
     return outcome or "waiting"
 
 
-def broadcast(name: str, template: str, state: str, edit: int, code: str, recent: str, canary: int | None) -> Broadcast:
+def broadcast(
+    name: str, template: str, state: str, edit: int, code: str, recent: str, canary: int | None, begins_at: str | None
+) -> Broadcast:
     """A broadcast from its row."""
-    return Broadcast(name, values.loads(template), state, edit, code, tuple(values.loads(recent)), canary)
+    codes = tuple(values.loads(recent))
+    return Broadcast(name, values.loads(template), state, edit, code, codes, canary, values.read_time(begins_at))
 
 
 def recipient(

@@ -341,7 +341,15 @@ class Commit:
     def _broadcast_row(self, broadcast: Broadcast) -> _Row:
         template, recent = json_text(broadcast.template), json_text(list(broadcast.recent))
         how = broadcast.state, broadcast.edit, storable(broadcast.code)
-        return (storable(broadcast.name), template, *how, recent, broadcast.canary, self._at)
+        return (
+            storable(broadcast.name),
+            template,
+            *how,
+            recent,
+            broadcast.canary,
+            optional_time_text(broadcast.begins_at),
+            self._at,
+        )
 
     def _add_send(self, row: OutboxRow, effect: str) -> None:
         self.sends.append(row)

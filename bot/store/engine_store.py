@@ -77,6 +77,7 @@ class Store:
         self._recent: dict[str, Session] = {}  # the sessions that were written last, which need not be read
         self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
         self._some_wait: bool | None = None  # as of `broadcasts_wait`; None if that is to be asked
+        self._first_scheduled: tuple[str, ...] | None = None  # as of `next_broadcast`; None if that is to be asked
         try:
             self._connection = open_writer(path)
             meta = self._one(_META)
@@ -252,6 +253,17 @@ class Store:
             self._some_wait = bool(self._one(broadcast_rows.SOME_WAIT)[0])
         return self._some_wait
 
+    @reads_rows
+    def next_broadcast(self) -> datetime | None:
+        """When the next broadcast begins that was requested for a later time."""
+        if self._first_scheduled is None:
+            self._first_scheduled = self._one(broadcast_rows.FIRST_SCHEDULED) or ()
+        return datetime.fromisoformat(self._first_scheduled[0]) if self._first_scheduled else None
+
+    def due_broadcasts(self, now: datetime) -> list[str]:
+        """The names of the broadcasts whose time has come."""
+        return [name for (name,) in self._all(broadcast_rows.ALL_DUE, time_text(now))]
+
     def trying_broadcasts(self) -> list[str]:
         """The names of the broadcasts whose first message goes alone."""
         return [name for (name,) in self._all(broadcast_rows.ALL_TRYING)]
@@ -343,7 +355,7 @@ class Store:
         self.failed_early |= commit.failed_early
         self.failed_early.difference_update(commit.messages)
         if any(sql in OF_BROADCASTS for sql, _ in statements):
-            self._some_wait = None
+            self._some_wait = self._first_scheduled = None
         for session, row in commit.sessions():
             self._remember(session, row)
         for contact in list(islice(self._recent, max(0, len(self._recent) - _RECENT))):
@@ -365,7 +377,7 @@ class Store:
     def _forget(self) -> None:
         """Rows were changed otherwise than by a commit: ask the file again."""
         self._recent.clear()
-        self._first_wake = self._some_wait = None
+        self._first_wake = self._some_wait = self._first_scheduled = None
 
     def prune(self, now: datetime) -> bool:
         """Delete some rows that were kept long enough. Returns whether there may be more."""

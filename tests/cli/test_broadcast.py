@@ -52,7 +52,7 @@ def broadcast(folder: Path, *more: str, stdin: str = "", file: str = "people.csv
 
 
 def parameters(bot: Kept) -> dict[str, list[str]]:
-    components = {sent.to: sent.body["template"]["components"] for sent in bot.emulator.sent}
+    components = {sent.to: sent.body["template"]["components"] for sent in bot.emulator.sent if sent.type == "template"}
     return {to: [parameter["text"] for parameter in found[0]["parameters"]] for to, found in components.items()}
 
 
@@ -460,3 +460,106 @@ def test_a_header_that_is_the_address_of_a_file_is_that_file(header: str, parame
     from bot.cli.csv_rows import header as read
 
     assert read(header) == parameter
+
+
+# -- contacts by what the bot knows of them
+
+
+TOWNS = """
+flow: main
+start: {otherwise: true}
+vars: {town: {type: text, keep: true}, cups: {type: integer, keep: true}}
+steps:
+  town: {ask: Where are you?, save: town}
+  cups: {branch: [{if: town == 'Rome', then: many}, {else: end}]}
+  many: {set: {cups: 7}, then: end}
+"""
+
+
+@pytest.fixture
+def towns(tmp_path: Path) -> Iterator[Kept]:
+    make_bot(tmp_path, TOWNS)
+    (tmp_path / "people.csv").write_text(BOOK)
+    with kept(tmp_path, server=True) as bot:
+        bot.emulator.templates.add(SALE)
+        for number, town in enumerate(("Rome", "Oslo", "Rome")):
+            bot.user("hi", town, contact=str(int(CONTACT) + number))
+        yield bot
+
+
+def where(folder: Path, expression: str, *more: str, stdin: str = "") -> Outcome:
+    body = ("--body", "{{ town }}", "--body", "{{ contact.id }}")
+    return call("broadcast", "sale", "--where", expression, "--bot", folder, *body, *more, stdin=stdin)
+
+
+def test_an_expression_selects_contacts_and_fills_the_parameters(tmp_path: Path, towns: Kept) -> None:
+    asked = where(tmp_path, "town == 'Rome'", stdin="n\n")
+    assert (asked.code, asked.lines[0]) == (1, "2 of 3 contacts who have written match.")
+    assert where(tmp_path, "town == 'Rome'", "--yes", "--no-wait").lines[-1] == "2 added, 0 known, 0 opted out."
+    let_pass(towns, timedelta(minutes=1))
+    assert parameters(towns) == {CONTACT: ["Rome", CONTACT], "6281234567892": ["Rome", "6281234567892"]}
+    assert call("broadcast", "sale: town == 'Rome'", "--bot", tmp_path).code == 0
+
+
+def test_an_expression_selects_among_the_contacts_of_a_file(tmp_path: Path, towns: Kept) -> None:
+    (tmp_path / "people.csv").write_text(BOOK + "6281234567899,Unknown,1%\n")
+    code, lines, _ = broadcast(tmp_path, "--where", "town == 'Oslo'", "--yes", "--no-wait")
+    assert (code, lines[0]) == (0, "1 of 4 contacts in the file match.")
+    let_pass(towns, timedelta(minutes=1))
+    assert parameters(towns) == {"6281234567891": ["Bo", "20%!"]}
+
+
+def test_contacts_for_whom_an_expression_fails_are_left_out_and_counted(tmp_path: Path, towns: Kept) -> None:
+    selected = where(tmp_path, "cups > 5", "--yes", "--no-wait")
+    assert (selected.code, selected.lines[0]) == (0, "2 of 3 contacts who have written match.")
+    assert "1 contact could not be asked and get nothing: --where:1:1: " in selected.err
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("twon == 'Rome'", '--where: no variable "twon" (did you mean "town"?)'),
+        ("town = 'Rome'", "(write == to compare)"),
+        ("message.text == 'x'", '--where: no variable "message"'),
+        ("is_vip(town)", '--where: no function "is_vip"'),
+        ("town == 'Lima'", "Nothing was sent: nobody matches."),
+    ],
+)
+def test_a_mistake_in_an_expression_is_explained(tmp_path: Path, towns: Kept, expression: str, words: str) -> None:
+    refused = where(tmp_path, expression, "--yes")
+    assert refused.code == 1
+    assert words in refused.err
+    assert "template" not in towns.sent
+
+
+# -- later
+
+
+def test_a_broadcast_begins_at_its_time(folder: Path, bot: Kept) -> None:
+    code, lines, _ = broadcast(folder, "--yes", "--at", "2130-12-24 18:00")
+    assert (code, lines[-1]) == (0, "3 scheduled.")
+    assert "It begins at 2130-12-24 18:00 (UTC)." in lines
+    assert call("broadcast", NAME, "--bot", folder).lines[1] == "It begins at 2130-12-24 18:00 (UTC)."
+    assert f'broadcast "{NAME}": 3 scheduled (it begins at 2130-12-24 18:00:00)' in call("queue", "--bot", folder).lines
+    assert json.loads(call("broadcast", NAME, "--json", "--bot", folder).out)["at"] == "2130-12-24T18:00:00+00:00"
+    assert broadcast(folder, "--yes", "--at", "2130-12-24 19:00")[2].startswith(
+        f'the broadcast "{NAME}" was requested for another time: `--edit "{NAME}"` corrects it'
+    )
+    assert bot.sent == []
+
+
+def test_a_correction_gives_a_broadcast_another_time(folder: Path, bot: Kept) -> None:
+    broadcast(folder, "--yes", "--at", "2130-12-24 18:00")
+    broadcast(folder, "--yes", "--at", "2130-12-24 19:00", "--edit", NAME)
+    assert call("broadcast", "--resume", NAME, "--bot", folder).lines[-1] == "3 scheduled."
+    assert "It begins at 2130-12-24 19:00 (UTC)." in call("broadcast", NAME, "--bot", folder).lines
+
+
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [("tomorrow", "is no time: write one like"), ("2020-12-24 18:00", "--at 2020-12-24 18:00 (UTC) is over")],
+)
+def test_a_time_that_cannot_be_is_refused(folder: Path, at: str, words: str) -> None:
+    code, _, err = broadcast(folder, "--yes", "--at", at)
+    assert code == 1
+    assert words in err

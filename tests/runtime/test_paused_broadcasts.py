@@ -12,7 +12,7 @@ from bot.runtime.batch import RequestRefused
 from bot.runtime.broadcasting import ALARM, is_enough
 from bot.store.rows import OutboxRow
 from tests.runtime.broadcasting import SALE, ask, continued, done, letters, people, resume, stop
-from tests.runtime.engine_kit import World, open_world
+from tests.runtime.engine_kit import START, World, open_world
 
 AHEAD = 100
 CANARY_WAITS = timedelta(minutes=10)
@@ -461,3 +461,47 @@ def test_other_parameters_under_the_same_name_are_counted(world: World) -> None:
     recipients = [{"contact": contact, "body": ["other"]} for contact in people(2)]
     again = {"do": "broadcast", "name": "spring", "template": SALE, "recipients": recipients}
     assert world.turns.operate(again) == {"added": 0, "known": 2, "differ": 2, "opted_out": 0}
+
+
+# -- later
+
+
+def later(world: World, **by: int) -> None:
+    at = (world.clock.now() + timedelta(**by)).isoformat()
+    recipients = [{"contact": contact, "body": [f"for {contact}"]} for contact in people(3)]
+    request = {"do": "broadcast", "name": "spring", "template": SALE, "recipients": recipients, "at": at}
+    world.turns.operate(request)
+    world.settle()
+
+
+def test_nothing_is_sent_before_the_time_of_a_broadcast_and_then_its_first_message_goes_alone(world: World) -> None:
+    later(world, hours=1)
+    wait(world, timedelta(minutes=59))
+    assert (world.delivery.rows, world.reader.outcomes("spring")) == ([], {"scheduled": 3})
+    assert world.turns.next_wake() == START + timedelta(hours=1)
+    wait(world, timedelta(minutes=1))
+    assert [row.contact for row in world.delivery.rows] == people(1)
+    assert send_all(world) == people(3)
+
+
+def test_the_time_of_a_broadcast_outlives_a_restart(world: World, tmp_path: Path) -> None:
+    later(world, hours=1)
+    killed = shutil.copytree(tmp_path, tmp_path / "killed")
+    with continued(killed, world) as restarted:
+        restarted.settle()
+        assert restarted.delivery.rows == []
+        wait(restarted, timedelta(hours=1))
+        assert send_all(restarted) == people(3)
+
+
+def test_a_broadcast_that_is_stopped_before_its_time_stays_stopped_and_is_resumed_for_it(world: World) -> None:
+    later(world, hours=1)
+    assert stop(world) == {"stopped": 3, "in_flight": 0}
+    assert world.reader.outcomes("spring") == {"stopped": 3}
+    resume(world)
+    assert world.reader.outcomes("spring") == {"scheduled": 3}
+    stop(world)
+    wait(world, timedelta(hours=2))
+    assert world.delivery.rows == []
+    resume(world)
+    assert send_all(world) == people(3)

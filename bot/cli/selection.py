@@ -1,0 +1,107 @@
+"""The contacts in the store for whom an expression over their own data holds, as ``bot broadcast --where`` wants them."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bot.cli.csv_rows import Recipient
+from bot.cli.operate import CommandRefused, open_store, store_of
+from bot.core.events import TimeReached
+from bot.core.immutable import mutable
+from bot.core.session import Session
+from bot.engine.turn_context import NameScope
+from bot.expressions.grammar import check_calls
+from bot.expressions.template_failures import TemplateFailed
+from bot.expressions.templates import Expression, Template, compile_expression, compile_template
+from bot.flow.library import Library
+from bot.lang.problems import Mark, Problems, did_you_mean
+from bot.program import Program, load_program
+
+_OF_FLOWS = ("message", "came_from")  # there is neither outside of a flow
+
+
+@mutable
+class Selected:
+    """The recipients that an expression selects, how many contacts it was asked about, and for how many it has failed."""
+
+    recipients: list[Recipient]
+    asked: int = 0
+    failed: int = 0
+    why: str = ""  # the first failure
+
+
+def select(folder: Path | None, where: str, body: Sequence[str]) -> Selected:
+    """The contacts in the store for whom ``where`` holds, each with the texts of ``body`` filled in for it.
+
+    Raises `CommandRefused` for a mistake in one of them, and `bot.program.FaultyBot`.
+    """
+    return _Selection(folder, where, body).of(None)
+
+
+def select_from(folder: Path | None, where: str, recipients: Sequence[Recipient]) -> Selected:
+    """Those of the recipients for whom ``where`` holds. A contact who has never written is not among them. Raises as `select`."""
+    return _Selection(folder, where, ()).of({each["contact"]: each for each in recipients})
+
+
+class _Selection:
+    """An expression, and texts, over a contact and its kept variables."""
+
+    def __init__(self, folder: Path | None, where: str, body: Sequence[str]) -> None:
+        self._folder = folder
+        program = load_program(store_of(folder)[0])
+        self._library = program.library
+        self._now = datetime.now(UTC)
+        problems = Problems()
+        self._where: Expression = compile_expression(where, Mark("--where", 1, 1), problems)
+        self._texts: list[Template] = [compile_template(text, Mark("--body", 1, 1), problems) for text in body]
+        known = {*self._names(Session(""))} - {*_OF_FLOWS}
+        texts: tuple[Expression | Template, ...] = (self._where, *self._texts)
+        for text in texts:
+            _check_names(text, known, problems, program)
+        if problems:
+            raise CommandRefused("\n".join(f"{each.path}: {each.what} ({each.fix})" for each in problems.sorted()))
+
+    def of(self, listed: Mapping[str, Recipient] | None) -> Selected:
+        """Those of the store, or of these recipients by their contacts, for whom the expression holds."""
+        selected = Selected([])
+        for session in self._sessions(listed):
+            selected.asked += 1
+            names = self._names(session)
+            try:
+                if self._where.evaluate(names):
+                    body = [text.render(names) for text in self._texts]
+                    if not all(text.strip() for text in body):
+                        raise TemplateFailed("a parameter is empty, and the gateway takes no empty one")
+                    given = {"contact": session.contact, "body": body}
+                    selected.recipients.append(given if listed is None else listed[session.contact])
+            except TemplateFailed as failed:
+                selected.failed += 1
+                selected.why = selected.why or str(failed)
+        return selected
+
+    def _sessions(self, listed: Collection[str] | None) -> Iterator[Session]:
+        with open_store(self._folder) as store:
+            for session in store.all_sessions():
+                if session is not None and (listed is None or session.contact in listed):
+                    yield session
+
+    def _names(self, session: Session) -> Mapping[str, Any]:
+        """What the expression can name: the contact, its kept variables, and what is true for all."""
+        library: Library = self._library.in_language(session.language)
+        now = self._now.astimezone(library.zone_of(session))
+        kept: dict[str, Any] = {}
+        for flow in library.flows.values():
+            kept |= flow.kept_values({}, session.kept_variables, now) if flow.kept else {}
+        at_rest = session.copy()
+        at_rest.frames = ()
+        scope = NameScope(self._library, TimeReached("where", session.contact, self._now), now)
+        return {**scope.of(at_rest, library), **kept}
+
+
+def _check_names(text: Expression | Template, known: Collection[str], problems: Problems, program: Program) -> None:
+    check_calls(text.calls, program.extensions.own, problems)
+    for name in sorted(text.names - {*known}):
+        names = sorted(each for each in known if each.isidentifier())
+        meant = did_you_mean(name, names, f"there are {', '.join(names)}: the contact, and the variables with keep")
+        problems.add("E202", text.mark, f'no variable "{name}"', meant)
