@@ -39,8 +39,8 @@ MISTAKES = {
     "a key is written twice": Mistake(
         "feedback/flows/feedback.yml", "save: stars\n", "save: stars\n    save: again\n", "E006", "save: again\n    remind"),
     "a template lost its quotes": Mistake(
-        "quiz/flows/quiz.yml", 'say: "{{ score }} of {{ points | length }}: your best so far! 🏆"',
-        "say: {{ score }} of {{ points | length }}", "E007"),
+        "quiz/flows/quiz.yml", 'say: "{{ question.right[language] }} was the answer."',
+        "say: {{ question.right[language] }}", "E007"),
     "a quote is not closed": Mistake(
         "helpline/flows/talk.yml", "Shall we call you then?'", "Shall we call you then?", "E002", "    ask: 'Nobody"),
     "a step has a target's name": Mistake("survey/flows/survey.yml", "  right:\n    ask: |", "  next:\n    ask: |", "E108"),
@@ -72,7 +72,8 @@ MISTAKES = {
     "a choice leads to another's step": Mistake(
         "form/flows/form.yml", "Throw it away: thrown_away", "Throw it away: given_up", "W101", "  thrown_away:"),
     "a condition leads to the next step": Mistake(
-        "quiz/flows/quiz.yml", "{if: score > best, then: record}", "{if: score > best, then: result}", "W101", "  record:"),
+        "quiz/flows/quiz.yml", "{if: answer == question.right, then: high_five}", "{if: answer == question.right, then: solution}",
+        "W101", "  high_five:"),
     "a condition leads where the others do": Mistake(
         "survey/flows/survey.yml", "{if: answered, then: welcome_back}", "{if: answered, then: hello}", "W101",
         "  welcome_back:"),
