@@ -426,6 +426,8 @@ def main() -> None:
     for name in given.only or CURVES:
         curve = CURVES[name]
         sizes = [s for s in (curve.full if given.full else curve.short) if s <= (given.largest or s)]
+        if not sizes:
+            continue
         figures = measured(name, sizes, given.rounds, given.place)
         print(f"\n{curve.about}\n{'':>12}" + "".join(f"{key:>16}" for key in figures[0]))
         for size, each in zip(sizes, figures, strict=True):
