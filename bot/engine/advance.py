@@ -311,6 +311,18 @@ def _answer(executor: Executor, reply: Reply) -> bool:
     return result is not None
 
 
+def _slots(executor: Executor, reply: Reply) -> bool:
+    """Answers to several questions of the flow, or another answer to an earlier one, in a message that answers nothing as a whole."""
+    return bool(executor.turn.flow.slots and reply.text) and executor.look_ahead(reply.text or "")
+
+
+def _several_answers(executor: Executor, reply: Reply) -> bool:
+    """The answer to the waiting question, where it is a slot and the message answers others, too."""
+    turn = executor.turn
+    asked = reply.text is not None and turn.frame.step in turn.flow.slots and " " in reply.text.strip()
+    return asked and executor.look_ahead(reply.text or "", with_others=True)
+
+
 def _interruption(executor: Executor, reply: Reply) -> bool:
     """A start of another flow, if the active flow lets others interrupt it. If that flow is open below, the
     conversation returns to it.
@@ -368,7 +380,9 @@ OFFERS: tuple[Offer, ...] = (
     _old_tap,
     _word,  # "menu", "help"
     _unseen_question,
+    _several_answers,
     _answer,
+    _slots,
     _interruption,
     _other_or_retry,  # takes every other message
 )

@@ -13,6 +13,7 @@ from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan
 from bot.core.turn import StepTaken
 from bot.core.values import Record
+from bot.engine import slots
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
 from bot.engine.scheduled_flows import arrange, can_start, cancel, first_of_conversation
 from bot.engine.turn_context import FAILURES, Failure, FlowBroken, TurnContext
@@ -381,7 +382,42 @@ class Executor:
             if seen >= visits.most:
                 return LeaveStep("visits.else")
             frame.visit_counts = {**frame.visit_counts, key: seen + 1}
+        if name in frame.ahead:
+            return self._answered_ahead(name) or self.ask(step.kind.enter)
         return self.ask(step.kind.enter)
+
+    def _answered_ahead(self, name: str) -> LeaveStep | None:
+        """The answer to a question that the contact has given before it was asked."""
+        turn, frame = self.turn, self.turn.frame
+        piece = frame.ahead[name]
+        frame.ahead = {step: text for step, text in frame.ahead.items() if step != name}
+        result = slots.answered(turn, name, piece)
+        if result is not None:
+            turn.trace.notes.append(f"{turn.where}: answered before: {piece}")
+        return result
+
+    def look_ahead(self, text: str, *, with_others: bool = False) -> bool:
+        """Look in a message for answers to the active flow's slots. The active question goes on if it is among them, else the
+        first answer is corrected that was given before; other questions are answered when they come.
+
+        Returns False if there is none; ``with_others``: if it does not answer the active question and another.
+        """
+        turn, frame = self.turn, self.turn.frame
+        found = slots.found_ahead(turn, text)
+        if not found or (with_others and (len(found) < 2 or frame.step not in found)):
+            return False
+        frame.ahead = {**frame.ahead, **found}
+        corrected = slots.answered_before(turn, (step for step in found if step != frame.step))
+        if frame.step in found:
+            self.run(self._answered_ahead(frame.step), "answers in one message")
+        elif corrected:
+            turn.trace.rule = f"corrects {corrected[0]}"
+            self.correct(corrected[0])
+            self.go(corrected[0], alone=False)
+        else:
+            turn.trace.rule = "answers in one message"
+            self.put_again()
+        return True
 
     def _put_again(self) -> StepResult | None:
         """Ask the whole question again. It is the same visit, so its buttons stay valid. A question is not asked
@@ -434,6 +470,8 @@ class Executor:
                 raise
             return LeaveStep(self._outcome_of(mismatch))
         self.turn.frame.notice = notice
+        if self.turn.flow.slots and self.turn.pending_input is not None:
+            self.turn.frame.ahead = slots.found_ahead(self.turn, self.turn.pending_input.text or "")
         return self._enter(step)
 
     def _end(self, *, expired: bool = False, failed: bool = False) -> StepResult | None:

@@ -256,6 +256,7 @@ class Flow:
     words: Words
     steps: Mapping[str, Step]
     interrupted: str | None = None
+    slots: tuple[str, ...] = ()  # questions whose answers a message may hold before they are asked
     unreadable: frozenset[str] = frozenset()  # names of steps with a problem that left nothing of them
 
     @property

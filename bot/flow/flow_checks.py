@@ -67,6 +67,7 @@ def check(
         _check_failing_runs(flow, failing, problems)
         _check_schedules(flow, flows, problems)
         _check_needed_by_triggers(flow, problems)
+        _check_slots(flow, problems)
     _check_signals(bot, flows, problems)
     _check_needs(bot, flows, problems)
     _check_collisions(bot, flows, problems)
@@ -286,6 +287,25 @@ def _check_needed_by_triggers(flow: Flow, problems: Problems) -> None:
     for name in sorted({*flow.needed} - given):
         fix = "start it by a program alone, or leave `needed` out"
         problems.add("E105", start.mark, f'flow {flow.name} needs "{name}", which no message gives', fix)
+
+
+def _check_slots(flow: Flow, problems: Problems) -> None:
+    """A slot is a question whose answer can be told from other words, and which has a variable for it."""
+    for name in flow.slots:
+        step = flow.steps.get(name)
+        if step is None:
+            if name not in flow.unreadable:
+                fix = did_you_mean(name, flow.steps, f"write questions of flow {flow.name}")
+                problems.add("E102", flow.mark, f'slots: no step "{name}" in flow {flow.name}', fix)
+            continue
+        variable = flow.variables.get(step.options.save or "")
+        if not step.kind.asks or variable is None:
+            problems.add(
+                "E110", step.mark, f'slots: step "{name}" asks nothing that is saved', "name a question with save"
+            )
+        elif variable.type == "text" and variable.takes_every and not step.kind.choices_alone:
+            fix = "give its variable a type or a pattern, or leave it out of slots"
+            problems.add("E110", step.mark, f'slots: question "{name}" takes every text', fix)
 
 
 def _check_signals(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:

@@ -72,6 +72,7 @@ def read_flow(
         _WORDS.read(fields),
         steps,
         _INTERRUPTED.read(fields),
+        _SLOTS.read(fields),
         unreadable,
     )
 
@@ -152,13 +153,18 @@ _START = KeySpec(
 _INTERRUPTED = KeySpec(
     "interrupted", one_of("resume", "drop", "ask"), "What becomes of it when another flow cuts in; else none can."
 )
+_SLOTS = KeySpec(
+    "slots",
+    Form(one_or_several(NAME).schema, STRINGS.read, absent=()),
+    "Questions of it that one message can answer together, before they are asked, and correct afterwards.",
+)
 _WORDS = KeySpec("words", WORDS, "Words that are understood in all of it.")
 _VARS = KeySpec("vars", VARIABLES, "Its variables.")
 _DEFAULTS = KeySpec(
     "defaults", nested(DEFAULTS, read_defaults), "What its steps do where they say nothing; over the bot's defaults."
 )
 _STEPS = KeySpec("steps", raw_node(ANY), "Its steps, in order: it begins with the first.", required=True)
-FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _WORDS, _VARS, _DEFAULTS, _STEPS)
+FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _SLOTS, _WORDS, _VARS, _DEFAULTS, _STEPS)
 """The keys of a flow. What stands under `steps` depends on the kinds of step that the bot has."""
 
 

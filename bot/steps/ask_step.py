@@ -133,6 +133,11 @@ class AskStep(StepKind):
         return True
 
     @property
+    def choices_alone(self) -> bool:
+        """Whether only its choices answer it."""
+        return self.choices is not None and self.closed
+
+    @property
     def _keeping(self) -> FileVariable | None:
         """The variable, where a file that answers is kept before the question is left."""
         return self.variable if isinstance(self.variable, FileVariable) and self.variable.keep else None

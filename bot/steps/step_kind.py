@@ -335,6 +335,11 @@ class StepKind:
         return self.rest is not None and self.rest.what in (RestFor.CONTACT, RestFor.PERSON, RestFor.TIME)
 
     @property
+    def choices_alone(self) -> bool:
+        """Whether only its choices answer it."""
+        return False
+
+    @property
     def hears_signals(self) -> bool:
         """Whether a signal can lead on from it: it waits for the contact, a person, time, or a flow that it runs."""
         return self.pauses or (self.rest is not None and self.rest.what is RestFor.FLOW)

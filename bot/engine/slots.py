@@ -1,0 +1,91 @@
+"""Slots: answers to several questions of a flow in one message, such as "two large ones for Friday".
+
+A message is looked through for texts that the flow's questions take as answers, each by its own reader. What is found is kept,
+as it was written, until its question comes; then it is answered at once instead of asked.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from bot.core.errors import BotError
+from bot.core.immutable import immutable
+from bot.engine.turn_context import TurnContext
+from bot.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, WaitHere
+
+MOST_WORDS = 25  # of a message that are looked at
+MOST_OF_ONE = 4  # words of one answer
+_WORD = re.compile(r"\S+")
+_EDGES = " ,.;:!?\n"
+
+
+def found_ahead(turn: TurnContext, text: str) -> dict[str, str]:
+    """The answers in a text to the active flow's slots, by step. Longer ones come first; no word is used twice."""
+    words = [match.group() for match in _WORD.finditer(text)][:MOST_WORDS]
+    questions = {step: question for step in turn.flow.slots if (question := _Question.of(turn, step)) is not None}
+    found: dict[str, str] = {}
+    used: set[int] = set()
+    for length in range(min(MOST_OF_ONE, len(words)), 0, -1):
+        for step, question in questions.items():
+            for first in range(len(words) - length + 1):
+                if step in found or not used.isdisjoint(range(first, first + length)):
+                    continue
+                place = question.found_at(words, first, first + length)
+                if place is not None:
+                    found[step] = _piece(words, *place)
+                    used.update(range(*place))
+    return found
+
+
+def answered(turn: TurnContext, step: str, piece: str) -> LeaveStep | None:
+    """How a question that has not been asked is left by an answer; None where it is none."""
+    question = _Question.of(turn, step)
+    return None if question is None else question.answered(piece)
+
+
+@immutable
+class _Question:
+    """A question as if it had been asked."""
+
+    kind: StepKind
+    context: StepContext
+
+    @classmethod
+    def of(cls, turn: TurnContext, step: str) -> "_Question | None":
+        """The active flow's question; None where it cannot be asked now."""
+        kind = turn.flow.steps[step].kind
+        context = replace(turn.step_context(), step=step, step_state={})
+        try:
+            asked = kind.enter(context)
+        except BotError:
+            return None
+        return cls(kind, replace(context, step_state=asked.step_state)) if isinstance(asked, WaitHere) else None
+
+    def answered(self, piece: str) -> LeaveStep | None:
+        """How it is left by an answer."""
+        try:
+            result = self.kind.answer(self.context, Reply(piece))
+        except BotError:
+            return None
+        return result if isinstance(result, LeaveStep) and result.outcome != "skip" else None
+
+    def found_at(self, words: Sequence[str], first: int, end: int) -> tuple[int, int] | None:
+        """Where among these words an answer stands, without words that change nothing; None where none does."""
+        answer = self.answered(_piece(words, first, end))
+        if answer is None:
+            return None
+        while end - first > 1 and self.answered(_piece(words, first, end - 1)) == answer:
+            end -= 1
+        while end - first > 1 and self.answered(_piece(words, first + 1, end)) == answer:
+            first += 1
+        return first, end
+
+
+def _piece(words: Sequence[str], first: int, end: int) -> str:
+    return " ".join(words[first:end]).strip(_EDGES)
+
+
+def answered_before(turn: TurnContext, steps: Iterator[str]) -> list[str]:
+    """The questions among these whose variable has a value already: their answer is corrected."""
+    values = turn.values_of(turn.frame)
+    return [step for step in steps if values.get(turn.flow.steps[step].options.save or "") is not None]

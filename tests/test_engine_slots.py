@@ -1,0 +1,90 @@
+"""Slots: one message answers several questions, and corrects earlier answers. The pure engine."""
+
+import pytest
+
+from tests.talk import Talk, problems_of
+
+ORDER = """
+flow: order
+start: {words: [order], pattern: '(?i)order .*'}
+slots: [size, cups, day]
+vars: {size: text, cups: {type: integer, min: 1, max: 9}, day: {type: date, after: today}, name: text}
+steps:
+  size: {ask: Which size?, options: [Small, Large], save: size, retry: {say: "Small or large?"}}
+  cups: {ask: How many?, save: cups}
+  day: {ask: For which day?, save: day}
+  name: {ask: And your name?, save: name}
+  done: {say: "{{ cups }} {{ size }} for {{ day | date }}, {{ name }}.", then: end}
+"""
+
+
+def test_what_the_first_message_says_is_not_asked() -> None:
+    talk = Talk(ORDER)  # Monday, 6 May 2030
+    assert talk.user("order two large ones for Friday") == ["And your name?"]
+    assert talk.user("Ann") == ["2 Large for 10 May 2030, Ann."]
+
+
+def test_only_what_is_missing_is_asked() -> None:
+    talk = Talk(ORDER)
+    assert talk.user("order something large, please") == ["How many?"]
+    assert talk.user("3") == ["For which day?"]
+
+
+def test_a_reply_may_answer_further_questions() -> None:
+    talk = Talk(ORDER)
+    assert talk.user("order") == [["Which size?", "Small", "Large"]]
+    assert talk.user("large, please, for Friday") == ["How many?"]
+    assert talk.user("2") == ["And your name?"]
+
+
+def test_an_answer_to_another_question_is_kept_and_this_one_put_again() -> None:
+    talk = Talk(ORDER)
+    talk.user("order")
+    assert talk.user("for Friday") == [["Which size?", "Small", "Large"]]
+    assert talk.session.frames[0].retries == 0
+    talk.user("Small")
+    assert talk.user("4") == ["And your name?"]
+
+
+def test_an_earlier_answer_is_corrected() -> None:
+    talk = Talk(ORDER)
+    talk.user("order two large ones")
+    assert talk.user("actually, make it five") == ["For which day?"]
+    assert talk.turn is not None and talk.turn.trace.rule == "corrects cups"
+    talk.user("Friday")
+    assert talk.user("Ann") == ["5 Large for 10 May 2030, Ann."]
+
+
+def test_an_answer_that_holds_another_one_gives_both() -> None:
+    talk = Talk(ORDER)
+    talk.user("order")
+    talk.user("Small")
+    assert talk.user("two for Friday") == ["And your name?"]
+    assert talk.user("Ann") == ["2 Small for 10 May 2030, Ann."]
+
+
+def test_a_text_without_any_answer_is_a_wrong_one() -> None:
+    talk = Talk(ORDER)
+    talk.user("order")
+    assert talk.user("I do not know") == ["Small or large?"]
+
+
+def test_no_word_is_used_twice_and_longer_answers_come_first() -> None:
+    talk = Talk(ORDER.replace("day: {type: date, after: today}", "day: {type: datetime, after: now}"))
+    talk.user("order 3 small ones for 12 May at 3pm")
+    assert talk.at == "order/name"
+    frame = talk.session.frames[0]
+    assert (frame.vars["cups"], f"{frame.vars['day']:%d %H:%M}") == (3, "12 15:00")
+
+
+@pytest.mark.parametrize(
+    ("slots", "problem"),
+    [
+        ("[size, cup]", 'E102 slots: no step "cup" in flow order (did you mean "cups"?)'),
+        ("[name]", 'E110 slots: question "name" takes every text'),
+        ("[done]", 'E110 slots: step "done" asks nothing that is saved'),
+    ],
+)
+def test_a_slot_is_a_question_whose_answer_can_be_found(slots: str, problem: str) -> None:
+    (found,) = problems_of(ORDER.replace("[size, cups, day]", slots))
+    assert problem in found
