@@ -200,6 +200,11 @@ def from_contact(reply: Reply) -> str:
     return text.strip()
 
 
+def is_unread(reply: Reply) -> bool:
+    """Whether a model reads nothing of what the contact sent: a file, or something that is no text and no place."""
+    return reply.media is not None or (reply.location is None and not reply.texts)
+
+
 def _length(message: WireMessage) -> int:
     """The characters of a message."""
     called = [call["function"]["arguments"] for call in message.get("tool_calls", ())]

@@ -13,7 +13,7 @@ from bot.keys.declared_keys import WORDING, KeySet, KeySpec, integer, opened
 from bot.keys.fields import Fields
 from bot.keys.text_shapes import TEXT
 from bot.lang.problems import Mark
-from bot.steps.ai_exchange import Exchange
+from bot.steps.ai_exchange import Exchange, is_unread
 from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ELSE, STEP_BUDGET, check_model_errors, settings_keys
 from bot.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.steps.brief import WITHIN_KEY as AI_WITHIN
@@ -47,6 +47,7 @@ ERRORS = ("confused", "turns")  # beside those of every question to a model
 _GREET = KeySpec(
     "greet", WORDING, "What is said where no message is to be answered; else the model begins.", texts=TEXT
 )
+_OTHER = KeySpec("other", TRANSITION, "Where a file leads that the model cannot read, or a sticker.")
 _MOST_TURNS = KeySpec("max", integer(1, 1000), "How many messages of the contact are answered.", required=True)
 _TURNS_ELSE = KeySpec("else", TRANSITION, "Where the next one leads.", required=True)
 _TURNS = KeySpec(
@@ -62,6 +63,7 @@ class AiStep(StepKind):
 
     brief: Brief
     greet: Template | None
+    other: Transition | None
     most_turns: int
     turns_over: Transition | None
     budget_over: Transition | None
@@ -73,6 +75,7 @@ class AiStep(StepKind):
         TOOLS,
         FILL,
         EXITS,
+        _OTHER,
         _TURNS,
         AI_WITHIN,
         *settings_keys(STEP_BUDGET),
@@ -95,7 +98,7 @@ class AiStep(StepKind):
         if budget_over is not None and not brief.settings.bounded:
             fix = "write how many tokens there are for a turn, or a day: turn: 20000, contact: 100000, or all: 1000000"
             fields.problems.add("E105", budget_over.mark, f"{fields.what}: budget: nothing is bounded", fix)
-        return cls(brief, greet, most or MOST_TURNS, turns_over, budget_over)
+        return cls(brief, greet, _OTHER.read(fields), most or MOST_TURNS, turns_over, budget_over)
 
     @property
     def waits(self) -> bool:
@@ -108,8 +111,10 @@ class AiStep(StepKind):
         return frozenset(self.brief.fill)
 
     def outcomes(self) -> dict[str, Outcome]:
-        """Each exit, the ends of turns and budget where they are declared, and failures."""
+        """Each exit, `other`, the ends of turns and budget where they are declared, and failures."""
         found = exit_outcomes(self.brief.exits)
+        if self.other is not None:
+            found["other"] = Outcome(self.other, Falls.STAY, success=False)
         if self.turns_over is not None:
             found["turns.else"] = Outcome(self.turns_over, Falls.WRITTEN, success=False)
         if self.budget_over is not None:
@@ -183,7 +188,7 @@ class AiStep(StepKind):
         return self._agreed(context, exchange, reply) if known else None
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """The contact's next turn; or more of this one; while the model works it waits, or is taken along."""
+        """The contact's next turn, unless it is for `other`; or more of this one; while the model works it waits, or is taken along."""
         exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
             return self._agreed(context, exchange, reply)
@@ -191,7 +196,7 @@ class AiStep(StepKind):
         if works and not self._merges(context, exchange):
             return PostponeMessage()
         if not (works or exchange.overtaken):
-            return self._turn(context, exchange, reply)
+            return None if self.other is not None and is_unread(reply) else self._turn(context, exchange, reply)
         exchange.overtaken = False
         exchange.merged += 1
         exchange.add_reply(reply, self.brief.hears)

@@ -9,7 +9,9 @@ import pytest
 
 from bot.core import values
 from bot.core.effects import TokenBudget
+from bot.core.events import MessageReceived
 from bot.core.text import estimate_messages
+from bot.core.values import Location
 from bot.extensions.decorators import handler
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
@@ -185,6 +187,34 @@ def test_a_value_in_a_greeting_is_one_short_line_also_for_the_model() -> None:
 def test_a_greeting_that_is_too_long_is_found() -> None:
     (problem,) = problems_of(GREETED.replace("Welcome, {{ contact.name or 'you' }}!", "x" * 4097))
     assert "greet has 4097 characters, 4096 are allowed" in problem
+
+
+def test_a_file_leads_where_other_says_and_costs_no_turn() -> None:
+    chat = talk(FLOW.replace("    turns: {max: 3", "    other: {say: Please write it.}\n    turns: {max: 1"))
+    chat.user("hi")
+    chat.model("Hello!")
+    asked = len(chat.asked)
+    assert chat.photo() == ["Please write it."]
+    assert (chat.at, len(chat.asked)) == ("assistant/talk", asked)
+    assert chat.turn is not None and chat.turn.trace.rule == "other"
+    chat = talk(FLOW.replace("    turns:", "    other: over\n    turns:"))
+    chat.user("hi")
+    assert chat.photo() == [], "the model answers first"
+    assert chat.model("Hello!") == ["Hello!", "Enough."]
+
+
+def test_a_place_and_without_other_a_file_are_told_to_the_model_in_words() -> None:
+    chat = talk(FLOW.replace("    turns:", "    other: over\n    turns:"))
+    chat.user("hi")
+    chat.model("Hello!")
+    place = Location(-6.2, 106.8)
+    chat.take(MessageReceived(chat.next_id(), CONTACT, chat.now, chat.now, "location", location=place))
+    assert chat.prompt[-1]["content"] == "(a place: -6.2, 106.8)"
+    chat = talk()
+    chat.user("hi")
+    chat.model("Hello!")
+    chat.photo()
+    assert chat.prompt[-1]["content"] == "(an image)"
 
 
 def test_paragraphs_are_sent_as_they_come_and_the_rest_at_the_end() -> None:
