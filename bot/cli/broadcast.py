@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -19,6 +19,7 @@ from bot.lang.wall_clock import ISO_MOMENT, in_zone, read_iso
 from bot.settings import read_limits
 
 if TYPE_CHECKING:
+    from bot.store.broadcast_rows import Reached
     from bot.store.store_reader import StoreReader
 
 
@@ -51,7 +52,9 @@ USAGE = (
 @click.option("--resume", "resumed", metavar="NAME", help="Only resume the broadcast of this name.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--wait/--no-wait", default=True, help="Show the progress, or leave it to the server.")
-@click.option("--json", "as_json", is_flag=True, help="With a NAME alone: print an object with every recipient.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="With a NAME alone: print an object with totals and every recipient."
+)
 @bot_option
 @click.pass_context
 def command(
@@ -81,8 +84,8 @@ def command(
     to send again.
 
     Refusals of the gateway pause a broadcast. --edit NAME corrects it for the contacts who did not get it, --resume
-    NAME resumes it. --stop withdraws all messages that are not being sent. NAME alone shows the status; `bot queue`
-    shows the names.
+    NAME resumes it. --stop withdraws all messages that are not being sent. NAME alone shows the status, and how
+    many were delivered, read and answered; `bot queue` shows the names.
 
     \b
       $ bot broadcast sale contacts.csv --body "{{name}}" --body "20 %"
@@ -304,23 +307,30 @@ HOLD_ALL = (
 )
 """The alarms with which nothing is sent, or perhaps not this broadcast. Then there is no progress to watch."""
 
+REACHED_FIELDS = ("delivered", "read", "answered")
 IN_WORDS = {"opted_out": "opted out", "left_out": "left out"}
 
 
 def show(folder: Path | None, name: str, as_json: bool) -> None:
-    """Print the state of a broadcast, and why messages were not sent. Raises `CommandRefused`."""
+    """Print the state of a broadcast, why messages were not sent, and what became of those that were. Raises `CommandRefused`."""
     from bot.runtime.broadcasting import why_paused
-    from bot.store.broadcast_rows import PAUSED, SCHEDULED
+    from bot.store.broadcast_rows import ANSWERED_WITHIN, PAUSED, SCHEDULED
 
     with open_store(folder) as store:
         broadcast, counts, recipients = store.broadcast(name), store.outcomes(name), store.recipients(name)
+        reached = store.reached(name)
     if broadcast is None:
         raise CommandRefused(f'there is no broadcast "{name}" (`bot queue` lists those that are not done)')
     template = broadcast.template
     if as_json:
-        each = [dict(zip(("contact", "outcome", "code"), recipient, strict=True)) for recipient in recipients]
+        each = [
+            dict(zip(("contact", "outcome", "code"), recipient, strict=True)) | _fields(reached.get(recipient[0]))
+            for recipient in recipients
+        ]
         named = {"name": name, "template": template.name, "language": template.language, "state": broadcast.state}
-        echo_json({**named, "at": broadcast.begins_at, "code": broadcast.code, "outcomes": counts, "recipients": each})
+        named |= {"code": broadcast.code}
+        totals = {"at": broadcast.begins_at, "outcomes": counts, "reached": _totals(reached.values())}
+        echo_json({**named, **totals, "recipients": each})
         return
     click.echo(f"{name}: {template.name} ({template.language})")
     if broadcast.state == SCHEDULED and broadcast.begins_at is not None:
@@ -333,7 +343,25 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
         click.echo(f"  {contact}  {_outcome_in_words(outcome)}" + (f" ({code})" if code else ""))
     if len(unsent) > SHOWN:
         click.echo(f"  and {counted(len(unsent) - SHOWN, 'other')}: --json shows all")
+    if reached:
+        sent = counts.get("sent", 0)  # it may be older than what is known of each
+        total, hours = _totals(reached.values()), ANSWERED_WITHIN // timedelta(hours=1)
+        of = f"the {sent:,} sent" if total["known"] == sent else f"{total['known']:,} sent in the last 7 days"
+        click.echo(
+            f"Of {of}: {total['delivered']:,} delivered, {total['read']:,} read, "
+            f"{total['answered']:,} answered within {hours} hours."
+        )
     click.echo(summary(counts))
+
+
+def _totals(reached: Collection["Reached"]) -> dict[str, int]:
+    """How many of the messages that were sent are ``known`` still, and how many of these were delivered, read, answered."""
+    return {"known": len(reached), **{field: sum(getattr(each, field) for each in reached) for field in REACHED_FIELDS}}
+
+
+def _fields(reached: "Reached | None") -> dict[str, bool | None]:
+    """What became of one message; null where it was not sent, or is not known any more."""
+    return {field: None if reached is None else getattr(reached, field) for field in REACHED_FIELDS}
 
 
 def follow(ctx: click.Context, folder: Path | None, name: str, wait: bool) -> None:

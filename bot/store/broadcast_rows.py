@@ -6,7 +6,7 @@ requested.
 """
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bot.core import values
 from bot.core.effects import Send
@@ -23,6 +23,9 @@ Only while it runs do recipients wait; in the other states they are held.
 
 TEMPLATE_CODES = "132"
 """The first characters of the gateway's codes about a template or its parameters."""
+
+ANSWERED_WITHIN = timedelta(hours=24)
+"""A contact who writes so long after a message of a broadcast has answered it."""
 
 _BROADCASTS = "SELECT name, template, state, edit, code, recent, canary, begins_at FROM broadcasts"
 BROADCAST = f"{_BROADCASTS} WHERE name = ?"
@@ -76,6 +79,20 @@ IN_OUTBOX_TO = """
 STATE = "SELECT state FROM broadcasts WHERE name = ?"
 OUTCOMES = "SELECT outcome, code, count(*) FROM recipients WHERE broadcast = ? GROUP BY 1, 2 ORDER BY 1, 2"
 RECIPIENTS = "SELECT contact, outcome, code FROM recipients WHERE broadcast = ? ORDER BY id"
+REACHED = f"""
+    SELECT recipients.contact,
+        (
+            SELECT max(CASE status WHEN 'read' THEN 2 WHEN 'delivered' THEN 1 ELSE 0 END)
+            FROM json_each(messages.message_ids) JOIN statuses ON message_id = value
+        ),
+        EXISTS (
+            SELECT 1 FROM turns WHERE turns.contact = recipients.contact AND turns.at > messages.at
+                AND turns.at < strftime('%Y-%m-%dT%H:%M:%f', messages.at, '+{ANSWERED_WITHIN.total_seconds():.0f} seconds')
+                AND (event LIKE '{{"$MessageReceived"%' OR event LIKE '{{"$Tapped"%')
+        )
+    FROM recipients JOIN messages ON messages.id = send_id
+    WHERE broadcast = ? AND recipients.outcome = 'sent' ORDER BY recipients.id
+"""
 UNFINISHED = f"""
     SELECT broadcast FROM {_BY_WAITING} WHERE {_WAIT}
     UNION SELECT broadcast FROM recipients INDEXED BY recipients_in_outbox WHERE send_id IS NOT NULL AND outcome IS NULL
@@ -172,6 +189,15 @@ class BroadcastPlace:
     contact: str
     retries: int
     edit: int
+
+
+@immutable
+class Reached:
+    """How far a message that was sent has got, and whether the contact has written within `ANSWERED_WITHIN` after it."""
+
+    delivered: bool
+    read: bool
+    answered: bool
 
 
 @immutable

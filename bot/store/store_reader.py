@@ -221,6 +221,13 @@ class StoreReader:
         state, rows = self._state_of(name), self._all(broadcast_rows.RECIPIENTS, storable(name))
         return [(contact, broadcast_rows.outcome_in_words(outcome, state), code) for contact, outcome, code in rows]
 
+    def reached(self, name: str) -> dict[str, broadcast_rows.Reached]:
+        """What is known of the messages of a broadcast that were sent, by contact; nothing of those that are pruned."""
+        return {
+            contact: broadcast_rows.Reached((furthest or 0) >= 1, (furthest or 0) >= 2, bool(answered))
+            for contact, furthest, answered in self._all(broadcast_rows.REACHED, storable(name))
+        }
+
     def _state_of(self, broadcast: str) -> str:
         rows = self._all(broadcast_rows.STATE, storable(broadcast))
         return rows[0][0] if rows else ""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -312,7 +313,8 @@ def test_a_template_that_is_paused_in_the_middle_stops_the_rest(folder: Path, bo
     assert (state["state"], state["code"]) == ("paused", "132006")
     assert len(bot.sent) == state["outcomes"]["sent"] < 40
     assert state["outcomes"]["failed (132006)"] < 10  # those that were on their way
-    assert {"contact": CONTACT, "outcome": "sent", "code": ""} in state["recipients"]
+    nothing_yet = dict.fromkeys(("delivered", "read", "answered"), False)
+    assert {"contact": CONTACT, "outcome": "sent", "code": "", **nothing_yet} in state["recipients"]
     bot.emulator.faults.remove(fault)
     bot.emulator.templates.add(SALE)
     call("broadcast", "--resume", "sale: many", "--no-wait", "--bot", folder)
@@ -563,3 +565,30 @@ def test_a_time_that_cannot_be_is_refused(folder: Path, at: str, words: str) -> 
     code, _, err = broadcast(folder, "--yes", "--at", at)
     assert code == 1
     assert words in err
+
+
+# -- what became of it
+
+
+def test_a_broadcast_counts_what_was_delivered_read_and_answered(folder: Path, bot: Kept) -> None:
+    (folder / "people.csv").write_text(BOOK + "6281234567893,Di,40%\n")
+    broadcast(folder, "--yes", "--no-wait")
+    let_pass(bot, timedelta(minutes=1))
+    to = {sent.to: sent.message_id for sent in bot.emulator.sent}
+    told: tuple[tuple[int, Literal["delivered", "read"]], ...]
+    told = ((0, "delivered"), (1, "read"), (2, "delivered"), (2, "read"))
+    for number, status in told:
+        bot.emulator.status(to[str(int(CONTACT) + number)], status)
+    bot.user("Yes!", contact=CONTACT)
+    let_pass(bot, timedelta(hours=25))
+    bot.user("Too late", contact="6281234567891")
+    assert call("broadcast", NAME, "--bot", folder).lines[-2:] == [
+        "Of the 4 sent: 3 delivered, 2 read, 1 answered within 24 hours.", "4 sent."
+    ]  # fmt: skip
+    shown = json.loads(call("broadcast", NAME, "--json", "--bot", folder).out)
+    assert shown["reached"] == {"known": 4, "delivered": 3, "read": 2, "answered": 1}
+    ann = {"contact": CONTACT, "outcome": "sent", "code": "", "delivered": True, "read": False, "answered": True}
+    assert shown["recipients"][0] == ann
+    let_pass(bot, timedelta(days=8))
+    bot.user("hello", contact="6281234567899")
+    assert call("broadcast", NAME, "--bot", folder).lines[1:] == ["4 sent."]
