@@ -73,6 +73,9 @@ def test_a_condition_that_is_false_leaves_it_unheard() -> None:
     talk = ordering()
     assert talk.signal("paid", amount=3) == []
     assert (talk.at, rule(talk)) == ("order/pay", "signal paid: nobody waits for it")
+    assert talk.turn is not None and talk.turn.trace.notes == [
+        "order/pay: not heard: event.amount >= total is not true"
+    ]
 
 
 def test_a_condition_that_fails_is_noted() -> None:

@@ -687,7 +687,10 @@ class Executor:
         if heard is None or signal.first_visit not in (None, turn.frame.first_visit):
             return False
         try:
-            return heard.condition is None or bool(heard.condition.evaluate({**turn.scope(), **known}))
+            if heard.condition is None or heard.condition.evaluate({**turn.scope(), **known}):
+                return True
+            turn.trace.notes.append(f"{turn.where}: not heard: {heard.condition.source} is not true")
+            return False
         except TemplateFailed as failed:
             turn.trace.notes.append(f"{turn.where}: signals: {failed}")
             return False
