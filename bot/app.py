@@ -20,6 +20,7 @@ from bot.core.session import HAS_OPTED_OUT
 from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.engine.advance import advance
 from bot.engine.scheduled_flows import objections, signal_objections
+from bot.flow.library import Library
 from bot.gateway import webhook_events
 from bot.gateway.gateway_client import Gateway
 from bot.http_client import ReachabilityAlarm
@@ -119,7 +120,7 @@ class Engine:
             engine_file,
             inbox,
             clock,
-            partial(advance, program.library.with_addresses(addresses)),
+            partial(advance, self._served(program.library)),
             webhook_events.read,
             gathering,
             metrics=self._metrics,
@@ -209,8 +210,13 @@ class Engine:
             self._model_calls.facts = FactIndex(program.library.documents)
         self._service_requester.use(program.library.bot.services)
         self._http_calls.cache.clear()
-        self._loop.advance = partial(advance, program.library.with_addresses(self._addresses))
+        self._loop.advance = partial(advance, self._served(program.library))
         self._loop.dead_letter_hooks = self._python_calls.dead_letter_hooks
+
+    def _served(self, library: Library) -> Library:
+        """The library as turns use it: with addresses, and without what needs a model where there is none."""
+        served = library if self._model_calls is not None else library.without_intents()
+        return served.with_addresses(self._addresses)
 
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks: see `bot.runtime.operator_requests.operate`; for ``{"do": "gateway"}``, `bot.runtime.gateway_commands`.

@@ -121,6 +121,18 @@ def test_a_swap_brings_new_flows_and_new_handlers_to_a_conversation_under_way(
     assert texts(bot)[-1] == "Hallo Ann"
 
 
+def test_without_a_model_no_message_is_asked_about_also_after_a_swap(talk: Callable[[], Talk], folder: Path) -> None:
+    (folder / "shop.yml").write_text(
+        "flow: shop\nstart: {about: they want to buy, examples: [two please]}\nsteps: {a: {say: Yes., then: end}}\n"
+    )
+    bot = talk()
+    bot.says("two")
+    bot.engine.swap(load_program(read_folder(folder)))
+    bot.says("Ann")
+    bot.says("three")
+    assert texts(bot) == ["What is your name?", "Hello Ann", "What is your name?"]
+
+
 def test_an_operator_asks_the_engine(talk: Callable[[], Talk]) -> None:
     bot = talk()
     bot.says("hi")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.command("test")
 @bot_argument
-@click.option("-k", "name", metavar="NAME", default="", help="Only tests, or attacks, with NAME in their name.")
+@click.option("-k", "name", metavar="NAME", default="", help="Only tests, attacks or flows with NAME in their name.")
 @click.option("--coverage", "shows_coverage", is_flag=True, help="List the steps and outcomes that no test reaches.")
 @click.option(
     "--min-coverage", "least", type=click.IntRange(0, 100), help="Fail below so many per cent of steps and outcomes."
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="With --generate: overwrite generated tests.")
 @click.option("--attack", "attacks", is_flag=True, help="Attack the steps that ask a model: see below.")
+@click.option("--intents", is_flag=True, help="Ask a model about the examples under `start`: see below.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -78,6 +79,7 @@ def command(
     seed: int,
     force: bool,
     attacks: bool,
+    intents: bool,
 ) -> None:
     """Run the tests of the bot in DIR: the documents in its files that begin with "test:".
 
@@ -106,6 +108,9 @@ def command(
     --attack runs no tests. It attacks the steps that ask a model. A scripted model obeys every text in its prompt;
     with --model a real one answers. Handlers and services are not called.
 
+    --intents runs no tests. A real model says which flow each example under `start` is about, without that example, and
+    a table shows what it takes for what.
+
     Exit code 0: all pass. 1: some fail, or the bot has problems, or no test, evaluation or attack matches, or the
     coverage is too low, or not everything could be run.
     """
@@ -114,6 +119,10 @@ def command(
     from bot.testing.transcript_reader import load_with_tests
     from bot.testing.transcript_run import run
 
+    if intents and (attacks or generates or shows_coverage or least is not None or record or judge):
+        raise click.UsageError("--intents runs no tests: leave out the options that are about tests")
+    if intents and models is None:
+        models = ""
     if models is None and (record or judge or budget):
         raise click.UsageError("--record, --judge and --budget are for evaluations with a model: add --model")
     if attacks and (generates or shows_coverage or least is not None or record or judge):
@@ -142,6 +151,11 @@ def command(
 
         attacks_run = Attacks(bot, loaded.program, loaded.transcripts, name=name, seed=seed, as_json=as_json)
         ctx.exit(0 if attacks_run.run(wanted) else 1)
+    if intents:
+        from bot.cli.intent_table import run_intents
+
+        assert wanted is not None
+        ctx.exit(0 if run_intents(bot, loaded.program, name, wanted, as_json) else 1)
     chosen = [transcript for transcript in loaded.transcripts if name.casefold() in transcript.name.casefold()]
     evaluations = [transcript for transcript in chosen if transcript.tries is not None]
     if models is not None:

@@ -4,8 +4,9 @@ It uses no I/O, no clock, no threads and no random numbers: time and ids come wi
 the language (docs/language).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from bot.core.effects import PutContact, Send
 from bot.core.events import (
@@ -52,7 +53,7 @@ from bot.lang.languages import OWN_WORDINGS, wording
 from bot.lang.word_matching import normalise
 from bot.steps import yes_no_question
 from bot.steps.ai_exchange import from_contact
-from bot.steps.step_kind import Reply, ReplyId
+from bot.steps.step_kind import OfferMessage, Reply, ReplyId
 from bot.steps.transition import END, NEXT, ROUTE, Word, Words
 
 
@@ -66,7 +67,10 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     """
     turn = TurnContext(library, session, event)
     try:
-        _take(Executor(turn), event)
+        executor = Executor(turn)
+        _take(executor, event)
+        while executor.offered is not None:
+            _offer_again(executor, executor.offered)
     except (FlowBroken, *FAILURES) as broken:
         turn.failure = str(broken)
         turn.trace.notes.append(f"ended: {turn.failure}")
@@ -333,12 +337,21 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
     match = executor.triggers().by_texts(reply.texts)
     if match is None or match.flow == turn.flow.name:
         return False
-    turn.trace.rule = f"interrupted by {match.flow}"
-    if turn.go_back_to(match.flow):
+    _interrupt(executor, match.flow, executor.inputs_of(match))
+    return True
+
+
+def _interrupt(executor: Executor, flow: str, inputs: Mapping[str, Any]) -> None:
+    executor.turn.trace.rule = f"interrupted by {flow}"
+    if executor.turn.go_back_to(flow):
         executor.return_to_interrupted(agreed=True)
     else:
-        executor.interrupt(match.flow, executor.inputs_of(match))
-    return True
+        executor.interrupt(flow, inputs)
+
+
+def _intent(executor: Executor, reply: Reply) -> bool:
+    """A model is asked which flow it is about, if the active flow lets others interrupt it: see `_offer_again`."""
+    return executor.turn.flow.interrupted is not None and executor.ask_what_about(reply)
 
 
 def _other_or_retry(executor: Executor, reply: Reply) -> bool:
@@ -365,6 +378,23 @@ def _start(executor: Executor, reply: Reply) -> bool:
     return True
 
 
+def _offer_again(executor: Executor, offered: OfferMessage) -> None:
+    """Offer a message that a model was asked about: to the flow that it is about, else to what comes after `_intent`."""
+    turn, reply, executor.offered = executor.turn, offered.message, None
+    if reply is None:
+        return
+    if offered.anew:
+        take_message(executor, reply)
+    elif turn.session.frame is None:
+        executor.start_by_intent(offered.flow, reply)
+    elif not _edited_flow(executor, reply):
+        if offered.flow is None:
+            _other_or_retry(executor, reply)
+        else:
+            turn.pending_input = reply
+            _interrupt(executor, offered.flow, {})
+
+
 Offer = Callable[[Executor, Reply], bool]
 """A function that takes a message, or returns False to pass it on."""
 
@@ -384,6 +414,7 @@ OFFERS: tuple[Offer, ...] = (
     _answer,
     _slots,
     _interruption,
+    _intent,
     _other_or_retry,  # takes every other message
 )
 """Who is offered the message of a contact who is in a flow."""

@@ -16,12 +16,13 @@ from bot.core.values import Record
 from bot.engine import slots
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
 from bot.engine.scheduled_flows import arrange, can_start, cancel, first_of_conversation
-from bot.engine.turn_context import FAILURES, Failure, FlowBroken, TurnContext
+from bot.engine.turn_context import FAILURES, MOST_FRAMES, Failure, FlowBroken, TurnContext
 from bot.expressions.template_failures import TemplateFailed
 from bot.flow.definition import LANGUAGE, ResolvedTransition, Step
 from bot.flow.library import TriggerIndex, TriggerMatch, name_of_event
 from bot.lang.languages import wording
 from bot.steps import yes_no_question
+from bot.steps.intent_step import INTENTS
 from bot.steps.step_facts import StepFailed
 from bot.steps.step_kind import (
     NOTHING,
@@ -30,6 +31,7 @@ from bot.steps.step_kind import (
     HandOver,
     KeepWaiting,
     LeaveStep,
+    OfferMessage,
     PostponeMessage,
     Reply,
     RunFlow,
@@ -64,6 +66,7 @@ class Executor:
         self.turn = turn
         self._entered = 0
         self._routed = False  # a message is routed again at most once in a turn
+        self.offered: OfferMessage | None = None  # what a step has left for `bot.engine.advance` to offer
 
     # -- the loop ---------------------------------------------------------------------------------
 
@@ -75,6 +78,9 @@ class Executor:
         while result is not None:
             if isinstance(result, PostponeMessage):
                 self._park()
+                return
+            if isinstance(result, OfferMessage):
+                self._hand_back(result, rule)
                 return
             self.turn.trace.rule = self.turn.trace.rule or rule
             taken = self._note(result)
@@ -91,6 +97,18 @@ class Executor:
         self.turn.trace.rule = "kept until the model has answered"
         self.turn.frame.parked_messages += 1
         self.turn.parks_message = True
+
+    def _hand_back(self, result: OfferMessage, rule: str) -> None:
+        """End the active flow without a return to the one below: what follows depends on the message."""
+        turn, frame = self.turn, self.turn.frame
+        turn.trace.rule = turn.trace.rule or rule
+        target = turn.flow.machine.follow(frame.step, result.outcome).target
+        turn.note_step(result.outcome, target).success = result.flow is not None
+        turn.trace.notes += [f"{turn.where}: {note}" for note in result.notes]
+        turn.pop_frame()
+        if frame.visit == 1:
+            turn.session.visit = 0  # the contact has been in no flow of the bot's yet
+        self.offered = result
 
     def _note(self, result: LeaveStep | Waits) -> StepTaken:
         """Note what the active step decided, in the trace; and what it passes on to the next step."""
@@ -605,9 +623,42 @@ class Executor:
         """Start the flow that a message is for."""
         self.run(self._start_by_message(reply))
 
+    def start_by_intent(self, flow: str | None, reply: Reply) -> None:
+        """Start the flow that a message is about, as a model or the contact says; None: what every other message starts."""
+        turn = self.turn
+        flow, by = flow or self.triggers().otherwise, "about" if flow else "otherwise"
+        if flow is None:
+            turn.trace.rule += ": no flow starts by this"
+            return
+        turn.trace.rule += f": start of {flow}: {by}"
+        turn.pending_input = reply
+        self.open(f"/{flow}", {})
+
+    def ask_what_about(self, reply: Reply) -> bool:
+        """Ask a model which flow a message is about. Returns False if there is nothing to ask."""
+        asks = self._can_ask_about(reply)
+        if asks:
+            self.run(self._ask_what_about(reply))
+        return asks
+
+    def _can_ask_about(self, reply: Reply) -> bool:
+        turn = self.turn
+        written = bool(reply.text and reply.text.strip()) and reply.tap is None and reply.payload is None
+        return INTENTS in turn.library.flows and written and len(turn.session.frames) < MOST_FRAMES
+
+    def _ask_what_about(self, reply: Reply) -> StepResult | None:
+        turn, frame = self.turn, self.turn.session.frame
+        turn.pending_input = reply
+        turn.trace.rule = f"{turn.trace.rule}: " if turn.trace.rule else ""
+        turn.trace.rule += "a model is asked what it is about"
+        came_from = None if frame is None else frame.flow
+        return self._open(f"/{INTENTS}", {}, came_from=came_from, interrupts=frame is not None)
+
     def _start_by_message(self, reply: Reply) -> StepResult | None:
         turn, triggers = self.turn, self.triggers()
         match, by_event = triggers.by_texts(reply.texts), triggers.by_event(turn.event)
+        if match is None and by_event is None and self._can_ask_about(reply):
+            return self._ask_what_about(reply)
         flow = by_event or triggers.otherwise if match is None else match.flow
         handed_on = f"{turn.trace.rule}: " if turn.trace.rule else ""  # by a word, or by `other`
         if flow is None:

@@ -9,6 +9,10 @@ from bot.flow.definition import Flow
 from bot.steps.step_options import SIGNAL
 from bot.steps.transition import AGAIN, STAY
 
+Visit = tuple[
+    str, int
+]  # a flow, and the number of the visit: the first one is still to come while a model looks for the flow
+
 
 def results_of(turn: TurnContext, before: Session) -> tuple[Counted, ...]:
     """Every visit of a step that began in this turn, and every visit that ended, with its way and outcome.
@@ -17,14 +21,15 @@ def results_of(turn: TurnContext, before: Session) -> tuple[Counted, ...]:
     ended it, the contact left: they went elsewhere, or the conversation is over.
     """
     flows = turn.library.flows
-    visits: dict[int, Frame | StepTaken] = {}
-    going_on: dict[int, Frame | StepTaken] = {}
+    visits: dict[Visit, Frame | StepTaken] = {}
+    going_on: dict[Visit, Frame | StepTaken] = {}
     counted: list[Counted] = []
     _add_open(before.frames, visits)
     for taken in turn.trace.steps:
-        if taken.visit not in visits:
+        visit = taken.flow, taken.visit
+        if visit not in visits:
             _count(counted, flows, taken, taken.splits, ENTERED, "")
-        visits[taken.visit] = taken
+        visits[visit] = taken
     _add_open(turn.session.frames, going_on)
     for visit, last in visits.items():
         if visit in going_on:
@@ -36,10 +41,10 @@ def results_of(turn: TurnContext, before: Session) -> tuple[Counted, ...]:
     return tuple(counted)
 
 
-def _add_open(frames: Iterable[Frame], visits: dict[int, Frame | StepTaken]) -> None:
+def _add_open(frames: Iterable[Frame], visits: dict[Visit, Frame | StepTaken]) -> None:
     """The visits of these frames, and of those to which `back` returns from them."""
     for frame in frames:
-        visits[frame.visit] = frame
+        visits[frame.flow, frame.visit] = frame
         if frame.unanswered_below:
             _add_open(frame.unanswered_below, visits)
 

@@ -22,6 +22,7 @@ from bot.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    integer,
     map_of,
     nested,
     opened,
@@ -37,6 +38,7 @@ from bot.lang.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in
 from bot.lang.word_matching import normalise
 from bot.steps.ai_settings import SETTINGS, AiSettings, read_ai_settings
 from bot.steps.http_services import SECRETS, SERVICES, read_services
+from bot.steps.intent_step import SURE
 from bot.steps.message_parts import check_length
 from bot.steps.step_options import DEFAULTS, Defaults, read_defaults
 from bot.steps.transition import WORDS
@@ -54,7 +56,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
     timezone = _TIMEZONE.read(fields) or ZoneInfo("UTC")
     own_zones = _CONTACT_TIMEZONES.read(fields)
     languages, mark = _LANGUAGES.read(fields), fields.mark_of(_LANGUAGES.name)
-    ai, sorry = _read_ai(_AI.read(fields), extensions)
+    ai, sure, sorry = _read_ai(_AI.read(fields), extensions)
     secrets = _SECRETS.read(fields)
     return BotDefinition(
         name=_NAME.read(fields) or "Bot",
@@ -68,6 +70,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         | ({TIMEZONE: TimezoneVariable(TIMEZONE, _CONTACT_TIMEZONES.mark(fields))} if own_zones else {}),
         wordings=(_OWN_WORDINGS.read(fields) or {}) | sorry,
         ai=ai,
+        sure=sure,
         channels=_CHANNELS.read(fields),
         secrets=secrets,
         services=read_services(_HTTP.read(fields), secrets, problems),
@@ -150,14 +153,22 @@ _WORDINGS = KeySet(*(KeySpec(name, TEMPLATE, f"In place of {texts['en']!r}.") fo
 _SORRY = KeySpec(
     "sorry", WORDING, f"Said where a model fails and the flow says nothing, for {SORRY['en']!r}.", texts=TEXT
 )
+_SURE = KeySpec(
+    "sure",
+    integer(1, 100),
+    f"How sure in per cent a model must be what a message is about to start that flow; {SURE} where nothing is said.",
+)
 
 
-def _read_ai(fields: Fields | None, extensions: Extensions) -> tuple[AiSettings, dict[str, Template]]:
-    """The settings of all AI turns; and what is said where one fails, as one of the bot's wordings."""
+def _read_ai(fields: Fields | None, extensions: Extensions) -> tuple[AiSettings, int, dict[str, Template]]:
+    """The settings of all AI turns; how sure a model must be of a flow; and what is said where one fails, as one of the
+    bot's wordings.
+    """
     if fields is None:
-        return AiSettings(), {}
+        return AiSettings(), SURE, {}
     sorry = _SORRY.read(fields)
-    return read_ai_settings(fields, extensions.handlers), {} if sorry is None else {"sorry": sorry}
+    wordings = {} if sorry is None else {"sorry": sorry}
+    return read_ai_settings(fields, extensions.handlers), _SURE.read(fields) or SURE, wordings
 
 
 def _read_channels(node: Node, problems: Problems, what: str) -> dict[str, str]:
@@ -290,7 +301,7 @@ _OWN_WORDINGS = KeySpec(
 _HOURS = KeySpec("hours", Form(schemas.map_of(_OPEN), entries_of, absent=()), "Opening hours, by name.")
 _HTTP = KeySpec("http", SERVICES, "The services that it sends requests to, by name.")
 _SECRETS = KeySpec("secrets", SECRETS, "Names of environment variables whose values the services get.")
-_AI = KeySpec("ai", opened(KeySet(*SETTINGS, _SORRY)), "What holds for all AI turns.")
+_AI = KeySpec("ai", opened(KeySet(*SETTINGS, _SURE, _SORRY)), "What holds for all AI turns.")
 _CHANNELS = KeySpec(
     "channels", map_of(STRING, _read_channels, absent={}), "The gateway's channel ids, by the channel's number."
 )

@@ -20,6 +20,7 @@ from bot.lang.problems import Mark
 from bot.lang.word_matching import WHOLE
 from bot.steps.ai_settings import AiSettings
 from bot.steps.http_services import HttpService
+from bot.steps.intent_step import SURE, Intent
 from bot.steps.step_facts import Offered, Outcome, Used
 from bot.steps.step_kind import StepKind
 from bot.steps.step_options import (
@@ -137,7 +138,7 @@ class Trigger:
     """What starts a flow: any of its words, its pattern, an event of the gateway, or what starts no other flow.
 
     ``how`` says how its words are matched (`bot.lang.word_matching.WAYS`). The pattern's named groups are variables of the
-    flow. ``contact`` is one of `CONTACTS`: nobody else starts it.
+    flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By ``intent`` a model knows messages that start it.
     """
 
     mark: Mark
@@ -148,6 +149,7 @@ class Trigger:
     otherwise: bool = False
     contact: str | None = None
     busy: str | None = None  # what becomes of a start while the contact is in a flow, where that does not say so
+    intent: Intent | None = None
 
     @property
     def contacts(self) -> tuple[str, ...]:
@@ -335,6 +337,7 @@ class BotDefinition:
     common: Mapping[str, Variable] = field(default_factory=dict)  # what every flow has beside its own variables
     wordings: Mapping[str, Template] = field(default_factory=dict)  # in place of the built-in ones, by name
     ai: AiSettings = field(default_factory=AiSettings)
+    sure: int = SURE  # per cent: how sure a model must be what a message is about
     channels: Mapping[str, str] = field(default_factory=dict)  # the gateway's channel ids, by number
     secrets: tuple[str, ...] = ()  # names of environment variables whose values the services get
     services: Mapping[str, HttpService] = field(default_factory=dict)  # that it sends requests to, by name

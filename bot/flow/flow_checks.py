@@ -22,6 +22,7 @@ from bot.flow.definition import (
 from bot.flow.target_checks import Targets, check_loops, failing_flows
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.word_matching import normalise
+from bot.steps.intent_step import INTENTS
 from bot.steps.step_facts import SavedResult, Used
 from bot.steps.tools import STRUCTURES
 from bot.steps.transition import END, NEXT, Assignment, Word, Words, evaluate, templates_in
@@ -280,10 +281,12 @@ def _check_needed(flow: Flow, inputs: Iterable[Assignment], mark: Mark, problems
 def _check_needed_by_triggers(flow: Flow, problems: Problems) -> None:
     """A message or an event gives a flow only what its pattern has."""
     start = flow.trigger
-    if start is None or not (start.words or start.pattern is not None or start.events or start.otherwise):
+    if start is None:
         return
-    alone = start.pattern is not None and not (start.words or start.events or start.otherwise)
-    given = {*start.pattern.groupindex} if alone else set()
+    without = start.words or start.events or start.otherwise or start.intent is not None
+    if start.pattern is None and not without:
+        return
+    given = set() if without else {*start.pattern.groupindex}
     for name in sorted({*flow.needed} - given):
         fix = "start it by a program alone, or leave `needed` out"
         problems.add("E105", start.mark, f'flow {flow.name} needs "{name}", which no message gives', fix)
@@ -486,10 +489,12 @@ def _report_taken(before: Mapping[str, str], said: str, mark: Mark, what: str, p
 def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems) -> None:
     """Triggers that never start their flow: each is a word of the bot, or starts another flow."""
     words = _before_all(bot)
-    triggers = [(flow.name, flow.trigger) for flow in flows if flow.trigger is not None]
+    triggers = [(flow.name, flow.trigger) for flow in flows if flow.trigger is not None and flow.name != INTENTS]
     taken: dict[tuple[str, str], str] = {}
-    for name, trigger in sorted(triggers, key=lambda found: found[1].contact is None):
-        for code, key, shown, mark in _parts_of(trigger):
+    triggers.sort(key=lambda found: found[1].contact is None)
+    parts = [(name, trigger, _parts_of(trigger)) for name, trigger in triggers]
+    for name, trigger, found in (*parts, *((name, trigger, _intent_of(trigger)) for name, trigger in triggers)):
+        for code, key, shown, mark in found:
             if key in words:
                 problems.add(code, mark, f"{shown} is taken: it is {words[key]}", "choose another for one of them")
             free = [contact for contact in trigger.contacts if (key, contact) not in taken]
@@ -498,6 +503,16 @@ def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems)
             if not free and first != name:
                 fix = "remove it from one of them" if code == "E313" else "choose another for one of them"
                 problems.add(code, mark, f"{shown} is taken: it starts flow {first}", fix)
+
+
+def _intent_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
+    """What a model knows it by, and the button of "did you mean". Words come first, so no model is asked about them."""
+    intent = trigger.intent
+    if intent is not None:
+        yield "E312", f"about {normalise(intent.about)}", "what it is about", intent.mark
+        yield "E312", f"title {normalise(intent.title)}", f'the title "{intent.title}"', intent.mark
+        for example in intent.examples:
+            yield "E312", normalise(example), f'the example "{example}"', intent.mark
 
 
 def _parts_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:

@@ -5,10 +5,11 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 
 from bot.core.events import EVENTS
+from bot.core.messages import BUTTON_TITLE
 from bot.core.session import BUSY
 from bot.extensions.gathered import Extensions
 from bot.flow.bot_file import SPOKEN
-from bot.flow.definition import CONTACTS, BotDefinition, Flow, ResolvedTransition, Step, Trigger
+from bot.flow.definition import CONTACTS, FIRST, BotDefinition, Flow, ResolvedTransition, Step, Trigger
 from bot.keys import key_schemas
 from bot.keys.declared_keys import (
     BOOLEAN,
@@ -27,11 +28,13 @@ from bot.keys.declared_keys import (
 from bot.keys.fields import Fields, entries_of, name_of, refuse_no_map
 from bot.keys.key_schemas import ANY, Schema, by_key, record
 from bot.keys.patterns import MATCH, PATTERN
+from bot.keys.text_shapes import TEXT
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Map, Node, Scalar, fingerprint
 from bot.lang.wall_clock import in_zone
 from bot.steps import KINDS, step_options
 from bot.steps.custom_steps import all_kinds
+from bot.steps.intent_step import A_WHILE, INTENTS, PICK, Intent, IntentStep
 from bot.steps.step_facts import Falls, Outcome
 from bot.steps.step_kind import ReadContext, StepKind
 from bot.steps.step_options import (
@@ -41,10 +44,11 @@ from bot.steps.step_options import (
     SOME_HAVE,
     STEP_OPTIONS,
     Defaults,
+    Timed,
     read_defaults,
     read_step_options,
 )
-from bot.steps.transition import AGAIN, END, NEXT, RESERVED, STAY, TRANSITION, WORDS, Transition
+from bot.steps.transition import AGAIN, END, NEXT, RESERVED, STAY, TRANSITION, WORDS, Target, Transition
 from bot.types.type_registry import VARIABLES
 from bot.types.variable import Variable
 
@@ -66,7 +70,7 @@ def read_flow(
         name,
         fields.mark_of(_NAME.name),
         _ABOUT.read(fields) or "",
-        None if start is None else _read_trigger(start, variables),
+        None if start is None else _read_trigger(start, name, variables),
         variables,
         defaults,
         _WORDS.read(fields),
@@ -114,9 +118,30 @@ _BUSY = KeySpec(
     "What becomes of a start by a program, a schedule or another contact while the contact is in a flow; after where nothing is said.",
 )
 _CONTACT = KeySpec("contact", one_of(*CONTACTS), "Who can start it; everybody where nothing is said.")
+_MEANT = KeySpec("about", STRING, "What a message is about that starts it, in words for the model that is asked.")
+_EXAMPLES = KeySpec("examples", SPOKEN, "Messages of this kind, for the model.")
+_TITLE = KeySpec("title", STRING, 'Its name on the button of "did you mean"; the flow\'s name without it.', texts=TEXT)
 
 
-def _read_trigger(fields: Fields, variables: Mapping[str, Variable]) -> Trigger:
+def _read_intent(fields: Fields, flow: str) -> Intent | None:
+    """Read `about`, `examples` and `title`."""
+    about, examples, title = _MEANT.read(fields), _EXAMPLES.read(fields), _TITLE.read(fields)
+    if about is None:
+        for key in (_EXAMPLES, _TITLE):
+            if key.written(fields):
+                what = f'{fields.what}: "{key.name}" belongs to "about"'
+                fields.problems.add("E105", fields.mark_of(key.name), what, "add about, or remove it")
+        return None
+    if title is not None and len(title) > BUTTON_TITLE:
+        what = f"{fields.what}: title has {len(title)} characters, {BUTTON_TITLE} are allowed"
+        fields.problems.add("E402", fields.mark_of(_TITLE.name), what, "shorten it")
+    named = flow.replace("_", " ").capitalize() if title is None else title
+    contact = _CONTACT.read(fields)
+    newcomers = None if contact is None else contact == FIRST
+    return Intent(flow, fields.mark_of(_MEANT.name), about, tuple(text for text, _ in examples), named, newcomers)
+
+
+def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) -> Trigger:
     """Read what starts a flow with these variables; something must start it."""
     trigger = Trigger(
         fields.mark,
@@ -127,9 +152,10 @@ def _read_trigger(fields: Fields, variables: Mapping[str, Variable]) -> Trigger:
         _OTHERWISE.read(fields),
         _CONTACT.read(fields),
         _BUSY.read(fields),
+        _read_intent(fields, flow),
     )
-    if not trigger.otherwise and not any(key.written(fields) for key in (_START_WORDS, PATTERN, _EVENT, _BUSY)):
-        fix = "add words, a pattern, an event or otherwise: true"
+    if not trigger.otherwise and not any(key.written(fields) for key in (_START_WORDS, PATTERN, _EVENT, _BUSY, _MEANT)):
+        fix = "add words, a pattern, an event, about or otherwise: true"
         fields.problems.add("E105", fields.mark, f"{fields.what}: there is nothing that starts the flow", fix)
     if MATCH.written(fields) and not _START_WORDS.written(fields):
         fix = "add words, or remove it"
@@ -147,7 +173,10 @@ _NAME = KeySpec("flow", NAME, "The flow's name.", required=True)
 _ABOUT = KeySpec("about", STRING, "What it is for, for people who read it.")
 _START = KeySpec(
     "start",
-    opened(KeySet(_START_WORDS, MATCH, PATTERN, _EVENT, _OTHERWISE, _CONTACT, _BUSY), "{words: [hi, hello]}"),
+    opened(
+        KeySet(_START_WORDS, MATCH, PATTERN, _EVENT, _MEANT, _EXAMPLES, _TITLE, _OTHERWISE, _CONTACT, _BUSY),
+        "{words: [hi, hello]}",
+    ),
     "What starts it.",
 )
 _INTERRUPTED = KeySpec(
@@ -285,6 +314,26 @@ def _step_of(kind: type[StepKind]) -> Schema:
     options = {name: schema for name, schema in STEP_OPTIONS.schemas.items() if name not in SOME_HAVE - kind.options}
     keys = kind.keys.schemas
     return record({**keys, **options, kind.verb: keys[kind.verb]}, *dict.fromkeys((kind.verb, *kind.keys.required)))
+
+
+# -- the flow that asks what a message is about -------------------------------------------------------
+
+
+def intents_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> Flow | None:
+    """The flow in which a model says which of these flows a message is about; None if none of them says what it is about."""
+    triggers = [flow.trigger for flow in flows.values() if flow.trigger is not None and flow.trigger.intent is not None]
+    intents = tuple(trigger.intent for trigger in triggers if trigger.intent is not None)
+    if not triggers:
+        return None
+    mark, timeout = triggers[0].mark, bot.defaults.timeout
+    if timeout is None or timeout.after is None or timeout.transition is None:
+        timeout = Timed(mark, A_WHILE, transition=Transition(mark, then=Target(END, mark)))
+    defaults = Defaults(timeout=timeout)
+    kind = IntentStep(mark, intents, bot.sure, bot.ai)
+    options = read_step_options(Fields(Map(mark, ()), problems, INTENTS), saves=False)
+    step = Step(PICK, mark, kind, options, defaults, fingerprint=INTENTS)
+    about = "A model says which flow a message is about."
+    return wired(Flow(INTENTS, mark, about, Trigger(mark, otherwise=True), {}, defaults, {}, {PICK: step}), problems)
 
 
 # -- where the outcomes of its steps lead -----------------------------------------------------------

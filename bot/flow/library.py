@@ -30,12 +30,13 @@ from bot.flow.bot_file import read_bot
 from bot.flow.definition import FIRST, RETURNING, BotDefinition, Flow, Trigger, uses_of_bot, uses_of_flow
 from bot.flow.documents import BOT_FILE, UNREAD, Documents, Source, read_documents
 from bot.flow.flow_checks import check
-from bot.flow.flow_file import read_flow, wired
+from bot.flow.flow_file import intents_flow, read_flow, wired
 from bot.flow.translations import Translations, read_translations
 from bot.lang.problems import Mark, Problem, Problems
 from bot.lang.source import Map
 from bot.lang.text_patterns import named_parts
 from bot.lang.word_matching import ANYWHERE, CLOSE, match_wider, normalise
+from bot.steps.intent_step import INTENTS
 from bot.steps.template_message import SentTemplate, TemplateToSend
 from bot.types.contact_zones import zone_named, zone_of_number
 
@@ -198,8 +199,15 @@ class Library:
 
     @property
     def asks_models(self) -> bool:
-        """Whether any step asks a model."""
-        return any(step.kind.asks_models for flow in self.flows.values() for step in flow.steps.values())
+        """Whether any step asks a model. Without one, nobody is asked what a message is about."""
+        flows = (flow for flow in self.flows.values() if flow.name != INTENTS)
+        return any(step.kind.asks_models for flow in flows for step in flow.steps.values())
+
+    def without_intents(self) -> "Library":
+        """The same bot where there is no model to ask what a message is about."""
+        others = {language: other.without_intents() for language, other in self.translations.items()}
+        flows = {name: flow for name, flow in self.flows.items() if name != INTENTS}
+        return replace(self, flows=flows, translations=others)
 
     @property
     def makes_addresses(self) -> bool:
@@ -321,6 +329,12 @@ def _the_flows(
             )
         elif flow.name:
             flows[flow.name] = flow
+    intents = intents_flow(bot, flows, problems)
+    if intents is not None and INTENTS in flows:
+        what = f'flow "{INTENTS}": flows that have `about` under `start` make a flow of this name'
+        problems.add("E111", flows[INTENTS].mark, what, "rename it")
+    elif intents is not None:
+        flows[INTENTS] = intents
     if not documents.flows and not problems:
         problems.add("E100", bot.mark, "the bot has no flows", 'add a file that begins with "flow: main"')
     return flows
@@ -350,7 +364,8 @@ def _library(
 
 
 def _triggers_of(flows: Mapping[str, Flow]) -> Triggers:
-    return Triggers.of({name: flow.trigger for name, flow in flows.items() if flow.trigger is not None})
+    starts = {name: flow.trigger for name, flow in flows.items() if flow.trigger is not None and name != INTENTS}
+    return Triggers.of(starts)
 
 
 def _translated(library: Library, bot: BotDefinition, flows: Mapping[str, Flow]) -> Library:

@@ -37,6 +37,18 @@ WORDINGS: dict[str, dict[str, str]] = {
         "nl": "Dat was een eerdere vraag.", "tr": "Bu önceki bir soruydu.", "ru": "Это был предыдущий вопрос.",
         "ar": "كان ذلك سؤالا سابقا.", "hi": "वह पहले का सवाल था।",
     },
+    "did_you_mean": {
+        "en": "Did you mean one of these?", "id": "Apakah maksud Anda salah satu dari ini?", "es": "¿Te refieres a alguna de estas opciones?",
+        "pt": "Quis dizer uma destas opções?", "fr": "Vouliez-vous dire l'une de ces options ?",
+        "de": "Meinen Sie eines davon?", "it": "Intendi una di queste opzioni?", "nl": "Bedoel je een van deze?",
+        "tr": "Bunlardan birini mi demek istediniz?", "ru": "Вы имели в виду что-то из этого?",
+        "ar": "هل تقصد أحد هذه الخيارات؟", "hi": "क्या आपका मतलब इनमें से एक है?",
+    },
+    "none_of_these": {
+        "en": "None of these", "id": "Bukan semuanya", "es": "Ninguna de estas", "pt": "Nenhuma destas", "fr": "Aucune de celles-ci",
+        "de": "Nichts davon", "it": "Nessuna di queste", "nl": "Geen van deze", "tr": "Hiçbiri", "ru": "Ничего из этого",
+        "ar": "لا شيء من هذه", "hi": "इनमें से कोई नहीं",
+    },
     "choose": {
         "en": "Choose", "id": "Pilih", "es": "Elegir", "pt": "Escolher", "fr": "Choisir", "de": "Auswählen",
         "it": "Scegli", "nl": "Kiezen", "tr": "Seç", "ru": "Выбрать", "ar": "اختر", "hi": "चुनें",
@@ -66,7 +78,7 @@ SORRY = {
 }  # fmt: skip
 """The text that is sent when a model fails and the flow has no text for that. A bot writes its own under `ai`, not `wordings`."""
 
-SENTENCES = ("go_on", "old_tap", "sorry")
+SENTENCES = ("go_on", "old_tap", "did_you_mean", "sorry")
 """Those that are no titles: they may be as long as a message."""
 VALUES = {"go_on": frozenset({"flow"})}
 """The values in wordings."""

@@ -111,22 +111,7 @@ class ClassifyStep(StepKind):
             f"{NONE}: nothing of this"
         ]
         system = "\n".join([instructions_of(self.question, context.scope), "", _RULES, *lines])
-        messages = (
-            {"role": "system", "content": system},
-            {"role": "user", "content": text[: self.settings.hears or HEARS]},
-        )
-        complete = Complete(
-            messages=messages,
-            models=self.settings.models,
-            max_tokens=ANSWER_TOKENS,
-            temperature=0,
-            budget=self.settings.bounds(),
-            heard=self.settings.heard,
-            fresh=(1,),
-            flow=context.flow,
-            within=self.within,
-            tries=self.settings.most_tries,
-        )
+        complete = to_sort(text, system, self.settings, context.flow, self.within)
         pending_input = context.pending_input.text if context.pending_input is not None else None
         return WaitForEffect(effect=complete, step_state={"pending_input": pending_input})
 
@@ -139,12 +124,31 @@ class ClassifyStep(StepKind):
         pending_input = (
             None if context.step_state["pending_input"] is None else Reply(text=context.step_state["pending_input"])
         )
-        label = _label(event.value["text"])
-        picked = (exit_.outcome for exit_ in open_exits(self.exits, context.scope) if _label(exit_.name) == label)
+        named = label(event.value["text"])
+        picked = (exit_.outcome for exit_ in open_exits(self.exits, context.scope) if label(exit_.name) == named)
         return LeaveStep(next(picked, "other"), pending_input=pending_input)
 
 
-def _label(text: str) -> str:
+def to_sort(text: str, rules: str, settings: AiSettings, flow: str, within: float) -> Complete:
+    """The question to a model that sorts a text by these rules."""
+    return Complete(
+        messages=(
+            {"role": "system", "content": rules},
+            {"role": "user", "content": text[: settings.hears or HEARS]},
+        ),
+        models=settings.models,
+        max_tokens=ANSWER_TOKENS,
+        temperature=0,
+        budget=settings.bounds(),
+        heard=settings.heard,
+        fresh=(1,),
+        flow=flow,
+        within=within,
+        tries=settings.most_tries,
+    )
+
+
+def label(text: str) -> str:
     """The whole of an answer as a label, without what models put around one. "not an order" is none."""
     return without_invisible(text).casefold().strip(_AROUND)
 

@@ -246,8 +246,21 @@ class PostponeMessage:
     """Change nothing: the contact's message waits until the step has what it waits for."""
 
 
+@immutable
+class OfferMessage:
+    """End the flow, and offer a message to the conversation without it: to the start of ``flow``, or to what comes after all
+    starts; ``anew``: like one that has just come. ``outcome`` and ``notes`` are for the trace.
+    """
+
+    outcome: str
+    message: Reply | None
+    flow: str | None = None
+    anew: bool = False
+    notes: tuple[str, ...] = ()
+
+
 Waits = WaitHere | WaitForEffect | WaitForSend | KeepWaiting | RunFlow | HandOver
-StepResult = LeaveStep | Waits | PostponeMessage
+StepResult = LeaveStep | Waits | PostponeMessage | OfferMessage
 
 
 Sent = SentFile | SentTemplate | SentText | Offered

@@ -255,7 +255,7 @@ def _carries(ours: Variable, theirs: Variable) -> bool:
 def _by_pattern(flow: Flow) -> list[str]:
     """The variables that have a value whatever message starts the flow: none if words start it, too."""
     start = flow.trigger
-    if start is None or start.pattern is None or start.words or start.otherwise:
+    if start is None or start.pattern is None or start.words or start.otherwise or start.intent is not None:
         return []
     return [name for name in certain_groups(start.pattern) if _takes_all(flow.variables[name])]
 

@@ -137,6 +137,8 @@ def start_conditions(start: Trigger | None) -> Iterator[str]:
         yield listed([word for word, _ in start.words], WORDS_SHOWN)
     if start.pattern is not None:
         yield f"like {start.pattern.pattern}"
+    if start.intent is not None:
+        yield f"about: {short(start.intent.about, ABOUT)}"
     if start.otherwise:
         yield "any other message"
     if start.events:

@@ -65,9 +65,10 @@ def _started(library: Library) -> Iterator[Root]:
         start, place = flow.trigger, (flow.name, flow.first)
         if start is None:
             continue
-        if start.words or start.pattern is not None or start.otherwise:
+        by_text = start.words or start.pattern is not None or start.intent is not None
+        if by_text or start.otherwise:
             yield Root(place, Opening.WORDS, start.mark)
-        if (start.words or start.pattern is not None) and any(
+        if by_text and any(
             other.interrupted is not None and other.name != flow.name for other in library.flows.values()
         ):
             yield Root(place, Opening.INTERRUPTION, start.mark)

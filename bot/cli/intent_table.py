@@ -1,0 +1,113 @@
+"""``bot test --intents``: whether models find the flows that examples are about, as a table of what they take for what."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+
+import click
+
+from bot.cli.evaluating import Wanted, live_models
+from bot.cli.output import counted, echo_json, styled, where
+from bot.core.immutable import immutable
+from bot.folder import Folder
+from bot.lang.problems import Mark
+from bot.program import Program
+from bot.simulation.simulation import STUB_MODEL
+from bot.steps.classify_step import NONE
+from bot.steps.intent_step import INTENTS, PICK, Intent, IntentStep
+from bot.testing.model_sources import EvaluationStopped, LiveModel, ModelUnavailable
+
+ASKS = "asks"
+
+
+@immutable
+class TriedExample:
+    """What a model made of an example of a flow: ``found`` is a flow, "none", or "asks": the contact is asked, also for this flow."""
+
+    model: str
+    flow: str
+    example: str
+    found: str
+    percent: Mapping[str, int]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the contact gets to the flow."""
+        return self.found in (self.flow, ASKS)
+
+
+def run_intents(bot: Folder, program: Program, name: str, wanted: Wanted, as_json: bool) -> bool:
+    """Ask models about the examples of the flows with ``name`` in their name, and print the results. Returns whether all are right.
+
+    Raises `bot.settings.BadSettings` and `click.UsageError`.
+    """
+    flow = program.library.flows.get(INTENTS)
+    kind = None if flow is None else flow.steps[PICK].kind
+    asked = [
+        (intent, example)
+        for intent in (kind.intents if isinstance(kind, IntentStep) else ())
+        for example in (intent.examples if name.casefold() in intent.flow else ())
+    ]
+    if not isinstance(kind, IntentStep) or not asked:
+        click.echo(
+            f"{bot.name} has no such examples: write start: {{about: ..., examples: [...]}} in a flow.", err=as_json
+        )
+        return False
+    tried: list[TriedExample] = []
+    stopped: list[str] = []
+    with live_models(bot, wanted) as (models, budget):
+        for model in models:
+            try:
+                tried += (_ask(model, kind, intent, example) for intent, example in asked)
+            except (EvaluationStopped, ModelUnavailable) as error:
+                stopped.append(f"{model.model}: {error}")
+    if as_json:
+        echo_json({"intents": [{**asdict(each), "passed": each.ok} for each in tried], "stopped": stopped})
+    else:
+        marks = {intent.flow: intent.mark for intent, _ in asked}
+        for model in models:
+            _show(bot, model.model, [each for each in tried if each.model == model.model], marks)
+        click.echo(f"{budget.used:,} of {budget.most:,} tokens used up.")
+        for why in stopped:
+            click.echo(styled(why, fg="red"))
+    return not stopped and all(each.ok for each in tried)
+
+
+def _ask(model: LiveModel, kind: IntentStep, intent: Intent, example: str) -> TriedExample:
+    """Ask about an example as about a message. It is left out of the question: otherwise the model would only read it off."""
+    others = tuple(each for each in intent.examples if each != example)
+    intents = tuple(replace(each, examples=others) if each is intent else each for each in kind.intents)
+    complete = kind.question(example, intents)
+    named = complete.models[0] if complete.models else STUB_MODEL
+    answered = model.ask(
+        {"model": named, "messages": complete.messages, "max_tokens": complete.max_tokens, "temperature": 0}
+    )
+    flow, likely, percent = kind.picked(answered.text if not answered.fails else "", intents)
+    found = flow or (ASKS if intent.flow in likely else NONE)
+    return TriedExample(model.model, intent.flow, example, found, percent)
+
+
+def _show(bot: Folder, model: str, tried: list[TriedExample], marks: Mapping[str, Mark]) -> None:
+    """A row for each flow, a column for each flow that was found; then what is wrong."""
+    for line in _table(model, tried):
+        click.echo(line)
+    for each in tried:
+        if not each.ok:
+            sure = ", ".join(f"{name} {sure} %" for name, sure in each.percent.items()) or "it names no flow"
+            place = styled(where(bot.path, marks[each.flow]), bold=True)
+            click.echo(f'{place}: {each.flow}: "{each.example}" is taken for {each.found} ({sure})')
+    wrong = sum(not each.ok for each in tried)
+    verdict = styled(f"{wrong} wrong", fg="red") if wrong else styled("none wrong", fg="green")
+    click.echo(f"{model}: {counted(len(tried), 'example')}, {verdict}.")
+
+
+def _table(model: str, tried: list[TriedExample]) -> Iterator[str]:
+    rows = list(dict.fromkeys(each.flow for each in tried))
+    found = Counter((each.flow, each.found) for each in tried)
+    others = dict.fromkeys(each.found for each in tried)
+    columns = [*rows, *(name for name in others if name not in (*rows, NONE, ASKS)), NONE, ASKS]
+    first = max(map(len, (*rows, model)))
+    yield f"{model:<{first}}  {'  '.join(columns)}"
+    for row in rows:
+        cells = (f"{found[row, column] or '·':>{len(column)}}" for column in columns)
+        yield f"{row:<{first}}  {'  '.join(cells)}"
