@@ -14,6 +14,7 @@ from bot.core.session import Frame, Session
 from bot.engine.turn_context import TurnContext
 from bot.expressions.filters import FILTERS, FUNCTIONS
 from bot.expressions.formats import shown
+from bot.expressions.grammar import RESERVED_NAMES
 from bot.expressions.templates import compile_expression
 from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source
@@ -95,3 +96,8 @@ def test_an_answer_means_what_the_page_says(declaration: str, language: str, ans
 def test_every_type_is_in_the_table_of_types() -> None:
     listed = rows("type", "its settings", "its values")
     assert sorted(cells[0].strip("`") for cells in listed) == sorted(TYPES)
+
+
+def test_all_reserved_names_are_listed() -> None:
+    (listed,) = re.findall(r"^No variable can have (.*?)`event`", PAGE, re.MULTILINE | re.DOTALL)
+    assert {*re.findall(r"`([a-z_]+)`", listed)} == {*RESERVED_NAMES}
