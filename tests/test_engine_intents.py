@@ -85,6 +85,22 @@ def test_what_the_contact_wrote_is_left_to_the_flow() -> None:
     assert chat.prompt[-1] == {"role": "user", "content": "something to eat"}
 
 
+def test_what_the_contact_wrote_fills_the_flows_slots() -> None:
+    flows = """\
+flow: order
+start: {about: they want pizza}
+slots: [size, number]
+vars: {size: {type: choice, of: [small, large]}, number: {type: integer, min: 1, max: 9}}
+steps:
+  size: {ask: Which size?, options: [small, large], save: size}
+  number: {ask: How many?, save: number}
+  done: {say: "{{ number }} {{ size }}", then: end}
+"""
+    chat = Talk(flows)
+    chat.user("two large ones please")
+    assert chat.model("order 90") == ["2 large"]
+
+
 def test_where_the_model_is_not_sure_the_contact_is_asked() -> None:
     chat = Talk(FLOWS)
     chat.user("when is the pizza there")
