@@ -13,7 +13,7 @@ from typing import Any
 
 from bot.ai.ai_errors import EmptyAnswer, ExcessiveCalls, InvalidRequest, NotTheService, refusal, word
 from bot.core.immutable import immutable
-from bot.core.text import clean, estimate, estimate_messages, is_blank, most_tokens, without_controls
+from bot.core.text import PICTURE, clean, estimate, estimate_messages, is_blank, most_tokens, without_controls
 from bot.core.values import Usage
 
 MAX_TOKENS = 100_000
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @immutable
 class ChatRequest:
-    """A question to a model. ``messages``, ``tools`` and ``tool_choice`` are in the wire form.
+    """A question to a model. ``messages``, ``tools`` and ``tool_choice`` are in the wire form; a message may have a `PICTURE`.
 
     ``max_tokens`` is how long the answer may be. What is None is left to the service.
     """
@@ -48,7 +48,8 @@ class ChatRequest:
             raise InvalidRequest(f"max_tokens is {self.max_tokens}: it must be from 1 to {MAX_TOKENS}")
         if self.temperature is not None and not 0 <= self.temperature <= MAX_TEMPERATURE:
             raise InvalidRequest(f"temperature is {self.temperature}: it must be from 0 to {MAX_TEMPERATURE}")
-        body: dict[str, Any] = {"model": self.model, "messages": list(self.messages), "max_tokens": self.max_tokens}
+        messages = [_with_parts(message) for message in self.messages]
+        body: dict[str, Any] = {"model": self.model, "messages": messages, "max_tokens": self.max_tokens}
         optional = {
             "temperature": self.temperature,
             "stream": stream or None,
@@ -231,6 +232,15 @@ class Assembly:
         self._half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
         whole = piece[: len(piece) - len(self._half)]
         return without_controls(clean(whole, len(whole)))
+
+
+def _with_parts(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message in the wire form: one with a picture in parts (decisions: "Chat completion")."""
+    if PICTURE not in message:
+        return message
+    shown = {"type": "image_url", "image_url": {"url": message[PICTURE]}}
+    rest = {key: value for key, value in message.items() if key != PICTURE}
+    return {**rest, "content": [{"type": "text", "text": message["content"]}, shown]}
 
 
 @cache

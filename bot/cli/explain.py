@@ -25,6 +25,7 @@ from bot.core.events import (
 )
 from bot.core.messages import Message, clip
 from bot.core.session import HAS_OPTED_OUT, Session
+from bot.core.text import PICTURE
 from bot.core.values import Location, Media
 from bot.expressions.formats import shown
 from bot.gateway.gateway_client import content, type_of
@@ -142,6 +143,8 @@ def effect_in_words(effect: Effect) -> str:
         case Complete():
             tools = [tool["function"]["name"] for tool in effect.tools]
             more = f", with {', '.join(tools)}" if tools else ""
+            pictures = sum(PICTURE in message for message in effect.messages)
+            more += f", pictures: {pictures}" if pictures else ""
             return f"ask {' or '.join(effect.models) or 'the model'}: {len(effect.messages)} messages{more}"
         case HttpRequest():
             return _line(f"request {effect.method} {effect.address}")

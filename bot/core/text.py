@@ -136,9 +136,14 @@ def estimate_messages(messages: Iterable[Mapping[str, Any]]) -> int:
     return sum(map(_of_message, messages))
 
 
+PICTURE = "picture"  # the key of a message that has the address of one
+PICTURE_TOKENS = 1_500  # of a large one
+
+
 def _of_message(message: Mapping[str, Any]) -> int:
+    shown = PICTURE_TOKENS if PICTURE in message else 0
     called = [call["function"]["name"] + call["function"]["arguments"] for call in message.get("tool_calls", ())]
-    return _EACH + estimate(str(message.get("content") or "")) + sum(_EACH + estimate(text) for text in called)
+    return shown + _EACH + estimate(str(message.get("content") or "")) + sum(_EACH + estimate(text) for text in called)
 
 
 def most_tokens(prompt_tokens: int, max_tokens: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from bot.core.immutable import mutable
 from bot.core.messages import TextMessage, clip
-from bot.core.text import estimate_messages
+from bot.core.text import PICTURE, estimate_messages
 from bot.steps.output_guard import messages_of
 from bot.steps.step_kind import Reply
 from bot.steps.tools import LEAVE, REMEMBER
@@ -61,7 +61,7 @@ class Exchange:
         """The step state to keep in the session."""
         return asdict(self)
 
-    def begin(self, reply: Reply | None, now: datetime, hears: int) -> None:
+    def begin(self, reply: Reply | None, now: datetime, hears: int, *, pictures: bool = False) -> None:
         """A new turn, by the contact's message, of which the model is given so much; without one the model begins."""
         self.turn, self.said, self.spoken, self.queue, self.made = [], [], [], [], {}
         self.fresh = []
@@ -73,7 +73,7 @@ class Exchange:
         if reply is None:
             self.turn.append({"role": "user", "content": ARRIVED})
         else:
-            self.add_reply(reply, hears)
+            self.add_reply(reply, hears, pictures=pictures)
 
     def ask(self) -> None:
         """One more request of this turn."""
@@ -83,7 +83,9 @@ class Exchange:
 
     def end(self, most_tokens: int) -> None:
         """The turn is over: its texts are history, of which the newest are kept."""
-        texts = [message for message in self.turn if message["role"] == "user"]
+        texts = [{**message} for message in self.turn if message["role"] == "user"]
+        for message in texts:
+            message.pop(PICTURE, None)  # its address lives a day
         self.remember(texts, "\n\n".join([*self.spoken, *self.said]), most_tokens)
         self.drop()
 
@@ -108,8 +110,8 @@ class Exchange:
         """What was added last has come from outside, and no model has read it yet."""
         self.fresh.append(len(self.turn) - 1)
 
-    def add_reply(self, reply: Reply, hears: int) -> None:
-        """What the contact sent, in the contact's role: nothing of it is an instruction.
+    def add_reply(self, reply: Reply, hears: int, *, pictures: bool = False) -> None:
+        """What the contact sent, in the contact's role: nothing of it is an instruction. With ``pictures``, also the picture.
 
         Of all that they write in a turn the model gets so many characters, and the number of the others.
         """
@@ -120,7 +122,10 @@ class Exchange:
         rest = f"(The message goes on: {len(text) - len(kept)} more characters are left out here.)"
         if not kept and text and self.characters >= hears and any(rest[:22] in each["content"] for each in self.turn):
             return  # it has been told so already
-        self.turn.append({"role": "user", "content": text if kept == text else f"{kept}\n{rest}".strip()})
+        message = {"role": "user", "content": text if kept == text else f"{kept}\n{rest}".strip()}
+        if pictures and is_picture(reply) and reply.media is not None:
+            message[PICTURE] = reply.media.url
+        self.turn.append(message)
         self.note_fresh()
 
     @property
@@ -200,8 +205,15 @@ def from_contact(reply: Reply) -> str:
     return text.strip()
 
 
-def is_unread(reply: Reply) -> bool:
+def is_picture(reply: Reply) -> bool:
+    """Whether the contact sent a picture."""
+    return reply.media is not None and reply.media.kind == "image"
+
+
+def is_unread(reply: Reply, *, pictures: bool) -> bool:
     """Whether a model reads nothing of what the contact sent: a file, or something that is no text and no place."""
+    if pictures and is_picture(reply):
+        return False
     return reply.media is not None or (reply.location is None and not reply.texts)
 
 

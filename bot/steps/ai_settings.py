@@ -118,6 +118,9 @@ _MAX_TOKENS = KeySpec(
 _TEMPERATURE = KeySpec(
     "temperature", number(0, 2), "How freely the model words its answers; the service's 0.7 where nothing is said."
 )
+_PICTURES = KeySpec(
+    "pictures", BOOLEAN, "Whether the model is given the pictures that contacts send; false where nothing is said."
+)
 _REASONING_SPLIT = KeySpec(
     "reasoning_split", BOOLEAN, "For models that think between their words; not sent where nothing is said."
 )
@@ -142,6 +145,7 @@ def settings_keys(budget: KeySpec[Fields | None]) -> KeySet:
         _LINKS,
         _NEVER,
         _MODERATE,
+        _PICTURES,
         _MAX_TOKENS,
         _TEMPERATURE,
         _REASONING_SPLIT,
@@ -160,7 +164,8 @@ class AiSettings:
     model may send addresses of, ``never`` are secrets that it may not say, ``heard`` and ``said`` are the handlers that
     judge what it is given and what comes from it, ``merges``: what a contact writes while the model works is taken
     along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are (spec: Chat
-    request). ``tries`` is how often a model is asked that may answer a little later.
+    request). ``tries`` is how often a model is asked that may answer a little later;
+    with ``pictures`` it is given those that contacts send.
     """
 
     models: tuple[str, ...] = ()
@@ -178,6 +183,7 @@ class AiSettings:
     reasoning_split: bool | None = None
     never: tuple[str, ...] = ()
     tries: int | None = None
+    pictures: bool | None = None
 
     @property
     def most_tries(self) -> int:
@@ -213,6 +219,7 @@ class AiSettings:
             temperature=inherited.temperature if self.temperature is None else self.temperature,
             reasoning_split=inherited.reasoning_split if self.reasoning_split is None else self.reasoning_split,
             tries=self.tries or inherited.tries,
+            pictures=inherited.pictures if self.pictures is None else self.pictures,
         )
 
 
@@ -241,6 +248,7 @@ def read_ai_settings(
         _REASONING_SPLIT.read(fields) if _REASONING_SPLIT.written(fields) else None,
         _read_never(fields),
         TRIES_KEY.read(fields),
+        _PICTURES.read(fields) if _PICTURES.written(fields) else None,
     )
 
 

@@ -196,10 +196,11 @@ class AiStep(StepKind):
         if works and not self._merges(context, exchange):
             return PostponeMessage()
         if not (works or exchange.overtaken):
-            return None if self.other is not None and is_unread(reply) else self._turn(context, exchange, reply)
+            unread = is_unread(reply, pictures=self.brief.pictures)
+            return None if self.other is not None and unread else self._turn(context, exchange, reply)
         exchange.overtaken = False
         exchange.merged += 1
-        exchange.add_reply(reply, self.brief.hears)
+        exchange.add_reply(reply, self.brief.hears, pictures=self.brief.pictures)
         return self._request(context, exchange)
 
     def _merges(self, context: StepContext, exchange: Exchange) -> bool:
@@ -209,7 +210,7 @@ class AiStep(StepKind):
 
     def _turn(self, context: StepContext, exchange: Exchange, reply: Reply | None) -> StepResult:
         if exchange.turns < self.most_turns:
-            exchange.begin(reply, context.now, self.brief.hears)
+            exchange.begin(reply, context.now, self.brief.hears, pictures=self.brief.pictures)
             return self._request(context, exchange)
         if self.turns_over is not None:
             return LeaveStep("turns.else", pending_input=reply)

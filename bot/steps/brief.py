@@ -10,7 +10,7 @@ from typing import Any, Self
 from bot.core.effects import Complete
 from bot.core.immutable import immutable
 from bot.core.messages import clip
-from bot.core.text import estimate, without_invisible
+from bot.core.text import PICTURE_TOKENS, estimate, without_invisible
 from bot.core.values import Record
 from bot.expressions.templates import Template
 from bot.keys.declared_keys import STRINGS, TEMPLATE, KeySpec, seconds
@@ -120,6 +120,11 @@ class Brief:
         return self.settings.hears or HEARS
 
     @property
+    def pictures(self) -> bool:
+        """Whether the model is given the contact's pictures."""
+        return bool(self.settings.pictures)
+
+    @property
     def calls(self) -> int:
         """How many calls the model may make in one turn."""
         return self.settings.calls or CALLS
@@ -187,7 +192,8 @@ class Brief:
         values = len(self.notable) * (MOST_VALUE + 100)
         own = most_instructions(self.instructions) + estimate(text) + values + (2 * WHOLE if self.facts else 0)
         tools = estimate(json.dumps(self._all_tools(self.exits, variables)))
-        return own + tools + self.history + most_of_turn(self.hears, self.calls + rounds, messages, rounds)
+        shown = messages * PICTURE_TOKENS if self.pictures else 0
+        return shown + own + tools + self.history + most_of_turn(self.hears, self.calls + rounds, messages, rounds)
 
     def _system(self, context: StepContext, exchange: Exchange) -> str:
         instructions = instructions_of(self.instructions, context.scope)

@@ -108,7 +108,7 @@ class ToolCalls:
             for other in self._exchange.queue:
                 self._add(other, _Result(NOT_DONE))
             self._exchange.queue = []
-            self._exchange.add_reply(reply, self._brief.hears)
+            self._exchange.add_reply(reply, self._brief.hears, pictures=self._brief.pictures)
         return None
 
     def _add(self, call: Mapping[str, Any], result: _Result) -> None:

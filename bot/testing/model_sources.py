@@ -219,6 +219,8 @@ def question_of(body: Mapping[str, Any], judges: bool = False) -> ModelQuestion:
 
 def _without_ids(message: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in message.items() if key != "tool_call_id"}
+    if isinstance(kept.get("content"), list):  # the address of a picture is another one each time
+        kept["content"] = [part for part in kept["content"] if part["type"] == "text"]
     if calls := message.get("tool_calls"):
         kept["tool_calls"] = [call["function"] for call in calls]
     return kept

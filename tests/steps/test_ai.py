@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from bot.ai.chat_completion import ChatRequest
+from bot.cli.explain import effect_in_words
 from bot.core import values
 from bot.core.effects import TokenBudget
 from bot.core.events import MessageReceived
 from bot.core.text import estimate_messages
-from bot.core.values import Location
+from bot.core.values import Location, Media
 from bot.extensions.decorators import handler
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
@@ -201,6 +203,49 @@ def test_a_file_leads_where_other_says_and_costs_no_turn() -> None:
     chat.user("hi")
     assert chat.photo() == [], "the model answers first"
     assert chat.model("Hello!") == ["Hello!", "Enough."]
+
+
+def test_a_model_that_takes_pictures_is_given_them_for_one_turn() -> None:
+    chat = talk(FLOW.replace("    turns:", "    pictures: true\n    other: over\n    turns:"))
+    chat.user("hi")
+    chat.model("Hello!")
+    chat.photo("https://files.example/7.jpg")
+    message = {"role": "user", "content": "(an image)"}
+    assert chat.prompt[-1] == {**message, "picture": "https://files.example/7.jpg"}
+    assert effect_in_words(chat.asked[-1][1]).endswith(", pictures: 1")
+    body = ChatRequest("m", chat.prompt).body()
+    assert body["messages"][-1]["content"] == [
+        {"type": "text", "text": "(an image)"},
+        {"type": "image_url", "image_url": {"url": "https://files.example/7.jpg"}},
+    ]
+    chat.model("A shoe.")
+    chat.user("and now?")
+    assert chat.prompt[3:] == [
+        message,
+        {"role": "assistant", "content": "A shoe."},
+        {"role": "user", "content": "and now?"},
+    ]
+    assert ChatRequest("m", chat.prompt).body()["messages"] == chat.prompt
+
+
+def test_without_pictures_the_model_gets_none_and_a_voice_note_is_never_one() -> None:
+    chat = talk(FLOW.replace("    turns:", "    pictures: false\n    turns:"), BOT + "ai: {pictures: true}\n")
+    chat.user("hi")
+    chat.model("Hello!")
+    chat.photo()
+    assert "picture" not in chat.prompt[-1]
+    chat = talk(bot=BOT + "ai: {pictures: true}\n")
+    chat.user("hi")
+    chat.model("Hello!")
+    voice = Media("audio", "https://files.example/1.ogg")
+    chat.take(MessageReceived(chat.next_id(), CONTACT, chat.now, chat.now, "audio", media=voice))
+    assert chat.prompt[-1] == {"role": "user", "content": "(an audio)"}
+
+
+def test_a_picture_counts_among_the_tokens_of_a_question() -> None:
+    message = {"role": "user", "content": "(an image)"}
+    more = estimate_messages([{**message, "picture": "https://files.example/7.jpg"}]) - estimate_messages([message])
+    assert more == 1500
 
 
 def test_a_place_and_without_other_a_file_are_told_to_the_model_in_words() -> None:
