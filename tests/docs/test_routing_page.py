@@ -4,7 +4,10 @@ import re
 
 import pytest
 
-from bot import handler
+from bot.flow.documents import Source
+from bot.folder import Folder
+from bot.testing.transcript_reader import load_with_tests
+from bot.testing.transcript_run import run
 from tests.docs.test_docs import ROOT
 from tests.talk import Talk
 
@@ -22,7 +25,7 @@ start: {words: [begin]}
 interrupted: resume
 words: {why: {say: Because.}}
 steps:
-  a: {STEP, then: end}
+  a: {STEP}
 ---
 flow: inner
 words: {how: {say: So.}}
@@ -32,31 +35,24 @@ flow: hours
 start: {words: [hours]}
 steps: {a: {say: Nine to six., then: end}}
 """
-ASK, TEMPLATE = "ask: Outer?, options: [A, B]", "template: {name: x, language: en}, replies: {A: end}"
+ASK, TEMPLATE = "ask: Outer?, options: [A, B], then: end", "template: {name: x, language: en}, replies: {A: end}"
 AI = "ai: Talk., turns: {max: 3, else: end}, exits: {x: {when: bye, then: end}}"
 TOLD = {"menu": "Menu.", "why": "Because.", "hours": "Nine to six.", "how": "So.", "hm": "Again."}
 HEARD = {
     ASK: {"menu", "why", "hours", "hm"},
     TEMPLATE: {"menu", "why", "hours", "hm"},
     AI: {"menu", "why"},
-    "wait: 1h": {"menu", "why", "hours"},
-    "run: /inner": {"menu", "how", "hm"},
+    "wait: 1h, then: end": {"menu", "why", "hours"},
+    "run: /inner, then: end": {"menu", "how", "hm"},
     "handoff: team, closed: end": set(),
 }
 
 
-@handler("look")
-def look() -> int:
-    return 1
-
-
 @pytest.mark.parametrize(("step", "heard"), HEARD.items())
 def test_who_hears_a_message_while_the_step_waits(step: str, heard: set[str]) -> None:
-    flows = (
-        WAITING.replace("STEP", step).replace("}}, then: end", "}}").replace("closed: end, then: end", "closed: end")
-    )
+    flows = WAITING.replace("STEP", step)
     for word, answer in TOLD.items():
-        talk = Talk(flows, BOT, {"look": look})
+        talk = Talk(flows, BOT)
         talk.user("begin")
         if talk.asked:
             talk.model("Hello.")
@@ -66,6 +62,26 @@ def test_who_hears_a_message_while_the_step_waits(step: str, heard: set[str]) ->
 def test_in_no_flow_the_bots_words_and_starts_are_heard() -> None:
     talk = Talk(WAITING.replace("STEP", ASK), BOT)
     assert [talk.user(word) for word in ("menu", "why", "hm", "hours")] == [["Menu."], [], [], ["Nine to six."]]
+
+
+CALL = """
+test: a message during a request is handled when the answer has come
+talk:
+  - user: begin
+  - meanwhile: menu
+  - http: {"GET https://stock.example/tea": 200}
+  - bot: {contains: Outer?}
+  - bot: Menu.
+"""
+
+
+def test_during_a_request_a_message_waits() -> None:
+    flow = WAITING.replace("STEP", 'http: "GET https://stock.example/tea"}\n  b: {' + ASK)
+    files = {"bot.yml": BOT, "a.yml": flow, "b.yml": CALL}
+    folder = Folder(ROOT, tuple(Source(name, text.encode()) for name, text in files.items()), ())
+    loaded = load_with_tests(folder)
+    assert loaded.program is not None, loaded.problems
+    assert [run(test, loaded.program, folder) for test in loaded.transcripts] == [None]
 
 
 def test_each_row_is_tried_here() -> None:
