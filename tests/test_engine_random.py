@@ -26,8 +26,9 @@ from bot.core.events import (
     TimeReached,
 )
 from bot.core.messages import violations
-from bot.core.session import BUSY, Session, effect_ref
+from bot.core.session import BUSY, Frame, Session, effect_ref
 from bot.core.text import estimate_messages
+from bot.core.turn import ENTERED, Turn
 from bot.core.values import Location
 from bot.flow.library import Library
 from bot.gateway.gateway_client import content
@@ -87,6 +88,11 @@ EVENTS = st.one_of(
 )
 
 
+def open_visits(frames: tuple[Frame, ...]) -> set[int]:
+    """The visits that go on, also below what `back` returns from."""
+    return {visit for frame in frames for visit in (frame.visit, *open_visits(frame.unanswered_below))}
+
+
 class Contact(Talk):
     """Somebody who does anything at any time, with the same rules as the real store: one turn after another."""
 
@@ -99,6 +105,7 @@ class Contact(Talk):
         self.last_ref = ""
         self._events = 0
         self._open: set[str] = set()  # effects whose end is still to come
+        self._visits = 0  # of steps that are counted as entered, and not yet as ended
 
     def meet(self, kind: str, detail: Any) -> None:
         self.now += timedelta(minutes=7)
@@ -181,6 +188,12 @@ class Contact(Talk):
             if self.turn.wake_at is None or self.turn.wake_at > self.now:
                 return
         raise AssertionError("a wake-up asks for itself again and again")
+
+    def _checked(self, event: Event) -> Turn:
+        turn = super()._checked(event)
+        self._visits += sum(1 if way == ENTERED else -1 for _, _, split, way, _ in turn.results if not split)
+        assert self._visits == len(open_visits(turn.session.frames)), "a visit is not counted, or twice"
+        return turn
 
     def take(self, event: Event) -> list[Any]:
         silent = self.session.agent is not None and not isinstance(event, HandoffClosed)

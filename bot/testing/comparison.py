@@ -98,6 +98,7 @@ class ObservedState:
     calls: Sequence[ObservedCall] = ()
     sent: int = 0
     exits: Sequence[str] = ()
+    reached: Sequence[str] = ()
     filled: Mapping[str, Any] = field(default_factory=dict)
     said: Sequence[str] = ()
     refusal: str = ""
@@ -126,6 +127,9 @@ def _conversation_differences(wanted: Mapping[str, Node], seen: ObservedState) -
         )
     if "refused" in wanted and not (seen.refusal and all(text in seen.refusal for text in texts_of(wanted["refused"]))):
         yield ExpectationDifference("refused", _expected(wanted["refused"]), seen.refusal or "nothing was refused")
+    missed = [name for name in texts_of(wanted.get("reached")) if name not in seen.reached]
+    if missed:
+        yield ExpectationDifference("reached", ", ".join(missed), ", ".join(seen.reached) or "null")
     yield from _differing_deeds(wanted, seen)
     yield from _differing_texts("says", wanted.get("says"), "\n".join(seen.said))
     yield from _differing_texts("asked", wanted.get("asked"), "\n".join(seen.asked))
@@ -260,6 +264,12 @@ def exits_in(turns: Iterable[TurnTraced]) -> list[str]:
     """The exits that were taken, in order."""
     outcomes = [step["outcome"] or "" for turn in turns for step in turn.steps]
     return [outcome.removeprefix(EXIT) for outcome in outcomes if outcome.startswith(EXIT)]
+
+
+def reached_in(turns: Iterable[TurnTraced], library: Library) -> list[str]:
+    """The steps with a `report` through which the conversation has come, by its name."""
+    steps = ((library.flows.get(step["flow"]), step["step"]) for turn in turns for step in turn.steps)
+    return [flow.reported_as[step] for flow, step in steps if flow is not None and step in flow.reported_as]
 
 
 def filled_in(turns: Sequence[TurnTraced], session: Session, library: Library) -> dict[str, Any]:

@@ -100,6 +100,7 @@ _NOT_CALLED = KeySpec("not_called", CALLS, "Handlers and requests that are not a
 _EXIT = KeySpec(
     "exit", or_nothing(STRINGS, _NULL), "The exit that a model took since then, or any of several; null: none."
 )
+_REACHED = KeySpec("reached", STRINGS, "Steps through which the conversation has come since then, by their `report`.")
 _FILLED = KeySpec("filled", _VALUES, "Variables that a model notes, with their values.")
 _JUDGE = KeySpec("judge", STRINGS, "Questions about the conversation that a model says yes to.")
 _SAID = KeySet(
@@ -139,6 +140,7 @@ EXPECTED = KeySet(
     _CALLED,
     _NOT_CALLED,
     _EXIT,
+    _REACHED,
     _FILLED,
     _SAYS,
     _REFUSED,
@@ -188,6 +190,11 @@ def _check_names(fields: Fields, known: KnownNames) -> None:
     if step is not None and step not in steps:
         fields.problems.add("E102", fields.mark_of(_STEP.name), f'no step "{step}"', did_you_mean(step, steps))
     where = "" if flow is None else f" in flow {flow}"
+    reports = sorted({name for one in within for name in one.reported_as.values()})
+    for name in _REACHED.read(fields):
+        if name not in reports:
+            fix = did_you_mean(name, reports, f"write report: {name} on a step")
+            fields.problems.add("E102", fields.mark_of(_REACHED.name), f'no step has "report: {name}"', fix)
     _check_variables(fields, _VARS, {name for one in within for name in one.variables}, where)
     kept = {name for one in known.flows.values() for name, variable in one.variables.items() if variable.keep}
     _check_variables(fields, _KEPT, kept, " that is kept")

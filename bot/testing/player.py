@@ -21,6 +21,7 @@ from bot.testing.comparison import (
     differences_of,
     exits_in,
     filled_in,
+    reached_in,
     texts_of,
 )
 from bot.testing.stubs import Stubs
@@ -282,11 +283,21 @@ class Player:
         simulation, calls = self._simulation, self._stubs.calls
         session, turns = simulation.session(), simulation.all_turns()
         language = session.language or next(iter(simulation.bot.languages), None)
-        exits = exits_in(turn for turn in turns if turn.event_id not in self._known)
+        new = [turn for turn in turns if turn.event_id not in self._known]
         filled = filled_in(turns, session, simulation.library) if "filled" in line.wanted else {}
         known = {} if session.frame is None else simulation.library.values_of(session.frame, session)
         return ObservedState(
-            session, known, language, calls, simulation.sent, exits, filled, self._said, self._refusal, self._asked()
+            session,
+            known,
+            language,
+            calls,
+            simulation.sent,
+            exits_in(new),
+            reached_in(new, simulation.library),
+            filled,
+            self._said,
+            self._refusal,
+            self._asked(),
         )
 
 

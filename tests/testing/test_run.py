@@ -185,6 +185,18 @@ def links(folder: Path, conversation: str, head: str = "") -> FailedTest | None:
     return run(loaded.transcripts[0], loaded.program, bot)
 
 
+def test_a_step_with_a_report_is_expected_to_be_reached(tmp_path: Path) -> None:
+    flows = "flow: a\nstart: {otherwise: true}\nsteps:\n  one: {ask: One?, report: begun}\n  two: {say: Two., report: done, then: end}\n"
+    talk = "  - user: hi\n  - bot: One?\n  - expect: {reached: %s}\n  - user: '1'\n  - bot: Two.\n  - expect: {reached: done}\n"
+    for reached, found in (("begun", []), ("[begun, done]", [("reached", "done", "begun")])):
+        bot = read_folder(make_bot(tmp_path, flows, tests=f"test: t\ntalk:\n{talk % reached}"))
+        loaded = load_with_tests(bot)
+        assert loaded.program is not None and not loaded.problems, loaded.problems
+        failed = run(loaded.transcripts[0], loaded.program, bot)
+        differences = () if failed is None else failed.differences
+        assert [(each.what, each.expected, each.found) for each in differences] == found
+
+
 LINK, FILE = "bot: {link: {title: %s}}", "bot: {document: {filename: %s}}"
 NEWS = "bot: {template: news, payloads: [%s]}"
 

@@ -257,6 +257,7 @@ def test_a_test_without_a_time_has_a_fixed_one() -> None:
         ("expect: {}", "3:13: E601 nothing is expected here (write flow:, step:, vars: or another of the keys)"),
         ("expect: {vars: 3}", "3:20: E106 expect: vars: a map of keys is expected"),
         ("expect: {calls: shop.find}", '3:21: E106 expect: calls: "shop.find" is not a list'),
+        ("expect: {reached: paid}", '3:23: E102 no step has "report: paid" (write report: paid on a step)'),
         ("expect: {exit: person}", '3:20: E109 no exit "person" (no step has exits)'),
         ("expect: {filled: {cups: 1}}", '3:23: E301 no variable "cups" that a model may note (there are none)'),
         ("expect: {not_called: [shop.fnd]}", '3:27: E501 no handler "shop.fnd" (did you mean "shop.find"?)'),
