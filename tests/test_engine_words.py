@@ -221,8 +221,8 @@ HEARD_FIRST = {
     "a flow's word that is the bot's": ("{Stop: end}", "{}", "ask: x", 'word "Stop" of flow f is a word of the bot'),
     "a step's word that is the bot's": ("{}", "{stop!: end}", "ask: x", 'step "a": word "stop!" is a word of the bot'),
     "a step's word that is the flow's": ("{x: end}", "{X: end}", "ask: x", 'word "X" is a word of the flow'),
-    "an answer that is the flow's": ("{yes: end}", "{}", "ask: x, buttons: {Yes: a}", '"Yes" of "Yes" is a word of the flow'),
-    "an answer that is the step's": ("{}", "{yes: end}", "ask: x, buttons: {Yes: a}", '"Yes" of "Yes" is a word of the step'),
+    "an answer that is the flow's": ("{yes: end}", "{}", "ask: x, buttons: {Yes: a}", '"Yes" is a word of the flow'),
+    "an answer that is the step's": ("{}", "{yes: end}", "ask: x, buttons: {Yes: a}", '"Yes" is a word of the step'),
     "a way to skip that is the step's": ("{}", "{no: a}", "ask: x, skip: [no]", '"no" of "skip" is a word of the step'),
     "a step's word that is a template's reply": ("{}", "{yes: end}", "template: {name: n, language: en}, replies: {Yes: end}", 'word "yes" is a reply to the template'),
 }  # fmt: skip
@@ -264,7 +264,7 @@ def worded(word: str, button: str, options: str) -> str:
 def test_a_bots_word_that_ends_everything_is_not_a_button_that_ends_the_flow() -> None:
     flow = "flow: f\nsteps: {a: {ask: x, buttons: {Stop: end, Menu: /f}}}\n"
     (problem,) = problems_of(flow, BOT + "words: {stop: end, menu: /f}\n")
-    assert '"Stop" of "Stop" is a word of the bot' in problem
+    assert '"Stop" is a word of the bot' in problem
 
 
 def test_a_reply_to_a_template_may_be_a_word_of_the_bots() -> None:

@@ -427,7 +427,8 @@ def _check_taken_first(bot: BotDefinition, flow: Flow, problems: Problems) -> No
         here = {**_always(own, "a word of the step"), **here}
         heard = {**own, **flow.words, **bot.words}
         for answer in step.kind.answers():
-            what = f'step "{step.name}": "{answer.text}" of "{answer.owner}"'
+            of = "" if answer.text == answer.owner else f' of "{answer.owner}"'
+            what = f'step "{step.name}": "{answer.text}"{of}'
             if answer.before_words:
                 _report_taken(_opting_out(bot), normalise(answer.text), answer.mark or step.mark, what, problems)
             elif not _does_the_same(

@@ -405,9 +405,9 @@ OF_THE_BOT = {
     ),
 }
 ELSEWHERE = {
-    "a word of opt_out that a choice has": '4:25: E312 step "a": "Yes" of "Yes" is a word of `opt_out`, which comes '
+    "a word of opt_out that a choice has": '4:25: E312 step "a": "Yes" is a word of `opt_out`, which comes '
     "first (choose another word for one of them)",
-    "a word that a choice has": '4:25: E312 step "a": "Yes" of "Yes" is a word of the bot, which comes first '
+    "a word that a choice has": '4:25: E312 step "a": "Yes" is a word of the bot, which comes first '
     "(choose another word for one of them)",
     "a missing default": '4:3: E130 step "a" has no `timeout`: it waits for ever when no answer comes '
     "(add timeout: {after: 20h, then: end} here or under `defaults`)",
@@ -435,7 +435,7 @@ def test_it_is_found_in_the_bots_own_file(name: str) -> None:
         ),
         (
             "flow: main\nsteps: {a: {template: {name: x, language: en}, replies: {Go on: end, Stop: end}}}\n",
-            '2:76: E312 step "a": "Stop" of "Stop" is a word of `opt_out`, which comes first '
+            '2:76: E312 step "a": "Stop" is a word of `opt_out`, which comes first '
             "(choose another word for one of them)",
         ),
         ("flow: main\nstart: {words: [start]}\nsteps: {a: {say: x}}\n", None),
