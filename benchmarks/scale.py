@@ -175,8 +175,8 @@ def fill_broadcast(folder: Path, recipients: int) -> None:
         folder / "bot.db",
         f"""
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {recipients})
-        INSERT INTO recipients (broadcast, contact, body, added_at, edit, outcome)
-        SELECT broadcast, {FIRST} + i, body, added_at, edit, 'held' FROM n CROSS JOIN recipients WHERE id = 1;
+        INSERT INTO recipients (broadcast, contact, body, added_at, edit)
+        SELECT broadcast, {FIRST} + i, body, added_at, edit FROM n CROSS JOIN recipients WHERE id = 1;
         """,
     )
 

@@ -84,7 +84,7 @@ def add_recipients(
             continue
         if (there := batch.store.recipient(name, contact)) is not None:
             outcome, has = there
-            differ += has != body and outcome in (None, "held", "failed")
+            differ += has != body and outcome in (None, "failed")
         elif batch.session(contact).opted_out:
             opted_out += 1
         else:
@@ -101,10 +101,10 @@ def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack) -> dict[st
     """
     broadcast = _known(batch, name)
     asked = json_text({"do": "stop", "name": name})
-    held = batch.store.held_of(name) if broadcast.state in (SCHEDULED, TRYING, PAUSED) else 0
+    waiting = 0 if broadcast.state in (STOPPED, EDITING) else batch.store.waiting_of(name)
     just_added = sum(broadcast == name for broadcast, _ in batch.commit.recipients)
     back, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
-    stopped = batch.store.waiting_of(name) + held + just_added + back
+    stopped = waiting + just_added + back
     if broadcast.state != EDITING:
         batch.commit.set_broadcast(broadcast, replace(broadcast, state=STOPPED))
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"{stopped} stopped, {in_flight} in flight")
@@ -122,7 +122,7 @@ def resume(batch: Batch, name: str, event_id: str) -> dict[str, int]:
         raise RequestRefused(_broken_off(name))
     resumed = 0
     if broadcast.state in (PAUSED, STOPPED):
-        resumed = batch.store.held_of(name) + batch.store.refused_of(name, broadcast.code)
+        resumed = batch.store.waiting_of(name) + batch.store.refused_of(name, broadcast.code)
         batch.commit.resume_refused(broadcast, broadcast.code)
         again = _at_its_time(batch, replace(broadcast, code="", recent=(), canary=None))
         batch.commit.set_broadcast(broadcast, again)
@@ -375,7 +375,7 @@ def _may_go(batch: Batch, recipient: Recipient) -> bool:
 
 
 def _send_alone(batch: Batch, broadcast: Broadcast) -> None:
-    recipient = batch.store.first_held(broadcast.name)
+    recipient = batch.store.first_waiting(broadcast.name)
     if recipient is not None and _may_go(batch, recipient):
         batch.commit.set_broadcast(broadcast, replace(broadcast, canary=_to_outbox(batch, recipient)))
 
@@ -388,7 +388,7 @@ def _is_out(batch: Batch, broadcast: Broadcast, take_back: TakeBack) -> bool:
     since = batch.store.in_outbox_since(canary)
     if since is None:
         return False
-    if batch.now - since < CANARY_WAITS or batch.store.first_held(name) is None or not take_back({canary}):
+    if batch.now - since < CANARY_WAITS or batch.store.first_waiting(name) is None or not take_back({canary}):
         return True
     batch.commit.step_aside(canary)
     asked = json_text({"do": "broadcast", "name": name})

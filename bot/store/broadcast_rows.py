@@ -1,7 +1,7 @@
 """Broadcasts in the engine's file: which template, to whom, and the outcome of each message.
 
-A recipient is held until its broadcast sends, then waits until its message is in the outbox, and has an outcome when
-that message is done. Recipients are never deleted, so that nobody gets a broadcast twice, however often it is
+A recipient waits until its broadcast sends and its message is in the outbox, and has an outcome when that message is
+done. Recipients are never deleted, so that nobody gets a broadcast twice, however often it is
 requested.
 """
 
@@ -18,7 +18,8 @@ PAUSED, STOPPED, EDITING = "paused", "stopped", "editing"
 """The states of a broadcast: its time has not come; its first message goes alone; all messages go; refusals have paused
 it; an operator has stopped it; a correction of it has begun and not ended.
 
-Only while it runs do recipients wait; in the other states they are held.
+Only while it runs do those who wait get their message; the recipients themselves say nothing of it, so that a stop costs
+the same for a million as for one.
 """
 
 TEMPLATE_CODES = "132"
@@ -36,33 +37,33 @@ ALL_PAUSED = f"{_BROADCASTS} WHERE state = 'paused' ORDER BY name"
 RECIPIENT = "SELECT outcome, body FROM recipients WHERE broadcast = ? AND contact = ?"
 OF_SEND = "SELECT broadcast, contact, retries, recipients.edit FROM recipients WHERE send_id = ?"
 
-_RECIPIENTS = """
-    SELECT recipients.id, broadcast, contact, body, template, retries, again
-    FROM recipients INDEXED BY {} JOIN broadcasts ON broadcasts.name = recipients.broadcast
-"""
+_WAIT = "send_id IS NULL AND outcome IS NULL"
+_BY_WAITING = "recipients INDEXED BY recipients_waiting"
+_RECIPIENT = "recipients.id, broadcast, contact, body, template, retries, again"
 # Every pass makes these two queries. SQLite would take the index of `send_id`, which has every recipient of every broadcast.
 WAITING = f"""
-    {_RECIPIENTS.format("recipients_waiting")}
-    WHERE send_id IS NULL AND outcome IS NULL ORDER BY retries, recipients.id LIMIT ?
+    SELECT {_RECIPIENT} FROM broadcasts INDEXED BY broadcasts_running CROSS JOIN recipients ON recipients.id IN (
+        SELECT id FROM {_BY_WAITING} WHERE broadcast = name AND {_WAIT} ORDER BY retries, id LIMIT ?1
+    )
+    WHERE state = 'running' ORDER BY retries, recipients.id LIMIT ?1
 """
 IN_OUTBOX = """
     SELECT count(*) FROM recipients INDEXED BY recipients_in_outbox WHERE send_id IS NOT NULL AND outcome IS NULL
 """
-FIRST_HELD = f"""
-    {_RECIPIENTS.format("recipients_held")}
-    WHERE broadcast = ? AND outcome = 'held' ORDER BY retries, recipients.id LIMIT 1
+FIRST_WAITING = f"""
+    SELECT {_RECIPIENT} FROM {_BY_WAITING} JOIN broadcasts ON broadcasts.name = recipients.broadcast
+    WHERE broadcast = ? AND {_WAIT} ORDER BY retries, recipients.id LIMIT 1
 """
 IN_OUTBOX_SINCE = "SELECT created_at FROM outbox WHERE id = ?"
 
-_WAIT = "send_id IS NULL AND outcome IS NULL"
-_BY_WAITING = "recipients INDEXED BY recipients_waiting"
+_SOME_WAIT_IN = f"EXISTS (SELECT 1 FROM {_BY_WAITING} WHERE broadcast = name AND {_WAIT})"
 SOME_WAIT = f"""
-    SELECT EXISTS (SELECT 1 FROM broadcasts WHERE state = 'trying') OR EXISTS (SELECT 1 FROM {_BY_WAITING} WHERE {_WAIT})
+    SELECT EXISTS (SELECT 1 FROM broadcasts WHERE state = 'trying')
+        OR EXISTS (SELECT 1 FROM broadcasts INDEXED BY broadcasts_running WHERE state = 'running' AND {_SOME_WAIT_IN})
 """
 WAITING_OF = f"SELECT count(*) FROM {_BY_WAITING} WHERE broadcast = ? AND {_WAIT}"
-HELD_OF = "SELECT count(*) FROM recipients WHERE broadcast = ? AND outcome = 'held'"
-STOPPED_OF_ALL = """
-    SELECT count(*) FROM broadcasts CROSS JOIN recipients ON broadcast = name AND outcome = 'held'
+STOPPED_OF_ALL = f"""
+    SELECT count(*) FROM broadcasts CROSS JOIN {_BY_WAITING} ON broadcast = name AND {_WAIT}
     WHERE state IN ('paused', 'stopped', 'editing')
 """
 IN_OUTBOX_OF = """
@@ -73,12 +74,13 @@ IN_OUTBOX_OF = """
 IN_OUTBOX_TO = """
     SELECT outbox.id, outbox.contact, claimed_at IS NOT NULL
     FROM recipients INDEXED BY recipients_open JOIN outbox ON outbox.id = send_id
-    WHERE recipients.contact = ? AND (outcome IS NULL OR outcome = 'held') ORDER BY outbox.id
+    WHERE recipients.contact = ? AND outcome IS NULL ORDER BY outbox.id
 """
 
 STATE = "SELECT state FROM broadcasts WHERE name = ?"
-OUTCOMES = "SELECT outcome, code, count(*) FROM recipients WHERE broadcast = ? GROUP BY 1, 2 ORDER BY 1, 2"
-RECIPIENTS = "SELECT contact, outcome, code FROM recipients WHERE broadcast = ? ORDER BY id"
+_OUTCOME = f"CASE WHEN {_WAIT} THEN 'not_begun' ELSE outcome END"
+OUTCOMES = f"SELECT {_OUTCOME}, code, count(*) FROM recipients WHERE broadcast = ? GROUP BY 1, 2 ORDER BY 1, 2"
+RECIPIENTS = f"SELECT contact, {_OUTCOME}, code FROM recipients WHERE broadcast = ? ORDER BY id"
 REACHED = f"""
     SELECT recipients.contact,
         (
@@ -94,9 +96,8 @@ REACHED = f"""
     WHERE broadcast = ? AND recipients.outcome = 'sent' ORDER BY recipients.id
 """
 UNFINISHED = f"""
-    SELECT broadcast FROM {_BY_WAITING} WHERE {_WAIT}
+    SELECT name FROM broadcasts WHERE {_SOME_WAIT_IN}
     UNION SELECT broadcast FROM recipients INDEXED BY recipients_in_outbox WHERE send_id IS NOT NULL AND outcome IS NULL
-    UNION SELECT name FROM broadcasts WHERE EXISTS (SELECT 1 FROM recipients WHERE broadcast = name AND outcome = 'held')
 """
 
 SET_BROADCAST = """
@@ -106,17 +107,15 @@ SET_BROADCAST = """
         code = excluded.code, recent = excluded.recent, canary = excluded.canary,
         begins_at = excluded.begins_at
 """
-_WAITS = "(SELECT CASE state WHEN 'running' THEN NULL ELSE 'held' END FROM broadcasts WHERE name = {})"
-ADD_RECIPIENT = f"""
-    INSERT INTO recipients (broadcast, contact, body, added_at, edit, outcome)
-    VALUES (?1, ?2, ?3, ?4, ?5, {_WAITS.format("?1")})
+ADD_RECIPIENT = """
+    INSERT INTO recipients (broadcast, contact, body, added_at, edit) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (broadcast, contact) DO UPDATE SET body = excluded.body, edit = excluded.edit, retries = retries + 1,
-        outcome = CASE outcome WHEN 'left_out' THEN 'held' ELSE outcome END
-    WHERE outcome IS NULL OR outcome IN ('held', 'left_out', 'failed', 'unknown')
+        outcome = nullif(outcome, 'left_out')
+    WHERE outcome IS NULL OR outcome IN ('left_out', 'failed', 'unknown')
 """
-TO_OUTBOX = "UPDATE recipients SET send_id = ?, outcome = NULL WHERE id = ?"
+TO_OUTBOX = "UPDATE recipients SET send_id = ? WHERE id = ?"
 ENDED = "UPDATE recipients SET outcome = ?, code = ?, again = NULL WHERE send_id = ?"
-_AGAIN = f"send_id = NULL, code = '', outcome = {_WAITS.format('recipients.broadcast')}"
+_AGAIN = "send_id = NULL, code = '', outcome = NULL"
 WAIT_AGAIN = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1, again = NULL WHERE send_id = ?"
 REPEAT = f"UPDATE recipients SET {_AGAIN}, again = ? WHERE send_id = ?"
 STEP_ASIDE = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1 WHERE send_id = ?"
@@ -125,17 +124,16 @@ _REFUSED = f"""
     broadcast = ?1 AND outcome = 'failed' AND code <> '' AND (code = ?2 OR code GLOB '{TEMPLATE_CODES}*')
     AND edit = (SELECT edit FROM broadcasts WHERE name = ?1)
 """
-REFUSED_OF = f"SELECT count(*) FROM recipients WHERE {_REFUSED}"
-REFUSED_LETTERS = f"DELETE FROM dead_letters WHERE send_id IN (SELECT send_id FROM recipients WHERE {_REFUSED})"
-REFUSED_AGAIN = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1 WHERE {_REFUSED}"
-NOT_CORRECTED_OF = "SELECT count(*) FROM recipients WHERE broadcast = ? AND outcome = 'held' AND edit < ?"
-LEAVE_OUT = "UPDATE recipients SET outcome = 'left_out' WHERE broadcast = ? AND outcome = 'held' AND edit < ?"
+_BY_FAILED = "recipients INDEXED BY recipients_failed"
+REFUSED_OF = f"SELECT count(*) FROM {_BY_FAILED} WHERE {_REFUSED}"
+REFUSED_LETTERS = f"DELETE FROM dead_letters WHERE send_id IN (SELECT send_id FROM {_BY_FAILED} WHERE {_REFUSED})"
+REFUSED_AGAIN = f"UPDATE {_BY_FAILED} SET {_AGAIN}, retries = retries + 1 WHERE {_REFUSED}"
+NOT_CORRECTED_OF = f"{WAITING_OF} AND edit < ?"
+LEAVE_OUT = f"UPDATE {_BY_WAITING} SET outcome = 'left_out' WHERE broadcast = ? AND {_WAIT} AND edit < ?"
 OPT_OUT = """
     UPDATE recipients INDEXED BY recipients_open SET outcome = 'opted_out'
-    WHERE contact = ? AND (outcome IS NULL OR outcome = 'held') AND send_id IS NULL
+    WHERE contact = ? AND outcome IS NULL AND send_id IS NULL
 """
-HOLD = f"UPDATE {_BY_WAITING} SET outcome = 'held' WHERE broadcast = ? AND {_WAIT}"
-RELEASE = "UPDATE recipients SET outcome = NULL WHERE broadcast = ? AND outcome = 'held'"
 
 
 @immutable
@@ -211,8 +209,8 @@ class InOutbox:
 
 def outcome_in_words(outcome: str | None, state: str) -> str:
     """The outcome of a recipient's message in a broadcast of this state, for people: see `StoreReader.outcomes`."""
-    if outcome == "held":
-        return {TRYING: "waiting", SCHEDULED: "scheduled", PAUSED: "paused"}.get(state, "stopped")
+    if outcome == "not_begun":
+        return {SCHEDULED: "scheduled", TRYING: "waiting", RUNNING: "waiting", PAUSED: "paused"}.get(state, "stopped")
     return outcome or "waiting"
 
 

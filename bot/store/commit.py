@@ -18,7 +18,7 @@ from bot.core.values import (
     time_text,
 )
 from bot.store import broadcast_rows, engine_tables, trace_rows
-from bot.store.broadcast_rows import RUNNING, Broadcast, RepeatedSend
+from bot.store.broadcast_rows import Broadcast, RepeatedSend
 from bot.store.rows import CAMPAIGN, CallRow, MessageStatus, OutboxRow, SentRow
 
 DEAD_LETTER_OUTCOMES = ("failed", "unknown")
@@ -42,7 +42,7 @@ OF_BROADCASTS = (
     *(broadcast_rows.ENDED, broadcast_rows.WAIT_AGAIN, broadcast_rows.REPEAT),
     *(broadcast_rows.STEP_ASIDE, broadcast_rows.TAKE_BACK),
     *(broadcast_rows.REFUSED_LETTERS, broadcast_rows.REFUSED_AGAIN, broadcast_rows.LEAVE_OUT),
-    *(broadcast_rows.HOLD, broadcast_rows.RELEASE, broadcast_rows.OPT_OUT),
+    broadcast_rows.OPT_OUT,
 )
 """The statements after which other recipients may wait than before."""
 _ORDER = (
@@ -119,10 +119,6 @@ class Commit:
                 (self._at[:10], *map(storable, counted), count) for counted, count in self._results.items()
             ],
             broadcast_rows.SET_BROADCAST: [self._broadcast_row(each) for each in self.broadcasts.values()],
-            broadcast_rows.HOLD: [(storable(name),) for name in self.moved if self.broadcasts[name].state != RUNNING],
-            broadcast_rows.RELEASE: [
-                (storable(name),) for name in self.moved if self.broadcasts[name].state == RUNNING
-            ],
             broadcast_rows.OPT_OUT: [(storable(contact),) for contact in self.opted_out],
         }
         written = [(sql, rows[sql]) for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]]
@@ -196,7 +192,7 @@ class Commit:
         self.dead_letters_ended.add(dead_letter)
 
     def set_broadcast(self, before: Broadcast | None, after: Broadcast) -> None:
-        """Write a broadcast. Recipients whose message is not in the outbox wait while it runs, and are held otherwise."""
+        """Write a broadcast."""
         self.broadcasts[after.name] = after
         if before is not None and before.state != after.state:
             self.moved.add(after.name)
@@ -237,11 +233,11 @@ class Commit:
         self._add(broadcast_rows.REFUSED_AGAIN, row)
 
     def leave_out(self, broadcast: Broadcast) -> None:
-        """Recipients that are held and not part of the last correction do not get the broadcast."""
+        """Recipients that wait and are not part of the last correction do not get the broadcast."""
         self._add(broadcast_rows.LEAVE_OUT, (storable(broadcast.name), broadcast.edit))
 
     def take_back(self, send_id: int) -> None:
-        """A message of a broadcast leaves the outbox unsent. Its recipient is held, or waits again."""
+        """A message of a broadcast leaves the outbox unsent. Its recipient waits again."""
         self._add(broadcast_rows.TAKE_BACK, (send_id,))
         self._forget_send(send_id)
 

@@ -287,9 +287,9 @@ class Store:
         """The recipients, of all running broadcasts, whose message is not in the outbox yet, in order."""
         return [broadcast_rows.recipient(*row) for row in self._all(broadcast_rows.WAITING, limit)]
 
-    def first_held(self, broadcast: str) -> broadcast_rows.Recipient | None:
-        """The first recipient of a broadcast that is held."""
-        row = self._one(broadcast_rows.FIRST_HELD, storable(broadcast))
+    def first_waiting(self, broadcast: str) -> broadcast_rows.Recipient | None:
+        """The first recipient of a broadcast whose message is not in the outbox yet, whatever the broadcast's state."""
+        row = self._one(broadcast_rows.FIRST_WAITING, storable(broadcast))
         return None if row is None else broadcast_rows.recipient(*row)
 
     @reads_rows
@@ -316,16 +316,12 @@ class Store:
         """How many recipients of a broadcast wait while their message is not in the outbox."""
         return int(self._one(broadcast_rows.WAITING_OF, storable(broadcast))[0])
 
-    def held_of(self, broadcast: str) -> int:
-        """How many recipients of a broadcast are held."""
-        return int(self._one(broadcast_rows.HELD_OF, storable(broadcast))[0])
-
     def refused_of(self, broadcast: str, code: str) -> int:
         """How many messages of a broadcast were refused for their template, or with this code."""
         return int(self._one(broadcast_rows.REFUSED_OF, storable(broadcast), storable(code))[0])
 
     def not_corrected_of(self, broadcast: broadcast_rows.Broadcast) -> int:
-        """How many held recipients are not part of a broadcast's last correction."""
+        """How many recipients that wait are not part of a broadcast's last correction."""
         return int(self._one(broadcast_rows.NOT_CORRECTED_OF, storable(broadcast.name), broadcast.edit)[0])
 
     def stopped(self) -> int:

@@ -188,6 +188,7 @@ _ENGINE = """
         created_at TEXT NOT NULL
     );
     CREATE INDEX broadcasts_scheduled ON broadcasts (begins_at) WHERE state = 'scheduled';
+    CREATE INDEX broadcasts_running ON broadcasts (name) WHERE state = 'running';
     CREATE INDEX broadcasts_trying ON broadcasts (name) WHERE state = 'trying';
     CREATE TABLE recipients (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -203,10 +204,10 @@ _ENGINE = """
         again TEXT,
         UNIQUE (broadcast, contact)
     );
-    CREATE INDEX recipients_waiting ON recipients (retries, id) WHERE send_id IS NULL AND outcome IS NULL;
+    CREATE INDEX recipients_waiting ON recipients (broadcast, retries, id) WHERE send_id IS NULL AND outcome IS NULL;
     CREATE INDEX recipients_in_outbox ON recipients (id) WHERE send_id IS NOT NULL AND outcome IS NULL;
-    CREATE INDEX recipients_held ON recipients (broadcast, retries, id) WHERE outcome = 'held';
-    CREATE INDEX recipients_open ON recipients (contact) WHERE outcome IS NULL OR outcome = 'held';
+    CREATE INDEX recipients_failed ON recipients (broadcast) WHERE outcome = 'failed';
+    CREATE INDEX recipients_open ON recipients (contact) WHERE outcome IS NULL;
     CREATE TABLE usage (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         at TEXT NOT NULL,

@@ -279,7 +279,21 @@ def test_stop_and_others_in_one_commit_end_as_they_were_asked(world: World) -> N
             operate(batch, add)
         fill_outbox(batch, set)
         store.write(batch.commit)
-        assert (store.held_of("spring"), store.waiting_of("spring"), store.recipients_in_outbox()) == (3, 0, 0)
+        assert (store.waiting_of("spring"), store.recipients_in_outbox()) == (3, 0)
+        assert (store.broadcasts_wait(), store.waiting_recipients(100)) == (False, [])
+
+
+@pytest.mark.parametrize("do", ["stop", "resume"])
+def test_a_stop_and_its_end_write_as_much_for_many_contacts_as_for_one(world: World, do: str) -> None:
+    ask(world, *people(300), name="autumn")
+    if do == "resume":
+        stop(world, "autumn")
+    with closing(Store(copied(world) / "bot.db")) as store:
+        batch = Batch(store, advance, ORDINARY, START)
+        operate(batch, {"do": do, "name": "autumn"}, lambda ids: set())
+        written = [(sql, len(rows)) for sql, rows in batch.commit.statements({}) if "recipients" in sql]
+    assert all("failed" in sql for sql, _ in written)  # those that were refused, which a resumption sends again
+    assert sum(rows for _, rows in written) <= 2
 
 
 def test_delivery_gives_back_what_is_not_in_flight_and_the_rest_goes_on() -> None:

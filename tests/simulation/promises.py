@@ -15,6 +15,11 @@ from tests.simulation.world import World
 UNDER_WAY = 3
 """Requests of which a crash may leave no trace: two endpoints refuse a type before the third takes it."""
 
+_WAITING = """
+    SELECT contact, broadcast FROM recipients JOIN broadcasts ON name = broadcast
+    WHERE outcome IS NULL AND (send_id IS NOT NULL OR state = 'running')
+"""
+
 PEOPLE = ("message.inbound", "message.interactive_reply")
 """The events that are a contact's own doing: each is a turn, whatever it is about."""
 
@@ -149,7 +154,7 @@ def quiet(world: World) -> Iterator[str]:
     for contact, flow, step, wake_at in world.reader.execute("SELECT contact, flow, step, wake_at FROM sessions"):
         if flow is not None:
             yield f"{contact} is still at {flow}/{step}" + ("" if wake_at is None else f", until {wake_at}")
-    for contact, broadcast in world.reader.execute("SELECT contact, broadcast FROM recipients WHERE outcome IS NULL"):
+    for contact, broadcast in world.reader.execute(_WAITING):
         yield f"{contact} still waits for the broadcast {broadcast}"
     for (contact,) in world.reader.execute("SELECT contact FROM erasures"):
         yield f"{contact} is still being erased"
