@@ -14,6 +14,7 @@ from bot.keys import key_schemas
 from bot.keys.declared_keys import (
     BOOLEAN,
     NAME,
+    NAMES,
     STRING,
     STRINGS,
     Form,
@@ -184,7 +185,7 @@ _INTERRUPTED = KeySpec(
 )
 _SLOTS = KeySpec(
     "slots",
-    Form(one_or_several(NAME).schema, STRINGS.read, absent=()),
+    NAMES,
     "Questions of it that one message can answer together, before they are asked, and correct afterwards.",
 )
 _WORDS = KeySpec("words", WORDS, "Words that are understood in all of it.")

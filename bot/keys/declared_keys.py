@@ -285,6 +285,14 @@ def _strings(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
     return one_or_several(STRING).read(node, problems, what)
 
 
+def _listed_name(node: Node, problems: Problems, what: str) -> str | None:
+    """A name of a list. One with a comma in it is several: the list's brackets are missing."""
+    if isinstance(node, Scalar) and ", " in node.text:
+        problems.add("E108", node.mark, f'{what}: "{node.text}" is no name', f"write [{node.text}]")
+        return None
+    return name_of(node, problems, what)
+
+
 def _expression(node: Node, problems: Problems, what: str) -> Expression | None:
     text = text_of(node, problems, what)
     return None if text is None else compile_expression(text, node.mark, problems)
@@ -311,6 +319,7 @@ STRINGS: Form[tuple[str, ...]] = Form(key_schemas.one_or_several(ANY_TEXT), _str
 TEMPLATE: Form[Template | None] = Form(ANY_TEXT, template_of)
 EXPRESSION: Form[Expression | None] = Form(ANY_TEXT, _expression)
 NAME: Form[str | None] = Form(pattern(NAME_PATTERN, NAME_FIX), name_of)
+NAMES: Form[tuple[str, ...]] = one_or_several(Form(NAME.schema, _listed_name))
 BOOLEAN: Form[bool] = Form({"type": "boolean"}, _boolean, absent=False)
 DURATION: Form[timedelta | None] = Form(
     key_schemas.shared(

@@ -15,15 +15,14 @@ from bot.keys.declared_keys import (
     DURATION,
     EXPRESSION,
     NAME,
+    NAMES,
     STRING,
-    STRINGS,
     Form,
     KeySet,
     KeySpec,
     either,
     made,
     map_of,
-    one_or_several,
     opened,
 )
 from bot.keys.fields import NAME_PATTERN, Fields, entries_of, items_of, template_of, text_of
@@ -285,7 +284,7 @@ _LIST, _RESULTS = "each", "results"  # what is remembered while the elements are
 
 def _read_pairs(node: Node, problems: Problems, what: str) -> dict[str, str]:
     """``save: {ours: theirs}``."""
-    names = ((ours.text, text_of(theirs, problems, what)) for ours, theirs in entries_of(node, problems, what))
+    names = ((ours.text, NAME.read(theirs, problems, what)) for ours, theirs in entries_of(node, problems, what))
     return {ours: theirs for ours, theirs in names if theirs is not None}
 
 
@@ -297,10 +296,9 @@ _RUN = KeySpec(
 )
 _EACH = KeySpec("each", EXPRESSION, "A list: the flow runs once for each of its elements, which is called it.")
 _WITH = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
-_NAMES = replace(STRINGS, schema=one_or_several(NAME).schema)
 _SAVE = KeySpec(
     "save",
-    either(made(_NAMES, lambda names: dict(zip(names, names, strict=True))), map_of(NAME, _read_pairs)),
+    either(made(NAMES, lambda names: dict(zip(names, names, strict=True))), map_of(NAME, _read_pairs)),
     "Variables that come back: names, or ours with theirs.",
 )
 _BREAK = KeySpec("break", EXPRESSION, "When this is true after an element, the flow runs for no further one.")

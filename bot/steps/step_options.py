@@ -383,7 +383,7 @@ REMIND = _option(
 TIMEOUT = _option(
     "timeout",
     either(
-        Form({"const": _NEVER}, lambda node, problems, what: Timed(node.mark, never=True)),
+        Form(one_of(_NEVER).schema, lambda node, problems, what: Timed(node.mark, never=True)),
         shared("map-of-timeout", nested(KeySet(_FIXED, _AFTER, *TRANSITION_KEYS), _read_timeout)),
     ),
     "What follows a longer silence: where it leads must be written. Or never.",

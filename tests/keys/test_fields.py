@@ -11,6 +11,7 @@ from bot.keys.declared_keys import (
     DURATION,
     EXPRESSION,
     NAME,
+    NAMES,
     STRING,
     STRINGS,
     TEMPLATE,
@@ -151,6 +152,9 @@ BAD: dict[str, tuple[str, Form[Any], str]] = {
         '1:5: E106 step "a": x: a map of keys is expected (write x: {y: 1})'),
     "several texts without brackets": ("x: hi, hello", STRINGS,
         '1:4: E106 step "a": x: "hi, hello" is one text (write [hi, hello] where several are meant, else put it in quotes)'),
+    "a text that is no name among names": ("{x: [a, '?!']}", NAMES,
+        '1:9: E108 step "a": x: "?!" is no name (use small letters, digits and _, a letter first, 64 at most)'),
+    "several names without brackets": ("x: a, b", NAMES, '1:4: E108 step "a": x: "a, b" is no name (write [a, b])'),
     "a list for a wording": ("{x: [a, b]}", WORDING,
         '1:5: E106 step "a": x: a text is expected, YAML reads a list here '
         "(write one text in quotes, or {any: [...]}, of which one is sent each time)"),
