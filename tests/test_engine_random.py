@@ -232,7 +232,10 @@ class Contact(Talk):
         elif frame.awaited_effect is not None:
             assert frame.awaited_effect in self._open, "it waits for what has come already"
         if self.session.agent is not None or frame.awaited_effect is not None:
-            assert turn.wake_at is None or turn.wake_at in left_out
+            replacing = {
+                plan.at for plan in self.session.plans if plan.busy == "replace" and self.session.agent is None
+            }
+            assert turn.wake_at is None or turn.wake_at in left_out | replacing
             return
         step = self.library.flows[frame.flow].steps[frame.step]
         if step.kind.ignores_messages:
