@@ -25,7 +25,6 @@ from bot.steps.step_facts import Offered, Outcome, Used
 from bot.steps.step_kind import StepKind
 from bot.steps.step_options import (
     Defaults,
-    SignalHeard,
     StepOptions,
     Timed,
     transitions_of,
@@ -217,7 +216,7 @@ class Step:
         return self.defaults.timeout is not None and self.defaults.timeout.never
 
     @property
-    def signals(self) -> Mapping[str, SignalHeard]:
+    def signals(self) -> Words:
         """The signals that it hears while it waits, by their names."""
         return (self.defaults.signals or {}) if self.kind.hears_signals else {}
 

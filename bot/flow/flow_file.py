@@ -292,7 +292,7 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
         timeout = () if kind.ignores_messages else (step_options.TIMEOUT,)
         refused = {key.name: nobody for key in (step_options.RETRY, step_options.REMIND, *timeout)}
     if not kind.hears_signals:
-        refused[step_options.SIGNALS.name] = "the step waits for nothing that lasts", "put it on a step that waits"
+        refused[step_options.SIGNALS_HERE.name] = "the step waits for nothing that lasts", "put it on a step that waits"
     if not kind.takes_words:
         refused[step_options.WORDS_HERE.name] = nobody
     if kind.takes_pending_input:

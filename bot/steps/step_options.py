@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Self, TypeVar
 
 from bot.core.immutable import immutable
-from bot.expressions.templates import Expression, Template
+from bot.expressions.templates import Template
 from bot.keys.declared_keys import (
     BOOLEAN,
     DURATION,
@@ -20,7 +20,6 @@ from bot.keys.declared_keys import (
     map_of,
     nested,
     one_of,
-    opened,
     shared,
 )
 from bot.keys.fields import Fields, entries_of
@@ -33,10 +32,9 @@ from bot.steps.step_facts import Outcome, Used
 from bot.steps.step_kind import StepKind
 from bot.steps.template_message import TEMPLATE_MESSAGE, TemplateToSend
 from bot.steps.transition import (
-    CONDITION,
     EFFECTS,
     END,
-    TO_TARGET,
+    SIGNALS,
     TRANSITION,
     TRANSITION_KEYS,
     WORDS,
@@ -45,7 +43,6 @@ from bot.steps.transition import (
     Transition,
     Words,
     transition_from,
-    transition_to,
 )
 
 T = TypeVar("T")
@@ -100,20 +97,6 @@ class Timed:
         )
 
 
-@immutable
-class SignalHeard:
-    """Where a signal leads from a step that waits, and the condition without which it is not heard."""
-
-    transition: Transition
-    condition: Expression | None = None
-
-    def uses(self) -> Iterator[Template | Expression]:
-        """Every template of its transition, and its condition."""
-        yield from self.transition.uses()
-        if self.condition is not None:
-            yield self.condition
-
-
 SIGNAL = "signals."
 """How the outcomes of steps begin by which signals lead on: with the signal's name behind it."""
 EVENT = frozenset({"event"})
@@ -139,7 +122,7 @@ class Defaults:
     window_closed: TemplateToSend | None = None
     old_taps: str | None = None
     gone: Transition | None = None
-    signals: Mapping[str, SignalHeard] | None = None
+    signals: Words | None = None
 
     def over(self, inherited: Self) -> Self:
         """These, with missing keys taken from the inherited ones."""
@@ -214,7 +197,7 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
             timeout=TIMEOUT.read(fields),
             errors=ERRORS.read(fields),
             window_closed=WINDOW_CLOSED.read(fields),
-            signals=SIGNALS.read(fields),
+            signals=SIGNALS_HERE.read(fields),
         ),
         RENAMED_FROM.read(fields),
         REPORT.read(fields),
@@ -235,7 +218,7 @@ def read_defaults(fields: Fields) -> Defaults:
         WINDOW_CLOSED.read(fields),
         OLD_TAPS.read(fields),
         GONE.read(fields),
-        SIGNALS.read(fields),
+        SIGNALS_HERE.read(fields),
     )
 
 
@@ -339,18 +322,6 @@ def _read_errors(node: Node, problems: Problems, what: str) -> dict[str, Transit
     return {name: transition for name, transition in found if transition is not None}
 
 
-def _read_signals(node: Node, problems: Problems, what: str) -> dict[str, SignalHeard]:
-    entries = entries_of(node, problems, what)
-    return {name.text: _read_signal(item, problems, f'signal "{name.text}"') for name, item in entries}
-
-
-def _read_signal(node: Node, problems: Problems, what: str) -> SignalHeard:
-    if not isinstance(node, Map):
-        return SignalHeard(transition_to(node, problems, what))
-    fields = _SIGNAL_KEYS.open(node, problems, what)
-    return SignalHeard(transition_from(fields), CONDITION.read(fields))
-
-
 _AGAIN = KeySpec(
     "max", integer(0, 100), "How often the question is put again before else is taken; for ever without it."
 )
@@ -407,12 +378,7 @@ GONE = KeySpec(
     TRANSITION,
     "Where those are led who wait at a step that an edit removed; else their flow ends as expired.",
 )
-_SIGNAL_KEYS = KeySet(*TRANSITION_KEYS, CONDITION)
-SIGNALS: KeySpec[dict[str, SignalHeard] | None] = KeySpec(
-    "signals",
-    map_of(shared("signal", either(TO_TARGET, opened(_SIGNAL_KEYS))), _read_signals),
-    "Where signals lead that come while the step waits, by their names.",
-)
+SIGNALS_HERE = KeySpec("signals", SIGNALS, "Where signals lead that come while the step waits, by their names.")
 SET, UNTAG, TAG, CANCEL = EFFECTS
 SCHEDULES = KeySpec("schedule", SCHEDULE, "Flows that start for the contact later.")
 VISITS = _option(
@@ -425,7 +391,7 @@ REPORT = KeySpec(
     "report", NAME, "The name under which bot report counts it, if not its own: it stays, however the step is called."
 )
 WORDS_HERE = KeySpec("words", WORDS, "Words that are understood at this step, before any answer.")
-_COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, WINDOW_CLOSED, SIGNALS)
+_COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, WINDOW_CLOSED, SIGNALS_HERE)
 DEFAULTS = KeySet(*_COMMON, OLD_TAPS, GONE)
 STEP_OPTIONS = KeySet(
     THEN, SAVE, *_COMMON, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RENAMED_FROM, REPORT, WORDS_HERE

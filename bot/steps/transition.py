@@ -270,7 +270,7 @@ TRANSITION: Form[Transition | None] = shared("transition", either(TO_TARGET, nes
 
 @immutable
 class Word:
-    """One word, as it is written: where it leads, and the condition without which it is not heard."""
+    """One word, or the name of a signal, as it is written: where it leads, and the condition without which it is not heard."""
 
     text: str
     mark: Mark
@@ -292,7 +292,7 @@ def _words_of(node: Node, problems: Problems, what: str) -> Words:
     """What means the same in other languages leads there too."""
     words: dict[str, Word] = {}
     for key, item in entries_of(node, problems, what):
-        _add(_word_of(key, item, problems), (key.text, *key.also), words, problems)
+        _add(_word_of(key, item, problems, f'word "{key.text}"'), (key.text, *key.also), words, problems)
     return words
 
 
@@ -304,8 +304,12 @@ def _add(word: Word, texts: Iterable[str], words: dict[str, Word], problems: Pro
             problems.add("E312", word.mark, what, "keep one of them")
 
 
-def _word_of(key: Scalar, node: Node, problems: Problems) -> Word:
-    what = f'word "{key.text}"'
+def _signals_of(node: Node, problems: Problems, what: str) -> Words:
+    entries = entries_of(node, problems, what)
+    return {key.text: _word_of(key, item, problems, f'signal "{key.text}"') for key, item in entries}
+
+
+def _word_of(key: Scalar, node: Node, problems: Problems, what: str) -> Word:
     if not isinstance(node, Map):
         return Word(key.text, key.mark, transition_to(node, problems, what))
     fields = _WORD_KEYS.open(node, problems, what)
@@ -313,5 +317,8 @@ def _word_of(key: Scalar, node: Node, problems: Problems) -> Word:
 
 
 _WORD_KEYS = KeySet(*TRANSITION_KEYS, CONDITION)
-WORDS: Form[Words] = map_of(shared("word", either(TO_TARGET, opened(_WORD_KEYS))), _words_of, Part.WORD, absent={})
+_HEARD = shared("word", either(TO_TARGET, opened(_WORD_KEYS)))
+WORDS: Form[Words] = map_of(_HEARD, _words_of, Part.WORD, absent={})
 """A transition for each word, which may have an `if`."""
+SIGNALS: Form[Words | None] = map_of(_HEARD, _signals_of)
+"""The same for each signal, by its name as it is."""
