@@ -89,7 +89,8 @@ def command(
 
     \b
       $ bot broadcast sale contacts.csv --body "{{name}}" --body "20 %"
-      $ bot broadcast sale --where "'vip' in contact.tags and town == 'Rome'" --at "2030-12-24 18:00"
+      $ bot broadcast sale --where "'vip' in contact.tags and town == 'Rome'"
+      $ bot broadcast sale contacts.csv --at "2030-12-24 18:00"
       $ bot broadcast "sale: contacts"
       $ bot broadcast sale contacts.csv --body "20 %" --edit "sale: contacts"
       $ bot broadcast --resume "sale: contacts"
