@@ -15,7 +15,7 @@ from bot.core.turn import StepTaken
 from bot.core.values import Record
 from bot.engine import slots
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
-from bot.engine.scheduled_flows import arrange, can_start, cancel, first_of_conversation
+from bot.engine.scheduled_flows import arrange, can_start, cancel, first_of_conversation, heard_at
 from bot.engine.turn_context import FAILURES, MOST_FRAMES, Failure, FlowBroken, TurnContext
 from bot.expressions.template_failures import TemplateFailed
 from bot.flow.definition import LANGUAGE, ResolvedTransition, Step
@@ -733,9 +733,9 @@ class Executor:
         turn.trace.rule += ": nobody waits for it"
 
     def _hears(self, signal: Plan, known: Mapping[str, Any]) -> bool:
-        turn, step = self.turn, self.turn.known_step
-        heard = None if step is None else step.signals.get(signal.signal or "")
-        if heard is None or signal.first_visit not in (None, turn.frame.first_visit):
+        turn = self.turn
+        heard = heard_at(turn, turn.frame, signal)
+        if heard is None:
             return False
         try:
             if heard.condition is None or heard.condition.evaluate({**turn.scope(), **known}):

@@ -3,7 +3,7 @@
 `bot.engine.timers` and `bot.engine.outside_events` carry them out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,6 +17,7 @@ from bot.lang.wall_clock import next_after
 from bot.steps.schedule import name_in, no_later
 from bot.steps.step_facts import StepFailed
 from bot.steps.step_options import StepOptions
+from bot.steps.transition import Word
 from bot.types.type_registry import Mismatch
 
 MOST_PLANS = 100  # for one contact
@@ -24,7 +25,7 @@ MOST_DUE = 100  # that come due for one contact within an hour, without a word f
 
 
 class NoSuchFlow(StepFailed):
-    """A program asks for a flow, or a step of one, that is not there."""
+    """A program asks for a flow, a step of one, or a signal that is not there."""
 
 
 # -- plans of steps and transitions -------------------------------------------------------------------
@@ -113,7 +114,7 @@ def can_be_heard(turn: TurnContext, plan: Plan) -> bool:
     session = turn.session
     if session.agent is not None or (session.frame is not None and session.frame.awaited_effect is not None):
         return False
-    depths = [depth for depth, frame in enumerate(session.frames) if _hears(turn, frame, plan)]
+    depths = [depth for depth, frame in enumerate(session.frames) if heard_at(turn, frame, plan) is not None]
     return not depths or depths[-1] >= first_of_conversation(session.frames)
 
 
@@ -122,10 +123,13 @@ def first_of_conversation(frames: Sequence[Frame]) -> int:
     return max((depth for depth, frame in enumerate(frames) if frame.interrupts), default=0)
 
 
-def _hears(turn: TurnContext, frame: Frame, plan: Plan) -> bool:
+def heard_at(turn: TurnContext, frame: Frame, plan: Plan) -> Word | None:
+    """What the step of a frame says of a signal, its condition aside; None where it does not wait for it."""
     flow = turn.library.flows.get(frame.flow)
     step = None if flow is None else flow.steps.get(frame.step)
-    return step is not None and plan.signal in step.signals and plan.first_visit in (None, frame.first_visit)
+    if step is None or plan.first_visit not in (None, frame.first_visit):
+        return None
+    return step.signals.get(plan.signal or "")
 
 
 def can_start(turn: TurnContext, plan: Plan) -> bool:
@@ -174,13 +178,7 @@ def signal_data(
 
 def signal_objections(library: Library, name: str, data: Mapping[str, Any], by_address: bool) -> dict[str, str]:
     """What is wrong with a signal, in words; empty if nothing is. The key is ``signal`` if there is no such one, else ``data``."""
-    try:
-        signal_data(library, name, data, None, by_address)
-    except NoSuchFlow as unknown:
-        return {"signal": str(unknown)}
-    except FAILURES as failed:
-        return {"data": str(failed)}
-    return {}
+    return _objections("signal", lambda: signal_data(library, name, data, None, by_address))
 
 
 # -- the inputs of a plan's flow ----------------------------------------------------------------------
@@ -191,10 +189,14 @@ def objections(library: Library, where: str, data: Mapping[str, Any]) -> dict[st
 
     The key is ``flow`` if there is no such flow, else ``data``.
     """
+    return _objections("flow", lambda: requested_inputs(library, where, data, None))
+
+
+def _objections(what: str, read: Callable[[], object]) -> dict[str, str]:
     try:
-        requested_inputs(library, where, data, None)
+        read()
     except NoSuchFlow as unknown:
-        return {"flow": str(unknown)}
+        return {what: str(unknown)}
     except FAILURES as failed:
         return {"data": str(failed)}
     return {}

@@ -110,7 +110,7 @@ class StartStep(_OtherContactStep):
 
 @immutable
 class SignalStep(_OtherContactStep):
-    """Another contact's conversation is told that something has happened."""
+    """Another contact's conversation gets a signal."""
 
     name: str
     mark: Mark
