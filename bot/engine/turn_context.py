@@ -13,11 +13,10 @@ from bot.core.messages import Message, TemplateMessage, clipped, fits, violation
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, effect_ref
 from bot.core.turn import StepTaken, Trace
 from bot.core.values import Record
-from bot.expressions.filters import DRAW
+from bot.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS
 from bot.expressions.grammar import WINDOW
 from bot.expressions.opening_hours import HOURS
 from bot.expressions.sandbox import OWN_FUNCTIONS
-from bot.expressions.signal_functions import ADDRESS, SIGNALS
 from bot.expressions.template_failures import EFFORT, Effort
 from bot.expressions.templates import TemplateFailed
 from bot.extensions.decorators import ERROR
@@ -522,7 +521,7 @@ class NameScope:
             OWN_FUNCTIONS: self._library.own,
             HOURS: library.bot.hours,
             SIGNALS: library.bot.signals,
-            ADDRESS: self._address,
+            SIGNAL_ADDRESS: self._address,
             OWN_WORDINGS: library.bot.wordings,
         }
         if library.bot.languages:

@@ -1,4 +1,4 @@
-"""All filters, functions and tests of templates, by name; here those for texts and for chance (docs/language/data.md).
+"""All filters, functions and tests of templates, by name; here those for texts, chance and signals (docs/language/data.md).
 
 The others stand by their subject: `formats` (numbers, dates as text), `date_filters`, `list_filters`, `opening_hours`.
 """
@@ -12,10 +12,11 @@ from urllib.parse import quote
 from jinja2 import Undefined, pass_context
 from jinja2.runtime import Context
 
-from bot.expressions import date_filters, formats, list_filters, opening_hours, signal_functions
+from bot.expressions import date_filters, formats, list_filters, opening_hours
 from bot.expressions.formats import MAX_TEXT, too_long, written
 from bot.expressions.list_filters import elements
 from bot.expressions.template_failures import TemplateFailed, kind_of
+from bot.lang.problems import did_you_mean
 from bot.lang.text_patterns import compiled, matches
 
 Draw = Callable[[str], float]
@@ -68,6 +69,25 @@ CHANCE_FUNCTIONS: dict[str, Callable[..., Any]] = {"random": _random, SHARE: _sh
 
 
 DRAW = " draw"  # a function without arguments: the turn's next random number, from 0 up to 1
+
+
+@pass_context
+def _signal_url(context: Context, name: Any) -> str:
+    """``{{ signal_url("paid") }}``: an address by which a service reports this signal to this run of the flow."""
+    known: Mapping[str, Any] = context.parent.get(SIGNALS, {})
+    make: Callable[[str], str | None] = context.parent.get(SIGNAL_ADDRESS, lambda _: None)
+    if name not in known:
+        fix = did_you_mean(str(name), known, "declare it under `signals` in bot.yml")
+        raise TemplateFailed(f'signal_url: there is no signal "{name}": {fix}')
+    found = make(name)
+    if found is None:
+        raise TemplateFailed("signal_url: the bot has no public address (BOT_PUBLIC_URL), or no flow is running")
+    return found
+
+
+SIGNAL_FUNCTIONS: dict[str, Callable[..., Any]] = {"signal_url": _signal_url}
+SIGNALS = " signals"  # the bot's signals, by name
+SIGNAL_ADDRESS = " address"  # makes the address of a signal for the active run, by its name
 
 
 def _on_text(change: Callable[[str], str]) -> Callable[[Any], str]:
@@ -170,7 +190,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         date_filters.DATE_FUNCTIONS,
         CHANCE_FUNCTIONS,
         opening_hours.HOURS_FUNCTIONS,
-        signal_functions.SIGNAL_FUNCTIONS,
+        SIGNAL_FUNCTIONS,
     )
     for name, function in module.items()
 }

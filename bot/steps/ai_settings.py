@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Self
 
-from bot.core.effects import TokenBudget
+from bot.core.effects import Complete, TokenBudget
+from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.extensions.decorators import HandlerSpec
 from bot.keys import key_schemas
@@ -28,6 +29,7 @@ from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Node, Scalar
 from bot.steps.message_parts import check_error_names
 from bot.steps.output_guard import has_letters
+from bot.steps.step_facts import Rest, RestFor, StepFailed
 from bot.steps.transition import TRANSITION
 
 _HOST = re.compile(r"([\w-]{1,63}\.)+[\w-]{2,63}")
@@ -41,6 +43,7 @@ BUDGET: Mapping[str, int | None] = {"turn": 40_000, "contact": 200_000, "all": 1
 """Tokens where nothing is said: of one turn, of a contact's day, and of everybody's. 20 turns with the shop of the examples
 have 23,000, or 45,000 with a tool in each, and no turn has more than 4,000.
 """
+NOTHING_TO_READ = "(There is nothing to read. Write.)"
 HEARS = 4000  # characters of what a contact writes in one turn
 CALLS = 16  # of tools, notes and exits in one turn
 MODEL_ERRORS = ("timeout", "down", "quota", "refused", "unsafe", "empty", "over_budget", "mismatch", "failed")
@@ -87,6 +90,9 @@ def budget_key(*keys: KeySpec[Any]) -> KeySpec[Fields | None]:
 
 _BOT_BUDGET = budget_key(*TURN_BUDGET)
 STEP_BUDGET = budget_key(*TURN_BUDGET, BUDGET_ELSE)
+_DAY_BUDGET_KEY = budget_key(*DAY_BUDGET)
+ONE_QUESTION = KeySet(MODEL, TRIES_KEY, _DAY_BUDGET_KEY)
+"""The settings of a step that asks a model one question."""
 _HEARD = KeySpec("heard", STRING, "A handler that judges what contacts write and tools give before a model reads it.")
 _SAID = KeySpec("said", STRING, "A handler that judges each text of the model's, and what it gives to tools.")
 _HEARS_KEY = KeySpec(
@@ -195,6 +201,30 @@ class AiSettings:
         tokens = {**BUDGET, **self.budget}
         return TokenBudget(tokens["contact"], tokens["all"], None if since is None else tokens["turn"], since)
 
+    def rest(self, within: float) -> Rest:
+        """How long a step waits until a model has answered, or all tries are over. One try takes ``within`` seconds."""
+        return Rest(RestFor.RESULT, timedelta(seconds=within * self.most_tries))
+
+    def question(self, rules: str, text: str, flow: str, within: float) -> Complete:
+        """One question to a model: what it does with this text of a contact, by these rules."""
+        return Complete(
+            messages=(
+                {"role": "system", "content": rules},
+                {"role": "user", "content": text[: self.hears or HEARS] or NOTHING_TO_READ},
+            ),
+            models=self.models,
+            max_tokens=self.max_tokens or ANSWER_TOKENS,
+            temperature=self.temperature,
+            reasoning_split=self.reasoning_split,
+            budget=self.bounds(),
+            heard=self.heard,
+            said=self.said,
+            fresh=(1,) if text else (),
+            flow=flow,
+            within=within,
+            tries=self.most_tries,
+        )
+
     @property
     def bounded(self) -> bool:
         """Whether there is a budget of any kind."""
@@ -252,9 +282,19 @@ def read_ai_settings(
     )
 
 
-def read_own_settings(fields: Fields, budget: KeySpec[Fields | None]) -> AiSettings:
-    """Read the keys of a step that asks one question of a model: which one, how often, and for how many tokens."""
-    return AiSettings(MODEL.read(fields), budget=read_budget(budget.read(fields)), tries=TRIES_KEY.read(fields))
+def read_own_settings(fields: Fields, inherited: AiSettings) -> AiSettings:
+    """Read `ONE_QUESTION`: which model, how often, and for how many tokens; the rest is inherited."""
+    check_model_errors(fields)
+    budget = read_budget(_DAY_BUDGET_KEY.read(fields))
+    return AiSettings(MODEL.read(fields), budget=budget, tries=TRIES_KEY.read(fields)).over(inherited)
+
+
+def answer_of(event: CallEnded) -> str:
+    """The text of a model's answer. Raises `StepFailed` if there is none."""
+    if event.outcome != "done":
+        raise StepFailed(event.outcome, event.detail or f"the model: {event.outcome}")
+    text: str = event.value["text"]
+    return text
 
 
 def _read_never(fields: Fields) -> tuple[str, ...]:

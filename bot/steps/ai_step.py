@@ -14,7 +14,7 @@ from bot.keys.fields import Fields
 from bot.keys.text_shapes import TEXT
 from bot.lang.problems import Mark
 from bot.steps.ai_exchange import Exchange, is_unread
-from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ELSE, STEP_BUDGET, check_model_errors, settings_keys
+from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ELSE, STEP_BUDGET, answer_of, check_model_errors, settings_keys
 from bot.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.steps.exits import EXITS, exit_outcomes
@@ -266,9 +266,7 @@ class AiStep(StepKind):
                 "budget.else",
                 pending_input=None if exchange.pending_input is None else Reply(text=exchange.pending_input),
             )
-        if event.outcome != "done":
-            raise StepFailed(event.outcome, event.detail or f"the model: {event.outcome}")
-        text, calls = event.value["text"], event.value["calls"]
+        text, calls = answer_of(event), event.value["calls"]
         if exchange.plain:
             text, calls = self.brief.commands(context, text)
         if event.value["finish"] == "length" and text:

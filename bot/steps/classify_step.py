@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
 from typing import ClassVar, Self
 
 from bot.core.effects import Complete
@@ -12,20 +11,10 @@ from bot.core.text import estimate, without_invisible
 from bot.expressions.templates import Template
 from bot.keys.declared_keys import TEMPLATE, KeySet, KeySpec, seconds
 from bot.keys.fields import Fields
-from bot.steps.ai_settings import (
-    ANSWER_TOKENS,
-    DAY_BUDGET,
-    HEARS,
-    MODEL,
-    TRIES_KEY,
-    AiSettings,
-    budget_key,
-    check_model_errors,
-    read_own_settings,
-)
+from bot.steps.ai_settings import ANSWER_TOKENS, HEARS, ONE_QUESTION, AiSettings, answer_of, read_own_settings
 from bot.steps.brief import instructions_of, most_instructions
 from bot.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
-from bot.steps.step_facts import Falls, Outcome, Rest, RestFor, Spends, StepFailed, Used
+from bot.steps.step_facts import Falls, Outcome, Rest, Spends, Used
 from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, Reply, StepContext, StepKind, StepResult, WaitForEffect
 from bot.steps.transition import TRANSITION, Transition
 from bot.types.type_registry import Variable
@@ -43,7 +32,6 @@ _TEXT = KeySpec("text", TEMPLATE, "The text that is sorted; what no step has tak
 _EXITS = replace(EXITS, about="The transitions to pick from, one at least.")
 _OTHER = KeySpec("other", TRANSITION, "Where it leads that none of them fits.", required=True)
 _WITHIN = KeySpec("within", seconds(WITHIN), f"How long the answer may take; {WITHIN:.0f}s where nothing is said.")
-_BUDGET = budget_key(*DAY_BUDGET)
 
 
 @immutable
@@ -57,7 +45,7 @@ class ClassifyStep(StepKind):
     within: float
     settings: AiSettings
     verb: ClassVar[str] = "classify"
-    keys: ClassVar[KeySet] = KeySet(_CLASSIFY, _TEXT, _EXITS, _OTHER, _WITHIN, MODEL, TRIES_KEY, _BUDGET)
+    keys: ClassVar[KeySet] = KeySet(_CLASSIFY, _TEXT, _EXITS, _OTHER, _WITHIN, *ONE_QUESTION)
     options: ClassVar[frozenset[str]] = frozenset()
     asks_models: ClassVar[bool] = True
 
@@ -65,12 +53,8 @@ class ClassifyStep(StepKind):
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``classify`` with `text`, `exits` and `other`."""
         question, text, within = _CLASSIFY.read(fields), _TEXT.read(fields), _WITHIN.read(fields)
-        exits, settings = (
-            read_exits(fields, reading.variables),
-            read_own_settings(fields, _BUDGET).over(reading.ai),
-        )
+        exits, settings = read_exits(fields, reading.variables), read_own_settings(fields, reading.ai)
         _check_exits(fields, exits)
-        check_model_errors(fields)
         if question is None:  # a problem by now
             question = Template.plain("", fields.mark)
         return cls(question, text, exits, _OTHER.read(fields), within, settings)
@@ -78,7 +62,7 @@ class ClassifyStep(StepKind):
     @property
     def rest(self) -> Rest:
         """Until the model has answered, or all tries are over."""
-        return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.settings.most_tries))
+        return self.settings.rest(self.within)
 
     def outcomes(self) -> dict[str, Outcome]:
         """Each exit, ``other`` where none fits, and failures."""
@@ -119,33 +103,18 @@ class ClassifyStep(StepKind):
         """Leave by the transition that the model picked; the next step may take what the contact wrote."""
         if not isinstance(event, CallEnded):
             return None
-        if event.outcome != "done":
-            raise StepFailed(event.outcome, event.detail or f"the model: {event.outcome}")
+        named = label(answer_of(event))
         pending_input = (
             None if context.step_state["pending_input"] is None else Reply(text=context.step_state["pending_input"])
         )
-        named = label(event.value["text"])
         picked = (exit_.outcome for exit_ in open_exits(self.exits, context.scope) if label(exit_.name) == named)
         return LeaveStep(next(picked, "other"), pending_input=pending_input)
 
 
 def to_sort(text: str, rules: str, settings: AiSettings, flow: str, within: float) -> Complete:
     """The question to a model that sorts a text by these rules."""
-    return Complete(
-        messages=(
-            {"role": "system", "content": rules},
-            {"role": "user", "content": text[: settings.hears or HEARS]},
-        ),
-        models=settings.models,
-        max_tokens=ANSWER_TOKENS,
-        temperature=0,
-        budget=settings.bounds(),
-        heard=settings.heard,
-        fresh=(1,),
-        flow=flow,
-        within=within,
-        tries=settings.most_tries,
-    )
+    question = settings.question(rules, text, flow, within)
+    return replace(question, max_tokens=ANSWER_TOKENS, temperature=0, reasoning_split=None, said=None)
 
 
 def label(text: str) -> str:

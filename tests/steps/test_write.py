@@ -3,7 +3,7 @@
 import pytest
 
 from bot.extensions.decorators import handler
-from bot.steps.write_step import NOTHING_TO_READ
+from bot.steps.ai_settings import NOTHING_TO_READ
 from tests.talk import BOT, Talk, problems_of
 
 FLOW = """\
