@@ -132,8 +132,10 @@ def _without(*left_out: str) -> Change:
     """Leave statements out of each commit."""
     statements = Commit.statements
 
-    def left(self: Commit, recent: Mapping[str, Session]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-        return (each for each in statements(self, recent) if each[0] not in left_out)
+    def left(
+        self: Commit, recent: Mapping[str, Session], last_turn: int
+    ) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+        return (each for each in statements(self, recent, last_turn) if each[0] not in left_out)
 
     return Commit, "statements", left
 

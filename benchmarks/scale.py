@@ -141,7 +141,7 @@ COPY_TRACE = f"""
     FROM n CROSS JOIN model_sent AS m
         ON m.id = (SELECT min(id) FROM model_sent) + i % (SELECT count(*) FROM model_sent);
     INSERT INTO message_ids SELECT value, sent.id FROM sent, json_each(message_ids) WHERE sent.id > 1000 ORDER BY value;
-    UPDATE meta SET last_send = 1000 + {{many}};
+    UPDATE meta SET last_send = 1000 + {{many}}, last_turn = (SELECT max(id) FROM turns);
 """
 
 

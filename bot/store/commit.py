@@ -28,7 +28,7 @@ _Row = tuple[Any, ...]
 
 _CURSOR = """
     UPDATE meta SET cursor = ?, last_event = coalesce(?, last_event), written_at = ?, taking = NULL,
-        last_send = max(last_send, ?)
+        last_send = max(last_send, ?), last_turn = ?
 """
 _MESSAGE_ID = "INSERT OR REPLACE INTO message_ids (message_id, sent_id) VALUES (?, ?)"
 _STATUS = """
@@ -94,13 +94,21 @@ class Commit:
         self._results = Counter[Counted]()
         self._rows = defaultdict[str, list[_Row]](list)
 
-    def statements(self, recent: Mapping[str, Session]) -> Iterator[tuple[str, list[_Row]]]:
-        """The statements to write, each with its rows; none if nothing has happened. ``recent`` are sessions in the file."""
+    @property
+    def new_turns(self) -> int:
+        """How many lines the trace gets."""
+        return len(self._rows[trace_rows.ADD_TURN])
+
+    def statements(self, recent: Mapping[str, Session], last_turn: int) -> Iterator[tuple[str, list[_Row]]]:
+        """The statements to write, each with its rows; none if nothing has happened. ``recent`` are sessions in the file,
+        ``last_turn`` is the highest id that the trace has given.
+        """
         known, new = list[_Row](), list[_Row]()
         for contact, (session, row) in self._sessions.items():
             stored = recent.get(contact)
             (new if stored is None or stored.conversation != session.conversation else known).append(row)
         rows = self._rows | {
+            trace_rows.ADD_TURN: [(id, *row) for id, row in enumerate(self._rows[trace_rows.ADD_TURN], last_turn + 1)],
             engine_tables.WRITE_SESSION: new,
             engine_tables.UPDATE_SESSION: known,
             engine_tables.PARK: [
@@ -123,7 +131,8 @@ class Commit:
         }
         written = [(sql, rows[sql]) for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]]
         if written or self.cursor != self._cursor_before:
-            yield _CURSOR, [(self.cursor, self._last_event, self._at, self.sends[-1].id if self.sends else 0)]
+            last_send = self.sends[-1].id if self.sends else 0
+            yield _CURSOR, [(self.cursor, self._last_event, self._at, last_send, last_turn + self.new_turns)]
             yield from written
 
     def move_cursor(self, seq: int, event_id: str) -> None:
@@ -397,7 +406,7 @@ def _shown(value: Any) -> Any:
 
 
 def turn_row(event: Event, trace: Trace, effects: Sequence[str], micros: int) -> tuple[Any, ...]:
-    """The row of a turn, except its time and its sessions. ``effects`` are JSON.
+    """The row of a turn, except its id, its time and its sessions. ``effects`` are JSON.
 
     Raises `bot.core.values.UnstorableValue`.
     """

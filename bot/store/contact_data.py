@@ -153,7 +153,8 @@ def begin_erasure(engine: sqlite3.Connection, contact: str, upto: int, now: date
             engine.execute(f"UPDATE meta SET taking = NULL WHERE {names_contact('taking')}", (number,))
         event = json_text({"do": "erase", "attempts": requests})
         note = trace_rows.note_row(None, f"operator:{uuid4().hex}", event, OPERATOR, "a contact was erased")
-        engine.execute(trace_rows.ADD_TURN, (time_text(now), *note))
+        (id,) = engine.execute("UPDATE meta SET last_turn = last_turn + 1 RETURNING last_turn").fetchone()
+        engine.execute(trace_rows.ADD_TURN, (id, time_text(now), *note))
     empty_wal(engine)
     return withdrawn
 

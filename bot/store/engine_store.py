@@ -57,7 +57,8 @@ _FAILED_EARLY = """
 """
 _OF_ALIASES = "SELECT alias, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?))"
 _LAST_IDS = (
-    "SELECT 'messages', last_send FROM meta UNION ALL SELECT name, seq FROM sqlite_sequence WHERE name = 'calls'"
+    "SELECT 'messages', last_send FROM meta UNION ALL SELECT 'turns', last_turn FROM meta "
+    "UNION ALL SELECT name, seq FROM sqlite_sequence WHERE name = 'calls'"
 )
 _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} WHERE at IS NOT NULL ORDER BY id LIMIT ?) WHERE at < ?)"
 
@@ -212,7 +213,7 @@ class Store:
         return None if self._first_wake is _NO_WAKE else datetime.fromisoformat(self._first_wake[0])
 
     def last_ids(self) -> dict[str, int]:
-        """The last id that was given to a message and to a call, by table; no entry where there was none yet."""
+        """The last id that was given to a message, a call and a turn, by table; no entry where there was none yet."""
         return dict(self._last_ids)
 
     @reads_rows
@@ -340,7 +341,7 @@ class Store:
 
     def write(self, commit: Commit) -> bool:
         """Write a commit, in full or not at all. Returns False if there was nothing in it."""
-        statements = list(commit.statements(self._recent))
+        statements = list(commit.statements(self._recent, self._last_ids["turns"]))
         if not statements:
             return False
         self._write(*statements)
@@ -348,6 +349,7 @@ class Store:
         for table, rows in (("messages", commit.sends), ("calls", commit.calls)):
             if rows:
                 self._last_ids[table] = rows[-1].id
+        self._last_ids["turns"] += commit.new_turns
         self.failed_early |= commit.failed_early
         self.failed_early.difference_update(commit.messages)
         if any(sql in OF_BROADCASTS for sql, _ in statements):
@@ -394,7 +396,9 @@ class Store:
         """Delete a contact, and note that the log must forget its events ``upto`` a place: see `bot.store.contact_data`."""
         self._forget()
         with trouble_in_words(self.path):
-            return contact_data.begin_erasure(self._connection, contact, upto, now)
+            withdrawn = contact_data.begin_erasure(self._connection, contact, upto, now)
+            self._last_ids["turns"] += 1  # the note of the erasure
+            return withdrawn
 
     def finish_erasures(self, in_log: Callable[[str, int], bool]) -> bool:
         """End the erasures for which ``in_log`` (contact, up to) finds nothing any more. Returns whether some are left."""

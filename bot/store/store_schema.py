@@ -62,7 +62,8 @@ _ENGINE = """
         clean INTEGER NOT NULL DEFAULT 1,
         crashes INTEGER NOT NULL DEFAULT 0,
         taking TEXT,
-        last_send INTEGER NOT NULL DEFAULT 0
+        last_send INTEGER NOT NULL DEFAULT 0,
+        last_turn INTEGER NOT NULL DEFAULT 0
     );
     INSERT INTO meta (id) VALUES (1);
     CREATE TABLE suspects (

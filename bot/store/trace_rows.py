@@ -15,8 +15,8 @@ from bot.core.values import json_text, optional_storable, read_time, storable
 from bot.store.rows import MessageStatus
 
 ADD_TURN = """
-    INSERT INTO turns (at, contact, event_id, event, rule, steps, effects, notes, micros, session, wake_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO turns (id, at, contact, event_id, event, rule, steps, effects, notes, micros, session, wake_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 LAST_TURNS = """
     SELECT at, event_id, event, rule, steps, effects, notes, micros FROM turns
@@ -52,7 +52,7 @@ class TurnTraced:
 
 
 def note_row(contact: str | None, event_id: str, event: str, rule: str, note: str) -> tuple[Any, ...]:
-    """The row of something that is not a turn, except its time. ``event`` is JSON."""
+    """The row of something that is not a turn, except its id and its time. ``event`` is JSON."""
     return (optional_storable(contact), storable(event_id), event, rule, "[]", "[]", json_text([note]), 0, None, None)
 
 

@@ -545,9 +545,9 @@ class World:
 
     def read(self) -> None:
         """Read what is new in the store."""
-        known = {(id, event_id) for id, _, event_id, *_ in self.seen.turns}  # ids of erased turns are given again
-        turns = self.reader.execute("SELECT id, contact, event_id, rule, effects FROM turns ORDER BY id")
-        self.seen.turns += [row for row in turns if (row[0], row[2]) not in known]
+        last = self.seen.turns[-1][0] if self.seen.turns else 0
+        turns = "SELECT id, contact, event_id, rule, effects FROM turns WHERE id > ? ORDER BY id"
+        self.seen.turns += self.reader.execute(turns, (last,)).fetchall()
         sent = "SELECT id, ref, key, contact, effect, outcome, priority FROM sent"
         self.seen.sent.update((id, SentRow(*row)) for id, *row in self.reader.execute(sent))
         letters = "SELECT id, what, contact, reason, body FROM dead_letters"

@@ -1,6 +1,7 @@
 """What a store keeps of a contact's turns, conversation by conversation, so that it can be replayed."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -122,3 +123,26 @@ def test_every_session_is_read_and_one_of_another_version_is_none(store: Store, 
     found = list(reader.all_sessions())
     assert len(found) == 501
     assert found[499] is None and found[500] == Session("0500")
+
+
+def test_no_id_of_a_turn_is_used_twice(path: Path) -> None:
+    def take(store: Store) -> None:
+        commit = Commit(0, START)
+        for number in range(2):
+            event = MessageReceived(f"e{number}", ANN, START, START, "text", "hi")
+            commit.add_turn(Session(ANN), event, Turn(Session(ANN), (), None, Trace()), [], 10)
+        store.write(commit)
+
+    def ids(store: Store) -> list[int]:
+        return [id for (id,) in store._connection.execute("SELECT id FROM turns ORDER BY id")]
+
+    with closing(Store(path)) as store:
+        take(store)
+        store.erase(ANN, 0, START)
+        take(store)
+        assert ids(store) == [3, 4, 5]  # the first is the note of the erasure
+        store.prune(START + timedelta(days=30))
+        assert ids(store) == []
+    with closing(Store(path)) as store:
+        take(store)
+        assert ids(store) == [6, 7]
