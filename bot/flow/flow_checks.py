@@ -34,8 +34,9 @@ _ELSEWHERE = {
     "secret": "only the services of bot.yml know secrets: put it into `headers` or `query` there",
     "answer": "save it in a variable: only `save` and `errors` of the step itself know it",
     "status": "save it in a variable: only `save` and `errors` of the step itself know it",
+    "event": "`set` it in a variable: only the transition of the signal itself knows it",
 }
-"""Names that are known in other places, and what to do where they are not."""
+"""Names that are known in some places only, and what to do elsewhere."""
 BUILT_INS = ("contact", "now", "today", "came_from", "message", WINDOW)
 
 
@@ -97,6 +98,9 @@ def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problem
             known = {*variables, *BUILT_INS, *used.extra}
             fix = _ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used))
             problems.add("E301", used.text.mark, f'no variable "{name}"', fix)
+        for name in sorted(used.text.names & used.extra & variables.keys()):
+            what = f'variable "{name}": at {used.text.mark} "{name}" means something else'
+            problems.add("E306", variables[name].mark, what, "choose another name for the variable")
         for path in sorted(used.text.paths):
             if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
                 fix = did_you_mean(path[1], CONTACT_FIELDS, f"a contact has {', '.join(CONTACT_FIELDS)}")

@@ -83,6 +83,17 @@ CASES = {
         flow("  end: {say: x}\n"),
         '4:3: E108 "end" cannot be a step: the word is a target of its own (choose another name)',
     ),
+    "a variable that an answer's status hides": (
+        flow(
+            "  a: {http: GET https://shop.example/x, save: {seen: status}, errors: {else: end}, then: end}\n",
+            "vars: {seen: integer, status: text}\n",
+        ),
+        '3:31: E306 variable "status": at flows/test.yml:5:54 "status" means something else (choose another name for the variable)',
+    ),
+    "the data of a signal in another place": (
+        flow("  a: {say: 'You paid {{ event.amount }}.'}\n"),
+        '4:12: E301 no variable "event" (`set` it in a variable: only the transition of the signal itself knows it)',
+    ),
     "a bad name": (
         flow("  My-step: {say: x}\n"),
         '4:3: E108 step: "My-step" is no name (use small letters, digits and _, a letter first, 64 at most)',
@@ -609,3 +620,12 @@ LOOPS = {
 @pytest.mark.parametrize("name", LOOPS)
 def test_it_is_no_loop_without_a_wait(name: str) -> None:
     assert problems_of(flow(LOOPS[name])) == []
+
+
+def test_a_variable_that_a_signals_data_hide_is_refused_where_it_is_declared() -> None:
+    steps = "  a: {wait: 2h, signals: {paid: {if: event.amount > 3, then: end}}, then: end}\n"
+    bot = BOT + "signals: {paid: {amount: number}}\n"
+    assert problems_of(flow(steps, "vars: {event: {type: object}}\n"), bot) == [
+        'flows/test.yml:3:15: E306 variable "event": at flows/test.yml:5:38 "event" means something else '
+        "(choose another name for the variable)"
+    ]
