@@ -192,7 +192,7 @@ class Talk:
             self.parked.append(as_parked(event))
         if turn.drops_parked:
             self.parked.clear()
-        if self.session.waits_for_effect or not self.parked:
+        if self.session.keeps_parked or not self.parked:
             return []
         waiting, self.parked = self.parked, []
         taken = [merged(waiting)] if self.session.has_parked_messages else waiting

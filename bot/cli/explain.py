@@ -62,6 +62,7 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
         yield "in no flow"
     for frame in reversed(session.frames):
         state = "waits for a call or a message to end" if frame.awaited_effect else "waits"
+        state = "waits for more of the contact's messages" if frame.gathers_since is not None else state
         yield f"in {styled(f'{frame.flow}/{frame.step}', bold=True)} since {local_time(frame.entered_at, zone)}, {state}"
         yield from _value_lines(frame.vars)
     if session.kept_variables:
@@ -88,7 +89,7 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
     """An event in words."""
     match event:
         case MessageReceived(text=text, together=(_, *_) as together):
-            return f'wrote {len(together)} messages while the model worked: "{_line(text or "")}"'
+            return f'wrote {len(together)} messages, taken as one: "{_line(text or "")}"'
         case MessageReceived(kind=kind, text=text):
             return (
                 f'wrote "{_line(text or "")}"' if kind == "text" else f"sent {_line(kind)} {_line(text or '')}".rstrip()

@@ -45,7 +45,9 @@ class MessageReceived:
     channel: str | None = None
     conversation: str | None = None
     message: str | None = None
-    together: tuple[str, ...] = ()  # the ids of the messages that came while a model worked, of which this one is made
+    together: tuple[
+        str, ...
+    ] = ()  # the ids of the messages of which this one is made: they came while a model worked, or were gathered
 
 
 @stored

@@ -28,6 +28,9 @@ class Frame:
     awaited_effect: str | None = None  # the effect whose end this step waits for
     accepts_messages: bool = False  # while it waits for that: else every message is parked unread
     parked_messages: int = 0  # how many it has parked meanwhile, to take them as one afterwards
+    gathers_since: datetime | None = (
+        None  # when the first of them came, where it parks them until no further one follows
+    )
     deferred_result: CallEnded | SendEnded | None = None  # that end, where it came while an agent had the conversation
     retries: int = 0
     reminders: int = 0
@@ -45,6 +48,11 @@ class Frame:
     former_step_names: dict[str, str] = field(default_factory=dict)  # before an edit, by "flow/step"
     corrected_step: str | None = None  # whose answer the contact corrects now
     step_after_correction: str | None = None  # where the contact goes when that is answered
+
+    @property
+    def is_occupied(self) -> bool:
+        """Whether it waits for the end of something, or for more of the contact's messages: nothing interrupts that."""
+        return self.awaited_effect is not None or self.gathers_since is not None
 
 
 SENDING_WINDOW = timedelta(hours=24) - timedelta(minutes=5)
@@ -145,6 +153,16 @@ class Session:
     def waits_for_effect(self) -> bool:
         """True while the active step waits for the end of something, and no agent answers in its place."""
         return bool(self.frames) and self.frames[-1].awaited_effect is not None and self.agent is None
+
+    @property
+    def gathers(self) -> bool:
+        """True while the active step waits for more messages, to take all of them as one."""
+        return bool(self.frames) and self.frames[-1].gathers_since is not None
+
+    @property
+    def keeps_parked(self) -> bool:
+        """True while the active step does not take the messages yet that it has parked."""
+        return self.waits_for_effect or self.gathers
 
     @property
     def has_parked_messages(self) -> bool:

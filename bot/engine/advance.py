@@ -61,7 +61,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     """Take one event: return a new session, the effects, and the time at which something is due next.
 
     A message or tap must not come while ``session.busy``: the caller parks it, and also one for which
-    ``Turn.parks_message`` is true. When the session no longer ``waits_for_effect``, the parked ones come as one event
+    ``Turn.parks_message`` is true. When the session no longer ``keeps_parked``, the parked ones come as one event
     (`merged`) if it ``has_parked_messages``, else one by one. A defect in this program may raise anything; a defect
     in a flow never does.
     """
@@ -142,17 +142,17 @@ def _take(executor: Executor, event: Event) -> None:
 def take_message(executor: Executor, reply: Reply) -> None:
     """Offer a message in the order of `FIRST`, then of `OFFERS` or `OFFERS_OUTSIDE`, until one of them takes it."""
     turn = executor.turn
-    for offer in FIRST:
-        if offer(executor, reply):
-            return
     frame, waiting, visit = turn.session.frame, 0, 0
     if frame is not None:
-        frame.silent_since = turn.event.at
-        frame.parked_messages = frame.parked_messages if turn.session.waits_for_effect else 0
+        frame.parked_messages = frame.parked_messages if turn.session.keeps_parked else 0
         waiting, visit = frame.parked_messages, frame.visit
-    for offer in OFFERS_OUTSIDE if frame is None else OFFERS:
-        if offer(executor, reply):
-            break
+    if not any(offer(executor, reply) for offer in FIRST):
+        frame = turn.session.frame
+        if frame is not None:
+            frame.silent_since = turn.event.at
+        for offer in OFFERS_OUTSIDE if frame is None else OFFERS:
+            if offer(executor, reply):
+                break
     now = turn.session.frame
     turn.drops_parked = waiting > 0 and (now is None or now.visit != visit)
 
@@ -308,6 +308,21 @@ def _unseen_question(executor: Executor, reply: Reply) -> bool:
     return False
 
 
+def _gather(executor: Executor, reply: Reply) -> bool:
+    """A text at a step with `gather`: it is parked until no further one follows, and all of them come back as one message."""
+    turn, event = executor.turn, executor.turn.event
+    if not turn.defaults.gather or turn.session.waits_for_effect:
+        return False
+    fresh = isinstance(event, MessageReceived) and not event.id.startswith(_PARKED)
+    written = bool(reply.text) and reply.tap is None and reply.payload is None
+    if not fresh or not written or not turn.step.kind.gathers(turn.step_context(), reply):
+        return False
+    frame = turn.frame
+    frame.gathers_since = frame.gathers_since or event.at
+    executor.park("gathered: more may follow")
+    return True
+
+
 def _answer(executor: Executor, reply: Reply) -> bool:
     """An answer to the step's question: `skip`, a choice, or a value of the variable."""
     result = executor.ask(executor.turn.step.kind.answer, reply)
@@ -410,6 +425,7 @@ OFFERS: tuple[Offer, ...] = (
     _old_tap,
     _word,  # "menu", "help"
     _unseen_question,
+    _gather,
     _several_answers,
     _answer,
     _slots,

@@ -77,7 +77,7 @@ class Executor:
         """
         while result is not None:
             if isinstance(result, PostponeMessage):
-                self._park()
+                self.park("kept until the model has answered")
                 return
             if isinstance(result, OfferMessage):
                 self._hand_back(result, rule)
@@ -92,9 +92,9 @@ class Executor:
                 result, sent = LeaveStep(self._outcome_of(failed)), []
             result = self._leave(taken, result) if isinstance(result, LeaveStep) else self._wait(result, sent)
 
-    def _park(self) -> None:
-        """Let the message wait until the active step has what it awaits."""
-        self.turn.trace.rule = "kept until the model has answered"
+    def park(self, rule: str) -> None:
+        """Let the message wait until the active step has what it awaits. ``rule`` is for the trace."""
+        self.turn.trace.rule = rule
         self.turn.frame.parked_messages += 1
         self.turn.parks_message = True
 
@@ -149,6 +149,7 @@ class Executor:
             awaits = isinstance(result, (WaitForEffect, WaitForSend))
             frame.awaited_effect = sent[-1] if awaits and sent else None
             frame.accepts_messages = isinstance(result, WaitForEffect) and result.listens
+            frame.gathers_since = None if frame.awaited_effect is not None else frame.gathers_since
         frame.step_state = dict(result.step_state)
         frame.question_unseen = frame.asks_to_continue = False
         if sent:

@@ -156,7 +156,7 @@ def take_conversation(executor: Executor, event: ConversationOpened | Conversati
     if turn.known_step is not None:
         executor.resume(event, turn.trace.rule)
     if session.frame is not None:
-        session.frame.parked_messages = 0  # the agent's to answer, too
+        session.frame.parked_messages, session.frame.gathers_since = 0, None  # the agent's to answer, too
     executor.start_by_event()
     session.agent = event.agent or SOMEBODY
 

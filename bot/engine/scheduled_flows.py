@@ -112,7 +112,7 @@ def can_be_heard(turn: TurnContext, plan: Plan) -> bool:
     the flow that it is for was interrupted.
     """
     session = turn.session
-    if session.agent is not None or (session.frame is not None and session.frame.awaited_effect is not None):
+    if session.agent is not None or (session.frame is not None and session.frame.is_occupied):
         return False
     depths = [depth for depth, frame in enumerate(session.frames) if heard_at(turn, frame, plan) is not None]
     return not depths or depths[-1] >= first_of_conversation(session.frames)
@@ -141,7 +141,7 @@ def can_start(turn: TurnContext, plan: Plan) -> bool:
         return True
     if plan.busy == "replace":
         return not turn.step.kind.ignores_messages
-    free = frame.awaited_effect is None and not turn.step.kind.ignores_messages and len(session.frames) < MOST_FRAMES
+    free = not frame.is_occupied and not turn.step.kind.ignores_messages and len(session.frames) < MOST_FRAMES
     return plan.busy in CUTS_IN and free
 
 

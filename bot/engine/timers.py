@@ -1,6 +1,6 @@
 """Time: reminders, time-outs, waits and plans. Only the active frame's clock runs (docs/language/time.md)."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bot.core.session import Frame
 from bot.engine.executor import Executor
@@ -8,6 +8,9 @@ from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, i
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.flow.definition import Step
 from bot.steps.schedule import no_later
+from bot.steps.step_options import LONGEST_GATHER
+
+MOST_GATHERED = 10  # messages, after which a step with `gather` waits for no further one
 
 
 def wake_at(turn: TurnContext) -> datetime | None:
@@ -41,6 +44,7 @@ def keep_to_the_clock(turn: TurnContext) -> None:
     session.plans = tuple(at_no_later(plan, turn.now) for plan in session.plans)
     for frame in session.frames:
         frame.entered_at, frame.silent_since = min(frame.entered_at, now), min(frame.silent_since, now)
+        frame.gathers_since = None if frame.gathers_since is None else min(frame.gathers_since, now)
         state = frame.step_state
         if "until" in state and "for" in state:
             frame.step_state = {**state, "until": no_later(state["until"], turn.now, state["for"])}
@@ -51,6 +55,8 @@ def _step_wakes_at(turn: TurnContext) -> datetime | None:
     if frame is None or frame.awaited_effect is not None or turn.session.agent is not None:
         return None
     step = turn.step
+    if frame.gathers_since is not None:
+        return _gathered_at(frame, frame.gathers_since, step)
     earliest = _timeout_at(frame, step)
     for time in (_reminder_at(turn, step), step.kind.wakes_at(frame.step_state)):
         if time is not None and (earliest is None or time < earliest):
@@ -63,6 +69,10 @@ def _take_step_time(executor: Executor) -> None:
     first, because the time-out counts from it, unless it is fixed.
     """
     turn, frame, now = executor.turn, executor.turn.frame, executor.turn.event.at
+    if frame.gathers_since is not None:  # what is parked comes next, as one message
+        frame.gathers_since = None
+        turn.trace.rule = "gathered: no more has followed"
+        return
     over, reminder = turn.step.kind.wakes_at(frame.step_state), _reminder_at(turn, turn.step)
     if over is not None and over <= now:
         result = executor.ask(turn.step.kind.enter)
@@ -110,6 +120,13 @@ def _take_due_plan(executor: Executor) -> None:
         turn.refuse_start(failed)
     else:
         executor.start_plan(plan, inputs, "its time has come")
+
+
+def _gathered_at(frame: Frame, since: datetime, step: Step) -> datetime:
+    """When the messages that a step gathers are taken: some time after the last of them, or when there are too many."""
+    if frame.parked_messages >= MOST_GATHERED:
+        return frame.silent_since
+    return min(frame.silent_since + (step.defaults.gather or timedelta()), since + LONGEST_GATHER)
 
 
 def _reminder_at(turn: TurnContext, step: Step) -> datetime | None:

@@ -206,7 +206,7 @@ class TurnContext:
         frame.entered_at = frame.silent_since = self.event.at
         frame.fingerprint, frame.form = step.fingerprint, step.form
         frame.step_state, frame.awaited_effect, frame.deferred_result = {}, None, None
-        frame.accepts_messages, frame.parked_messages = False, 0
+        frame.accepts_messages, frame.parked_messages, frame.gathers_since = False, 0, None
         frame.retries = frame.reminders = 0
         frame.question_unseen = frame.asks_to_continue = False
         self.note_former_name(step)

@@ -295,6 +295,9 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
         refused[step_options.SIGNALS_HERE.name] = "the step waits for nothing that lasts", "put it on a step that waits"
     if not kind.takes_words:
         refused[step_options.WORDS_HERE.name] = nobody
+    if not kind.can_gather:
+        free = "only what the contact writes in its own words is gathered"
+        refused[step_options.GATHER.name] = free, "put it on a question for a text, or on an ai step"
     if kind.takes_pending_input:
         refused[step_options.RETRY.name] = anything
     if not any(outcome.falls is Falls.THEN for outcome in kind.outcomes().values()):

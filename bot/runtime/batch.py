@@ -203,7 +203,7 @@ class Batch:
         session = self.session(contact)
         if after is not None and after.drops_parked:
             self._drop(self._unparked(contact))
-        elif session.busy or (session.waits_for_effect and session.has_parked_messages):
+        elif session.busy or (session.keeps_parked and session.has_parked_messages):
             return
         elif not session.has_parked_messages:
             self._take_each(self._unparked(contact))
@@ -307,8 +307,11 @@ def _is_idle(session: Session, turn: Turn) -> bool:
 
 
 def _was_waiting(session: Session, turn: Turn) -> bool:
-    """Whether a turn wants to be woken for a flow that was due before, and waited for what has happened now."""
-    return turn.session != session and any(plan.at == turn.wake_at for plan in turn.session.plans)
+    """Whether a turn wants to be woken for what was due before, and waited for what has happened now: a flow, or a time-out
+    while messages were gathered.
+    """
+    gathered = session.gathers and not turn.session.gathers
+    return turn.session != session and (gathered or any(plan.at == turn.wake_at for plan in turn.session.plans))
 
 
 def _nothing_else_comes(session: Session, event: Event) -> bool:

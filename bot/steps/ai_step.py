@@ -80,7 +80,7 @@ class AiStep(StepKind):
         AI_WITHIN,
         *settings_keys(STEP_BUDGET),
     )
-    options: ClassVar[frozenset[str]] = frozenset({"remind", "timeout", "words"})
+    options: ClassVar[frozenset[str]] = frozenset({"remind", "timeout", "words", "gather"})
     asks_models: ClassVar[bool] = True
     takes_pending_input: ClassVar[bool] = True
 
@@ -103,6 +103,11 @@ class AiStep(StepKind):
     @property
     def waits(self) -> bool:
         """Between its turns it waits for the contact."""
+        return True
+
+    @property
+    def can_gather(self) -> bool:
+        """The contact writes freely."""
         return True
 
     @property
@@ -186,6 +191,11 @@ class AiStep(StepKind):
             return None
         known = ToolCalls(self.brief, context, exchange).agreed(reply) is not None
         return self._agreed(context, exchange, reply) if known else None
+
+    def gathers(self, context: StepContext, reply: Reply) -> bool:
+        """Every text, except the answer to whether something is to be done, and what comes while the model works."""
+        exchange = Exchange.of(context.step_state)
+        return exchange.asking is None and not (exchange.asked or exchange.overtaken or exchange.running is not None)
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """The contact's next turn, unless it is for `other`; or more of this one; while the model works it waits, or is taken along."""

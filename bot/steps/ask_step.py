@@ -138,6 +138,12 @@ class AskStep(StepKind):
         return self.choices is not None and self.closed
 
     @property
+    def can_gather(self) -> bool:
+        """Whether a text in the contact's own words is an answer."""
+        many = self.choices is not None and self.choices.many is not None
+        return not (self.closed or many) and (self.variable is None or self.variable.type == "text")
+
+    @property
     def _keeping(self) -> FileVariable | None:
         """The variable, where a file that answers is kept before the question is left."""
         return self.variable if isinstance(self.variable, FileVariable) and self.variable.keep else None
@@ -235,11 +241,18 @@ class AskStep(StepKind):
         """A tap on one of this question's own buttons or rows."""
         return None if reply.tap is None else self._choose(context, reply)
 
+    def gathers(self, context: StepContext, reply: Reply) -> bool:
+        """Neither `skip` nor a choice."""
+        return self.can_gather and not self._skips(reply) and self._choose(context, reply) is None
+
+    def _skips(self, reply: Reply) -> bool:
+        return reply.text is not None and normalise(reply.text) in map(normalise, self.skip_words)
+
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """`skip`, then the choices, then whatever the variable takes."""
         if reply.tap is not None:
             return None
-        if reply.text is not None and normalise(reply.text) in map(normalise, self.skip_words):
+        if self._skips(reply):
             return LeaveStep("skip", saved=None)
         return self._choose(context, reply) or self._free_answer(context, reply)
 

@@ -200,7 +200,7 @@ def all_kinds(verbs: Mapping[str, VerbSpec]) -> dict[str, type[StepKind]]:
 
 
 def _kind_of(spec: VerbSpec) -> type[CustomStep]:
-    options = SOME_HAVE if spec.answer is not None else frozenset({"then", "save"})
+    options = SOME_HAVE - {"gather"} if spec.answer is not None else frozenset({"then", "save"})
     members = {"verb": spec.verb, "spec": spec, "keys": _keys(spec), "options": options, "__slots__": ()}
     return type(spec.verb, (CustomStep,), members)
 

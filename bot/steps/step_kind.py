@@ -358,6 +358,11 @@ class StepKind:
         return self.pauses or (self.rest is not None and self.rest.what is RestFor.FLOW)
 
     @property
+    def can_gather(self) -> bool:
+        """Whether the contact answers in free text, so that several short messages can be one answer."""
+        return False
+
+    @property
     def takes_words(self) -> bool:
         """Whether words and triggers take effect while the conversation waits here."""
         return self.pauses and not self.ignores_messages
@@ -431,6 +436,10 @@ class StepKind:
     def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
         """Take a reply before the bot's words do: a tap on the step's own buttons. None: it is no such reply."""
         return None
+
+    def gathers(self, context: StepContext, reply: Reply) -> bool:
+        """Whether a text may be one of several that are one answer; not one that is a choice by itself."""
+        return False
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """Take a reply that no word took. None: it is no answer."""

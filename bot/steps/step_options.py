@@ -8,6 +8,7 @@ from typing import Self, TypeVar
 
 from bot.core.immutable import immutable
 from bot.expressions.templates import Template
+from bot.keys import key_schemas
 from bot.keys.declared_keys import (
     BOOLEAN,
     DURATION,
@@ -22,7 +23,7 @@ from bot.keys.declared_keys import (
     one_of,
     shared,
 )
-from bot.keys.fields import Fields, entries_of
+from bot.keys.fields import Fields, entries_of, refuse
 from bot.lang import wall_clock
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import Map, Node, Scalar
@@ -123,6 +124,7 @@ class Defaults:
     old_taps: str | None = None
     gone: Transition | None = None
     signals: Words | None = None
+    gather: timedelta | None = None  # how long a text waits for further ones; no time at all: it does not
 
     def over(self, inherited: Self) -> Self:
         """These, with missing keys taken from the inherited ones."""
@@ -138,6 +140,7 @@ class Defaults:
             old_taps=self.old_taps or inherited.old_taps,
             gone=self.gone or inherited.gone,
             signals={**(inherited.signals or {}), **(self.signals or {})},
+            gather=inherited.gather if self.gather is None else self.gather,
         )
 
     def transitions(self) -> Iterator[tuple[str, Transition]]:
@@ -198,6 +201,7 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
             errors=ERRORS.read(fields),
             window_closed=WINDOW_CLOSED.read(fields),
             signals=SIGNALS_HERE.read(fields),
+            gather=GATHER.read(fields),
         ),
         RENAMED_FROM.read(fields),
         REPORT.read(fields),
@@ -219,6 +223,7 @@ def read_defaults(fields: Fields) -> Defaults:
         OLD_TAPS.read(fields),
         GONE.read(fields),
         SIGNALS_HERE.read(fields),
+        GATHER.read(fields),
     )
 
 
@@ -322,6 +327,20 @@ def _read_errors(node: Node, problems: Problems, what: str) -> dict[str, Transit
     return {name: transition for name, transition in found if transition is not None}
 
 
+LONGEST_GATHER = timedelta(seconds=30)
+"""The longest that a text waits for further ones, however many follow."""
+
+
+def _read_gather(node: Node, problems: Problems, what: str) -> timedelta:
+    if isinstance(node, Scalar) and node.text == _NEVER:
+        return timedelta()
+    found = wall_clock.parse_duration(node.text) if isinstance(node, Scalar) else None
+    if found is None or not found or found > LONGEST_GATHER:
+        refuse(node, problems, what, "a short duration", "write 1s to 30s, such as 3s, or never")
+        return LONGEST_GATHER
+    return found
+
+
 _AGAIN = KeySpec(
     "max", integer(0, 100), "How often the question is put again before else is taken; for ever without it."
 )
@@ -379,6 +398,11 @@ GONE = KeySpec(
     "Where those are led who wait at a step that an edit removed; else their flow ends as expired.",
 )
 SIGNALS_HERE = KeySpec("signals", SIGNALS, "Where signals lead that come while the step waits, by their names.")
+GATHER = KeySpec(
+    "gather",
+    Form(key_schemas.either(one_of(_NEVER).schema, DURATION.schema), _read_gather, absent=None),
+    "How long a text waits for further ones, with which it is one answer; 30s at most. Or never.",
+)
 SET, UNTAG, TAG, CANCEL = EFFECTS
 SCHEDULES = KeySpec("schedule", SCHEDULE, "Flows that start for the contact later.")
 VISITS = _option(
@@ -391,12 +415,12 @@ REPORT = KeySpec(
     "report", NAME, "The name under which bot report counts it, if not its own: it stays, however the step is called."
 )
 WORDS_HERE = KeySpec("words", WORDS, "Words that are understood at this step, before any answer.")
-_COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, WINDOW_CLOSED, SIGNALS_HERE)
+_COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, WINDOW_CLOSED, SIGNALS_HERE, GATHER)
 DEFAULTS = KeySet(*_COMMON, OLD_TAPS, GONE)
 STEP_OPTIONS = KeySet(
     THEN, SAVE, *_COMMON, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RENAMED_FROM, REPORT, WORDS_HERE
 )
-SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words"})
+SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words", "gather"})
 """The options that not every kind of step has."""
 
 

@@ -106,7 +106,7 @@ class TemplateStep(StepKind):
     verb: ClassVar[str] = "template"
     texts_before_words: ClassVar[bool] = True
     keys: ClassVar[KeySet] = KeySet(_TEMPLATE, _REPLIES, _OTHER)
-    options: ClassVar[frozenset[str]] = SOME_HAVE - {"save"}
+    options: ClassVar[frozenset[str]] = SOME_HAVE - {"save", "gather"}
     needs_window: ClassVar[bool] = False
 
     @classmethod

@@ -36,6 +36,7 @@ from bot.simulation.phone import ShownMessage
 from bot.simulation.simulation import Simulation
 from bot.steps.ai_exchange import Exchange
 from bot.steps.ai_step import AiStep
+from bot.steps.step_options import LONGEST_GATHER
 from bot.testing.attack_catalogue import ATTACKS, SECRET, Attack
 from bot.testing.attack_checks import AttackObservation, Violation, findings
 from bot.testing.attack_conversation import (
@@ -300,6 +301,9 @@ class _AttackRun:
         else:
             self._world.play(move, self._model)
         frame = simulation.session().frame
+        if frame is not None and frame.gathers_since is not None:
+            simulation.wait(LONGEST_GATHER)
+            frame = simulation.session().frame
         if frame is not None and frame.awaited_effect is not None:  # a failed request is repeated a little later
             simulation.wait(timedelta(seconds=_within(self._tried.target)) + _RETRIES)
         heard = simulation.heard()

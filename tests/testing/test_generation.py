@@ -4,14 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from bot.checker.exploring.examples import Examples
+from bot.checker.exploring.explorer import Explorer
+from bot.checker.exploring.proposals import Proposals
+from bot.checker.graph import Graph
 from bot.cli.generating import transcript_of
 from bot.folder import read_folder
 from bot.testing.coverage import Coverage
 from bot.testing.examples_from_tests import examples_from
 from bot.testing.generation import ConversationGenerator, GeneratedTest, PathFinder
-from bot.testing.transcript_reader import LoadedTests, load_with_tests
+from bot.testing.transcript_reader import NOW, LoadedTests, load_with_tests
 from bot.testing.transcript_run import run
 from tests.searches import search, tries
+from tests.talk import library_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEAST_PERCENT = 95
@@ -75,3 +80,21 @@ def test_what_a_bots_tests_know_is_known() -> None:
     assert {answer.status for answer in examples.responds("GET forms:/forms/BIN-13")} >= {404}
     assert next(answer.json for answer in examples.responds("GET forms:/forms/BIN-14")) == {"closed": "2030-04-30"}
     assert not examples.responds("GET other:/")
+
+
+def test_a_talk_waits_where_messages_are_gathered() -> None:
+    flow = """
+flow: main
+start: {words: [hi]}
+vars: {what: {type: text}}
+steps:
+  ask: {ask: What happened?, save: what, gather: 3s, skip: [nothing], timeout: {after: 1h, then: end}}
+  noted: {say: "{{ what | default('Nothing') }}!", then: end}
+"""
+    library = library_of(flow, "name: Test")
+    graph = Graph(library)
+    made = Explorer(library)
+    begins = [made.begin("6281234567890", NOW.replace(tzinfo=library.bot.timezone))]
+    paths = PathFinder(made, Proposals(graph, Examples()), Coverage(library), begins)
+    paths.explore()
+    assert len(paths.taken) == Coverage(library).total

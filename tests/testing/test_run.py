@@ -241,3 +241,34 @@ def test_a_test_begins_at_a_time_with_an_offset(tmp_path: Path) -> None:
     assert loaded.program is not None and not loaded.problems, loaded.problems
     found = run(loaded.transcripts[0], loaded.program, bot)
     assert found is None
+
+
+GATHERING = """
+flow: main
+start: {otherwise: true}
+vars: {what: {type: text}}
+steps:
+  ask: {ask: What happened?, save: what, gather: 3s, timeout: {after: 2s, fixed: true, then: end}}
+  noted: {say: "{{ what }}!", then: end}
+"""
+
+
+def test_messages_that_are_gathered_outlive_a_restart_and_a_time_out_that_comes_due_meanwhile(tmp_path: Path) -> None:
+    talk = """
+  - user: hi
+  - bot: What happened?
+  - user: It
+  - restart
+  - user: drips
+  - again
+  - wait: 1s
+  - silence
+  - wait: 2s
+  - bot: |-
+      It
+      drips!
+"""
+    bot = read_folder(make_bot(tmp_path, GATHERING, "", f"test: gathered\ntalk:{talk}"))
+    loaded = load_with_tests(bot)
+    assert loaded.program is not None
+    assert [run(each, loaded.program, bot) for each in loaded.transcripts] == [None]

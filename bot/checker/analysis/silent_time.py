@@ -158,7 +158,7 @@ class SilentTimes:
         """The constraints under which an edge is taken."""
         edge, here = timed.edge, self._nodes.of(timed.edge)
         if edge.cause is Cause.REPLY:
-            yield Constraint(onward=here, edge=edge, anew=True)
+            yield Constraint(timed.seconds, here, edge=edge, anew=True)
         elif timed.in_window:
             yield Constraint(_LONGEST_OPEN, here, edge=edge, anew=True)
         elif timed.runs:
@@ -275,7 +275,7 @@ class SubFlowSummaries:
     ) -> Iterator[tuple[Node, Constraint]]:
         edge, (silent, heard), (quietly, later) = timed.edge, here, after
         if edge.cause is Cause.REPLY:
-            yield heard, Constraint(onward=quietly, edge=edge)
+            yield heard, Constraint(timed.seconds, quietly, edge=edge)
         for inner, spoken in self.run(timed):
             yield silent, Constraint(onward=quietly, inner=inner, edge=edge)
             yield heard, Constraint(onward=quietly, inner=spoken, edge=edge)

@@ -202,4 +202,6 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
             return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
         case Cause.PERSON | Cause.SIGNAL:
             return UNBOUNDED
+        case Cause.REPLY if step.kind.can_gather and step.defaults.gather:
+            return step.defaults.gather.total_seconds()
     return 0.0

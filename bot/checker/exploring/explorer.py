@@ -51,7 +51,7 @@ from bot.core.messages import MEDIA_KINDS, Message, TemplateMessage
 from bot.core.session import SENDING_WINDOW, Frame, Session, effect_ref
 from bot.core.turn import Turn
 from bot.core.values import Location, Media
-from bot.engine.advance import advance
+from bot.engine.advance import advance, as_parked, merged
 from bot.extensions.annotations import Results
 from bot.extensions.gathered import Extensions
 from bot.flow.library import Library
@@ -93,6 +93,7 @@ class ExploredState:
     next_send_refused: bool = False  # the gateway refuses the next message
     replaced: datetime | None = None  # when a template went in place of a message
     cached: Mapping[str, tuple[datetime, Any]] = field(default_factory=dict)  # answers, by address, and until when
+    parked: tuple[MessageReceived | Tapped, ...] = ()  # messages that wait, to be taken as one
     number: int = 0  # of the events until now
     turns: tuple[Turn, ...] = ()
     sent: tuple[ExploredSend, ...] = ()
@@ -240,7 +241,7 @@ class Explorer:
             elif isinstance(effect, ExternalEffect):
                 state = replace(state, asked={**state.asked, ref: effect})
                 ended += _known(state, ref, effect)
-        return state, ended
+        return _unparked(state, event, ended)
 
     def _send(self, state: ExploredState, effect: Send) -> tuple[ExploredState, str]:
         """Try to send a message, as `bot.runtime.sending` does."""
@@ -266,6 +267,19 @@ class Explorer:
         before = [option for option in state.options if option.reply not in again]
         state = replace(state, options=(*before, *options)[-_MOST_OPTIONS:])
         return _noted(state, ExploredSend(effect.message, outcome, shown, silence)), outcome
+
+
+def _unparked(state: ExploredState, event: Event, ended: list[Event]) -> tuple[ExploredState, list[Event]]:
+    """Park the message of a turn if the step keeps it; take what is parked when the step does not keep it any more."""
+    turn, parked = state.turns[-1], state.parked
+    if turn.parks_message and isinstance(event, MessageReceived | Tapped):
+        parked = (*parked, as_parked(event))
+    if turn.drops_parked:
+        parked = ()
+    if state.session.keeps_parked or not parked:
+        return replace(state, parked=parked), ended
+    taken = [merged(parked)] if state.session.has_parked_messages else parked
+    return replace(state, parked=()), [*taken, *ended]
 
 
 def _noted(state: ExploredState, sent: ExploredSend) -> ExploredState:

@@ -234,6 +234,7 @@ def _of(frame: Frame) -> tuple[object, ...]:
         frame.question_unseen,
         frame.asks_to_continue,
         frame.awaited_effect is None,
+        frame.parked_messages,
         frame.unanswered_question,
         *map(_of, frame.unanswered_below),
     )

@@ -266,3 +266,15 @@ def test_what_comes_an_hour_after_that_is_late() -> None:
     later = "lesson: {say: Learn.}\n  hour: {wait: 1h}\n  more: {say: More., then: end}"
     flow = LESSON.replace("COND", "window_open").replace("lesson: {say: Learn., then: end}", later)
     assert late(flow) == [("more", "24 hours and 55 minutes")]
+
+
+@pytest.mark.parametrize(("gather", "found"), [("never", []), ("30s", ["w"])])
+def test_an_answer_that_waits_for_further_messages_is_taken_so_much_later(gather: str, found: list[str]) -> None:
+    flow = f"""
+flow: a
+start: {{words: [a]}}
+steps:
+  q: {{ask: How?, gather: {gather}, timeout: {{after: 1h, then: end}}}}
+  p: {{wait: 23h54m45s}}
+  w: {{say: Bye, then: end}}"""
+    assert [step for step, _ in late(flow)] == found
