@@ -160,6 +160,27 @@ def in_plain_text(message: Message | None) -> str:
     return ""
 
 
+def in_words(message: Message) -> str:
+    """What a message says, without its choices; what is no text stands in brackets.
+
+    ``MediaMessage("image", "https://cafe.example/a.jpg", "Our cake")  -> "(an image) Our cake"``
+    """
+    match message:
+        case TextMessage(body) | Buttons(body) | LinkButton(body) | ListMessage(body):
+            return body
+        case MediaMessage(kind, _, caption):
+            return file_in_words(kind, caption)
+        case LocationMessage(latitude, longitude):
+            return f"(a place: {latitude}, {longitude})"
+        case TemplateMessage(name):
+            return f"(the template {name})"
+
+
+def file_in_words(kind: str, caption: str | None) -> str:
+    """A file and its caption: ``(an image) Our cake``."""
+    return f"({'an' if kind[0] in 'aeiou' else 'a'} {kind}) {caption or ''}".strip()
+
+
 def _lines(header: str | None, body: str, lines: list[str], footer: str | None) -> str:
     return clip("\n\n".join(part for part in (header, body, "\n".join(lines), footer) if part), TEXT_BODY)
 

@@ -92,6 +92,21 @@ class Plan:
     first_visit: int | None = None  # of the run that alone is to hear the signal
 
 
+MOST_HISTORY, MOST_HISTORY_TEXT = 20, 500
+"""How many messages of a conversation `history` has, and how many characters of each."""
+CONTACT, BOT = "contact", "bot"
+
+
+@stored
+@immutable
+class Said:
+    """One message of the conversation: ``role`` is `CONTACT` or `BOT`."""
+
+    role: str
+    text: str
+    at: datetime
+
+
 @stored
 @mutable
 class Session:
@@ -120,6 +135,7 @@ class Session:
         default_factory=dict
     )  # where `share()` decided in this conversation ("flow/step"), and which way
     frames: tuple[Frame, ...] = ()
+    history: tuple[Said, ...] = ()  # the newest messages of this conversation, where a text of the bot's asks for them
 
     def copy(self) -> "Session":
         """A copy of the session and its frames that can be changed without changing this one."""

@@ -78,6 +78,8 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         turn.end_all()
     _apologise(turn)
     _keep_quiet(turn)
+    if turn.session.history and not (turn.session.frames and turn.keeps_history):
+        turn.session.history = ()  # it is of one conversation
     _call_end_hooks(turn, session)
     _update_gateway_contact(turn, session)
     return Turn(
@@ -99,7 +101,12 @@ def _take(executor: Executor, event: Event) -> None:
     if isinstance(event, FROM_CONTACT):
         turn.session.unsolicited = False  # the contact continues the conversation, and not time
         turn.note_contact(event)
-        take_message(executor, reply_of(event))
+        reply, history = reply_of(event), turn.session.history
+        if turn.keeps_history:
+            turn.remember_reply(event.title if isinstance(event, Tapped) else from_contact(reply))
+        take_message(executor, reply)
+        if turn.parks_message:
+            turn.session.history = history  # it is added when it is taken
         return
     if isinstance(event, TimeReached):
         turn.session.unsolicited |= turn.session.opted_out

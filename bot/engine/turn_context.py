@@ -9,12 +9,23 @@ from typing import Any
 from bot.core.effects import Effect, Happen, Send, Tell
 from bot.core.errors import BotError
 from bot.core.events import MESSAGE_KINDS, Event, MessageReceived, SignalReceived, StartRequested, Tapped
-from bot.core.messages import Message, TemplateMessage, clipped, fits, violations
-from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, effect_ref
+from bot.core.messages import Message, TemplateMessage, clip, clipped, fits, in_words, violations
+from bot.core.session import (
+    BOT,
+    CONTACT,
+    HAS_OPTED_OUT,
+    MOST_HISTORY,
+    MOST_HISTORY_TEXT,
+    Frame,
+    Plan,
+    Said,
+    Session,
+    effect_ref,
+)
 from bot.core.turn import StepTaken, Trace
 from bot.core.values import Record
 from bot.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS
-from bot.expressions.grammar import WINDOW
+from bot.expressions.grammar import HISTORY, WINDOW
 from bot.expressions.opening_hours import HOURS
 from bot.expressions.sandbox import OWN_FUNCTIONS
 from bot.expressions.template_failures import EFFORT, Effort
@@ -53,6 +64,7 @@ class TurnContext:
     def __init__(self, library: Library, session: Session, event: Event) -> None:
         self.session = session.copy()
         self._written_library = library  # in the language that the flows are written in
+        self.keeps_history = library.keeps_history
         self.library = library.in_language(session.language)
         self.event = event
         self.now = event.at.astimezone(library.zone_of(session))
@@ -117,6 +129,15 @@ class TurnContext:
         if isinstance(event, MessageReceived):
             session.channel = event.channel or session.channel
             session.conversation = event.conversation or session.conversation
+
+    def remember_reply(self, text: str) -> None:
+        """Add what the contact has sent to `history`, unless it is for an agent."""
+        if self.session.agent is None:
+            self._remember(CONTACT, text)
+
+    def _remember(self, role: str, text: str) -> None:
+        said = Said(role, clip(text, MOST_HISTORY_TEXT), self.event.at)
+        self.session.history = (*self.session.history, said)[-MOST_HISTORY:]
 
     def note_unanswered(self, target: str | None, *, digression: bool = False) -> None:
         """Note a question that is left for this target without an answer: `back` returns to it.
@@ -409,6 +430,8 @@ class TurnContext:
             return None
         if not fits(message) and (broken := violations(message := clipped(message))):
             raise StepFailed("failed", f"a message that the gateway does not take: {'; '.join(broken)}")
+        if self.keeps_history:
+            self._remember(BOT, in_words(message))
         instead = None if isinstance(message, TemplateMessage) else self._template_instead()
         return self.add_effect(Send(message, instead, report))
 
@@ -468,7 +491,7 @@ class NameScope:
         self._now = now
         self._draws = 0
         self._effort = Effort()
-        self._about: tuple[Any, ...] = (None,) * 5
+        self._about: tuple[Any, ...] = (None,) * 6
         self._within: tuple[Any, ...] = (None,) * 4
         self._kept: tuple[Any, Any, Mapping[str, Any]] = None, None, _NO_VALUES
         self._built_in: dict[str, Any] = {}
@@ -477,21 +500,22 @@ class NameScope:
     def move_to(self, now: datetime) -> None:
         """The contact's time zone has changed: the same moment is ``now`` in another one."""
         self._now = now
-        self._about = (None,) * 5
+        self._about = (None,) * 6
         self._kept = None, None, _NO_VALUES
 
     def of(self, session: Session, library: Library) -> Mapping[str, Any]:
         """The names as a session sees them, in the language of a library."""
         self._session = session
-        name, email, tags, language, spoken = self._about
+        name, email, tags, language, history, spoken = self._about
         if not (
             library is spoken
             and session.tags is tags
             and session.language is language
             and session.name is name
             and session.email is email
+            and session.history is history
         ):
-            self._about = session.name, session.email, session.tags, session.language, library
+            self._about = session.name, session.email, session.tags, session.language, session.history, library
             self._within = (None,) * 4
             self._built_in = self._built_in_names(session, library)
         frame = session.frames[-1] if session.frames else None
@@ -524,6 +548,8 @@ class NameScope:
             SIGNAL_ADDRESS: self._address,
             OWN_WORDINGS: library.bot.wordings,
         }
+        if self._library.keeps_history:
+            names[HISTORY] = [_said(said, self._now) for said in session.history]
         if library.bot.languages:
             names[LANGUAGE] = names[CONTACT_LANGUAGE] = _language(session, library.bot.languages)
         if library.bot.contact_timezones:
@@ -582,6 +608,11 @@ class NameScope:
 def _contact(session: Session) -> Record:
     fields = {"id": session.contact, "name": session.name, "email": session.email, "tags": list(session.tags)}
     return Record("contact", fields)
+
+
+def _said(said: Said, now: datetime) -> Record:
+    fields = {"role": said.role, "text": said.text, "at": said.at.astimezone(now.tzinfo)}
+    return Record("message", fields)
 
 
 def _language(session: Session, languages: tuple[str, ...]) -> str:

@@ -39,7 +39,7 @@ from bot.expressions.abstract_values import (
     yes_or_no,
 )
 from bot.expressions.filters import FILTERS, FUNCTIONS
-from bot.expressions.grammar import WINDOW
+from bot.expressions.grammar import HISTORY, WINDOW
 from bot.expressions.list_filters import of_each
 
 _DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
@@ -112,7 +112,12 @@ def returned(name: str) -> AbstractValues:
     return _RETURNS[name]
 
 
-_KNOWN = {"now": some(ValueKind.DATETIME), "today": some(ValueKind.DATE), WINDOW: frozenset({TRUE, FALSE})}
+_KNOWN = {
+    "now": some(ValueKind.DATETIME),
+    "today": some(ValueKind.DATE),
+    HISTORY: some(ValueKind.LIST),
+    WINDOW: frozenset({TRUE, FALSE}),
+}
 _MESSAGE = {
     "text": some(ValueKind.TEXT) | {NULL},
     "kind": bounded(map(just, (*MESSAGE_KINDS, "other", None))),

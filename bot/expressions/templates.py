@@ -1,7 +1,7 @@
 """Templates and expressions of flow files: Jinja2 in a sandbox, checked at load, bounded in work and size.
 
 What a contact wrote is a value in the scope and never source. A scope holds the flow's variables and ``contact``,
-``now`` (in the bot's time zone), ``today``, ``came_from``, ``message`` and ``window_open``.
+``now`` (in the bot's time zone), ``today``, ``came_from``, ``message``, ``history`` and ``window_open``.
 """
 
 import re

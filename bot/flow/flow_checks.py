@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from bot.expressions.filters import FUNCTIONS
-from bot.expressions.grammar import WINDOW, check_calls
+from bot.expressions.grammar import HISTORY, WINDOW, check_calls
 from bot.expressions.opening_hours import no_hours
 from bot.expressions.templates import Expression
 from bot.extensions.decorators import FunctionSpec
@@ -37,7 +37,7 @@ _ELSEWHERE = {
     "event": "`set` it in a variable: only the transition of the signal itself knows it",
 }
 """Names that are known in some places only, and what to do elsewhere."""
-BUILT_INS = ("contact", "now", "today", "came_from", "message", WINDOW)
+BUILT_INS = ("contact", "now", "today", "came_from", "message", HISTORY, WINDOW)
 
 
 def check(

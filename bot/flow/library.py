@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
@@ -23,6 +24,7 @@ from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.core.text import in_letters
 from bot.expressions import formats
 from bot.expressions.filters import Draw, drawn
+from bot.expressions.grammar import HISTORY
 from bot.expressions.sandbox import OwnCall, own_calls
 from bot.extensions.decorators import HookSpec
 from bot.extensions.gathered import Extensions
@@ -164,6 +166,7 @@ class Library:
     own: Mapping[str, OwnCall] = field(default_factory=dict)  # the bot's own functions and filters
     hooks: tuple[HookSpec, ...] = ()
     addresses: SignalAddresses = EXAMPLE
+    keeps_history: bool = False  # some text or condition, in any language, asks for `history`
 
     def in_language(self, language: str | None) -> "Library":
         """The same bot as it speaks a language; itself where it does not speak that, or none is given."""
@@ -214,6 +217,12 @@ class Library:
         """Whether any text makes an address for a signal."""
         return any("signal_url" in used.text.names for flow in self.flows.values() for used in uses_of_flow(flow))
 
+    @property
+    def names_history(self) -> bool:
+        """Whether any text or condition asks for the messages of the conversation."""
+        uses = chain(uses_of_bot(self.bot), *map(uses_of_flow, self.flows.values()))
+        return any(HISTORY in used.text.names for used in uses)
+
     def prepare(self) -> None:
         """Compile every template now, and build every machine: what only checks a bot needs none of that, what runs it
         all of it.
@@ -262,7 +271,8 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
         return LoadResult(None, problems.sorted(), found.tests)
     library = _library(bot, flows, texts, sources, extensions)
     others = {language: _translated(library, *each) for language, each in translated.items()}
-    return LoadResult(replace(library, translations=others), [], found.tests)
+    keeps_history = any(spoken.names_history for spoken in (library, *others.values()))
+    return LoadResult(replace(library, translations=others, keeps_history=keeps_history), [], found.tests)
 
 
 @immutable

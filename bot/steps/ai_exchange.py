@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from bot.core.immutable import mutable
-from bot.core.messages import TextMessage, clip
+from bot.core.messages import TextMessage, clip, file_in_words
 from bot.core.text import PICTURE, estimate_messages
 from bot.steps.output_guard import messages_of
 from bot.steps.step_kind import Reply
@@ -197,7 +197,7 @@ def most_of_turn(hears: int, calls: int, messages: int, rounds: int) -> int:
 def from_contact(reply: Reply) -> str:
     """What the contact sent, in words."""
     if reply.media is not None:
-        text = f"({'an' if reply.media.kind[0] in 'aeiou' else 'a'} {reply.media.kind}) {reply.media.caption or ''}"
+        text = file_in_words(reply.media.kind, reply.media.caption)
     elif reply.location is not None:
         text = f"(a place: {reply.location.latitude}, {reply.location.longitude})"
     else:

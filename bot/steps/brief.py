@@ -275,6 +275,10 @@ def most_instructions(text: Template) -> int:
     return estimate(text.source) + (0 if text.constant else MOST_VALUES)
 
 
+_FROM_CONTACTS = frozenset({"contact", "message", "answer"})
+"""The records whose texts a contact has written: `contact`, `message`, the messages of `history`, values of the type `answer`."""
+
+
 def quoted_scope(scope: Mapping[str, Any]) -> dict[str, Any]:
     """The scope for instructions: what a contact may have written is one short line in them, and no more."""
     return {name: _quoted(value) for name, value in scope.items()}
@@ -283,8 +287,8 @@ def quoted_scope(scope: Mapping[str, Any]) -> dict[str, Any]:
 def _quoted(value: Any) -> Any:
     if isinstance(value, str):
         return _one_line(value)
-    if isinstance(value, Record) and value.name_of_type == "contact":
-        return Record("contact", {name: _quoted(item) for name, item in value.items()})
+    if isinstance(value, Record) and value.name_of_type in _FROM_CONTACTS:
+        return Record(value.name_of_type, {name: _quoted(item) for name, item in value.items()})
     if isinstance(value, list):
         return [_quoted(item) for item in value]
     return value
