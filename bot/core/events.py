@@ -45,9 +45,8 @@ class MessageReceived:
     channel: str | None = None
     conversation: str | None = None
     message: str | None = None
-    together: tuple[
-        str, ...
-    ] = ()  # the ids of the messages of which this one is made: they came while a model worked, or were gathered
+    # the ids of the messages of which this one is made: they came while a model worked, or were gathered
+    together: tuple[str, ...] = ()
 
 
 @stored

@@ -28,9 +28,7 @@ class Frame:
     awaited_effect: str | None = None  # the effect whose end this step waits for
     accepts_messages: bool = False  # while it waits for that: else every message is parked unread
     parked_messages: int = 0  # how many it has parked meanwhile, to take them as one afterwards
-    gathers_since: datetime | None = (
-        None  # when the first of them came, where it parks them until no further one follows
-    )
+    gathers_since: datetime | None = None  # ... until no further one follows: when the first of them came
     deferred_result: CallEnded | SendEnded | None = None  # that end, where it came while an agent had the conversation
     retries: int = 0
     reminders: int = 0
