@@ -14,6 +14,7 @@ OF_A_PATTERN = (
     "next",
     "/a",
     "/a/b",
+    "3s",
     "90s",
     "2m 30s",
     "500KB",

@@ -329,16 +329,16 @@ def _read_errors(node: Node, problems: Problems, what: str) -> dict[str, Transit
 
 LONGEST_GATHER = timedelta(seconds=30)
 """The longest that a text waits for further ones, however many follow."""
+_GATHER_PATTERN, _GATHER_FIX = r"([1-9]|[12][0-9]|30)s", "write 1s to 30s, such as 3s, or never"
 
 
 def _read_gather(node: Node, problems: Problems, what: str) -> timedelta:
     if isinstance(node, Scalar) and node.text == _NEVER:
         return timedelta()
-    found = wall_clock.parse_duration(node.text) if isinstance(node, Scalar) else None
-    if found is None or not found or found > LONGEST_GATHER:
-        refuse(node, problems, what, "a short duration", "write 1s to 30s, such as 3s, or never")
-        return LONGEST_GATHER
-    return found
+    if isinstance(node, Scalar) and re.fullmatch(_GATHER_PATTERN, node.text):
+        return timedelta(seconds=int(node.text[:-1]))
+    refuse(node, problems, what, "a short duration", _GATHER_FIX)
+    return LONGEST_GATHER
 
 
 _AGAIN = KeySpec(
@@ -400,7 +400,7 @@ GONE = KeySpec(
 SIGNALS_HERE = KeySpec("signals", SIGNALS, "Where signals lead that come while the step waits, by their names.")
 GATHER = KeySpec(
     "gather",
-    Form(key_schemas.either(one_of(_NEVER).schema, DURATION.schema), _read_gather, absent=None),
+    Form(key_schemas.either(one_of(_NEVER).schema, key_schemas.pattern(_GATHER_PATTERN, _GATHER_FIX)), _read_gather),
     "How long a text waits for further ones, with which it is one answer; 30s at most. Or never.",
 )
 SET, UNTAG, TAG, CANCEL = EFFECTS
