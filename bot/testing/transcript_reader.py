@@ -338,7 +338,7 @@ def line_keys(known: KnownNames) -> dict[str, KeySet]:
         KeySpec("event", Form(_EVENT, _read_event), "The gateway reports an event."),
         KeySpec("start", _start(known), "A program starts a flow, or FLOW/STEP."),
         KeySpec("signal", _signal(known), "A program reports a signal."),
-        KeySpec("as", _line(Form(STRING.schema, _read_contact), AsLine), "The next lines are about this contact."),
+        KeySpec("as", _line(_PHONE, AsLine), "The next lines are about this contact."),
         KeySpec(
             "fault",
             either(_line(one_of(*FAULTS), FaultLine), nested(_FAULTS, _read_fault)),
@@ -427,14 +427,26 @@ def _read_now(node: Node, problems: Problems, what: str) -> datetime:
     return now
 
 
+_SIGNS = "[ ().\u00a0-]*"  # between the digits of a number, as people write it
+_PHONE_TEXT = rf"{_SIGNS}\+?{_SIGNS}[1-9](?:{_SIGNS}[0-9]){{6,14}}{_SIGNS}"
+_PHONE_FIX = "write one with its country code: 6281234567890"
+
+
 def _read_contact(node: Node, problems: Problems, what: str) -> str | None:
     text = text_of(node, problems, what)
     number = None if text is None else digits(text)
     if text is not None and (number is None or not is_phone(number)):
-        fix = "write one with its country code: 6281234567890"
-        problems.add("E106", node.mark, f'{what}: "{text}" is not a phone number', fix)
+        problems.add("E106", node.mark, f'{what}: "{text}" is not a phone number', _PHONE_FIX)
         return None
     return number
+
+
+_PHONE = Form(
+    schemas.either(
+        schemas.pattern(_PHONE_TEXT, _PHONE_FIX), {"type": "integer", "minimum": 10**6, "maximum": 10**15 - 1}
+    ),
+    _read_contact,
+)
 
 
 def _read_least(node: Node, problems: Problems, what: str) -> int:
@@ -459,7 +471,7 @@ _NOW = KeySpec(
     Form(STRING.schema, _read_now, absent=NOW),
     "When it begins, on the bot's clock or with an offset; 2030-05-06T10:00 where nothing is said.",
 )
-_CONTACT = KeySpec("contact", Form(STRING.schema, _read_contact), "The contact's number, with its country code.")
+_CONTACT = KeySpec("contact", _PHONE, "The contact's number, with its country code.")
 
 
 def document_keys(known: KnownNames) -> KeySet:
