@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bot.cli.operate import bot_option, load_env
-from bot.cli.output import counted, echo_json, printable
+from bot.cli.output import counted, echo_json
+from bot.core.text import printable
 from bot.folder import find_bot, read_folder
 
 if TYPE_CHECKING:

@@ -6,30 +6,31 @@ import shlex
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from bot.cli.flow_reloader import BotFiles, FlowReloader
 from bot.cli.operate import bot_argument, load_env
 from bot.cli.output import message_lines, problem_lines, quiet_log, styled
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
-from bot.folder import NoBot, find_bot, fingerprint, read_folder
+from bot.folder import find_bot, read_folder
 from bot.lang import wall_clock
 from bot.settings import ModelService, read_model_service
 
 if TYPE_CHECKING:
     from bot.emulator.completion import ModelAnswer
+    from bot.lang.problems import Problem
     from bot.program import Program
     from bot.simulation.phone import ShownMessage
     from bot.simulation.simulation import Simulation
 
 PROMPT = "you: "
-WATCH_SECONDS = 0.5  # between two looks at the bot's files
 _CLEAR_LINE = "\r\033[K"
 
 
@@ -85,7 +86,7 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, by_hand: bool, fi
     _run(program, files, models, file, by_hand)
 
 
-def _run(program: "Program", files: "BotFiles", models: ModelService | None, file: Path | None, by_hand: bool) -> None:
+def _run(program: "Program", files: BotFiles, models: ModelService | None, file: Path | None, by_hand: bool) -> None:
     """Run the chat, and append it to the file, if one is given."""
     from bot.clock import MovableClock
     from bot.simulation.simulation import Simulation
@@ -102,7 +103,15 @@ def _run(program: "Program", files: "BotFiles", models: ModelService | None, fil
         elif program.library.asks_models and models is None:
             stub = "A stub answers instead of the models and repeats the question; see --ai and --by-hand."
             screen.print(styled(stub, dim=True))
-        with FlowReloader(files, simulation, screen) as reloads:
+
+        def use(program: "Program") -> None:
+            simulation.swap(program)
+            screen.print(styled("The flows are loaded again.", dim=True))
+
+        def complain(problems: Sequence["Problem"], trouble: str) -> None:
+            screen.print(*problem_lines(files.path, problems), *([styled(trouble, fg="red")] if trouble else []))
+
+        with FlowReloader(files, use, complain) as reloads:
             _Chat(simulation, screen, choices, reloads).run()
         if file is not None and isinstance(simulation, RecordedSimulation):
             screen.print(_record(simulation.written(), file))
@@ -129,9 +138,7 @@ class _Command(NamedTuple):
 class _Chat:
     """The chat: takes the lines that a person types or a file has."""
 
-    def __init__(
-        self, simulation: "Simulation", screen: "Screen", choices: "_Choices", reloads: "FlowReloader"
-    ) -> None:
+    def __init__(self, simulation: "Simulation", screen: "Screen", choices: "_Choices", reloads: FlowReloader) -> None:
         self._simulation = simulation
         self._screen = screen
         self._choices = choices
@@ -381,62 +388,3 @@ class Screen:
             if self._asking:
                 click.echo(PROMPT + self._typed(), nl=False)
             sys.stdout.flush()
-
-
-class BotFiles:
-    """The bot's files, and whether they were saved since they were loaded last."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._loaded = 0
-
-    def load(self) -> "Program":
-        """Load the bot. Raises `bot.program.FaultyBot` and `NoBot`."""
-        from bot.program import load_program
-
-        self._loaded = fingerprint(self.path)
-        return load_program(read_folder(self.path))
-
-    def changed(self) -> bool:
-        """Whether a file was saved since the bot was loaded."""
-        return fingerprint(self.path) != self._loaded
-
-
-class FlowReloader:
-    """Loads the flows again when a file is saved. It looks every half second, and before each line."""
-
-    def __init__(self, files: BotFiles, simulation: "Simulation", screen: Screen) -> None:
-        self._files = files
-        self._simulation = simulation
-        self._screen = screen
-        self._lock = threading.Lock()
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="reload")
-
-    def __enter__(self) -> "FlowReloader":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._ending.set()
-        self._thread.join()
-
-    def look(self) -> None:
-        """Load the flows again if a file was saved. If they have problems, the old ones stay."""
-        from bot.program import FaultyBot
-
-        with self._lock:
-            if not self._files.changed():
-                return
-            try:
-                self._simulation.swap(self._files.load())
-            except FaultyBot as error:
-                self._screen.print(*problem_lines(self._files.path, error.problems))
-            except NoBot as error:
-                self._screen.print(styled(str(error), fg="red"))
-            else:
-                self._screen.print(styled("The flows are loaded again.", dim=True))
-
-    def _watch(self) -> None:
-        while not self._ending.wait(WATCH_SECONDS):
-            self.look()

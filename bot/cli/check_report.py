@@ -22,8 +22,9 @@ from bot.checker.analysis.loads import flow_loads, model_loads
 from bot.checker.findings import Finding
 from bot.checker.prove import prove
 from bot.checker.rules.gateway_limits import PER_MINUTE
-from bot.cli.output import counted, path_from_here, printable, styled
+from bot.cli.output import counted, path_from_here, styled
 from bot.core.immutable import immutable
+from bot.core.text import printable
 from bot.core.values import LEAST_COUNTED
 from bot.flow.library import Library
 from bot.folder import Folder

@@ -28,11 +28,6 @@ def styled(text: str, **style: Any) -> str:
     return text if plain else click.style(text, **style)
 
 
-def printable(text: str) -> str:
-    """A text from outside, without characters that move the cursor or colour the terminal."""
-    return "".join(char for char in text if char.isprintable() or char in "\n\t")
-
-
 def counted(number: int, what: str) -> str:
     """``1 problem``, ``2 problems``."""
     return f"{number:,} {what}" + ("" if number == 1 else "s")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from bot.cli.operate import ask_server, bot_option, open_store, operate, store_of
-from bot.cli.output import counted, echo_json, local_time, printable, styled
+from bot.cli.output import counted, echo_json, local_time, styled
 from bot.core.errors import BotError
+from bot.core.text import printable
 
 if TYPE_CHECKING:
     from bot.store.store_reader import DeadLetter, PendingSend
@@ -166,7 +167,7 @@ def _echo(lines: Iterator[str]) -> None:
 
 
 def _pending_lines(send: "PendingSend", server: _Server) -> Iterator[str]:
-    from bot.cli.explain import effect_in_words
+    from bot.simulation.turn_words import effect_in_words
 
     yield f"{styled('waiting', fg='yellow')} {send.id}  to {send.contact}  since {local_time(send.created_at)}"
     yield f"  {effect_in_words(send.effect)}"
@@ -189,7 +190,7 @@ def _why(send: "PendingSend", server: _Server) -> str:
 
 
 def _dead_lines(letter: "DeadLetter") -> Iterator[str]:
-    from bot.cli.explain import effect_in_words
+    from bot.simulation.turn_words import effect_in_words
 
     whose = f"  {'to' if letter.what == 'send' else 'of'} {letter.contact}" if letter.contact else ""
     yield f"{styled('given up', fg='red')} {letter.id}  {letter.what}{whose}  at {local_time(letter.at)}"

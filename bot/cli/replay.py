@@ -17,7 +17,8 @@ import click
 from bot.checker.replaying.differences import ReplayDifference, ReplayResult
 from bot.checker.replaying.redaction import Redaction, common_words
 from bot.cli.operate import CommandRefused, bot_option, loaded, number, span, store_of
-from bot.cli.output import counted, echo_json, local_time, path_from_here, printable, quiet_log, styled
+from bot.cli.output import counted, echo_json, local_time, path_from_here, quiet_log, styled
+from bot.core.text import printable
 from bot.flow.library import Library
 from bot.testing.side_by_side import ComparedRow, beside
 

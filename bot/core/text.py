@@ -54,6 +54,11 @@ def without_controls(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_TAKEN_OUT)
 
 
+def printable(text: str) -> str:
+    """A text from outside, without characters that move a terminal's cursor or colour it."""
+    return "".join(char for char in text if char.isprintable() or char in "\n\t")
+
+
 def without_invisible(text: str) -> str:
     """A text without the characters that take no room, or show nothing where they stand."""
     return _INVISIBLE.sub("", text)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from bot.ai.chat_completion import ChatRequest
-from bot.cli.explain import effect_in_words
 from bot.core import values
 from bot.core.effects import TokenBudget
 from bot.core.events import MessageReceived
 from bot.core.text import estimate_messages
 from bot.core.values import Location, Media
 from bot.extensions.decorators import handler
+from bot.simulation.turn_words import effect_in_words
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
 

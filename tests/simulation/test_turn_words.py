@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.cli.explain import effect_in_words, event_in_words
 from bot.core.effects import Complete, HttpRequest
 from bot.core.events import CallEnded
+from bot.simulation.turn_words import effect_in_words, event_in_words
 
 CONTACT = "6281234567890"
 AT = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)

@@ -1,0 +1,82 @@
+"""A bot's files while their author edits them, for `bot chat` and `bot dev`."""
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.folder import NoBot, fingerprint, read_folder
+from bot.lang.problems import Problem
+
+if TYPE_CHECKING:
+    from bot.program import Program
+
+WATCH_SECONDS = 0.5  # between two looks at the bot's files
+
+
+class BotFiles:
+    """The bot's files, and whether they were saved since they were loaded last."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._loaded = 0
+
+    def load(self) -> "Program":
+        """Load the bot. Raises `bot.program.FaultyBot` and `NoBot`."""
+        from bot.program import load_program
+
+        self._loaded = fingerprint(self.path)
+        return load_program(read_folder(self.path))
+
+    def changed(self) -> bool:
+        """Whether a file was saved since the bot was loaded."""
+        return fingerprint(self.path) != self._loaded
+
+
+class FlowReloader:
+    """Loads the flows again when a file is saved: it looks every half second, and when it is told to.
+
+    ``use`` gets the new program. ``complain`` gets the problems of files that cannot run, or the reason why they could not be
+    read at all; then the old flows stay. Use it as a context manager.
+    """
+
+    def __init__(
+        self,
+        files: BotFiles,
+        use: Callable[["Program"], None],
+        complain: Callable[[Sequence[Problem], str], None],
+    ) -> None:
+        self._files = files
+        self._use = use
+        self._complain = complain
+        self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="reload")
+
+    def __enter__(self) -> "FlowReloader":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._ending.set()
+        self._thread.join()
+
+    def look(self) -> None:
+        """Load the flows again if a file was saved."""
+        from bot.program import FaultyBot
+
+        with self._lock:
+            if not self._files.changed():
+                return
+            try:
+                program = self._files.load()
+            except FaultyBot as error:
+                self._complain(error.problems, "")
+            except NoBot as error:
+                self._complain((), str(error))
+            else:
+                self._use(program)
+
+    def _watch(self) -> None:
+        while not self._ending.wait(WATCH_SECONDS):
+            self.look()
