@@ -1,5 +1,6 @@
 """The session: where a contact is, and what the conversation knows."""
 
+from collections.abc import Sequence
 from dataclasses import field, fields
 from datetime import datetime, timedelta
 from operator import attrgetter
@@ -106,6 +107,15 @@ class Said:
 
 
 @stored
+@immutable
+class ValidReplies:
+    """A conversation as it was when it sent a template, whose replies lead on from there ``until`` a time."""
+
+    until: datetime
+    frames: tuple[Frame, ...]
+
+
+@stored
 @mutable
 class Session:
     """A contact's state. It is a value: `bot.engine.advance.advance` returns a new one and leaves the old alone."""
@@ -132,6 +142,7 @@ class Session:
     splits: dict[str, str] = field(
         default_factory=dict
     )  # where `share()` decided in this conversation ("flow/step"), and which way
+    valid_replies: tuple[ValidReplies, ...] = ()  # of templates that were sent, the newest last
     frames: tuple[Frame, ...] = ()
     history: tuple[Said, ...] = ()  # the newest messages of this conversation, where a text of the bot's asks for them
 
@@ -187,6 +198,11 @@ class Session:
 # a turn begins with a copy: `dataclasses.replace` would take five times as long
 _fields_of_frame = attrgetter(*(field.name for field in fields(Frame)))
 _fields_of_session = attrgetter(*(field.name for field in fields(Session)))
+
+
+def first_of_conversation(frames: Sequence[Frame]) -> int:
+    """Where on the stack the contact's conversation begins: the flows below it were interrupted."""
+    return max((depth for depth, frame in enumerate(frames) if frame.interrupts), default=0)
 
 
 def effect_ref(event_id: str, ordinal: int) -> str:

@@ -53,7 +53,7 @@ from bot.lang.languages import OWN_WORDINGS, wording
 from bot.lang.word_matching import normalise
 from bot.steps import yes_no_question
 from bot.steps.ai_exchange import from_contact
-from bot.steps.step_kind import OfferMessage, Reply, ReplyId
+from bot.steps.step_kind import OfferMessage, PostponeMessage, Reply, ReplyId
 from bot.steps.transition import END, NEXT, ROUTE, Word, Words
 
 
@@ -140,6 +140,7 @@ def _take(executor: Executor, event: Event) -> None:
             take_signal(executor, event)
         case ResetRequested():
             turn.trace.rule = "reset"
+            turn.session.valid_replies = ()
             turn.end_all()
 
 
@@ -242,6 +243,28 @@ def _own_buttons(executor: Executor, reply: Reply) -> bool:
     result = executor.ask(kind.answer_before_words, reply)
     executor.run(result, "tap" if reply.tap else "reply")
     return result is not None
+
+
+def _earlier_template(executor: Executor, reply: Reply) -> bool:
+    """A tap on a template whose replies are still valid. Its conversation goes on as it was when the template was sent."""
+    turn, tap = executor.turn, reply.tap
+    if tap is None or not turn.session.valid_replies:
+        return False
+    frame, before = turn.session.frame, turn.session.frames
+    kept = turn.replies_to(tap.flow, tap.visit)
+    if kept is None or (frame is not None and frame.visit == tap.visit):
+        return False
+    if frame is not None and frame.awaited_effect is not None:
+        executor.run(PostponeMessage())
+        return True
+    tags = turn.session.tags
+    if turn.return_to_conversation(kept):
+        turn.trace.rule = "reply to an earlier template"
+        if _own_buttons(executor, reply):
+            return True
+        turn.session.frames, turn.trace.rule = before, ""
+    turn.session.tags = tags
+    return False
 
 
 def _old_tap(executor: Executor, reply: Reply) -> bool:
@@ -429,6 +452,7 @@ OFFERS: tuple[Offer, ...] = (
     _hand_over,
     _question_to_continue,
     _own_buttons,
+    _earlier_template,
     _old_tap,
     _word,  # "menu", "help"
     _unseen_question,
@@ -443,6 +467,7 @@ OFFERS: tuple[Offer, ...] = (
 """Who is offered the message of a contact who is in a flow."""
 
 OFFERS_OUTSIDE: tuple[Offer, ...] = (
+    _earlier_template,
     _old_tap,
     _word,
     _start,

@@ -10,12 +10,12 @@ from typing import Any, TypeVarTuple
 
 from bot.core.events import MessageReceived, Tapped
 from bot.core.messages import TextMessage
-from bot.core.session import HAS_OPTED_OUT, Frame, Plan
+from bot.core.session import HAS_OPTED_OUT, Frame, Plan, first_of_conversation
 from bot.core.turn import StepTaken
 from bot.core.values import Record
 from bot.engine import slots
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
-from bot.engine.scheduled_flows import arrange, can_start, cancel, first_of_conversation, heard_at
+from bot.engine.scheduled_flows import arrange, can_start, cancel, heard_at
 from bot.engine.turn_context import FAILURES, MOST_FRAMES, Failure, FlowBroken, TurnContext
 from bot.expressions.template_failures import TemplateFailed
 from bot.flow.definition import LANGUAGE, ResolvedTransition, Step
@@ -39,6 +39,7 @@ from bot.steps.step_kind import (
     StepResult,
     WaitForEffect,
     WaitForSend,
+    WaitHere,
     Waits,
 )
 from bot.steps.step_options import SIGNAL, StepOptions
@@ -155,6 +156,8 @@ class Executor:
         if sent:
             frame.step_state["sent"] = sent
         match result:
+            case WaitHere(valid=valid) if valid is not None:
+                turn.keep_replies(valid)
             case HandOver(tag=tag, event=event, values=values):
                 turn.tag(tag)
                 frame.step_state["tag"] = tag

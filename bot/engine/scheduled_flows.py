@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.core.session import CUTS_IN, Frame, Plan
+from bot.core.session import CUTS_IN, Frame, Plan, first_of_conversation
 from bot.engine.turn_context import FAILURES, MOST_FRAMES, TurnContext
 from bot.expressions.templates import Template
 from bot.flow.library import Library
@@ -116,11 +116,6 @@ def can_be_heard(turn: TurnContext, plan: Plan) -> bool:
         return False
     depths = [depth for depth, frame in enumerate(session.frames) if heard_at(turn, frame, plan) is not None]
     return not depths or depths[-1] >= first_of_conversation(session.frames)
-
-
-def first_of_conversation(frames: Sequence[Frame]) -> int:
-    """Where on the stack the contact's conversation begins: the flows below it were interrupted."""
-    return max((depth for depth, frame in enumerate(frames) if frame.interrupts), default=0)
 
 
 def heard_at(turn: TurnContext, frame: Frame, plan: Plan) -> Word | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from bot.core.effects import Effect, Happen, Send, Tell
@@ -20,10 +20,13 @@ from bot.core.session import (
     Plan,
     Said,
     Session,
+    ValidReplies,
     effect_ref,
+    first_of_conversation,
 )
 from bot.core.turn import StepTaken, Trace
 from bot.core.values import Record
+from bot.engine.migration import StepChange, edited_step
 from bot.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS
 from bot.expressions.grammar import HISTORY, WINDOW
 from bot.expressions.opening_hours import HOURS
@@ -48,6 +51,7 @@ FAILURES = (StepFailed, TemplateFailed, Mismatch)
 
 
 MOST_FRAMES = 10
+MOST_VALID = 20  # templates of one contact whose replies lead on from where they were sent
 _NO_VALUES: Mapping[str, Any] = {}
 
 
@@ -266,6 +270,53 @@ class TurnContext:
         depth = next((n for n, frame in enumerate(frames) if frame.flow == flow and not (n and frame.interrupts)), None)
         self.session.frames = frames if depth is None else frames[: depth + 1]
         return depth is not None
+
+    def keep_replies(self, valid: timedelta) -> None:
+        """Keep the active conversation as it is, so that the replies of the template that it has sent lead on from here."""
+        session, now = self.session, self.event.at
+        begun = first_of_conversation(session.frames)
+        conversation = tuple(replace(frame) for frame in session.frames[begun:])
+        others = (
+            each for each in session.valid_replies if each.until > now and each.frames[-1].visit != self.frame.visit
+        )
+        session.valid_replies = (*others, ValidReplies(now + valid, conversation))[-MOST_VALID:]
+
+    def replies_to(self, flow: str, visit: int) -> ValidReplies | None:
+        """The conversation that sent a template at this visit, while its replies are valid and the step still is what it was."""
+        for kept in self.session.valid_replies:
+            top, now = kept.frames[-1], self.event.at
+            if (top.flow, top.visit) == (flow, visit) and now < kept.until:
+                changes = {edited_step(self.library, frame).change for frame in kept.frames}
+                return None if changes & {StepChange.ANEW, StepChange.GONE} else kept
+        return None
+
+    def return_to_conversation(self, kept: ValidReplies) -> bool:
+        """Put a conversation on top as it was. A copy of its flow that is open ends, with the flows above it, else the active flow
+        is interrupted. Returns False if it lets nothing interrupt it.
+        """
+        frames, flow = self.session.frames, kept.frames[0].flow
+        copy = next((n for n, frame in enumerate(frames) if frame.flow == flow and (frame.interrupts or not n)), None)
+        own = bool(frames) and frames[first_of_conversation(frames)].flow == flow
+        if frames and not own and self.flow.interrupted is None:
+            return False
+        if copy is not None:
+            self.remove_step_tags(frames[copy:])
+            self.session.frames = frames[:copy]
+        elif frames and self.flow.interrupted == "drop":
+            self.remove_step_tags(frames[-1:])
+            self.drop_flow()
+        self.make_room()
+        below = self.session.frames
+        if len(below) + len(kept.frames) > MOST_FRAMES:
+            self.session.frames = frames
+            return False
+        first, *above = (replace(frame) for frame in kept.frames)
+        first.interrupts = bool(below)
+        self.session.frames = (*below, first, *above)
+        top, step = self.frame, edited_step(self.library, self.frame).step
+        top.step, top.entered_at, top.silent_since = step, self.event.at, self.event.at
+        top.fingerprint = self.step.fingerprint
+        return True
 
     def make_room(self) -> None:
         """If the stack is full, drop the flow that was interrupted first, with the flows that ran it."""

@@ -147,8 +147,8 @@ def _newest(
 
 
 def choice_of(messages: Sequence[ShownMessage], title: str, of: str) -> str:
-    """The id of a button or row of the newest message that has ``of`` in its text, or is that template. Raises `NotOnScreen`."""
-    found = next((each for each in reversed(messages) if of in each.text or of == each.template), None)
+    """The id of a button or row of the newest message that has ``of`` in its text, or is or shows that as a template. Raises `NotOnScreen`."""
+    found = next((each for each in reversed(messages) if of in each.text or of in (each.template, *each.body)), None)
     if found is None:
         raise NotOnScreen(f'there is no message with "{of}"')
     if title not in found.choices:

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
@@ -197,7 +197,12 @@ class _Waiting:
 
 @immutable
 class WaitHere(_Waiting):
-    """Wait for the contact, or for time to pass."""
+    """Wait for the contact, or for time to pass.
+
+    ``valid``: for so long a tap leads on from here, also when the conversation waits here no longer.
+    """
+
+    valid: timedelta | None = None
 
 
 @immutable(kw_only=True)
@@ -366,6 +371,11 @@ class StepKind:
     def takes_words(self) -> bool:
         """Whether words and triggers take effect while the conversation waits here."""
         return self.pauses and not self.ignores_messages
+
+    @property
+    def stays_valid(self) -> bool:
+        """Whether a tap on it leads on from here, also when the conversation waits here no longer."""
+        return False
 
     @property
     def gives(self) -> frozenset[str]:

@@ -1,12 +1,13 @@
 """``template``: an approved template, the only message that may be sent outside the 24-hour window."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import ClassVar, Self
 
 from bot.core.events import UNSENT, SendEnded
 from bot.core.immutable import immutable
 from bot.expressions.templates import Expression
-from bot.keys.declared_keys import KeySet, KeySpec, either, map_of, opened
+from bot.keys.declared_keys import DURATION, KeySet, KeySpec, either, map_of, opened
 from bot.keys.fields import Fields, entries_of
 from bot.keys.text_shapes import Part
 from bot.lang.problems import Problems
@@ -93,19 +94,23 @@ _REPLIES: KeySpec[tuple[ReplyButton, ...]] = KeySpec(
     "The titles of its quick replies, and where they lead.",
 )
 _OTHER = KeySpec("other", TRANSITION, "Where any reply leads that is none of these.")
+_VALID = KeySpec(
+    "valid", DURATION, "How long a tap on one of its replies counts, also when the conversation is over or elsewhere."
+)
 
 
 @immutable
 class TemplateStep(StepKind):
-    """Sends a template; with `replies` it waits for one of them."""
+    """Sends a template; with `replies` it waits for one of them. ``valid``: for so long a tap on one counts wherever the contact is."""
 
     notice: TemplateToSend
     replies: tuple[ReplyButton, ...]
     other: Transition | None
     watches: bool  # a refusal leads somewhere: wait for the gateway's word
+    valid: timedelta | None
     verb: ClassVar[str] = "template"
     texts_before_words: ClassVar[bool] = True
-    keys: ClassVar[KeySet] = KeySet(_TEMPLATE, _REPLIES, _OTHER)
+    keys: ClassVar[KeySet] = KeySet(_TEMPLATE, _REPLIES, _OTHER, _VALID)
     options: ClassVar[frozenset[str]] = SOME_HAVE - {"save", "gather"}
     needs_window: ClassVar[bool] = False
 
@@ -118,8 +123,12 @@ class TemplateStep(StepKind):
             reading.problems.add(
                 "E123", other.mark, f'{fields.what}: "other" where no reply is waited for', "add the `replies`"
             )
+        valid = _VALID.read(fields)
+        if valid is not None and not replies:
+            what = f'{fields.what}: "valid" where there is no reply to tap'
+            reading.problems.add("E123", _VALID.mark(fields), what, "add the `replies`")
         check_error_names(fields, SENDING, "a template has no error", f"write {', '.join(SENDING)}, else")
-        return cls(notice, replies, other, reading.errors.keys() & {"refused", ELSE} != set())
+        return cls(notice, replies, other, reading.errors.keys() & {"refused", ELSE} != set(), valid)
 
     @property
     def waits(self) -> bool:
@@ -137,6 +146,11 @@ class TemplateStep(StepKind):
     def refusable(self) -> bool:
         """Where a refusal leads somewhere."""
         return self.watches
+
+    @property
+    def stays_valid(self) -> bool:
+        """With `valid`."""
+        return self.valid is not None
 
     @property
     def most_messages(self) -> int:
@@ -180,7 +194,7 @@ class TemplateStep(StepKind):
         )
         sent = (self.notice.message(context.scope, payloads),)
         if self.replies:
-            return WaitHere(sent)
+            return WaitHere(sent, valid=self.valid)
         return WaitForSend(sent) if self.watches else LeaveStep("then", messages=sent)
 
     def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:

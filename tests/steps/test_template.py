@@ -55,3 +55,93 @@ def test_a_template_with_errors_waits_for_the_gateways_word() -> None:
         talk.user("x")
         assert talk.session.busy
         assert talk.send_ended(outcome) == [expected]
+
+
+BOOKED = """
+flow: reminder
+start: {pattern: 'remind (?P<appointment>[0-9]+)'}
+vars: {appointment: {type: integer}}
+steps:
+  remind:
+    template: {name: reminder, language: en, body: ["{{ appointment }}"]}
+    replies: {Confirm: confirmed, Why: {say: "Because of {{ appointment }}.", then: sure}}
+    valid: 14d
+    timeout: {after: 1h, then: end}
+  sure: {ask: Will you come?, then: confirmed}
+  confirmed: {say: "{{ appointment }} is confirmed.", then: end}
+---
+flow: shop
+start: {words: [shop]}
+INTERRUPTED
+steps: {what: {ask: What?, then: end}}
+"""
+SHOP = BOOKED.replace("INTERRUPTED", "interrupted: resume")
+
+
+def _reminded(talk: Talk, number: int) -> str:
+    talk.user(f"remind {number}")
+    message: Any = talk.sent[-1]
+    payload: str = message.replies[0]
+    return payload
+
+
+def test_each_template_is_confirmed_with_the_values_that_it_was_sent_with() -> None:
+    talk = Talk(SHOP)
+    first = _reminded(talk, 17)
+    talk.wait("2h")
+    second = _reminded(talk, 18)
+    talk.wait("3d")
+    assert talk.at is None
+    assert talk.tap_id(first, "Confirm") == ["17 is confirmed."]
+    assert talk.tap_id(second, "Confirm") == ["18 is confirmed."]
+    assert talk.at is None
+
+
+def test_a_tap_on_an_earlier_template_counts_while_a_newer_one_waits() -> None:
+    talk = Talk(SHOP)
+    first = _reminded(talk, 17)
+    talk.wait("2h")
+    second = _reminded(talk, 18)
+    assert talk.tap_id(first, "Confirm") == ["17 is confirmed."]
+    assert talk.tap_id(second, "Confirm") == ["18 is confirmed."]
+
+
+def test_a_flow_that_may_be_interrupted_goes_on_after_a_reply_to_an_earlier_template() -> None:
+    talk = Talk(SHOP)
+    first = _reminded(talk, 17)
+    talk.wait("2h")
+    talk.user("shop")
+    assert talk.tap_id(first, "Confirm") == ["17 is confirmed.", "What?"]
+
+
+def test_a_flow_that_nothing_interrupts_keeps_the_contact() -> None:
+    talk = Talk(BOOKED.replace("INTERRUPTED\n", ""))
+    first = _reminded(talk, 17)
+    talk.wait("2h")
+    talk.user("shop")
+    assert talk.tap_id(first, "Confirm") == ["That was an earlier question.", "What?"]
+    assert talk.at == "shop/what"
+
+
+def test_a_reply_counts_as_long_as_it_is_valid() -> None:
+    talk = Talk(SHOP)
+    first = _reminded(talk, 17)
+    talk.wait("14d")
+    assert talk.tap_id(first, "Confirm") == ["That was an earlier question."]
+
+
+def test_a_reply_to_a_template_that_an_edit_removed_is_an_old_tap() -> None:
+    talk = Talk(SHOP)
+    first = _reminded(talk, 17)
+    talk.wait("2h")
+    for edited in (SHOP.replace("Confirm: confirmed", "Yes: confirmed"), SHOP.replace("remind:", "other:")):
+        talk.library = Talk(edited).library
+        assert talk.tap_id(first, "Confirm") == ["That was an earlier question."]
+
+
+def test_a_conversation_that_has_gone_on_from_a_template_returns_to_it() -> None:
+    talk = Talk(SHOP)
+    first = _reminded(talk, 17)
+    assert talk.user("why") == ["Because of 17.", "Will you come?"]
+    assert talk.tap_id(first, "Confirm") == ["17 is confirmed."]
+    assert talk.at is None

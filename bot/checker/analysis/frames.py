@@ -72,14 +72,15 @@ class FrameStack:
     # -- what may be gone back to ----------------------------------------------------------------------------------
 
     def _interrupters(self) -> Iterator[Place]:
-        """The first steps of the flows that interrupt others."""
+        """The steps at which conversations begin, or go on, that interrupt others."""
         yield from self._planned
-        yield from (root.place for root in self._graph.roots if root.opening is Opening.INTERRUPTION)
+        yield from self._graph.interrupters
 
     def _above(self, place: Place) -> Iterator[Place]:
         """The first steps of the frames that may be opened on top of a step."""
         yield from (root.place for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN)
-        if self._graph.takes_words(place) and (self._planned or self._graph.flow(place).interrupted is not None):
+        open_above = self._planned or self._graph.flow(place).interrupted is not None
+        if self._graph.takes_words(place) and (open_above or self._graph.steps[place].kind.stays_valid):
             yield _ANYBODY
 
     def _find_returns(self) -> Mapping[Place, tuple[Place, ...]]:

@@ -187,8 +187,7 @@ class SilentTimes:
     def _interrupting(self, flow: str) -> Iterator[Place]:
         """The first steps of the flows that can interrupt this one. A flow that is open below it cannot."""
         never = {flow, *self._graph.below[flow]}
-        roots = (root for root in self._graph.roots if root.opening is Opening.INTERRUPTION)
-        return (root.place for root in roots if root.place[0] not in never)
+        return (place for place in self._graph.interrupters if place[0] not in never)
 
 
 _SPOKEN = (Opening.WORDS, Opening.WORD, Opening.INTERRUPTION)
@@ -252,8 +251,8 @@ class SubFlowSummaries:
 
     def _in_frames(self) -> list[Place]:
         """The steps that such frames reach."""
-        opened = (root.place for root in self._graph.roots if root.opening in _OPENING)
-        return list(reachable(opened, self._targets))
+        opened = [root.place for root in self._graph.roots if root.opening in _OPENING]
+        return list(reachable([*opened, *self._graph.interrupters], self._targets))
 
     def _targets(self, place: Place) -> Iterator[Place]:
         return (timed.edge.target for timed in self._timed_edges[place] if timed.edge.target is not None)

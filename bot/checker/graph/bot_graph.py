@@ -142,6 +142,12 @@ class Graph:
         return roots_of(self.library, self.steps, (edge for edges in self.edges.values() for edge in edges))
 
     @cached_property
+    def interrupters(self) -> tuple[Place, ...]:
+        """The steps at which a conversation goes on that a message of the contact puts on top of another."""
+        started = [root.place for root in self.roots if root.opening is Opening.INTERRUPTION]
+        return (*started, *(place for place, step in self.steps.items() if step.kind.stays_valid))
+
+    @cached_property
     def roots_by(self) -> Mapping[Place, tuple[Root, ...]]:
         """The roots that a step opens, by the step."""
         found: dict[Place, list[Root]] = {}
