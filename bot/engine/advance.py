@@ -28,7 +28,7 @@ from bot.core.events import (
     TimeReached,
 )
 from bot.core.messages import TextMessage
-from bot.core.session import HAS_OPTED_OUT, OPTED_OUT, Frame, Session
+from bot.core.session import HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
 from bot.core.text import KEPT_CHARACTERS
 from bot.core.turn import Turn
 from bot.engine.executor import Executor, Migrated
@@ -250,20 +250,34 @@ def _earlier_template(executor: Executor, reply: Reply) -> bool:
     turn, tap = executor.turn, reply.tap
     if tap is None or not turn.session.valid_replies:
         return False
-    frame, before = turn.session.frame, turn.session.frames
-    kept = turn.replies_to(tap.flow, tap.visit)
+    frame, kept = turn.session.frame, turn.replies_to(tap.flow, tap.visit)
     if kept is None or (frame is not None and frame.visit == tap.visit):
         return False
     if frame is not None and frame.awaited_effect is not None:
         executor.run(PostponeMessage())
         return True
-    tags = turn.session.tags
+    return _go_back_to_template(executor, kept, reply)
+
+
+def _title_of_template(executor: Executor, reply: Reply) -> bool:
+    """The title of a reply that one template alone offered, of those whose replies are still valid."""
+    turn = executor.turn
+    if reply.text is None or not turn.session.valid_replies:
+        return False
+    kept = turn.replies_with(reply.text)
+    return kept is not None and _go_back_to_template(executor, kept, reply)
+
+
+def _go_back_to_template(executor: Executor, kept: ValidReplies, reply: Reply) -> bool:
+    """Continue the conversation that sent a template, by a reply to it; False if that is not heard, and nothing has changed then."""
+    turn, session = executor.turn, executor.turn.session
+    before = session.frames, session.tags, turn.ended
     if turn.return_to_conversation(kept):
         turn.trace.rule = "reply to an earlier template"
         if _own_buttons(executor, reply):
             return True
-        turn.session.frames, turn.trace.rule = before, ""
-    turn.session.tags = tags
+        turn.trace.rule = ""
+    session.frames, session.tags, turn.ended = before
     return False
 
 
@@ -470,6 +484,7 @@ OFFERS_OUTSIDE: tuple[Offer, ...] = (
     _earlier_template,
     _old_tap,
     _word,
+    _title_of_template,
     _start,
 )
 """... who is in none."""

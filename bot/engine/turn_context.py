@@ -1,6 +1,6 @@
 """What one turn reads and writes: a copy of the session, the effects so far, the trace, and the names for templates."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ from bot.core.session import (
 )
 from bot.core.turn import StepTaken, Trace
 from bot.core.values import Record
-from bot.engine.migration import StepChange, edited_step
+from bot.engine.migration import edited_step
 from bot.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS
 from bot.expressions.grammar import HISTORY, WINDOW
 from bot.expressions.opening_hours import HOURS
@@ -39,7 +39,7 @@ from bot.flow.library import Library
 from bot.lang.languages import CONTACT_LANGUAGE, OWN_WORDINGS
 from bot.lang.wall_clock import in_zone, next_after, zone_of
 from bot.steps.step_facts import StepFailed
-from bot.steps.step_kind import Reply, StepContext
+from bot.steps.step_kind import Reply, ReplyId, StepContext
 from bot.steps.step_options import Defaults
 from bot.steps.transition import AGAIN, BACK, Assignment
 from bot.types.contact_zones import TIMEZONE
@@ -283,18 +283,30 @@ class TurnContext:
 
     def replies_to(self, flow: str, visit: int) -> ValidReplies | None:
         """The conversation that sent a template at this visit, while its replies are valid and the step still is what it was."""
+        sent = ((kept, kept.frames[-1]) for kept in self._still_valid())
+        return next((kept for kept, top in sent if (top.flow, top.visit) == (flow, visit)), None)
+
+    def replies_with(self, title: str) -> ValidReplies | None:
+        """The conversation that sent a template with a reply of this title; None where several did."""
+        found = [kept for kept in self._still_valid() if title in self._titles_of(kept.frames[-1])]
+        return found[0] if len(found) == 1 else None
+
+    def _still_valid(self) -> Iterator[ValidReplies]:
         for kept in self.session.valid_replies:
-            top, now = kept.frames[-1], self.event.at
-            if (top.flow, top.visit) == (flow, visit) and now < kept.until:
-                changes = {edited_step(self.library, frame).change for frame in kept.frames}
-                return None if changes & {StepChange.ANEW, StepChange.GONE} else kept
-        return None
+            if self.event.at < kept.until and not any(
+                edited_step(self.library, each).change.moves for each in kept.frames
+            ):
+                yield kept
+
+    def _titles_of(self, frame: Frame) -> set[str]:
+        step = self.library.flows[frame.flow].steps[edited_step(self.library, frame).step]
+        return {answer.owner for answer in step.kind.answers()}
 
     def return_to_conversation(self, kept: ValidReplies) -> bool:
         """Put a conversation on top as it was. A copy of its flow that is open ends, with the flows above it, else the active flow
-        is interrupted. Returns False if it lets nothing interrupt it.
+        is interrupted. Returns False if it lets nothing interrupt it, or too many flows are open.
         """
-        frames, flow = self.session.frames, kept.frames[0].flow
+        frames, flow = tuple(replace(frame) for frame in self.session.frames), kept.frames[0].flow
         copy = next((n for n, frame in enumerate(frames) if frame.flow == flow and (frame.interrupts or not n)), None)
         own = bool(frames) and frames[first_of_conversation(frames)].flow == flow
         if frames and not own and self.flow.interrupted is None:
@@ -308,7 +320,6 @@ class TurnContext:
         self.make_room()
         below = self.session.frames
         if len(below) + len(kept.frames) > MOST_FRAMES:
-            self.session.frames = frames
             return False
         first, *above = (replace(frame) for frame in kept.frames)
         first.interrupts = bool(below)
@@ -634,14 +645,16 @@ class NameScope:
         event = self._event
         text: str | None = None
         kind: str | None = None
+        tapped = isinstance(event, Tapped)
         match event:
             case MessageReceived(kind="text"):
-                text, kind = event.text, event.kind
+                tapped = ReplyId.parse(event.text or "") is not None  # a tap may come as its id (docs/decisions.md)
+                text, kind = None if tapped else event.text, event.kind
             case MessageReceived():
                 text, kind = None, event.kind if event.kind in MESSAGE_KINDS else "other"
             case Tapped():
                 text, kind = event.title, "text"
-        return Record("message", {"text": text, "kind": kind, "tapped": isinstance(event, Tapped)})
+        return Record("message", {"text": text, "kind": kind, "tapped": tapped})
 
     def _address(self, signal: str) -> str | None:
         """The address by which a signal reaches the active run; None where there is none."""

@@ -145,3 +145,40 @@ def test_a_conversation_that_has_gone_on_from_a_template_returns_to_it() -> None
     assert talk.user("why") == ["Because of 17.", "Will you come?"]
     assert talk.tap_id(first, "Confirm") == ["17 is confirmed."]
     assert talk.at is None
+
+
+def test_a_title_alone_is_a_reply_to_the_only_template_that_offered_it() -> None:
+    talk = Talk(SHOP)
+    _reminded(talk, 17)
+    talk.wait("2h")
+    assert talk.user("Confirm") == ["17 is confirmed."]
+    _reminded(talk, 18)
+    talk.wait("2h")
+    assert talk.user("Confirm") == []
+    assert talk.at is None
+
+
+def test_a_tap_that_comes_as_the_text_of_its_id_is_a_tap() -> None:
+    talk = Talk(
+        """
+flow: asked
+start: {words: [go], otherwise: true}
+steps:
+  which:
+    template: {name: which, language: en}
+    replies: {One: told}
+  told: {say: "{{ message.tapped }} {{ message.text | default('unknown') }}", then: end}
+"""
+    )
+    talk.user("go")
+    message: Any = talk.sent[-1]
+    assert talk.user(message.replies[0]) == ["true unknown"]
+
+
+def test_a_reply_to_an_earlier_template_that_is_not_heard_changes_nothing() -> None:
+    talk = Talk(SHOP.replace("Confirm: confirmed", "Confirm: {if: appointment != 17, then: confirmed}"))
+    first = _reminded(talk, 17)
+    talk.wait("2h")
+    talk.user("shop")
+    assert talk.tap_id(first, "Confirm") == ["That was an earlier question.", "What?"]
+    assert talk.at == "shop/what"
