@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from time import sleep
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 48 * 1024  # of recipients, in a request that may have 64 KiB
 USAGE = (
     "write TEMPLATE with CONTACTS.CSV or --where, and --edit NAME to correct a broadcast; or --stop NAME; or "
-    "--resume NAME; or the NAME alone to see its status"
+    "--resume NAME; or the NAME alone to see its status, or nothing for a list"
 )
 
 
@@ -53,7 +54,7 @@ USAGE = (
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--wait/--no-wait", default=True, help="Show the progress, or leave it to the server.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="With a NAME alone: print an object with totals and every recipient."
+    "--json", "as_json", is_flag=True, help="With a NAME alone: totals and every recipient; without one: the list."
 )
 @bot_option
 @click.pass_context
@@ -85,7 +86,7 @@ def command(
 
     Refusals of the gateway pause a broadcast. --edit NAME corrects it for the contacts who did not get it, --resume
     NAME resumes it. --stop withdraws all messages that are not being sent. NAME alone shows the status, and how
-    many were delivered, read and answered; `bot queue` shows the names.
+    many were delivered, read and answered; without a NAME all broadcasts are listed.
 
     \b
       $ bot broadcast sale contacts.csv --body "{{name}}" --body "20 %"
@@ -99,6 +100,9 @@ def command(
     """
     given = [what for what in (stopped, resumed, template) if what is not None]
     sends = file is not None or where is not None
+    if not (given or sends or edited or name or at or body or head):
+        _list(folder, as_json)
+        return
     if len(given) != 1 or (template is None and sends) or (edited is not None and (not sends or name)):
         raise click.UsageError(USAGE)
     if at is not None and not (template is not None and sends):
@@ -190,7 +194,7 @@ def _edit(folder: Path | None, name: str, what: Mapping[str, Any], recipients: S
     """Have a broadcast corrected. Until that is whole, and the broadcast is resumed, nothing of it is sent."""
     with open_store(folder) as store:
         if store.broadcast(name) is None:
-            raise CommandRefused(f'there is no broadcast "{name}" (`bot queue` lists those that are not done)')
+            raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
         left = {contact for contact, outcome, _ in store.recipients(name) if outcome in HELD}
     _preview(folder, what, recipients)
     if gone := left - {recipient["contact"] for recipient in recipients}:
@@ -312,6 +316,21 @@ REACHED_FIELDS = ("delivered", "read", "answered")
 IN_WORDS = {"opted_out": "opted out", "left_out": "left out"}
 
 
+def _list(folder: Path | None, as_json: bool) -> None:
+    """Print all broadcasts with their states and times, the newest first."""
+    with open_store(folder) as store:
+        listed = store.broadcasts()
+    if as_json:
+        echo_json({"broadcasts": [asdict(each) for each in listed]})
+        return
+    zone = _zone(folder)
+    for each in listed:
+        began, ended = (f"{at.astimezone(zone):%Y-%m-%d %H:%M}" if at else "" for at in (each.began_at, each.ended_at))
+        click.echo(f"{each.state:9}  {began}  {ended:16}  {each.name}")
+    if not listed:
+        click.echo("There are no broadcasts.")
+
+
 def show(folder: Path | None, name: str, as_json: bool) -> None:
     """Print the state of a broadcast, why messages were not sent, and what became of those that were. Raises `CommandRefused`."""
     from bot.runtime.broadcasting import why_paused
@@ -321,7 +340,7 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
         broadcast, counts, recipients = store.broadcast(name), store.outcomes(name), store.recipients(name)
         reached = store.reached(name)
     if broadcast is None:
-        raise CommandRefused(f'there is no broadcast "{name}" (`bot queue` lists those that are not done)')
+        raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
     template = broadcast.template
     if as_json:
         each = [
@@ -330,12 +349,20 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
         ]
         named = {"name": name, "template": template.name, "language": template.language, "state": broadcast.state}
         named |= {"code": broadcast.code}
-        totals = {"at": broadcast.begins_at, "outcomes": counts, "reached": _totals(reached.values())}
+        totals = {
+            "at": broadcast.begins_at,
+            "ended_at": broadcast.ended_at,
+            "outcomes": counts,
+            "reached": _totals(reached.values()),
+        }
         echo_json({**named, **totals, "recipients": each})
         return
     click.echo(f"{name}: {template.name} ({template.language})")
     if broadcast.state == SCHEDULED and broadcast.begins_at is not None:
         click.echo(_begins(broadcast.begins_at.astimezone(_zone(folder))))
+    if broadcast.ended_at is not None:
+        ended = broadcast.ended_at.astimezone(_zone(folder))
+        click.echo(f"It ended at {ended:%Y-%m-%d %H:%M} ({ended.tzname()}).")
     if broadcast.state == PAUSED:
         what, advice = why_paused(broadcast)
         click.echo(f"{what} ({advice})")

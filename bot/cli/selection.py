@@ -14,6 +14,7 @@ from bot.engine.turn_context import NameScope
 from bot.expressions.grammar import check_calls
 from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import Expression, Template, compile_expression, compile_template
+from bot.flow.flow_checks import check_contact_fields
 from bot.flow.library import Library
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.program import Program, load_program
@@ -101,6 +102,7 @@ class _Selection:
 
 def _check_names(text: Expression | Template, known: Collection[str], problems: Problems, program: Program) -> None:
     check_calls(text.calls, program.extensions.own, problems)
+    check_contact_fields(text, problems)
     for name in sorted(text.names - {*known}):
         names = sorted(each for each in known if each.isidentifier())
         meant = did_you_mean(name, names, f"there are {', '.join(names)}: the contact, and the variables with keep")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from bot.expressions.filters import FUNCTIONS
 from bot.expressions.grammar import HISTORY, WINDOW, check_calls
 from bot.expressions.opening_hours import no_hours
-from bot.expressions.templates import Expression
+from bot.expressions.templates import Expression, Template
 from bot.extensions.decorators import FunctionSpec
 from bot.flow.definition import (
     BotDefinition,
@@ -101,10 +101,15 @@ def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problem
         for name in sorted(used.text.names & used.extra & variables.keys()):
             what = f'variable "{name}": at {used.text.mark} "{name}" means something else'
             problems.add("E306", variables[name].mark, what, "choose another name for the variable")
-        for path in sorted(used.text.paths):
-            if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
-                fix = did_you_mean(path[1], CONTACT_FIELDS, f"a contact has {', '.join(CONTACT_FIELDS)}")
-                problems.add("E302", used.text.mark, f'a contact has no "{path[1]}"', fix)
+        check_contact_fields(used.text, problems)
+
+
+def check_contact_fields(text: Expression | Template, problems: Problems) -> None:
+    """Every field of the contact that a template or an expression names is one that a contact has."""
+    for path in sorted(text.paths):
+        if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
+            fix = did_you_mean(path[1], CONTACT_FIELDS, f"a contact has {', '.join(CONTACT_FIELDS)}")
+            problems.add("E302", text.mark, f'a contact has no "{path[1]}"', fix)
 
 
 def _to_declare(name: str, used: Used) -> str:

@@ -18,6 +18,7 @@ from bot.runtime.batch import Batch, RequestRefused, effect_key
 from bot.runtime.sending import UNCLEAR, SendResult
 from bot.store.broadcast_rows import (
     EDITING,
+    FINISHED,
     PAUSED,
     RUNNING,
     SCHEDULED,
@@ -90,6 +91,8 @@ def add_recipients(
         else:
             batch.commit.add_recipient(broadcast, contact, body)
             added += 1
+    if added:
+        _reopen(batch, broadcast)
     return {"added": added, "known": len(rows) - added - opted_out, "differ": differ, "opted_out": opted_out}
 
 
@@ -106,7 +109,7 @@ def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack) -> dict[st
     back, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
     stopped = waiting + just_added + back
     if broadcast.state != EDITING:
-        batch.commit.set_broadcast(broadcast, replace(broadcast, state=STOPPED))
+        batch.commit.set_broadcast(broadcast, replace(broadcast, state=STOPPED, ended_at=None))
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"{stopped} stopped, {in_flight} in flight")
     return {"stopped": stopped, "in_flight": in_flight}
 
@@ -147,7 +150,8 @@ def begin_edit(
     asked = json_text({"do": "edit", "name": name})
     _, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
     begins_at = begins_at or broadcast.begins_at
-    edited = replace(broadcast, template=template, state=EDITING, edit=broadcast.edit + 1, begins_at=begins_at)
+    changed = replace(broadcast, template=template, begins_at=begins_at, ended_at=None)
+    edited = replace(changed, state=EDITING, edit=broadcast.edit + 1)
     batch.commit.set_broadcast(broadcast, edited)
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edited.edit} has begun")
     return {"edit": edited.edit, "in_flight": in_flight}
@@ -202,6 +206,26 @@ def begin_due(batch: Batch) -> None:
             batch.commit.set_broadcast(broadcast, replace(broadcast, state=TRYING))
 
 
+def finish_done(batch: Batch) -> None:
+    """Finish the broadcasts for which nobody waits any more, unless this batch changes them: then the next one does it."""
+    if batch.commit.lets_recipients_wait:
+        return
+    for name in batch.store.done_broadcasts():
+        if name not in batch.commit.broadcasts:
+            broadcast = _known(batch, name)
+            batch.commit.set_broadcast(broadcast, replace(broadcast, state=FINISHED, ended_at=batch.now))
+
+
+def _reopen(batch: Batch, broadcast: Broadcast) -> Broadcast:
+    """Let a finished broadcast go on: with all messages if the gateway took the last one, else with one alone."""
+    if broadcast.state != FINISHED:
+        return broadcast
+    taken = broadcast.recent[-1:] == ("",)
+    again = replace(broadcast, state=RUNNING if taken else TRYING, canary=None, ended_at=None)
+    batch.commit.set_broadcast(broadcast, again)
+    return again
+
+
 def _in_edit(batch: Batch, name: str, edit: int) -> Broadcast:
     broadcast = _known(batch, name)
     if (broadcast.state, broadcast.edit) != (EDITING, edit):
@@ -224,7 +248,7 @@ def _find(batch: Batch, name: str) -> Broadcast | None:
 def _known(batch: Batch, name: str) -> Broadcast:
     broadcast = _find(batch, name)
     if broadcast is None:
-        raise RequestRefused(f'there is no broadcast "{name}" (`bot queue` lists those that are not done)')
+        raise RequestRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
     return broadcast
 
 
@@ -273,15 +297,15 @@ def handle_campaign_failure(batch: Batch, sent: SentRow, code: str) -> None:
 
 def _judge(batch: Batch, place: BroadcastPlace, ref: str, state: str, code: str) -> None:
     broadcast = _known(batch, place.broadcast)
-    if broadcast.state not in (TRYING, RUNNING) or not _is_current(broadcast, place, ref):
+    if broadcast.state not in (TRYING, RUNNING, FINISHED) or not _is_current(broadcast, place, ref):
         return
     if state in _GOT_IT:
-        now = replace(broadcast, state=RUNNING, recent=(*broadcast.recent, "")[-_RECENT:])
+        now = replace(broadcast, state=RUNNING, recent=(*broadcast.recent, "")[-_RECENT:], ended_at=None)
     elif code:
         recent = (*broadcast.recent, code)[-_RECENT:]
         now = replace(broadcast, recent=recent)
         if is_enough(recent):
-            now = replace(now, state=PAUSED, code=code)
+            now = replace(now, state=PAUSED, code=code, ended_at=None)
     else:
         return
     batch.commit.set_broadcast(broadcast, now)
@@ -330,7 +354,7 @@ def wait_again(batch: Batch, dead: DeadSend, ref: str) -> Broadcast | None:
         batch.commit.repeat(dead.send_id, RepeatedSend(ref, effect_key(batch.store.store_id, ref), dead.effect))
     else:
         batch.commit.wait_again(dead.send_id)
-    return broadcast
+    return _reopen(batch, broadcast)
 
 
 def take_back_paused(batch: Batch, take_back: TakeBack) -> None:

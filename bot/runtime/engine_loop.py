@@ -20,7 +20,7 @@ from bot.core.errors import BotError
 from bot.core.events import BY_PROGRAMS, Event, StatusReported
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
-from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, take_back_paused, why_paused
+from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
 from bot.runtime.engine_input import (
     Consumer,
     EngineInput,
@@ -496,10 +496,13 @@ class EngineCycle:
             begin_due(batch)
         if batch.commit.broadcasts or self._store.broadcasts_wait():
             fill_outbox(batch, self._take_back)
+        if self._store.done_broadcasts():
+            finish_done(batch)
         batch.call_dead_letter_hooks(self._dead_letter_hooks())
         worked = self._commit(batch)
         operated = bool(incoming.called or incoming.requests or batch.commit.broadcasts)
         self.more = operated or len(rows) + len(incoming) >= self.at_once or self._sends.behind or self._calls.behind
+        self.more = self.more or bool(self._store.done_broadcasts())
         if worked:
             seconds = self._clock.elapsed() - started
             self._metrics.committed(batch.commit, rows, len(incoming), batch.now, seconds)

@@ -14,9 +14,9 @@ from bot.core.immutable import immutable
 from bot.core.messages import TemplateMessage
 
 SCHEDULED, TRYING, RUNNING = "scheduled", "trying", "running"
-PAUSED, STOPPED, EDITING = "paused", "stopped", "editing"
+PAUSED, STOPPED, EDITING, FINISHED = "paused", "stopped", "editing", "finished"
 """The states of a broadcast: its time has not come; its first message goes alone; all messages go; refusals have paused
-it; an operator has stopped it; a correction of it has begun and not ended.
+it; an operator has stopped it; a correction of it has begun and not ended; nobody waits for it any more.
 
 Only while it runs do those who wait get their message; the recipients themselves say nothing of it, so that a stop costs
 the same for a million as for one.
@@ -28,7 +28,7 @@ TEMPLATE_CODES = "132"
 ANSWERED_WITHIN = timedelta(hours=24)
 """A contact who writes so long after a message of a broadcast has answered it."""
 
-_BROADCASTS = "SELECT name, template, state, edit, code, recent, canary, begins_at FROM broadcasts"
+_BROADCASTS = "SELECT name, template, state, edit, code, recent, canary, begins_at, ended_at FROM broadcasts"
 BROADCAST = f"{_BROADCASTS} WHERE name = ?"
 ALL_TRYING = "SELECT name FROM broadcasts INDEXED BY broadcasts_trying WHERE state = 'trying' ORDER BY name"
 FIRST_SCHEDULED = "SELECT begins_at FROM broadcasts WHERE state = 'scheduled' ORDER BY begins_at LIMIT 1"
@@ -60,6 +60,18 @@ _SOME_WAIT_IN = f"EXISTS (SELECT 1 FROM {_BY_WAITING} WHERE broadcast = name AND
 SOME_WAIT = f"""
     SELECT EXISTS (SELECT 1 FROM broadcasts WHERE state = 'trying')
         OR EXISTS (SELECT 1 FROM broadcasts INDEXED BY broadcasts_running WHERE state = 'running' AND {_SOME_WAIT_IN})
+"""
+_SOME_OUT_OF = """
+    EXISTS (
+        SELECT 1 FROM recipients INDEXED BY recipients_in_outbox
+        WHERE broadcast = name AND send_id IS NOT NULL AND outcome IS NULL
+    )
+"""
+DONE = f"""
+    SELECT name FROM broadcasts INDEXED BY broadcasts_trying
+    WHERE state = 'trying' AND NOT {_SOME_WAIT_IN} AND NOT {_SOME_OUT_OF}
+    UNION ALL SELECT name FROM broadcasts INDEXED BY broadcasts_running
+    WHERE state = 'running' AND NOT {_SOME_WAIT_IN} AND NOT {_SOME_OUT_OF}
 """
 WAITING_OF = f"SELECT count(*) FROM {_BY_WAITING} WHERE broadcast = ? AND {_WAIT}"
 STOPPED_OF_ALL = f"""
@@ -95,17 +107,18 @@ REACHED = f"""
     FROM recipients JOIN messages ON messages.id = send_id
     WHERE broadcast = ? AND recipients.outcome = 'sent' ORDER BY recipients.id
 """
+LISTED = "SELECT name, state, coalesce(begins_at, created_at), ended_at FROM broadcasts ORDER BY created_at DESC, name"
 UNFINISHED = f"""
     SELECT name FROM broadcasts WHERE {_SOME_WAIT_IN}
     UNION SELECT broadcast FROM recipients INDEXED BY recipients_in_outbox WHERE send_id IS NOT NULL AND outcome IS NULL
 """
 
 SET_BROADCAST = """
-    INSERT INTO broadcasts (name, template, state, edit, code, recent, canary, begins_at, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO broadcasts (name, template, state, edit, code, recent, canary, begins_at, ended_at, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET template = excluded.template, state = excluded.state, edit = excluded.edit,
         code = excluded.code, recent = excluded.recent, canary = excluded.canary,
-        begins_at = excluded.begins_at
+        begins_at = excluded.begins_at, ended_at = excluded.ended_at
 """
 ADD_RECIPIENT = """
     INSERT INTO recipients (broadcast, contact, body, added_at, edit) VALUES (?, ?, ?, ?, ?)
@@ -142,6 +155,7 @@ class Broadcast:
 
     ``recent`` are the codes of its last messages, the newest last; empty for one that the gateway accepted. ``code``
     is the one for which it was paused. ``canary`` is the id of the message that goes alone. ``begins_at``: not before that.
+    ``ended_at``, of one that is finished: since when nobody waits for it.
     """
 
     name: str
@@ -152,6 +166,17 @@ class Broadcast:
     recent: tuple[str, ...] = ()
     canary: int | None = None
     begins_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+@immutable
+class ListedBroadcast:
+    """A broadcast in the list of all. ``began_at``: when it began, or will."""
+
+    name: str
+    state: str
+    began_at: datetime
+    ended_at: datetime | None
 
 
 @immutable
@@ -215,11 +240,25 @@ def outcome_in_words(outcome: str | None, state: str) -> str:
 
 
 def broadcast(
-    name: str, template: str, state: str, edit: int, code: str, recent: str, canary: int | None, begins_at: str | None
+    name: str,
+    template: str,
+    state: str,
+    edit: int,
+    code: str,
+    recent: str,
+    canary: int | None,
+    begins_at: str | None,
+    ended_at: str | None,
 ) -> Broadcast:
     """A broadcast from its row."""
     codes = tuple(values.loads(recent))
-    return Broadcast(name, values.loads(template), state, edit, code, codes, canary, values.read_time(begins_at))
+    times = values.read_time(begins_at), values.read_time(ended_at)
+    return Broadcast(name, values.loads(template), state, edit, code, codes, canary, *times)
+
+
+def listed_broadcast(name: str, state: str, began_at: str, ended_at: str | None) -> ListedBroadcast:
+    """A broadcast of the list from its row."""
+    return ListedBroadcast(name, state, datetime.fromisoformat(began_at), values.read_time(ended_at))
 
 
 def recipient(

@@ -45,6 +45,12 @@ OF_BROADCASTS = (
     broadcast_rows.OPT_OUT,
 )
 """The statements after which other recipients may wait than before."""
+_LETS_WAIT = (
+    broadcast_rows.ADD_RECIPIENT,
+    broadcast_rows.WAIT_AGAIN,
+    broadcast_rows.REPEAT,
+    broadcast_rows.REFUSED_AGAIN,
+)
 _ORDER = (
     *(engine_tables.WRITE_SESSION, engine_tables.UPDATE_SESSION, trace_rows.ADD_TURN),
     *(engine_tables.UNPARK, engine_tables.PARK, engine_tables.LETTER_ENDED),
@@ -206,6 +212,11 @@ class Commit:
         if before is not None and before.state != after.state:
             self.moved.add(after.name)
 
+    @property
+    def lets_recipients_wait(self) -> bool:
+        """Whether somebody may wait for a broadcast after this commit who did not before."""
+        return any(sql in self._rows for sql in _LETS_WAIT)
+
     def add_recipient(self, broadcast: Broadcast, contact: str, body: Sequence[str]) -> None:
         """A contact is to get a broadcast, or gets it with other parameters. ``body`` has the template's parameters."""
         names = storable(broadcast.name), storable(contact)
@@ -353,6 +364,7 @@ class Commit:
             recent,
             broadcast.canary,
             optional_time_text(broadcast.begins_at),
+            optional_time_text(broadcast.ended_at),
             self._at,
         )
 

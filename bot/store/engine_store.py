@@ -1,6 +1,6 @@
 """The engine's file: sessions, queues and the trace. One thread uses it, and no other process writes it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -78,6 +78,7 @@ class Store:
         self._recent: dict[str, Session] = {}  # the sessions that were written last, which need not be read
         self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
         self._some_wait: bool | None = None  # as of `broadcasts_wait`; None if that is to be asked
+        self._done: list[str] | None = None  # as of `done_broadcasts`; None if that is to be asked
         self._first_scheduled: tuple[str, ...] | None = None  # as of `next_broadcast`; None if that is to be asked
         try:
             self._connection = open_writer(path)
@@ -254,6 +255,12 @@ class Store:
             self._some_wait = bool(self._one(broadcast_rows.SOME_WAIT)[0])
         return self._some_wait
 
+    def done_broadcasts(self) -> Collection[str]:
+        """The names of the broadcasts for which nobody waits any more, and which are not finished yet."""
+        if self._done is None:
+            self._done = [name for (name,) in self._all(broadcast_rows.DONE)]
+        return self._done
+
     @reads_rows
     def next_broadcast(self) -> datetime | None:
         """When the next broadcast begins that was requested for a later time."""
@@ -353,7 +360,7 @@ class Store:
         self.failed_early |= commit.failed_early
         self.failed_early.difference_update(commit.messages)
         if any(sql in OF_BROADCASTS for sql, _ in statements):
-            self._some_wait = self._first_scheduled = None
+            self._some_wait = self._done = self._first_scheduled = None
         for session, row in commit.sessions():
             self._remember(session, row)
         for contact in list(islice(self._recent, max(0, len(self._recent) - _RECENT))):
@@ -375,7 +382,7 @@ class Store:
     def _forget(self) -> None:
         """Rows were changed otherwise than by a commit: ask the file again."""
         self._recent.clear()
-        self._first_wake = self._some_wait = self._first_scheduled = None
+        self._first_wake = self._some_wait = self._done = self._first_scheduled = None
 
     def prune(self, now: datetime) -> bool:
         """Delete some rows that were kept long enough. Returns whether there may be more."""

@@ -212,6 +212,10 @@ class StoreReader:
             counts[f"{words} ({code})" if code else words] += count
         return dict(counts)
 
+    def broadcasts(self) -> list[broadcast_rows.ListedBroadcast]:
+        """All broadcasts, the newest first."""
+        return [broadcast_rows.listed_broadcast(*row) for row in self._all(broadcast_rows.LISTED)]
+
     def unfinished_broadcasts(self) -> dict[str, dict[str, int]]:
         """The broadcasts for which contacts wait, or that were stopped before all had their message: how many, by name."""
         return {name: self.outcomes(name) for (name,) in self._all(broadcast_rows.UNFINISHED)}

@@ -180,12 +180,13 @@ _ENGINE = """
     CREATE TABLE broadcasts (
         name TEXT PRIMARY KEY,
         template TEXT NOT NULL,
-        state TEXT NOT NULL CHECK (state IN ('scheduled', 'trying', 'running', 'paused', 'stopped', 'editing')),
+        state TEXT NOT NULL CHECK (state IN ('scheduled', 'trying', 'running', 'paused', 'stopped', 'editing', 'finished')),
         edit INTEGER NOT NULL,
         code TEXT NOT NULL,
         recent TEXT NOT NULL,
         canary INTEGER,
         begins_at TEXT,
+        ended_at TEXT,
         created_at TEXT NOT NULL
     );
     CREATE INDEX broadcasts_scheduled ON broadcasts (begins_at) WHERE state = 'scheduled';

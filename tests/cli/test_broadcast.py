@@ -238,11 +238,17 @@ def test_a_name_that_is_not_there_is_refused_in_words(folder: Path, option: str,
     with kept(folder, server=True) if server else nullcontext():
         refused = call("broadcast", option, "sale", "--bot", folder)
     assert (refused.code, refused.out) == (1, "")
-    assert refused.err == 'there is no broadcast "sale" (`bot queue` lists those that are not done)\n'
+    assert refused.err == 'there is no broadcast "sale" (`bot broadcast` lists them)\n'
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("sale", "--edit", "a"), ("--stop", "a", "--resume", "a"), ("sale", "{}", "--stop", "a")]
+    "arguments",
+    [
+        ("--yes", "--name", "a"),
+        ("sale", "--edit", "a"),
+        ("--stop", "a", "--resume", "a"),
+        ("sale", "{}", "--stop", "a"),
+    ],
 )
 def test_one_thing_at_a_time(folder: Path, arguments: tuple[str, ...]) -> None:
     words = (argument.format(folder / "people.csv") for argument in arguments)
@@ -359,7 +365,7 @@ def test_a_broadcast_that_is_not_there_is_neither_shown_nor_corrected(folder: Pa
     words = (argument.format(folder / "people.csv") for argument in arguments)
     ended = call("broadcast", *words, *BODY, "--bot", folder)
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err.endswith('there is no broadcast "sprign" (`bot queue` lists those that are not done)\n')
+    assert ended.err.endswith('there is no broadcast "sprign" (`bot broadcast` lists them)\n')
 
 
 # -- its file
@@ -521,6 +527,8 @@ def test_contacts_for_whom_an_expression_fails_are_left_out_and_counted(tmp_path
     ("expression", "words"),
     [
         ("twon == 'Rome'", '--where: no variable "twon" (did you mean "town"?)'),
+        ("'vip' in contact.tgas", '--where: a contact has no "tgas" (did you mean "tags"?)'),
+        ("contact['tgas']", '--where: a contact has no "tgas" (did you mean "tags"?)'),
         ("town = 'Rome'", "(write == to compare)"),
         ("message.text == 'x'", '--where: no variable "message"'),
         ("is_vip(town)", '--where: no function "is_vip"'),
@@ -570,6 +578,20 @@ def test_a_time_that_cannot_be_is_refused(folder: Path, at: str, words: str) -> 
 # -- what became of it
 
 
+def test_all_broadcasts_are_listed_with_their_states_and_times(folder: Path, bot: Kept) -> None:
+    assert call("broadcast", "--bot", folder).lines == ["There are no broadcasts."]
+    broadcast(folder, "--yes", "--name", "first")
+    let_pass(bot, timedelta(minutes=1))
+    broadcast(folder, "--yes", "--name", "later", "--at", "2130-12-24 18:00")
+    later, first = call("broadcast", "--bot", folder).lines
+    assert later == "scheduled  2130-12-24 18:00                    later"
+    assert re.fullmatch(r"finished   \S+ \S+  \S+ \S+  first", first)
+    listed = json.loads(call("broadcast", "--json", "--bot", folder).out)["broadcasts"]
+    assert [(each["name"], each["state"], each["ended_at"] is None) for each in listed] == [
+        ("later", "scheduled", True), ("first", "finished", False)
+    ]  # fmt: skip
+
+
 def test_a_broadcast_counts_what_was_delivered_read_and_answered(folder: Path, bot: Kept) -> None:
     (folder / "people.csv").write_text(BOOK + "6281234567893,Di,40%\n")
     broadcast(folder, "--yes", "--no-wait")
@@ -591,4 +613,5 @@ def test_a_broadcast_counts_what_was_delivered_read_and_answered(folder: Path, b
     assert shown["recipients"][0] == ann
     let_pass(bot, timedelta(days=8))
     bot.user("hello", contact="6281234567899")
-    assert call("broadcast", NAME, "--bot", folder).lines[1:] == ["4 sent."]
+    shown = call("broadcast", NAME, "--bot", folder)
+    assert (shown.lines[1].startswith("It ended at "), shown.lines[2:]) == (True, ["4 sent."])

@@ -21,7 +21,7 @@ def begun(store: Store, *names: str) -> None:
     """Broadcasts whose first message, to somebody else, the gateway has taken."""
     commit = Commit(store.cursor(), START)
     for name in names:
-        commit.set_broadcast(None, Broadcast(name, TemplateMessage("sale", "en"), RUNNING))
+        commit.set_broadcast(None, Broadcast(name, TemplateMessage("sale", "en"), RUNNING, recent=("",)))
     store.write(commit)
 
 

@@ -1,11 +1,13 @@
 """Broadcasts: each contact once, whatever is repeated or killed; never many at once in the outbox; opt-outs honoured."""
 
 import shutil
+import sqlite3
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from bot.http_client import wait_for
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import fill_outbox, read_template
 from bot.runtime.operator_requests import operate
-from bot.store.broadcast_rows import RUNNING
+from bot.store.broadcast_rows import FINISHED, PAUSED, RUNNING, TRYING
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.engine_store import Store
@@ -139,6 +141,75 @@ def test_a_request_that_makes_no_sense_is_refused_whole(world: World, request_: 
     with pytest.raises(RequestRefused):
         world.turns.operate({"do": "broadcast", "name": "n", **request_})
     assert world.reader.outcomes("n") == {}
+
+
+# -- its end
+
+
+def test_a_broadcast_is_finished_when_nobody_waits_for_it(world: World) -> None:
+    ask(world, *people(2))
+    first, second = world.delivery.wait_for(2)
+    done(world, [first])
+    assert state(world) == (RUNNING, None)
+    world.clock.move(timedelta(minutes=1))
+    done(world, [second])
+    assert state(world) == (FINISHED, START + timedelta(minutes=1))
+
+
+def test_one_whose_last_messages_were_refused_is_finished_too(world: World) -> None:
+    ask(world, *people(1))
+    world.report(world.delivery.pop(), "failed", "no", code="VALIDATION_INVALID_PHONE")
+    assert state(world) == (FINISHED, START)
+
+
+def test_new_contacts_open_a_finished_broadcast_again(world: World) -> None:
+    ask(world, *people(1))
+    done(world, list(world.delivery.rows))
+    ask(world, *people(1))
+    assert state(world)[0] == FINISHED
+    ask(world, *people(4))
+    assert state(world) == (RUNNING, None)
+    assert [row.contact for row in world.delivery.rows] == people(3, 1)
+    done(world, list(world.delivery.rows))
+    assert state(world)[0] == FINISHED
+
+
+def test_a_finished_broadcast_whose_last_message_was_refused_goes_on_with_one_message_alone(world: World) -> None:
+    ask(world, *people(1))
+    world.report(world.delivery.pop(), "failed", "no", code="WHATSAPP_SEND_FAILED")
+    ask(world, *people(3))
+    assert state(world)[0] == TRYING
+    assert len(world.delivery.rows) == 1
+
+
+def test_a_message_that_fails_when_its_broadcast_is_finished_pauses_it_still(world: World) -> None:
+    ask(world, *people(1))
+    done(world, [row := world.delivery.wait_for(1)[0]])
+    world.tell("message.failed", message_id=f"m{row.id}", error={"code": 132012, "message": "no"})
+    assert state(world) == (PAUSED, None)
+    assert resume(world) == {"resumed": 1}
+    done(world, list(world.delivery.rows))
+    assert state(world)[0] == FINISHED
+
+
+def test_the_end_that_a_kill_has_left_out_is_made_up_for(world: World) -> None:
+    ask(world, *people(1))
+    done(world, list(world.delivery.rows))
+    world.stop()
+    with closing(sqlite3.connect(world.path)) as file, file:
+        file.execute("UPDATE broadcasts SET state = 'running', ended_at = NULL WHERE name = 'spring'")
+    restarted = begin(world.path, world.clock, world.inbox)
+    try:
+        restarted.settle()
+        assert state(restarted)[0] == FINISHED
+    finally:
+        restarted.stop()
+
+
+def state(world: World, name: str = "spring") -> tuple[str, datetime | None]:
+    found = world.reader.broadcast(name)
+    assert found is not None
+    return found.state, found.ended_at
 
 
 # -- stopping
@@ -345,7 +416,7 @@ def test_a_retry_of_a_broadcasts_message_waits_with_the_others_under_a_new_key(w
     world.report(second, "unknown", "timed out")
     world.delivery.rows.clear()
     spring = world.reader.broadcast("spring")
-    assert spring is not None and (spring.name, spring.state) == ("spring", RUNNING)
+    assert spring is not None and (spring.name, spring.state) == ("spring", FINISHED)
     assert world.reader.broadcast("autumn") is None
     assert world.reader.dead_letter_ids(sends_only=True, code=None, broadcast="autumn") == []
     ids = world.reader.dead_letter_ids(sends_only=True, code=None, broadcast="spring")
