@@ -237,7 +237,11 @@ class Delivery:
         self._attempts.append((queue, attempt))
         if not self._looks:
             self._looks = True
-            self._gateway.after_answers(self._take_attempts)
+            try:
+                self._gateway.after_answers(self._take_attempts)
+            except BaseException:
+                self._looks = False  # the next one to end has them all taken
+                raise
 
     def _take_attempts(self) -> None:
         self._looks = False

@@ -261,28 +261,33 @@ class Sender:
         for queue in queues:
             self._guarded(queue, self._begin, now)
 
-    def _guarded(self, queue: ContactQueue, do: Callable[..., None], *given: Any) -> None:
+    def _guarded(self, queue: ContactQueue, do: Callable[..., SendAttempt | None], *given: Any) -> None:
+        """Take a part of an attempt, and end the attempt with what that part returns. None: an answer ends it."""
         try:
-            do(queue, *given)
+            attempt = do(queue, *given)
         except BotError as error:  # of the store's: nothing was sent
-            self._ended(queue, SendAttempt("retry", str(error), wait=self._backoff(queue.attempts)))
-        except Exception as defect:  # of ours: it must cost no other message, and its text may quote this one
-            frames = "".join(traceback.format_tb(defect.__traceback__))
-            log.error("a defect while a message was sent: %s\n%s", type(defect).__name__, frames)
-            self._ended(
-                queue, SendAttempt("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True)
-            )
+            attempt = SendAttempt("retry", str(error), wait=self._backoff(queue.attempts))
+        except Exception as defect:  # of ours: it must cost no other message
+            _log_defect(defect)
+            attempt = SendAttempt("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True)
+        if attempt is None:
+            return
+        try:
+            self._ended(queue, attempt)
+        except Exception as defect:  # the attempt has ended all the same: who called must not end it once more
+            _log_defect(defect)
 
     # Before the request
 
-    def _begin(self, queue: ContactQueue, now: datetime) -> None:
+    def _begin(self, queue: ContactQueue, now: datetime) -> SendAttempt | None:
         content = self._content(queue, now)
         if isinstance(content, SendAttempt):
-            self._ended(queue, content)
-        elif isinstance(content, PutContact) or self._gateway.keyed(content):
+            return content
+        if isinstance(content, PutContact) or self._gateway.keyed(content):
             self._request(queue, content)
         else:
             self._claim(queue.rows[0], partial(self._guarded, queue, self._claimed, content))
+        return None
 
     def _claimed(self, queue: ContactQueue, content: Message, error: BotError | None) -> None:
         if error is not None:
@@ -327,15 +332,12 @@ class Sender:
         if queue.tried_since is None:
             queue.tried_since = self._clock.elapsed()
         queue.attempts += 1
-        row, done = queue.rows[0], partial(self._guarded, queue, self._answered, content)
+        row, done = queue.rows[0], partial(self._guarded, queue, self._result, content)
         if isinstance(content, PutContact):
             self._gateway.begin_put_contact(row.contact, content.name, content.email, content.tags, done)
         else:
             key = row.key if self._is_message(queue, content) else f"{row.key}-instead"
             self._gateway.begin_send(row.contact, content, key, row.channel, done)
-
-    def _answered(self, queue: ContactQueue, content: Content, result: Sent | ContactPut | GatewayError) -> None:
-        self._ended(queue, self._result(queue, content, result))
 
     def _is_message(self, queue: ContactQueue, content: Content) -> bool:
         """Whether this is the message itself, and not what goes in its place."""
@@ -419,6 +421,12 @@ def _code(error: GatewayError) -> str:
     if isinstance(error, OutcomeUnknown):
         return UNCLEAR
     return error.code or (REFUSED if isinstance(error, GatewayRefused) else "")
+
+
+def _log_defect(defect: Exception) -> None:
+    """Log where a defect is, without its text, which may quote a message."""
+    frames = "".join(traceback.format_tb(defect.__traceback__))
+    log.error("a defect while a message was sent: %s\n%s", type(defect).__name__, frames)
 
 
 def _replaced(queue: ContactQueue) -> bool:

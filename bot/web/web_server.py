@@ -102,12 +102,12 @@ class WebServer:
         self.threads.shutdown(wait=False, cancel_futures=True)
 
     def _each_second(self, loop: asyncio.AbstractEventLoop) -> None:
+        loop.call_later(1.0, self._each_second, loop)  # first: a defect below must not be the end of it
         self.date = formatdate(time(), usegmt=True)
         now = monotonic()
         for connection in [each for each in self.connections if each.waits()]:
             if now - connection.waiting_since > REQUEST_SECONDS:
                 connection.abort()
-        loop.call_later(1.0, self._each_second, loop)
 
     def _accept(self) -> bool:
         """Take a connection; False where none waits."""

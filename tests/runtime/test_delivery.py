@@ -600,6 +600,22 @@ def test_a_defect_costs_one_message_and_its_text_is_not_logged(
     assert "a set" not in caplog.text
 
 
+def test_a_defect_in_the_end_of_an_attempt_does_not_end_it_twice(server: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+    after_answers, broken = Gateway.after_answers, threading.Event()
+
+    def fails_once(gateway: Gateway, call: Callable[[], object]) -> None:
+        if not broken.is_set():
+            broken.set()
+            raise RuntimeError("a defect")
+        after_answers(gateway, call)
+
+    monkeypatch.setattr(Gateway, "after_answers", fails_once)
+    bench = Bench(server)
+    bench.offer(bench.row("49"), bench.row("50"))
+    bench.after(2)
+    assert bench.states == ["sent", "sent"]
+
+
 # -- endpoints without keys
 
 

@@ -3,6 +3,7 @@ import random
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from email.utils import formatdate
 from time import monotonic
 from typing import Any, BinaryIO
 
@@ -106,6 +107,23 @@ def test_a_slow_body_holds_up_nobody(web: Serving) -> None:
 def test_a_request_that_does_not_come_in_time_ends_with_its_connection(
     web: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(serving, "REQUEST_SECONDS", 0.0)
+    with web.connect() as client:
+        client.sendall(post(b"h", length=5))
+        assert client.recv(1) == b""
+
+
+def test_a_defect_in_what_is_done_each_second_ends_nothing(web: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = threading.Event()
+
+    def format_date(*given: Any, **options: Any) -> str:
+        if not broken.is_set():
+            broken.set()
+            raise ValueError("a defect")
+        return formatdate(*given, **options)
+
+    monkeypatch.setattr(serving, "formatdate", format_date)
+    assert broken.wait(PATIENCE)
     monkeypatch.setattr(serving, "REQUEST_SECONDS", 0.0)
     with web.connect() as client:
         client.sendall(post(b"h", length=5))
