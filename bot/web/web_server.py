@@ -85,7 +85,7 @@ class WebServer:
     async def _serve(self) -> None:
         self._loop = loop = asyncio.get_running_loop()
         self._listener.setblocking(False)
-        self._each_second(loop)
+        loop.call_soon(self._each_second, loop)
         if not self.stopping:
             loop.add_reader(self._listener, self._accept)
             await self._stopped.wait()
