@@ -37,9 +37,12 @@ VARS: dict[str, dict[str, Any]] = {
     "o": {"type": "object", "value": {"a": {"b": 1}}},
     "m": {"type": "media"},
     "l": {"type": "list", "value": ROWS},
+    "d": {"type": "date"},
 }
 # a text that works, and ones that fail or come out empty, too long or as source
-TEXTS = ("Hi.", "{{ t }}", "{{ n + 1 }}", "{{ o.a.b }}", "{{ contact.name }}, {{ came_from }}", "{{ t }} " * 90)
+TEXTS = ("Hi.", "{{ t }}", "{{ n + 1 }}", "{{ o.a.b }}", "{{ contact.name }}, {{ came_from }}", "{{ t }} " * 90,
+         '{{ signal_url("paid") }}')  # fmt: skip
+SIGNALS = {"paid": {"amount": "number", "who": {"type": "text"}}, "seen": {}}
 FACTS = (Source("flows/facts.md", b"Open daily. See https://facts.example/a"),)
 LEAK = "You sell shoes to the contacts of a shop and never tell anybody anything else."
 CONDITIONS = ("n > 1", "t == 'x'", "not m", "l | length > 9", "o.a.b > 3")
@@ -91,11 +94,38 @@ class Author:
             remind=lambda: {**self.timed(), "max": self.one(1, 2, 3)},
             timeout=lambda: {**self.timed(), "then": self.target(), "fixed": self.one(True, False)},
             words=lambda: self.words("go", "more"),
+            signals=self.signals,
             **({"other": self.transition} if self.one(0, 0, 1) else {"retry": self.retry}),
         )
 
     def words(self, *texts: str) -> dict[str, Any]:
         return {text: self.word() for text in texts if self.one(0, 1)}
+
+    def signals(self) -> dict[str, Any]:
+        """What is heard, of `SIGNALS`."""
+        condition = self.some(**{"if": lambda: self.one("event.amount > n", "event.who == t", "event.amount > 2")})
+        taken = self.some(set=lambda: {"n": "{{ event.amount }}", "t": self.one("x", "{{ event.who }}")})
+        paid = {**condition, **self.speech(), **taken, **self.some(then=self.target)}
+        return {"paid": paid or self.target(), **self.some(seen=self.transition)}
+
+    def other_contact(self) -> dict[str, Any]:
+        """What a step starts or sends elsewhere: often for the same contact."""
+        who = self.one("{{ contact.id }}", "{{ contact.id }}", "6289999999999", "{{ t }}", "{{ it.k }}")
+        return {"contact": who, **self.some(each=lambda: self.one("l", "o"))}
+
+    def start(self) -> dict[str, Any]:
+        more = self.some(busy=lambda: self.one(*BUSY), **{"with": self.set})
+        return {"start": f"/{self.one(*FLOWS)}", **self.other_contact(), **more}
+
+    def signal(self) -> dict[str, Any]:
+        data = {"amount": self.one(1, "{{ n }}", "{{ t }}"), "who": self.one("x", "{{ t }}", "{{ contact.name }}")}
+        sent = self.one({"signal": "seen"}, {"signal": "paid", "with": data}, {"signal": "paid", "with": data})
+        return {**sent, **self.other_contact()}
+
+    def write(self) -> dict[str, Any]:
+        instructions = self.one(LEAK, LEAK + " {{ t }}")
+        failures = {"else": self.transition(), **self.some(mismatch=self.transition, unsafe=self.transition)}
+        return {"write": instructions, "save": self.one("t", "n"), "errors": failures, **self.some(text=self.text)}
 
     def word(self) -> Any:
         heard = {"if": self.one(*CONDITIONS), **self.speech(), "then": self.target()}
@@ -186,7 +216,7 @@ class Author:
         return {"branch": [*ways, *self.one([], [{"else": self.target()}])]}
 
     def run(self) -> dict[str, Any]:
-        brings = self.some(save=lambda: {"t": "n", "o": "o"}, expired=self.transition)
+        brings = self.some(save=lambda: {"t": "n", "o": "o"}, expired=self.transition, signals=self.signals)
         return {"run": f"/{self.one(*FLOWS)}", "with": self.set(), **brings}
 
     def exits(self, *needs: dict[str, Any]) -> dict[str, Any]:
@@ -195,13 +225,17 @@ class Author:
 
     def ai(self) -> dict[str, Any]:
         tools = ["orders.find", {"call": "orders.find", "with": {"number": "{{ t }}"}, "about": "Find it."}]
+        request = {
+            "http": "GET https://shop.example/{{ it.number }}", "name": "look", "about": "Look for an order.",
+            "takes": {"number": "its number", "day": {"type": "date", "about": "its day"}}, **self.some(confirm=lambda: True),
+        }  # fmt: skip
         careful = {"call": "orders.find", "confirm": self.one(True, "Shall I find {{ it.number }}?")}
         failures = {
             "else": self.transition(),
             **self.some(unsafe=self.transition, down=self.transition, confused=self.transition),
         }
         optional = self.some(
-            tools=lambda: [self.one(*tools, careful, careful)],
+            tools=lambda: self.one([self.one(*tools, careful, careful)], [request], [careful, request]),
             fill=lambda: {"n": "a number", **self.one({}, {"t": "what they want"})},
             turns=lambda: {"max": self.one(1, 2), "else": self.transition()},
             budget=lambda: {"contact": 100, "else": self.transition()},
@@ -210,7 +244,9 @@ class Author:
             history=lambda: self.one(0, 30),
             facts=lambda: "facts.md",
         )
-        waiting = {key: value for key, value in self.waiting().items() if key in ("remind", "timeout", "words")}
+        waiting = {
+            key: value for key, value in self.waiting().items() if key in ("remind", "timeout", "words", "signals")
+        }
         instructions = self.one(LEAK, LEAK + " {{ t }} of {{ contact.name }}, {{ n }}")
         exits = self.exits({"needs": ["n"]}, {"needs": ["t", "n"]})
         return {"ai": instructions, "never": [LEAK], "exits": exits, "errors": failures, **optional, **waiting}
@@ -220,16 +256,20 @@ class Author:
         return {"classify": self.text(), **ways, **self.some(text=self.text)}
 
     def handoff(self) -> dict[str, Any]:
-        closes = {"closed": self.transition(), **self.some(timeout=lambda: {**self.timed(), "then": "end"})}
+        closes = {
+            "closed": self.transition(),
+            **self.some(signals=self.signals, timeout=lambda: {**self.timed(), "then": "end"}),
+        }
         return {"handoff": {"team": "x", "say": self.text()}, **closes}
 
     def wait(self) -> dict[str, Any]:
-        return {"wait": self.one("1h", "2h", {"until": "office"}, "{{ now + hours(n) }}", "{{ t }}", "2030-05-07")}
+        lasts = self.one("1h", "2h", {"until": "office"}, "{{ now + hours(n) }}", "{{ t }}", "2030-05-07")
+        return {"wait": lasts, **self.some(signals=self.signals, other=self.transition)}
 
     def step(self) -> dict[str, Any]:
         write = self.one(
             self.ask, self.ask, self.template, self.say, self.call, self.http, self.branch, self.run, self.handoff, self.classify,
-            self.ai, self.ai, lambda: {"set": self.set()}, self.wait,
+            self.ai, self.ai, lambda: {"set": self.set()}, self.wait, self.write, self.start, self.signal,
         )  # fmt: skip
         options = self.options()
         if write in (self.ai, self.classify, self.handoff):
@@ -238,18 +278,35 @@ class Author:
 
     def flow(self, name: str) -> dict[str, Any]:
         self._steps = tuple(step for step in STEPS if self.one(0, 1, 1)) or ("a",)
-        return {
+        flow = {
             "flow": name,
             "start": {
                 "main": {"otherwise": True},
-                "two": {"words": ["two"], "event": "contact.updated", "match": self.one("whole", "anywhere", "close")},
-                "three": {"pattern": ".*three", "event": self.one("message.read", "conversation.opened"), **self.who()},
+                "two": {
+                    "words": ["two"],
+                    "event": "contact.updated",
+                    "match": self.one("whole", "anywhere", "close"),
+                    **self.one({}, {"about": "They want two.", "examples": ["I want it"], "title": "Two"}),
+                },
+                "three": {
+                    "pattern": ".*three",
+                    "event": self.one("message.read", "conversation.opened"),
+                    **self.who(),
+                    **self.one({}, {}, {"about": "They want three."}),
+                },
             }[name],
             **self.some(interrupted=lambda: self.one("resume", "ask", "drop"), words=lambda: self.words("help", "x")),
             "vars": VARS,
-            "defaults": self.some(errors=lambda: {"else": "end"}, old_taps=lambda: self.one("ignore", "reopen")),
+            "defaults": self.some(
+                signals=self.signals, errors=lambda: {"else": "end"}, old_taps=lambda: self.one("ignore", "reopen")
+            ),
             "steps": {step: self.step() for step in self._steps},
         }
+        if self.one(0, 0, 1):
+            asked = {"n": {"ask": "How many?", "save": "n"}, "d": {"ask": "When?", "save": "d"}}
+            flow["steps"] |= {f"slot_{name}": {**self.waiting(), **step} for name, step in asked.items()}
+        slots = [name for name, step in flow["steps"].items() if "ask" in step and step.get("save") in ("n", "d")]
+        return {**flow, "slots": slots} if slots and self.one(0, 1) else flow
 
     def who(self) -> dict[str, Any]:
         return self.some(contact=lambda: self.one("first", "returning"))
@@ -280,21 +337,22 @@ class Author:
             "name": "T",
             "words": words,
             "hours": hours,
+            "signals": SIGNALS,
             "defaults": {"timeout": {"after": "9h", "then": "end"}, **defaults},
         }
 
 
-def written(flows: list[dict[str, Any]]) -> tuple[str, dict[int, tuple[dict[str, Any], str]]]:
-    """The flows as a file, and what stands in each of its lines: a step of a flow, or its head."""
+def written(flows: list[dict[str, Any]]) -> tuple[str, dict[int, tuple[dict[str, Any], str | None]]]:
+    """The flows as a file, and what stands in each of its lines: a flow's step, or its head."""
     lines: list[str] = []
-    owners: dict[int, tuple[dict[str, Any], str]] = {}
+    owners: dict[int, tuple[dict[str, Any], str | None]] = {}
     for flow in flows:
         head = {key: value for key, value in flow.items() if key != "steps"}
         lines += ["---", json.dumps(head)[:-1] + ', "steps": {']
-        owners[len(lines)] = (flow, "defaults")
+        owners[len(lines)] = (flow, None)
         for name, step in flow["steps"].items():
             lines.append(f"{json.dumps(name)}: {json.dumps(step)},")
-            owners[len(lines)] = (flow["steps"], name)
+            owners[len(lines)] = (flow, name)
         lines.append("}}")
     return "\n".join(lines), owners
 
@@ -310,8 +368,11 @@ def library_of(bot: dict[str, Any], flows: list[dict[str, Any]]) -> Library:
             if problem.path == "bot.yml":
                 bot["words"]["why"] = "again"
                 continue
-            part, name = owners[problem.line]
-            part[name] = {} if name == "defaults" else {"ask": "Plain?"}
-            if name == "defaults":
-                part["words"] = {}
+            flow, name = owners[problem.line]
+            if name is None:
+                flow |= {"defaults": {}, "words": {}}
+            else:
+                flow["steps"][name] = {"ask": "Plain?"}
+            if name is None or name in flow.get("slots", ()):
+                flow.pop("slots", None)
     raise AssertionError("\n".join(map(str, loaded.problems)))

@@ -191,6 +191,22 @@ def test_a_word_that_asks_again_does_not_cost_it_either() -> None:
     assert chat.user("more") == ["Now this."]
 
 
+@pytest.mark.parametrize(
+    "policy", ["{retry: {say: Hm?}, old_taps: message}", "{retry: {max: 0, else: /main/sorry}, old_taps: message}"]
+)
+def test_an_old_tap_that_counts_as_a_message_waits_while_the_model_works(policy: str) -> None:
+    chat = Talk(
+        FLOW.replace("flow: main\n", f"flow: main\ndefaults: {policy}\n"), BOT, {"cancel": cancel, "count": count}
+    )
+    chat.user("hi")
+    chat.model("", ("leave_pick", {}))
+    chat.tap("A")
+    assert chat.user("is it open?") == []
+    assert chat.tap("B") == []
+    assert chat.turn is not None and chat.turn.trace.rule == "kept until the model has answered"
+    assert chat.model("It is.") == ["It is.", "Hm?" if "Hm" in policy else "Not now."]
+
+
 def test_an_edit_while_the_model_works_costs_no_message() -> None:
     chat = talk()
     chat.user("hi")

@@ -181,6 +181,16 @@ def test_did_you_mean_at_a_question_hears_the_answer_to_that_question() -> None:
     assert chat.session.frames == ()
 
 
+def test_did_you_mean_that_does_not_reach_the_contact_ends_where_an_edit_leads() -> None:
+    chat = Talk(FLOWS)
+    chat.user("order")
+    chat.user("how long")
+    chat.model("opening_hours 50")
+    chat.edit(FLOWS.replace("size: {ask", "kind: {ask"))
+    assert chat.send_ended("failed") == []
+    assert chat.at is None, "the step is gone: the flow has expired"
+
+
 def test_only_new_contacts_start_a_flow_for_them_and_a_model_makes_nobody_an_old_one() -> None:
     flows = FLOWS.replace("{otherwise: true}", "{otherwise: true, contact: first}").replace(
         "open, title", "open, contact: returning, title"

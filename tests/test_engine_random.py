@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from bot.core.effects import Call, Complete, Fetch, HttpRequest, Send
+from bot.core.effects import Call, Complete, Fetch, Happen, HttpRequest, Send
 from bot.core.events import (
     CallEnded,
     ContactChanged,
@@ -21,6 +21,8 @@ from bot.core.events import (
     HandoffClosed,
     MessageReceived,
     SendEnded,
+    SignalReceived,
+    StartRequested,
     StatusReported,
     Tapped,
     TimeReached,
@@ -40,18 +42,20 @@ MOST_MERGED = 5
 MOST_ROUNDS = 8
 SAYINGS = (
     "Hello.", "One.\n\nTwo.\n\nThree.\n\nFour.", "", " \n", "x" * 9000, "See https://evil.example/x", LEAK, "{{ n }}",
-    "Bye.\nLEAVE a", "NOTE n: 7\nNOTE t: x\nLEAVE b", "LEAVE nowhere", "a", "none", "A or b.", "See https://shop.example.",
+    "Bye.\nLEAVE a", "NOTE n: 7\nNOTE t: x\nLEAVE b", "LEAVE nowhere", "a", "none", "A or b.", "See https://shop.example.", "two 90",
+    "two 40\nthree 50", "three", "two 60\nnone 20", "5", "2030-05-09",
 )  # fmt: skip
 ARGUMENTS = (
     "{}", '{"number": "AB"}', '{"number": "AB", "most": 2}', '{"contact": "6289999999999"}', "[1]", "nonsense", "",
     '{"number": NaN}', '{"number": "A", "most": -Infinity}', '{"n": 5}', '{"n": "x", "t": "y"}', '{"t": null, "o": 1}',
     '{"n": NaN}', '{"t": "\\ud800", "n": 1e999}', "[" * 5000, '{"number": {"$tuple": 5}}', '{"t": {"a": 1}}',
-    '{"n": ' + "9" * 5000 + "}",
+    '{"n": ' + "9" * 5000 + "}", '{"number": "A/../b", "day": "2030-05-09"}', '{"number": "A", "day": "soon"}',
 )  # fmt: skip
 FAILURES = ("timeout", "down", "quota", "refused", "no_tools", "unsafe", "empty", "over_budget")
 MOST_TURNS = 300  # in which all comes to rest that is due at one time
 ANSWERS = (
-    "x", "1", "2", "1, 2 and 3", "done", "A", "b", "yes", "skip", "go", "stop", "menu", "two", "why", "help", "more", "so three", " ", "", "{{ 7 }}",
+    "x", "1", "2", "1, 2 and 3", "done", "A", "b", "yes", "skip", "go", "stop", "menu", "two", "why", "help", "more", "so three", "I want it", "2 on friday",
+    "make it five, tomorrow", " ", "", "{{ 7 }}",
     "9" * 65_536,
 )  # fmt: skip
 TAPS = ("a/b/99999999999/1/x", "main/a/٣/٣/12345678", "main/a/0/1/12345678", "////", "", "two/d/0/999/abcdefgh")
@@ -84,6 +88,9 @@ EVENTS = st.one_of(
     st.tuples(st.sampled_from(["assigned", "closed", "contact", "opened", "read"]), st.none()),
     st.tuples(st.sampled_from(["photo", "place", "closed", "reset"]), st.none()),
     st.tuples(st.just("start"), st.tuples(st.sampled_from([*FLOWS, "none"]), st.sampled_from(BUSY))),
+    st.tuples(st.just("signal"), st.integers(0, 1 << 16)),
+    st.tuples(st.just("signal"), st.integers(0, 1 << 16)),
+    st.tuples(st.just("happens"), st.none()),
     st.tuples(st.just("edit"), st.none()),
 )
 
@@ -105,6 +112,7 @@ class Contact(Talk):
         self.last_ref = ""
         self._events = 0
         self._open: set[str] = set()  # effects whose end is still to come
+        self._happens: list[SignalReceived | StartRequested] = []  # what steps caused at this contact
         self._visits = 0  # of steps that are counted as entered, and not yet as ended
 
     def meet(self, kind: str, detail: Any) -> None:
@@ -126,6 +134,10 @@ class Contact(Talk):
                 flow, busy = detail
                 data: list[dict[str, Any]] = [{}, {"n": 3}, {"n": "x"}, {"q": 1}]
                 self.start(flow, busy, **data[self._events % 4])
+            case "signal":
+                self._signal(Random(detail))
+            case "happens" if self._happens:
+                self.take(self._happens.pop(0))
             case "read":
                 self.take(StatusReported(self.next_id(), CONTACT, self.now, "read", ("m",)))
             case "model" if self.asked:
@@ -158,6 +170,14 @@ class Contact(Talk):
         finish = dice.choice(["stop", "length", "cut"])
         answer = {"text": dice.choice(SAYINGS), "calls": calls, "finish": finish, "said": 0, "model": "m"}
         self.model_ends("done", answer, nth)
+
+    def _signal(self, dice: Random) -> None:
+        """A program reports a signal; or somebody who has an address of this run, or of an earlier one."""
+        visit = dice.choice([None, None, *(frame.first_visit for frame in self.session.frames), 1])
+        data: list[dict[str, Any]] = [
+            {"amount": 3, "who": "x"}, {"amount": "12.50"}, {}, {"amount": "much"}, {"who": "x" * 9000}, {"q": 1}
+        ]  # fmt: skip
+        self.signal(dice.choice(["paid", "paid", "paid", "seen", "gone"]), visit, **dice.choice(data))
 
     def _write(self, kind: str, detail: Any) -> None:
         match kind:
@@ -206,6 +226,8 @@ class Contact(Talk):
                 isinstance(effect, Send) and effect.report
             ):
                 self._open.add(effect_ref(event.id, ordinal))
+            if isinstance(effect, Happen) and effect.event.contact == CONTACT:
+                self._happens.append(effect.event)
             if isinstance(effect, Send):
                 assert violations(effect.message) == []
                 assert "evil.example" not in json.dumps(content(effect.message))
@@ -218,7 +240,10 @@ class Contact(Talk):
     def _check(self) -> None:
         turn, frame = self.turn, self.session.frame
         assert turn is not None
-        left_out = {plan.at for plan in self.session.plans if plan.busy == "skip"}
+        heard = {
+            plan.at for plan in self.session.plans if plan.signal and self.session.agent is None
+        }  # or never will be
+        left_out = {plan.at for plan in self.session.plans if plan.busy == "skip" and not plan.signal} | heard
         if f"ended: {turn.failure}" in turn.trace.notes:
             assert frame is None
             assert self.session.tags == tuple(tag for tag in self.session.tags if not tag.startswith("handoff:"))

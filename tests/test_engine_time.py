@@ -594,6 +594,24 @@ def test_a_notice_that_asks_something_returns_with_the_question() -> None:
     assert talk.user("yes") == ["How many?"]
 
 
+@pytest.mark.parametrize(
+    ("edited", "said", "at"),
+    [
+        ("total: {ask: How many?}", ["Done."], None),
+        ("q: {say: Three?}", ["Three?", "Sure?"], "main/r"),
+        ("q: {ask: How many dogs?}", [], "main/q"),
+    ],
+)
+def test_a_notice_that_ends_meets_an_edit_of_the_question(edited: str, said: list[str], at: str | None) -> None:
+    flows = BUSY_FLOWS % "defaults: {gone: done}" + "---\nflow: tip\nsteps: {b: {wait: 2h}, c: {say: A tip.}}\n"
+    talk = Talk(flows)
+    talk.user("hi")
+    talk.start("tip", busy="notice")
+    talk.edit(flows.replace("q: {ask: How many?, remind: {after: 1h, say: Still there?}}", edited))
+    assert talk.wait("2h") == ["A tip.", *said]
+    assert talk.at == at
+
+
 def test_a_start_may_replace_what_the_contact_is_in() -> None:
     talk = Talk(BUSY_FLOWS % "")
     talk.user("hi")

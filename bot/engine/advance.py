@@ -307,7 +307,10 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
         else:
             executor.go(target, alone=all(each.flow != tap.flow for each in turn.session.frames))
     elif policy == "message" and frame is not None:
-        _other_or_retry(executor, reply)
+        if turn.session.waits_for_effect:
+            executor.run(PostponeMessage())
+        else:
+            _other_or_retry(executor, reply)
     return True
 
 
@@ -441,8 +444,8 @@ def _offer_again(executor: Executor, offered: OfferMessage) -> None:
     """Offer a message that a model was asked about: to the flow that it is about, else to what comes after `_intent`."""
     turn, reply, executor.offered = executor.turn, offered.message, None
     if reply is None:
-        return
-    if offered.anew:
+        _edited_flow(executor, Reply())
+    elif offered.anew:
         take_message(executor, reply)
     elif turn.session.frame is None:
         executor.start_by_intent(offered.flow, reply)

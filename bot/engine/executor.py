@@ -502,17 +502,14 @@ class Executor:
         """
         turn = self.turn
         ended, turn.expired = turn.pop_frame(), expired
-        if ended.notice:
-            return None
-        if ended.interrupts and expired:
+        if ended.interrupts and not ended.notice:
+            if not expired:
+                return self._return_to_interrupted()
             turn.end_all()
-            return None
-        if ended.interrupts:
-            return self._return_to_interrupted()
         if turn.session.frame is None:
             return None
         change, result = self._migrate()
-        if change.moves:
+        if change.moves or ended.notice:
             return result
         result = self._resumed(FlowEnded(expired, turn.values_of(ended), failed))
         if result is not None:

@@ -172,6 +172,7 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
     if frame is None:
         executor.start_by_event()
     elif turn.step.kind.ignores_messages:
+        frame.deferred_result = None  # what became of its message does not matter any more
         executor.resume(event, "closed")
     elif had is not None:  # the question is far above the agent's messages by now
         frame.entered_at = frame.silent_since = event.at

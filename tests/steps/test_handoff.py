@@ -1,6 +1,7 @@
 """A conversation that an agent has."""
 
-from tests.talk import BOT, Talk
+from bot.core.events import ConversationAssigned
+from tests.talk import BOT, CONTACT, Talk
 
 WORDS = (
     "name: T\nwords: {stop: {say: Bye!, then: end}, help: {say: Just answer.}, home: /main}\n" + BOT.split("\n", 1)[1]
@@ -23,6 +24,16 @@ def test_a_hand_over_hears_nothing_until_it_is_closed() -> None:
     assert talk.wait("300h") == []
     assert talk.closed() == ["Thanks."]
     assert list(talk.session.tags) == []
+
+
+def test_what_became_of_its_message_is_forgotten_when_it_is_closed() -> None:
+    talk = Talk(HANDOFF.replace("closed: thanks", "closed: again"))
+    talk.user("a")
+    talk.take(ConversationAssigned("a1", CONTACT, talk.now, agent="Ann"))
+    talk.send_ended("failed")
+    assert talk.session.frames[0].deferred_result is not None
+    assert talk.closed() == ["One moment."]
+    assert talk.session.frames[0].deferred_result is None
 
 
 def test_a_failure_takes_the_tag_of_a_hand_over_away() -> None:
