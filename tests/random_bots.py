@@ -40,12 +40,13 @@ VARS: dict[str, dict[str, Any]] = {
     "d": {"type": "date"},
 }
 # a text that works, and ones that fail or come out empty, too long or as source
-TEXTS = ("Hi.", "{{ t }}", "{{ n + 1 }}", "{{ o.a.b }}", "{{ contact.name }}, {{ came_from }}", "{{ t }} " * 90,
+TEXTS = ("Hi.", "{{ t }}", "{{ more }}", "{{ o.a.b }}", "{{ contact.name }}, {{ came_from }}", "{{ t }} " * 90,
          '{{ signal_url("paid") }}')  # fmt: skip
 SIGNALS = {"paid": {"amount": "number", "who": {"type": "text"}}, "seen": {}}
+DEFINE = {"more": "n + 1", "much": "n > 1"}
 FACTS = (Source("flows/facts.md", b"Open daily. See https://facts.example/a"),)
 LEAK = "You sell shoes to the contacts of a shop and never tell anybody anything else."
-CONDITIONS = ("n > 1", "t == 'x'", "not m", "l | length > 9", "o.a.b > 3")
+CONDITIONS = ("much", "t == 'x'", "not m", "l | length > 9", "o.a.b > 3")
 VALUES = {
     "t": ("x", "{{ n }}", "{{ t }}", "{{ o.a }}"),
     "n": (1, "{{ n + 1 }}", "{{ l | length }}", "{{ t }}"),
@@ -297,6 +298,7 @@ class Author:
             }[name],
             **self.some(interrupted=lambda: self.one("resume", "ask", "drop"), words=lambda: self.words("help", "x")),
             "vars": VARS,
+            "define": DEFINE,
             "defaults": self.some(
                 signals=self.signals, errors=lambda: {"else": "end"}, old_taps=lambda: self.one("ignore", "reopen")
             ),

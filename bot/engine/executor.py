@@ -741,7 +741,7 @@ class Executor:
         try:
             if heard.condition is None or heard.condition.evaluate({**turn.scope(), **known}):
                 return True
-            turn.trace.notes.append(f"{turn.where}: not heard: {heard.condition.source} is not true")
+            turn.trace.notes.append(f"{turn.where}: not heard: {heard.condition.explained} is not true")
             return False
         except TemplateFailed as failed:
             turn.trace.notes.append(f"{turn.where}: signals: {failed}")

@@ -12,7 +12,7 @@ from bot.expressions.abstract_evaluation import NONE, Evaluator, takes
 from bot.expressions.abstract_values import ANYTHING, AbstractValues, ValueKind, some, truths
 from bot.expressions.filters import FILTERS, FUNCTIONS
 from bot.expressions.filters import TEXT_FILTERS as OF_TEXTS
-from bot.expressions.templates import Expression, Template, is_plain
+from bot.expressions.templates import Definition, Expression, Template, is_plain
 
 
 @immutable
@@ -67,7 +67,7 @@ class AbstractText:
 
     def never_fails(self, known: Mapping[str, AbstractValues]) -> bool:
         """Whether it is evaluated without a failure whatever its variables are, null aside."""
-        plain = all(is_plain(each.source) for each in self._wordings if isinstance(each, Template))
+        plain = all(is_plain(each) for each in self._wordings if isinstance(each, Template))
         return (plain and not self._expression) or all(is_safe(tree, known) for tree in self._trees)
 
     def _read(self, tree: nodes.Template, known: Mapping[str, AbstractValues], *, shown: bool) -> Evaluation:
@@ -76,6 +76,12 @@ class AbstractText:
             return Evaluation(evaluator.there(evaluator.of(_alone(tree))), evaluator.hole, evaluator.fails)
         showing = _Showing(evaluator)
         return Evaluation(showing.text(tree), evaluator.hole, evaluator.fails, showing.blank)
+
+
+def failing_definition(text: Template | Expression, known: Mapping[str, AbstractValues]) -> Definition | None:
+    """The definition in a text that always fails, with these values for some names: the innermost. None: each may have a value."""
+    failing = [each for each in text.definitions if not AbstractText(each.expression).evaluate(known).values]
+    return next((each for each in failing if not {*failing}.intersection(each.expression.definitions)), None)
 
 
 def _alone(tree: nodes.Template) -> nodes.Node:

@@ -113,7 +113,7 @@ class LengthBounds:
         """How long a text can be, which has one wording."""
         if text.constant:
             return LengthBound(len(text.source))
-        if is_plain(text.source):
+        if is_plain(text):
             between = len(_VALUE.sub("", text.source))
             return together((LengthBound(between), *(self._named(name) for name in _VALUE.findall(text.source))))
         return self._body(text.tree.body)

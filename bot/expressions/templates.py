@@ -12,9 +12,11 @@ import jinja2
 from jinja2 import Environment, nodes
 from jinja2.parser import Parser
 
+from bot.core.immutable import immutable
 from bot.expressions.filters import DRAW, FILTERS, FUNCTIONS
 from bot.expressions.formats import MAX_TEXT, too_long, written
 from bot.expressions.grammar import Called, TemplateUses
+from bot.expressions.inlining import MOST_NODES, Hidden, TooMany, inlined
 from bot.expressions.sandbox import EACH, OWN_FILTER, Missing, RenderContext, Sandbox
 from bot.expressions.template_failures import CALL, TemplateFailed, kinds_in
 from bot.lang.problems import Mark, Problems
@@ -37,7 +39,7 @@ _FAILURES = (
 class _Program:
     """Parsed source, compiled when it is first used or prepared."""
 
-    __slots__ = ("_pieces", "_root", "_tree", "calls", "hours", "mark", "names", "paths", "source")
+    __slots__ = ("_pieces", "_root", "_tree", "calls", "definitions", "hours", "mark", "names", "paths", "source")
 
     def __init__(
         self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: TemplateUses | None = None
@@ -48,6 +50,7 @@ class _Program:
         self.paths = frozenset() if uses is None else frozenset(uses.paths)
         self.hours = frozenset() if uses is None else frozenset(uses.hours)
         self.calls: tuple[tuple[Called, Mark], ...] = ()  # of the bot's own Python
+        self.definitions: tuple[Definition, ...] = ()  # that it uses, also where one uses another
         self._tree = tree
         self._root: Callable[[RenderContext], Iterator[Any]] | None = None
         self._pieces: Sequence[tuple[str, bool]] = ()  # of a text of nothing but names, which needs no compiling
@@ -58,7 +61,15 @@ class _Program:
     @property
     def tree(self) -> nodes.Template:
         """The syntax tree: parsed anew where compiling has taken the first one away."""
-        return self._parsed() if self._tree is None else self._tree
+        if self._tree is not None:
+            return self._tree
+        return _inlined(self._parsed(), self.definitions) if self.definitions else self._parsed()
+
+    @property
+    def explained(self) -> str:
+        """The source, and what the definitions in it stand for."""
+        stand_for = "; ".join(f"{each.name}: {each.expression.source}" for each in self.definitions)
+        return f"{self.source} ({stand_for})" if stand_for else self.source
 
     def _parsed(self) -> nodes.Template:
         return parse_template(self.source)
@@ -98,7 +109,8 @@ class _Program:
         return value
 
     def _failed(self, error: Exception) -> TemplateFailed:
-        return TemplateFailed(f"{self.mark}: {_reason(error)}")
+        used = ", ".join(f'"{each.name}" of {each.expression.mark}' for each in self.definitions)
+        return TemplateFailed(f"{self.mark}: {_reason(error)}{used and f' (it uses {used})'}")
 
 
 class Expression(_Program):
@@ -112,6 +124,24 @@ class Expression(_Program):
     def evaluate(self, scope: Mapping[str, Any]) -> Any:
         """The value, with its type. Raises `TemplateFailed`."""
         return self._single(scope)
+
+
+@immutable
+class Definition:
+    """A name that stands for an expression: each use evaluates it anew."""
+
+    name: str
+    expression: Expression
+
+
+def _inlined(tree: nodes.Template, definitions: Iterable[Definition]) -> nodes.Template:
+    """The tree with the expressions in place of their names."""
+    expressions = {each.name: each.expression for each in definitions}
+    return inlined(
+        tree,
+        {name: expression.tree for name, expression in expressions.items()},
+        {name: expression.names for name, expression in expressions.items()},
+    )
 
 
 class Template(_Program):
@@ -168,7 +198,7 @@ def compile_template(source: str, mark: Mark, problems: Problems, *, literal: bo
     reading = _Reading(source, mark, problems, literal)
     tree = reading.parse("E201", "this text", lambda: parse_template(source))
     template = Template("", mark) if tree is None else Template(source, mark, tree, reading.uses)
-    template.calls = reading.calls
+    template.calls, template.definitions = reading.calls, reading.definitions
     return template
 
 
@@ -183,7 +213,7 @@ def compile_expression(source: str, mark: Mark, problems: Problems) -> Expressio
     if tree is None:
         source, tree = "none", parse_expression("none")
     expression = Expression(source, mark, tree, reading.uses)
-    expression.calls = reading.calls
+    expression.calls, expression.definitions = reading.calls, reading.definitions
     return expression
 
 
@@ -192,15 +222,12 @@ class _Reading:
 
     def __init__(self, source: str, mark: Mark, problems: Problems, literal: bool) -> None:
         self.uses = TemplateUses()
+        self.calls: tuple[tuple[Called, Mark], ...] = ()
+        self.definitions: tuple[Definition, ...] = ()
         self._source = source
         self._mark = mark
         self._problems = problems
         self._literal = literal
-
-    @property
-    def calls(self) -> tuple[tuple[Called, Mark], ...]:
-        """The functions and filters of the bot's own Python that it calls, and where."""
-        return tuple((called, self._at(called.line)) for called in self.uses.calls)
 
     def parse(self, code: str, kind: str, parse: Callable[[], nodes.Template]) -> nodes.Template | None:
         """The syntax tree, or None after the problems that are in it."""
@@ -212,6 +239,10 @@ class _Reading:
         try:
             tree = parse()
             self.uses.walk(tree)
+            self.calls = tuple((called, self._at(called.line)) for called in self.uses.calls)
+            used = self.uses.names & self._problems.definitions.keys()
+            if used and not self.uses.faults:
+                tree = self._inlined(tree, [self._problems.definitions[name] for name in sorted(used)])
         except jinja2.TemplateSyntaxError as error:
             what = f"{kind} cannot be read: {_in_words(error)}"
             fix = _like_python(self._source) or _ONE_VALUE if code == "E202" else _fix_of(error)
@@ -223,9 +254,27 @@ class _Reading:
         except ValueError:
             self._problems.add(code, self._mark, f"{kind} holds a number that is too long", "shorten it")
             return None
+        except TooMany:
+            what = f"{kind} has more than {MOST_NODES} parts with all that its definitions stand for"
+            self._problems.add("E205", self._mark, what, "save a part of it in a variable, or work it out in Python")
+            return None
+        except Hidden as hidden:
+            what = f'{kind}: its loop hides the variable "{hidden.name}", which the definition "{hidden.defined}" reads'
+            self._problems.add("E306", self._mark, what, "give the element of the loop another name")
+            return None
         for fault in self.uses.faults:
             self._problems.add(fault.code, self._at(fault.line), fault.what, fault.fix)
         return None if self.uses.faults else tree
+
+    def _inlined(self, tree: nodes.Template, used: Iterable[Definition]) -> nodes.Template:
+        """The tree with these definitions in place. What it reads are the names in them, where their calls were checked."""
+        found = {each.name: each for one in used for each in (one, *one.expression.definitions)}
+        self.definitions = tuple(found[name] for name in sorted(found))
+        hours, self.uses = self.uses.hours, TemplateUses()
+        tree = _inlined(tree, self.definitions)
+        self.uses.walk(tree)
+        self.uses.hours = hours
+        return tree
 
     def _at(self, line: int) -> Mark:
         return Mark(self._mark.path, self._mark.line + line, 1) if self._literal else self._mark
@@ -295,9 +344,9 @@ def _size(loop: nodes.For) -> int:
     return len(inside) + CALL * sum(isinstance(part, nodes.Filter | nodes.Call) for part in inside)
 
 
-def is_plain(source: str) -> bool:
+def is_plain(text: Template) -> bool:
     """Whether a text contains nothing but values of variables, so that it need not be parsed."""
-    return _PLAIN.fullmatch(source) is not None
+    return not text.definitions and _PLAIN.fullmatch(text.source) is not None
 
 
 def _like_python(source: str) -> str | None:
@@ -351,6 +400,7 @@ class AnyOf(Template):
         self.names = frozenset().union(*(wording.names for wording in wordings))
         self.paths = frozenset().union(*(wording.paths for wording in wordings))
         self.calls = tuple(call for wording in wordings for call in wording.calls)
+        self.definitions = tuple(dict.fromkeys(each for wording in wordings for each in wording.definitions))
         self._wordings = wordings
 
     @property

@@ -28,6 +28,7 @@ from bot.keys.declared_keys import (
     opened,
     raw_node,
 )
+from bot.keys.definitions import DEFINE, read_definitions
 from bot.keys.fields import Fields, entries_of, name_of, text_of
 from bot.keys.key_schemas import Schema
 from bot.keys.text_shapes import TEXT, Part
@@ -53,6 +54,7 @@ LANGUAGE_PATTERN = "[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
 def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefinition:
     """Read ``bot.yml``."""
     fields = BOT_KEYS.open(node, problems, "bot")
+    definitions = read_definitions(fields)
     timezone = _TIMEZONE.read(fields) or ZoneInfo("UTC")
     own_zones = _CONTACT_TIMEZONES.read(fields)
     languages, mark = _LANGUAGES.read(fields), fields.mark_of(_LANGUAGES.name)
@@ -73,10 +75,11 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         sure=sure,
         channels=_CHANNELS.read(fields),
         secrets=secrets,
-        services=read_services(_HTTP.read(fields), secrets, problems),
+        services=read_services(_HTTP.read(fields), secrets, problems),  # which know no definitions: nothing but secrets
         hours=_read_hours(_HOURS.read(fields), timezone, problems),
         opt_out=_OPT_OUT.read(fields) or OptOut(),
         signals=_SIGNALS.read(fields),
+        definitions=definitions,
     )
 
 
@@ -325,7 +328,7 @@ _SIGNALS = KeySpec(
     "What can happen outside of a conversation, by its name, and the data that come with it.",
 )
 BOT_KEYS = KeySet(
-    _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, _SIGNALS, _HTTP, _SECRETS, _AI,
+    _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _SIGNALS, _HTTP, _SECRETS, _AI,
     _CHANNELS, _SETTINGS,
 )  # fmt: skip
 """The keys of ``bot.yml``. What stands under `settings` is read by `bot.settings`."""

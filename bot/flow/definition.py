@@ -15,6 +15,7 @@ from bot.expressions.filters import SHARE
 from bot.expressions.opening_hours import Hours
 from bot.expressions.templates import Template
 from bot.flow.documents import BOT_FILE
+from bot.keys.definitions import Definitions
 from bot.lang.languages import VALUES
 from bot.lang.problems import Mark
 from bot.lang.word_matching import WHOLE
@@ -259,6 +260,7 @@ class Flow:
     interrupted: str | None = None
     slots: tuple[str, ...] = ()  # questions whose answers a message may hold before they are asked
     unreadable: frozenset[str] = frozenset()  # names of steps with a problem that left nothing of them
+    definitions: Definitions = field(default_factory=dict)  # beside those of the bot
 
     @property
     def first(self) -> str:
@@ -345,6 +347,7 @@ class BotDefinition:
     signals: Mapping[str, Mapping[str, Variable]] = field(
         default_factory=dict
     )  # what may happen outside, with its data
+    definitions: Definitions = field(default_factory=dict)  # names for expressions, in all flows
 
 
 def transitions_of_bot(bot: BotDefinition) -> Iterator[Transition]:

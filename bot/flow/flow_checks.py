@@ -19,7 +19,9 @@ from bot.flow.definition import (
     uses_of_bot,
     uses_of_flow,
 )
+from bot.flow.documents import BOT_FILE
 from bot.flow.target_checks import Targets, check_loops, failing_flows
+from bot.keys.definitions import Definitions, refuse_defined
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.word_matching import normalise
 from bot.steps.intent_step import INTENTS
@@ -35,6 +37,8 @@ _ELSEWHERE = {
     "answer": "save it in a variable: only `save` and `errors` of the step itself know it",
     "status": "save it in a variable: only `save` and `errors` of the step itself know it",
     "event": "`set` it in a variable: only the transition of the signal itself knows it",
+    "it": "only filters such as where(it.price > 3), checks, and what is done with each element know it",
+    "loop": "only a text within {% for %} knows it",
 }
 """Names that are known in some places only, and what to do elsewhere."""
 BUILT_INS = ("contact", "now", "today", "came_from", "message", HISTORY, WINDOW)
@@ -52,6 +56,7 @@ def check(
     ``unread`` are the files of which something could not be read.
     """
     _check_own(bot, flows, own, problems)
+    _check_definitions(bot, flows, own, problems, unread)
     targets = Targets(flows, problems, unread)
     targets.check(bot)
     flows = {name: _with_common(flow, bot, problems) for name, flow in flows.items()}
@@ -84,19 +89,23 @@ def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:
     for name in bot.common.keys() & flow.variables.keys():
         what = f'variable "{name}": the name means something else: bot.yml gives it to every contact'
         problems.add("E306", flow.variables[name].mark, what, "choose another name")
-    return replace(flow, variables={**flow.variables, **bot.common})
+    definitions = {**bot.definitions, **flow.definitions}
+    return replace(flow, variables={**flow.variables, **bot.common}, definitions=definitions)
 
 
 # -- names and values -------------------------------------------------------------------------------
 
 
-def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problems: Problems) -> None:
-    """Every name in a template or an expression is declared."""
-    everywhere = {*variables, *BUILT_INS, *FUNCTIONS}
+def _check_uses(
+    uses: Iterable[Used], variables: Mapping[str, Variable], problems: Problems, vars_of: str = "vars"
+) -> None:
+    """Every name in a template or an expression is declared. What a definition reads is checked where it stands."""
+    everywhere = frozenset({*variables, *BUILT_INS, *FUNCTIONS})
     for used in uses:
-        for name in sorted(used.text.names - everywhere - used.extra):
+        defined = [each.expression for each in used.text.definitions]
+        for name in sorted(used.text.names.difference(everywhere, used.extra, *(each.names for each in defined))):
             known = {*variables, *BUILT_INS, *used.extra}
-            fix = _ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used))
+            fix = _ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used, vars_of))
             problems.add("E301", used.text.mark, f'no variable "{name}"', fix)
         for name in sorted(used.text.names & used.extra & variables.keys()):
             what = f'variable "{name}": at {used.text.mark} "{name}" means something else'
@@ -105,17 +114,75 @@ def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problem
 
 
 def check_contact_fields(text: Expression | Template, problems: Problems) -> None:
-    """Every field of the contact that a template or an expression names is one that a contact has."""
-    for path in sorted(text.paths):
+    """Every field of the contact that a template or an expression names is one that a contact has; its definitions apart."""
+    for path in sorted(text.paths.difference(*(each.expression.paths for each in text.definitions))):
         if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
             fix = did_you_mean(path[1], CONTACT_FIELDS, f"a contact has {', '.join(CONTACT_FIELDS)}")
             problems.add("E302", text.mark, f'a contact has no "{path[1]}"', fix)
 
 
-def _to_declare(name: str, used: Used) -> str:
+def _check_definitions(
+    bot: BotDefinition,
+    flows: Mapping[str, Flow],
+    own: Mapping[str, FunctionSpec],
+    problems: Problems,
+    unread: Collection[str],
+) -> None:
+    """Check the definitions of each flow with its variables, and those of bot.yml with the variables of all flows."""
+    of_all = {name: variable for flow in flows.values() for name, variable in flow.variables.items()}
+    if not unread:
+        _check_defined(bot.definitions, {**of_all, **bot.common}, "vars of the flows that use it", own, problems)
+    _check_used(uses_of_bot(bot), of_all.keys() - bot.common.keys(), problems)
+    for flow in flows.values():
+        _check_defined(flow.definitions, {**flow.variables, **bot.common}, "vars", own, problems)
+        _check_used(uses_of_flow(flow), of_all.keys() - flow.variables.keys() - bot.common.keys(), problems)
+
+
+def _check_used(uses: Iterable[Used], elsewhere: Collection[str], problems: Problems) -> None:
+    """A definition keeps its meaning where it is used, and there is what it reads. Other flows have variables ``elsewhere``."""
+    reported = set()
+    for used in uses:
+        place = used.text.mark
+        for name, expression in ((each.name, each.expression) for each in used.text.definitions):
+            if name in used.extra:
+                what = f'definition "{name}": at {place} "{name}" means something else'
+                problems.add("E306", expression.mark, what, "choose another name for the definition")
+            for missing in expression.names.intersection(elsewhere) if expression.mark.path == BOT_FILE else ():
+                if (name, missing) not in reported:
+                    reported.add((name, missing))
+                    what = f'definition "{name}": it is used at {place}, where there is no variable "{missing}"'
+                    fix = f"declare {missing} under vars there, or define {name} only in the flows that have it"
+                    if place.path == BOT_FILE:
+                        fix = "the texts of bot.yml know no variables: write this one in the flows"
+                    problems.add("E301", expression.mark, what, fix)
+
+
+def _check_defined(
+    definitions: Definitions,
+    variables: Mapping[str, Variable],
+    vars_of: str,
+    own: Mapping[str, FunctionSpec],
+    problems: Problems,
+) -> None:
+    """Every definition has a name of its own, and reads and calls what there is."""
+    for name, mark in ((each.name, each.expression.mark) for each in definitions.values()):
+        taken = None
+        if name in own:
+            taken = f"the bot's Python has a {own[name].kind} of this name"
+        elif name in variables:
+            taken = f"{variables[name].mark} declares a variable of this name"
+        if taken is not None:
+            problems.add("E306", mark, f'definition "{name}": {taken}', "choose another name for the definition")
+    expressions = [each.expression for each in definitions.values()]
+    _check_uses((Used(expression) for expression in expressions), variables, problems, vars_of)
+    for expression in expressions:
+        check_calls(expression.calls, own, problems)
+
+
+def _to_declare(name: str, used: Used, vars_of: str) -> str:
     """What to do about a name that is not known: of a bare expression it may be a text that wants quotes."""
     quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
-    return f"declare it under vars: {name}: {{type: text}}{quoted}"
+    return f"declare it under {vars_of}: {name}: {{type: text}}{quoted}"
 
 
 def _check_own(
@@ -150,7 +217,7 @@ def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], proble
             _check_constant(bot.common[item.name], item, problems)
         elif item.name in known:
             _check_in_all(item, flows, problems)
-        else:
+        elif not refuse_defined(item.name, item.mark, bot.definitions, problems):
             fix = did_you_mean(item.name, known, "declare it under vars of the flows that read it")
             problems.add("E301", item.mark, f'no flow has a variable "{item.name}"', fix)
 
@@ -221,7 +288,7 @@ def _check_unsaved(flow: Flow, problems: Problems) -> None:
 
 def _declared(name: str, mark: Mark, flow: Flow, problems: Problems) -> Variable | None:
     variable = flow.variables.get(name)
-    if variable is None:
+    if variable is None and not refuse_defined(name, mark, flow.definitions, problems):
         fix = did_you_mean(name, flow.variables, f"declare it in flow {flow.name} under vars: {name}: {{type: text}}")
         problems.add("E301", mark, f'no variable "{name}" in flow {flow.name}', fix)
     return variable
@@ -374,7 +441,9 @@ def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
 
 def _check_timing(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
     """Report every name that is written out and that nothing has."""
-    for used in (*uses_of_bot(bot), *(used for flow in flows.values() for used in uses_of_flow(flow))):
+    defined = (*bot.definitions.values(), *(each for flow in flows.values() for each in flow.definitions.values()))
+    uses = (*uses_of_bot(bot), *(used for flow in flows.values() for used in uses_of_flow(flow)))
+    for used in (*uses, *(Used(each.expression) for each in defined)):
         for name in sorted(used.text.hours - bot.hours.keys()):
             problems.add("E115", used.text.mark, *no_hours(name, bot.hours))
     _check_cancelled(bot, flows, problems)

@@ -26,12 +26,13 @@ from bot.keys.declared_keys import (
     opened,
     raw_node,
 )
+from bot.keys.definitions import DEFINE, read_definitions
 from bot.keys.fields import Fields, entries_of, name_of, refuse_no_map
 from bot.keys.key_schemas import ANY, Schema, by_key, record
 from bot.keys.patterns import MATCH, PATTERN
 from bot.keys.text_shapes import TEXT
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import Map, Node, Scalar, fingerprint
+from bot.lang.source import Map, Node, Scalar, digest, fingerprint
 from bot.lang.wall_clock import in_zone
 from bot.steps import KINDS, step_options
 from bot.steps.custom_steps import all_kinds
@@ -59,13 +60,16 @@ def read_flow(
 ) -> Flow:
     """Read one flow with all its steps. ``documents`` are the bot's text files, by path."""
     name = _NAME.read(Fields(node, problems, "flow")) or ""
-    fields = FLOW_KEYS.open(node, problems, f'flow "{name}"')
+    fields = FLOW_KEYS.open(node, problems.defining(bot.definitions), f'flow "{name}"')
+    definitions = read_definitions(fields)
     variables = {name: _at_home(variable, bot.timezone) for name, variable in _VARS.read(fields).items()}
     start = _START.read(fields)
     defaults = (_DEFAULTS.read(fields) or Defaults()).over(bot.defaults)
     known, handlers = {**bot.common, **variables}, extensions.handlers
     kinds = all_kinds(extensions.verbs) if extensions.verbs else KINDS
-    reading = ReadContext("", problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds)
+    reading = ReadContext(
+        "", fields.problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds
+    )
     steps, unreadable = _read_steps(fields, defaults, reading)
     return Flow(
         name,
@@ -79,6 +83,7 @@ def read_flow(
         _INTERRUPTED.read(fields),
         _SLOTS.read(fields),
         unreadable,
+        definitions,
     )
 
 
@@ -194,7 +199,7 @@ _DEFAULTS = KeySpec(
     "defaults", nested(DEFAULTS, read_defaults), "What its steps do where they say nothing; over the bot's defaults."
 )
 _STEPS = KeySpec("steps", raw_node(ANY), "Its steps, in order: it begins with the first.", required=True)
-FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _SLOTS, _WORDS, _VARS, _DEFAULTS, _STEPS)
+FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _SLOTS, _WORDS, _VARS, DEFINE, _DEFAULTS, _STEPS)
 """The keys of a flow. What stands under `steps` depends on the kinds of step that the bot has."""
 
 
@@ -240,7 +245,14 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     said = fingerprint(
         node, without=("renamed_from", "report")
     )  # who waits there is asked nothing anew for a new name alone
-    return Step(name, key.mark, kind, options, defaults, said, written=_in_a_line(node.get(kind_class.verb)))
+    step = Step(name, key.mark, kind, options, defaults, said, written=_in_a_line(node.get(kind_class.verb)))
+    return _with_definitions(step) if problems.definitions else step
+
+
+def _with_definitions(step: Step) -> Step:
+    """The step, which is an edited one as well where a definition that it uses was edited."""
+    used = sorted({(each.name, each.expression.source) for use in step.uses for each in use.text.definitions})
+    return replace(step, fingerprint=digest([step.fingerprint, used])) if used else step
 
 
 def _in_a_line(node: Node | None) -> str:

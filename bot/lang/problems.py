@@ -3,8 +3,9 @@
 It reads ``flows/order.yml:14:9: E102 no step "pya" (did you mean "pay"?)``.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from bot.core.immutable import immutable
 
@@ -68,8 +69,9 @@ CODES: dict[str, str] = {
     "E303": "a value that does not fit its variable",
     "E304": "no such type",
     "E305": "a pattern that cannot be read",
-    "E306": "a variable's name that is taken",
+    "E306": "a name that is taken",
     "E307": "bounds that nothing can keep",
+    "E308": "a definition that reads itself",
     "E311": "one word for two answers",
     "E312": "a word that is taken",
     "E313": "two flows for one event, or for everything else",
@@ -118,10 +120,20 @@ class Problem:
 
 
 class Problems:
-    """All problems found so far."""
+    """All problems found so far. ``definitions`` are the names that expressions may use where they are found, each with
+    what it stands for (`bot.expressions.templates.Definition`).
+    """
 
     def __init__(self) -> None:
         self._found: set[Problem] = set()
+        self.definitions: Mapping[str, Any] = {}
+
+    def defining(self, definitions: Mapping[str, Any]) -> "Problems":
+        """The same problems, where expressions may use these names as well."""
+        inner = Problems()
+        inner._found = self._found
+        inner.definitions = {**self.definitions, **definitions}
+        return inner
 
     def add(self, code: str, mark: Mark, what: str, fix: str = "") -> Problem:
         """Note a problem. Raises `KeyError` for a code that is not in `CODES`."""

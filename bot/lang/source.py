@@ -89,7 +89,12 @@ def fingerprint(node: Node, without: Collection[str] = ()) -> str:
     """A short hash of what a node says, wherever and however it is written; ``without`` are keys of a map to leave out."""
     if isinstance(node, Map):
         node = Map(node.mark, tuple((key, value) for key, value in node.entries if key.text not in without))
-    return hashlib.sha256(repr(_said(node)).encode()).hexdigest()[:16]
+    return digest(_said(node))
+
+
+def digest(value: Any) -> str:
+    """A short hash of plain values."""
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
 
 
 def _said(node: Node) -> Any:

@@ -125,7 +125,7 @@ class BranchStep(StepKind):
         seen: list[tuple[str, Any]] = []
         for index, (condition, _) in enumerate(self.conditions):
             value = condition.evaluate(context.scope)
-            seen.append((condition.source, value))
+            seen.append((condition.explained, value))
             if value:
                 return LeaveStep(self._name(index), conditions=tuple(seen))
         return LeaveStep("then" if self.otherwise is None else "else", conditions=tuple(seen))

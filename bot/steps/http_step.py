@@ -15,6 +15,7 @@ from bot.core.values import Media, json_default
 from bot.expressions.formats import shown
 from bot.expressions.templates import Expression, Pieces, Template, TemplateFailed, pieces_of
 from bot.keys.declared_keys import EXPRESSION, NAME, STRING, Form, KeySet, KeySpec, either, map_of, raw_node, seconds
+from bot.keys.definitions import refuse_defined
 from bot.keys.fields import Fields, entries_of, name_of, refuse_altered
 from bot.keys.key_schemas import ANY
 from bot.lang.problems import Problems, did_you_mean
@@ -295,11 +296,12 @@ def _read_body(fields: Fields) -> Body | None:
 
 def _read_outputs(fields: Fields, reading: ReadContext) -> dict[str, Expression | None]:
     """Which variables take the answer, or a part of it."""
-    taken = _SAVE.read(fields)
+    taken, problems = _SAVE.read(fields), fields.problems
     for name, _ in taken:
-        if name.text not in reading.variables:
+        defined = refuse_defined(name.text, name.mark, problems.definitions, problems)
+        if name.text not in reading.variables and not defined:
             fix = did_you_mean(name.text, reading.variables, f"declare it under vars: {name.text}: {{type: text}}")
-            fields.problems.add("E301", name.mark, f'{fields.what}: save: no variable "{name.text}"', fix)
+            problems.add("E301", name.mark, f'{fields.what}: save: no variable "{name.text}"', fix)
     return {name.text: part for name, part in taken}
 
 

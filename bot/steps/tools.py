@@ -33,6 +33,7 @@ from bot.keys.declared_keys import (
     opened,
     seconds,
 )
+from bot.keys.definitions import refuse_defined
 from bot.keys.fields import Fields, entries_of, template_of, text_of
 from bot.keys.key_schemas import ANY_TEXT
 from bot.keys.text_shapes import TEXT
@@ -404,6 +405,8 @@ def read_fill(fields: Fields, variables: Mapping[str, Variable]) -> dict[str, st
     for name, item in FILL.read(fields):
         about = text_of(item, fields.problems, f"{fields.what}: {FILL.name}: {name.text}")
         variable = variables.get(name.text)
+        if refuse_defined(name.text, name.mark, fields.problems.definitions, fields.problems):
+            continue
         if variable is None:
             fix = did_you_mean(name.text, variables, f"declare it under vars: {name.text}: {{type: text}}")
             fields.problems.add("E301", name.mark, f'{fields.what}: fill: no variable "{name.text}"', fix)

@@ -57,7 +57,7 @@ class Forgetful(Author):
 
     def text(self) -> Any:
         return self.one(
-            "Hi.", "{{ t }}", "Hi {{ t }}.", "{{ n + 1 }}", "{% if t %}{{ t }}{% else %}-{% endif %}", "{{ t or n }}"
+            "Hi.", "{{ t }}", "Hi {{ t }}.", "{{ more }}", "{% if t %}{{ t }}{% else %}-{% endif %}", "{{ t or n }}"
         )
 
     def set(self) -> Any:
@@ -74,7 +74,7 @@ class Forgetful(Author):
             "n == 1",
             "n != 'x'",
             "t == 'x'",
-            "n > 1",
+            "much",
             "s < 'b'",
         )
         return {"branch": [{"if": self.one(*asked), "then": self.target()} for _ in range(3)]}

@@ -29,7 +29,7 @@ class Mistake:
 MISTAKES = {
     # problems
     "a target is misspelt": Mistake(
-        "basket/flows/order.yml", "none], then: total}", "none], then: totl}", "E102"),
+        "basket/flows/order.yml", "none], then: where}", "none], then: whre}", "E102"),
     "a flow is misspelt": Mistake("basket/flows/shop.yml", "Order: /order}", "Order: /ordr}", "E103"),
     "an option is misspelt": Mistake("feedback/flows/feedback.yml", "remind: {after", "remnid: {after", "E104"),
     "a text with a comma lost its quotes": Mistake(
@@ -65,6 +65,7 @@ MISTAKES = {
     "an address is not whole": Mistake("shop/flows/main.yml", '"https://shop.example/map"', "shop.example/map", "E405"),
     "a tool is misspelt": Mistake("shop/flows/assistant.yml", "tools: [orders.find]", "tools: [order.find]", "E501"),
     "an error is misspelt": Mistake("shop/flows/track_order.yml", "{NotFound: unknown", "{NotFuond: unknown", "E504"),
+    "a variable is misspelt in a definition": Mistake("basket/flows/order.yml", "total: (goods", "total: (godos", "E301"),
     "a service is misspelt": Mistake("basket/flows/order.yml", "POST pay:/links", "POST pey:/links", "E508"),
     "a secret is misspelt": Mistake("basket/bot.yml", "secret.PAY_KEY", "secret.PAY_KYE", "E509"),
     "a line of a test is misspelt": Mistake("quiz/tests/quiz.yml", "- user: hey\n", "- usr: hey\n", "E601"),

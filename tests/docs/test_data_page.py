@@ -15,7 +15,7 @@ from bot.engine.turn_context import TurnContext
 from bot.expressions.filters import FILTERS, FUNCTIONS
 from bot.expressions.formats import shown
 from bot.expressions.grammar import RESERVED_NAMES
-from bot.expressions.templates import compile_expression
+from bot.expressions.templates import Definition, compile_expression
 from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
@@ -72,6 +72,23 @@ def test_an_expression_is_worth_what_the_page_says(source: str, value: str, scop
     expression = compile_expression(source.strip("`"), MARK, problems)
     assert problems.sorted() == []
     assert shown(expression.evaluate(scope)) == value
+
+
+@pytest.mark.parametrize("source", [source.strip("`") for source, _ in EXPRESSIONS])
+def test_a_name_for_an_expression_is_the_same_as_the_expression(source: str) -> None:
+    problems = Problems()
+    expression = compile_expression(source, MARK, problems)
+    named = compile_expression("named", MARK, problems.defining({"named": Definition("named", expression)}))
+    assert problems.sorted() == []
+    assert (repr(named.tree), named.names, named.paths) == (repr(expression.tree), expression.names, expression.paths)
+
+
+@pytest.mark.parametrize(("name", "value"), rows("a definition", "its value"))
+def test_a_definition_is_worth_what_the_page_says(name: str, value: str, library: Library) -> None:
+    session = Session("6281234567890", frames=(Frame("invoice", "sure", 1, MONDAY, MONDAY),))
+    scope = TurnContext(library, session, TimeReached("1", session.contact, MONDAY)).scope()
+    definition = {**library.bot.definitions, **library.flows["invoice"].definitions}[name.strip("`")]
+    assert shown(definition.expression.evaluate(scope)) == value
 
 
 def test_every_filter_and_function_has_an_example_which_uses_it() -> None:

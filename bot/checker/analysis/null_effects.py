@@ -39,7 +39,7 @@ class NullAnalysis:
         self._names = list(dict.fromkeys(name for flow in library.flows.values() for name in flow.variables))
         self._bits = {name: 1 << number for number, name in enumerate(self._names)}
         self._kinds = {flow.name: _kinds_of(flow) for flow in library.flows.values()}
-        self._reads: dict[tuple[type, str], AbstractText] = {}
+        self._reads: dict[tuple[type, tuple[object, ...]], AbstractText] = {}
         self._texts: dict[tuple[object, ...], AnalysedText] = {}
 
     @property
@@ -96,7 +96,7 @@ class NullAnalysis:
 
     def reads(self, text: Template | Expression) -> AbstractText:
         """The abstract evaluation of a text. Equal sources are parsed once."""
-        key = type(text), _source(text)
+        key = type(text), _sources(text)
         if key not in self._reads:
             self._reads[key] = AbstractText(text)
         return self._reads[key]
@@ -193,5 +193,7 @@ def _is_constant(text: Template | Expression) -> bool:
     return isinstance(text, Template) and text.constant
 
 
-def _source(text: Template | Expression) -> str:
-    return "\0".join(each.source for each in text.wordings) if isinstance(text, Template) else text.source
+def _sources(text: Template | Expression) -> tuple[object, ...]:
+    """What a text says, with the definitions in it: those of two flows may have one name."""
+    wordings = text.wordings if isinstance(text, Template) else (text,)
+    return tuple((each.source, each.definitions) for each in wordings)

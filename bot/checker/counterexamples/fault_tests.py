@@ -24,6 +24,7 @@ from bot.core.errors import BotError
 from bot.core.turn import StepTaken
 from bot.expressions.templates import Expression, Template
 from bot.flow.definition import Step
+from bot.lang.problems import Mark
 from bot.steps.step_facts import Offered, SentText
 from bot.steps.transition import END
 
@@ -59,9 +60,12 @@ def show_misfit(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 
 
 def _note_of(state: ExploredState, case: FindingCase) -> str | None:
-    """The engine's note about the text of the finding."""
-    place = f"{case.finding.path}:{case.finding.line}:{case.finding.column}: "
-    return next((note.partition(place)[2] for note in _notes(state) if place in note), None)
+    """The engine's note about the text of the finding, or about one that uses the definition of the finding."""
+    finding = case.finding
+    marks = (Mark(finding.path, finding.line, finding.column), *(text.mark for text in case.texts))
+    places = dict.fromkeys(f"{mark}: " for mark in marks)
+    found = (note.partition(place)[2] for note in _notes(state) for place in places if place in note)
+    return next(found, None)
 
 
 def _failed(state: ExploredState, case: FindingCase, text: Template | Expression, name: str) -> VisibleFault | None:
@@ -168,7 +172,8 @@ def filled(text: Template, said: str, name: str) -> str | None:
     if "{%" in text.source or "{#" in text.source:
         return None
     constants = _VALUE.split(text.source)[::2]
-    values = [_is_of(value, name) for value in _VALUE.findall(text.source)]
+    stands_for = {each.name: each.expression.source for each in text.definitions}
+    values = [_is_of(stands_for.get(value.strip(), value), name) for value in _VALUE.findall(text.source)]
     pattern = re.escape(constants[0]) + "".join(
         ("()" if hole else "(.*?)") + re.escape(constant) for hole, constant in zip(values, constants[1:], strict=True)
     )
@@ -192,7 +197,7 @@ def show_always(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     for taken, step in _passed(state, case):
         outcomes = list(step.outcomes)
         for text in _conditions(case):
-            if any(source == text.source and bool(value) for source, value in taken.conditions):
+            if any(source == text.explained and bool(value) for source, value in taken.conditions):
                 behind = (outcomes[outcomes.index(name) + 1] for name in outcomes[:-1] if _asks(step, name, text))
                 return _shown(state, taken, case, next(behind, None), f"`{short(text.source)}` is always true")
     return None

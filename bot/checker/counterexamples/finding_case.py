@@ -18,6 +18,7 @@ from bot.engine.turn_context import TurnContext
 from bot.expressions.templates import Expression, Template
 from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.library import Library
+from bot.lang.problems import Mark
 
 SOMETHING = "something"
 """What a test expects where every value would be right."""
@@ -41,11 +42,13 @@ class FindingCase:
 
     @classmethod
     def of(cls, library: Library, finding: Finding, place: Place | None, way: Edge | None) -> "FindingCase":
-        """Look up the texts at the finding's place: those of a step, or those of a flow or the bot that a step inherits."""
-        here = (finding.path, finding.line, finding.column)
+        """Look up the texts at the finding's place: those of a step, or those of a flow or the bot that a step inherits,
+        or those that use the definition there.
+        """
+        here = Mark(finding.path, finding.line, finding.column)
         used = (*uses_of_bot(library.bot), *(each for flow in library.flows.values() for each in uses_of_flow(flow)))
-        marks = ((each.text.mark, each.text) for each in used)
-        texts = {id(text): text for mark, text in marks if (mark.path, mark.line, mark.column) == here}
+        written = ((each.text, (each.text, *(one.expression for one in each.text.definitions))) for each in used)
+        texts = {id(text): text for text, parts in written if any(part.mark == here for part in parts)}
         return cls(library, finding, place, way, tuple(texts.values()))
 
     def is_tag(self, text: Template | Expression) -> bool:

@@ -51,7 +51,8 @@ class FlowReads:
 
     @cached_property
     def _texts(self) -> list[Template | Expression]:
-        return _texts_of(self._flow)
+        texts = _texts_of(self._flow)
+        return [*texts, *dict.fromkeys(each.expression for text in texts for each in text.definitions)]
 
     def constants(self, name: str | None = None) -> tuple[Any, ...]:
         """The texts and numbers in conditions: in those that name a variable, or in all."""

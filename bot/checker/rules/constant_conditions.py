@@ -9,12 +9,12 @@ from typing import Any
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Opening, Place
-from bot.expressions.abstract_texts import AbstractText
+from bot.expressions.abstract_texts import AbstractText, failing_definition
 from bot.expressions.abstract_values import NULL, UNKNOWN, AbstractValue, AbstractValues, bounded, just
 from bot.expressions.formats import shown
 from bot.expressions.templates import Expression
 from bot.flow.definition import Flow, Step
-from bot.lang.problems import did_you_mean
+from bot.lang.problems import Mark, did_you_mean
 from bot.steps.step_facts import Given, Outcome, Saved, SavedResult, only_if
 from bot.steps.transition import evaluate, templates_in
 from bot.types.text_types import ChoiceVariable
@@ -35,9 +35,8 @@ def find_constants(graph: Graph) -> Iterator[Finding]:
             condition = given[-1].condition
             if condition not in reported:
                 reported.add(condition)
-                where = f'step "{place[1]}": `{condition.source}`'
-                for code, what, fix in judge.findings(place, given):
-                    yield Finding.at(code, condition.mark, f"{where} {what}", fix, reachability.path_to(place))
+                for code, mark, what, fix in judge.findings(place, given):
+                    yield Finding.at(code, mark, f'step "{place[1]}": {what}', fix, reachability.path_to(place))
 
 
 def _conditions(step: Step, flow: Flow) -> Iterator[tuple[Given, ...]]:
@@ -59,20 +58,23 @@ class _Judge:
         self._values = graph.analysis(PossibleValues)
         self._reads: dict[Expression, AbstractText] = {}
 
-    def findings(self, place: Place, given: Sequence[Given]) -> Iterator[tuple[str, str, str]]:
-        """The code, what is wrong with the last of these conditions, and what to do."""
+    def findings(self, place: Place, given: Sequence[Given]) -> Iterator[tuple[str, Mark, str, str]]:
+        """The code, where and what is wrong with the last of these conditions, and what to do."""
         *before, condition = (each.condition for each in given)
-        known = self._values.of(self._graph.flow(place))
+        known, mark, it = self._values.of(self._graph.flow(place)), condition.mark, f"`{condition.source}`"
         alone, why = self._truths(condition, known), _why(condition, known)
         if alone == {True}:
-            yield "W302", f"is always true{why}", "leave the condition out, or compare something else"
+            yield "W302", mark, f"{it} is always true{why}", "leave the condition out, or compare something else"
+        elif not alone and (cause := failing_definition(condition, known)) is not None:
+            what = f'definition "{cause.name}" always fails{_why(cause.expression, known)}'
+            yield "W303", cause.expression.mark, what, "compare values of one kind"
         elif not alone:
-            yield "W303", f"always fails{why}", "compare values of one kind"
+            yield "W303", mark, f"{it} always fails{why}", "compare values of one kind"
         elif alone == {False}:
-            yield "W303", f"is never true{why}", _fix(condition, known)
+            yield "W303", mark, f"{it} is never true{why}", _fix(condition, known)
         elif before and self._are_taken(before, condition, known):
-            what = "is never reached: wherever it is true, a condition before it is true as well"
-            yield "W303", what, "put it before them, or leave it out"
+            what = f"{it} is never reached: wherever it is true, a condition before it is true as well"
+            yield "W303", mark, what, "put it before them, or leave it out"
 
     def _are_taken(self, before: Sequence[Expression], condition: Expression, known: Known) -> bool:
         """Whether some earlier condition is true whenever this one is."""
@@ -119,7 +121,7 @@ def _fix(condition: Expression, known: Known) -> str:
     values = {
         case.value for name in condition.names & known.keys() for case in known[name] if isinstance(case.value, str)
     }
-    written = ("".join(found) for found in _QUOTED.findall(condition.source))
+    written = ("".join(found) for found in _QUOTED.findall(condition.explained))
     near = (did_you_mean(text, values, "") for text in written if text not in values)
     return next(filter(None, near), "compare it with something that it can be, or leave it out")
 

@@ -1,4 +1,6 @@
-"""W305 and W307: a customer meets an error because a value never fits its variable or argument; or a value is never read."""
+"""W305, W307 and W309: a customer meets an error because a value never fits its variable or argument; or a value or a
+definition is never read.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,9 +11,10 @@ from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Place, Root
 from bot.checker.graph.traversal import reachable
+from bot.expressions.abstract_texts import failing_definition
 from bot.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
 from bot.expressions.templates import Template
-from bot.flow.definition import Flow, Step, uses_of_flow
+from bot.flow.definition import Flow, Step, uses_of_bot, uses_of_flow
 from bot.lang.problems import Mark
 from bot.steps.step_facts import Null, Saved, Used
 from bot.steps.step_options import uses_on_leaving
@@ -114,10 +117,13 @@ class _Misfits:
             return
         text = self._nulls.text(used, flow)
         if not text.never_fails and not text.kinds:
-            known = (name for name in sorted(used.text.names - used.extra) if name in flow.variables)
+            cause = failing_definition(used.text, self._nulls.kinds_of(used.text.names, flow))
+            failing = used.text if cause is None else cause.expression
+            known = (name for name in sorted(failing.names - used.extra) if name in flow.variables)
             kinds = ", ".join(f'"{name}" is {flow.variables[name].kind.value}' for name in known)
-            what = "this text always fails" + (f": {kinds}" if kinds else "")
-            yield used.text.mark, what, "join texts with ~, and calculate with numbers, days and durations"
+            what = "this text" if cause is None else f'definition "{cause.name}"'
+            what += " always fails" + (f": {kinds}" if kinds else "")
+            yield failing.mark, what, "join texts with ~, and calculate with numbers, days and durations"
 
 
 def _kind(value: Any) -> ValueKind:
@@ -164,3 +170,20 @@ def _read_in(flow: Flow) -> Iterator[str]:
     for step in flow.steps.values():
         yield from (need.variable for need in step.kind.needs())
         yield from step.kind.gives if step.kind.asks_models else ()
+
+
+@rule(W309="a definition that nothing uses")
+def find_unused_definitions(graph: Graph) -> Iterator[Finding]:
+    """Find definitions that no text and no expression uses, in any language, also not through another definition."""
+    library = graph.library
+    defined = (library.bot.definitions, *(flow.definitions for flow in library.flows.values()))
+    unused = {each.expression.mark: each.name for definitions in defined for each in definitions.values()}
+    for spoken in (library, *library.translations.values()) if unused else ():
+        for used in (
+            *uses_of_bot(spoken.bot),
+            *(each for flow in spoken.flows.values() for each in uses_of_flow(flow)),
+        ):
+            for definition in used.text.definitions:
+                unused.pop(definition.expression.mark, None)
+    for mark, name in unused.items():
+        yield Finding.at("W309", mark, f'definition "{name}": nothing uses it', "use it, or remove it")

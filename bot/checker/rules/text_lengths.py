@@ -94,7 +94,7 @@ def _texts(library: Library) -> Iterator[_Text]:
             for text in sent.text.wordings:
                 if text.constant and len(text.source) <= (sent.most or len(text.source)):
                     continue  # most are
-                language = message.seen.language if _LANGUAGE.search(text.source) else None
+                language = message.seen.language if _LANGUAGE.search(text.explained) else None
                 key = (text.mark, language, sent.most, text.source)
                 if key not in known:
                     known.add(key)
@@ -119,7 +119,7 @@ def _shorter(text: Template, most: int) -> str:
 
 
 def _empty(text: _Text) -> Finding | None:
-    if not text.sent.needed or text.text.constant or _always_there(text.text.source):
+    if not text.sent.needed or text.text.constant or _always_there(text.text):
         return None
     reads = AbstractText(text.text)
     for values, written in text.rendered():
@@ -129,9 +129,9 @@ def _empty(text: _Text) -> Finding | None:
     return None
 
 
-def _always_there(source: str) -> bool:
+def _always_there(text: Template) -> bool:
     """Whether some text is written beside the values; or it is one value alone, for whose null another rule exists."""
-    return is_plain(source) or ("{%" not in source and bool(_TAGS.sub("", source).strip()))
+    return is_plain(text) or ("{%" not in text.source and bool(_TAGS.sub("", text.source).strip()))
 
 
 def _has_hole(reads: AbstractText, values: Values) -> bool:

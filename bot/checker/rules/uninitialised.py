@@ -9,7 +9,7 @@ from bot.checker.analysis.transfer_functions import EdgeTransfer, OnRead, bits_o
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Place
 from bot.core.immutable import immutable
-from bot.expressions.templates import Expression
+from bot.expressions.templates import Definition, Expression
 from bot.lang.problems import Mark
 from bot.steps.step_facts import Need
 from bot.steps.tools import STRUCTURES
@@ -83,7 +83,10 @@ class _FaultReport:
         by = None if opened is None else opened.by
         shared = by is not None and self.name in self.graph.flow(by).variables
         harm = "this fails then" if self.fault.fails else "the text has a hole then"
-        what = f'step "{place[1]}": "{self.name}" may be null, and {harm}: {self._not_given(by) if shared else self.origin.why(place)}'
+        by_name = self._read_by
+        read = "" if by_name is None else f', which the definition "{by_name.name}" reads at {by_name.expression.mark}'
+        why = self._not_given(by) if shared else self.origin.why(place)
+        what = f'step "{place[1]}": "{self.name}" may be null{read}, and {harm}: {why}'
         fix = f'pass it on, with: {{{self.name}: "{{{{ {self.name} }}}}"}}' if shared else self._fix
         mark = self.fault.text.used.text.mark
         return Finding.at("W308" if shared else "W301", mark, what, fix, self.origin.story)
@@ -96,7 +99,15 @@ class _FaultReport:
         )
 
     @property
+    def _read_by(self) -> Definition | None:
+        """The definition in the text that reads the variable, itself and not through another one."""
+        reading = [each for each in self.fault.text.used.text.definitions if self.name in each.expression.names]
+        return next((each for each in reading if not {*reading}.intersection(each.expression.definitions)), None)
+
+    @property
     def _fix(self) -> str:
+        if self._read_by is not None:
+            return f"give it a value before, or write ({self.name} | default(...)) in the definition"
         if isinstance(self.fault.text.used.text, Expression):
             return f'give it a value before, or test it first, as in "{self.name} and ..."'
         if self.fault.fails:

@@ -43,6 +43,18 @@ def test_a_choice_is_compared_with_what_is_none() -> None:
     ]
 
 
+def test_a_condition_is_what_its_definitions_stand_for() -> None:
+    flow = HEAD.replace("steps:", 'define: {large: size == "XL", number: n < "3"}\nsteps:')
+    steps = "  b: {branch: [{if: large, then: end}, {if: not large, then: end}, {if: number, then: end}]}"
+    found = list(find_constants(Graph(library(flow + steps))))
+    assert [(finding.code, finding.line, finding.what) for finding in found] == [
+        ("W303", 15, 'step "b": `large` is never true: "size" is L, M or S'),
+        ("W302", 15, 'step "b": `not large` is always true: "size" is L, M or S'),
+        ("W303", 12, 'step "b": definition "number" always fails: "n" is a number'),
+    ]
+    assert found[0].fix == 'did you mean "L"?'
+
+
 @pytest.mark.parametrize(
     ("condition", "code"),
     [

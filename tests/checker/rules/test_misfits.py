@@ -96,6 +96,14 @@ def test_a_text_that_may_be_worked_out(text: str) -> None:
     assert told(f"{{say: '{text}'}}") == []
 
 
+def test_a_definition_that_always_fails_is_found_once_where_it_stands() -> None:
+    flow = HEAD.replace("steps:", "define: {half: t / 2, all: half + n, may: n + 1}\nsteps:")
+    library = library_of(f"{flow}  x: {{say: '{{{{ all }}}}'}}\n  y: {{say: '{{{{ may }}}} {{{{ half }}}}'}}", BOT)
+    (finding,) = find_misfits(Graph(library))
+    assert (finding.line, finding.column) == (5, 16)
+    assert finding.what == 'step "x": definition "half" always fails: "t" is a text'
+
+
 def test_what_is_inherited_is_found_once() -> None:
     flow = HEAD.replace("steps:", "defaults: {remind: {after: 1h, say: '{{ t | date }}'}}\nsteps:")
     library = library_of(f"{flow}  x: {{ask: X}}\n  y: {{ask: Y}}", BOT)

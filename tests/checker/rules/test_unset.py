@@ -45,6 +45,23 @@ def test_it_says_what_to_do() -> None:
     assert fixes == ['give it a value before, or test it first, as in "day and ..."']
 
 
+def test_a_definition_that_reads_it_is_named_with_its_place() -> None:
+    defined = HEAD.replace("steps:", "define:\n  half: n / size\n  label: half ~ name\nsteps:")
+    found = list(find_uninitialised(Graph(library(defined + '  b: {say: "{{ label }}", then: end}'))))
+    assert [finding.what.partition(":")[2].partition(", and")[0] for finding in found] == [
+        ' "name" may be null, which the definition "label" reads at flow1.yml:6:10',
+        ' "size" may be null, which the definition "half" reads at flow1.yml:5:9',
+    ]
+    assert {finding.line for finding in found} == {8}
+    assert found[1].fix == "give it a value before, or write (size | default(...)) in the definition"
+
+
+def test_a_condition_within_a_definition_proves_as_much_as_one_that_is_written_out() -> None:
+    defined = HEAD.replace("steps:", "define: {known: name and size, both: name ~ size}\nsteps:")
+    steps = "  b: {branch: [{if: known, then: c}, {else: end}]}\n  c: {say: '{{ both }}', then: end}\n"
+    assert told(defined + steps) == []
+
+
 @pytest.mark.parametrize(
     "before",
     ["q: {ask: Q, save: name}", "q: {ask: Q, options: [S, M], save: name}", "q: {set: {name: Ann}}",

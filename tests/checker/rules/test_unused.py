@@ -1,10 +1,13 @@
-"""W307: values that go into a flow which never reads them."""
+"""W307: values that go into a flow which never reads them. W309: definitions that nothing uses."""
 
 import pytest
 
 from bot.checker.graph import Graph
-from bot.checker.rules.misfits import find_unused
+from bot.checker.rules.misfits import find_unused, find_unused_definitions
 from bot.extensions.decorators import on
+from bot.extensions.gathered import Extensions
+from bot.flow.documents import Source
+from bot.flow.library import load
 from tests.checker.proved import BOT, library
 from tests.talk import library_of
 
@@ -46,3 +49,41 @@ def test_a_bot_with_hooks_is_not_asked() -> None:
     flows = f"flow: a\nstart: {{words: [a]}}\nsteps: {{r: {{run: /c, with: {{x: X}}}}}}\n---\n{CHILD}s: {{say: S}}"
     assert list(find_unused(Graph(library_of(flows, BOT, {"ended": ended})))) == []
     assert list(find_unused(Graph(library_of(flows, BOT))))
+
+
+def unused(bot: str, flow: str) -> list[str]:
+    """The definitions that are found, of this bot with this flow."""
+    found = find_unused_definitions(Graph(library(f"flow: a\nstart: {{words: [a]}}\n{flow}", bot=f"{BOT}\n{bot}")))
+    return [finding.what.split('"')[1] for finding in found]
+
+
+def test_a_definition_is_used_by_a_text_itself_or_through_another() -> None:
+    assert unused("", "define: {one: 1, two: one + 1, three: two}\nsteps: {s: {say: '{{ two }}'}}") == ["three"]
+    assert unused("", "define: {one: 1, two: one + 1}\nsteps: {s: {say: S}}") == ["one", "two"]
+    assert unused("define: {one: 1, two: 2, three: 3}", "define: {four: one}\nsteps: {s: {say: '{{ four }}'}}") == [
+        "two",
+        "three",
+    ]
+    assert unused("define: {one: 1}\nwords: {w: {if: one, say: W}}", "steps: {s: {say: S}}") == []
+
+
+@pytest.mark.parametrize(
+    "used",
+    ["vars: {x: {type: text, check: it != one}}\nsteps: {s: {ask: S, save: x}}",
+     "defaults: {remind: {after: 1h, say: '{{ one }}'}}\nsteps: {s: {ask: S}}",
+     "steps: {s: {ask: S, buttons: {A: {if: one, then: end}, B: end}}}",
+     "steps: {s: {http: 'GET https://x.example/{{ one }}', errors: {else: end}}}",
+     "steps: {s: {say: {any: [A, 'B {{ one }}']}}}",
+     "steps: {s: {wait: '{{ hours(1) if one else hours(2) }}'}}"],
+)  # fmt: skip
+def test_a_definition_is_used_wherever_a_text_or_an_expression_stands(used: str) -> None:
+    assert unused("define: {one: 1}", used) == []
+
+
+def test_a_definition_that_only_a_translation_uses_is_used() -> None:
+    flow = b"flow: a\nstart: {words: [a]}\ndefine: {one: 1}\nsteps: {s: {say: S}}"
+    locale = b"a: {s: {say: 'S {{ one }}'}}"
+    bot = f"{BOT}\nlanguages: [en, de]\n".encode()
+    loaded = load([Source("bot.yml", bot), Source("flows/a.yml", flow), Source("locales/de.yml", locale)], Extensions())
+    assert loaded.library is not None, loaded.problems
+    assert list(find_unused_definitions(Graph(loaded.library))) == []
