@@ -8,7 +8,7 @@ from contextlib import suppress
 from enum import Enum
 from typing import Any, TypeVarTuple
 
-from bot.core.events import MessageReceived, Tapped
+from bot.core.events import MessageReceived, SendEnded, Tapped
 from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, first_of_conversation
 from bot.core.turn import StepTaken
@@ -143,7 +143,7 @@ class Executor:
         turn, frame = self.turn, self.turn.frame
         if isinstance(result, WaitForEffect):
             sent = [turn.add_effect(result.effect)]
-        if turn.step.kind.waits:
+        if turn.step.kind.waits and not isinstance(result, WaitForSend):
             for each in turn.session.frames:
                 each.notice = False  # the contact is asked something: the question below is far above then
         if not isinstance(result, KeepWaiting):
@@ -152,7 +152,8 @@ class Executor:
             frame.accepts_messages = isinstance(result, WaitForEffect) and result.listens
             frame.gathers_since = None if frame.awaited_effect is not None else frame.gathers_since
         frame.step_state = dict(result.step_state)
-        frame.question_unseen = frame.asks_to_continue = False
+        frame.question_unseen = isinstance(result, WaitHere) and result.unseen
+        frame.asks_to_continue = False
         if sent:
             frame.step_state["sent"] = sent
         match result:
@@ -191,7 +192,8 @@ class Executor:
             return self._leave(taken, LeaveStep(self._outcome_of(failed, leaving=outcome), known=result.known))
         unanswered = frame.unanswered_question
         own = unanswered is not None and unanswered.partition("/")[0] == frame.flow
-        if own and resolved.success and resolved.target != BACK and step.kind.asks:
+        answered = step.kind.asks and not isinstance(turn.event, SendEnded)  # a message that went is no answer
+        if own and resolved.success and resolved.target != BACK and answered:
             frame.unanswered_question, frame.unanswered_below = None, ()  # the contact has answered
         put_again = objection is not None and resolved.target == AGAIN  # the objection has done so
         target = None if put_again else self._after_correction(resolved)

@@ -59,7 +59,11 @@ def take_send(executor: Executor, event: SendEnded) -> None:
     """
     turn, frame = executor.turn, executor.turn.session.frame
     turn.trace.rule = f"message {event.outcome}"
-    if frame is not None and (event.effect == frame.awaited_effect or _is_lost(event, frame)):
+    unseen = event.outcome in UNSEEN and frame is not None and turn.step.kind.asks and turn.step.kind.needs_window
+    if frame is not None and unseen and event.effect == frame.awaited_effect:
+        # it awaits no more: the contact's next message brings what a template, or nothing, has taken the place of
+        frame.awaited_effect, frame.question_unseen = None, True
+    elif frame is not None and (event.effect == frame.awaited_effect or _is_lost(event, frame)):
         _go_on(executor, event, turn.trace.rule)
     elif turn.session.agent is not None:
         return
@@ -67,9 +71,9 @@ def take_send(executor: Executor, event: SendEnded) -> None:
         # without a template in its place the contact has no question to answer
         turn.add_effect(Send(TextMessage(in_plain_text(event.message))))
         _note_plain_text(turn)
-    elif event.outcome in UNSEEN and frame is not None:
+    elif frame is not None and unseen:
         # the contact saw a template, or nothing, so their answer is not for this question: it is asked again
-        frame.question_unseen = frame.question_unseen or (turn.step.kind.asks and turn.step.kind.needs_window)
+        frame.question_unseen = True
 
 
 def _is_lost(event: SendEnded, frame: Frame) -> bool:

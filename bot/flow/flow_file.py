@@ -240,7 +240,9 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     fields = _step_keys(kind_class).open(_without(verbs[1:], node), problems, what)
     options = read_step_options(fields, saves=kind_class.saves)
     defaults = options.defaults.over(inherited)
-    kind = kind_class.read(fields, replace(reading, step=name, save=options.save, errors=defaults.errors or {}))
+    instead = options.defaults.window_closed if options.brings_later else None
+    read = replace(reading, step=name, save=options.save, errors=defaults.errors or {}, instead=instead)
+    kind = kind_class.read(fields, read)
     _refuse_options(fields, kind)
     said = fingerprint(
         node, without=("renamed_from", "report")
@@ -310,13 +312,26 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
     if not kind.can_gather:
         free = "only what the contact writes in its own words is gathered"
         refused[step_options.GATHER.name] = free, "put it on a question for a text, or on an ai step"
-    if kind.takes_pending_input:
+    if kind.takes_pending_input or (kind.can_bring_later and kind.waits):
         refused[step_options.RETRY.name] = anything
     if not any(outcome.falls is Falls.THEN for outcome in kind.outcomes().values()):
         refused[step_options.THEN.name] = nowhere
     for key, (why, fix) in refused.items():
         if fields.has(key):
             fields.problems.add("E123", fields.mark_of(key), f'{fields.what}: "{key}" has no effect: {why}', fix)
+    _refuse_wait(fields, kind)
+
+
+def _refuse_wait(fields: Fields, kind: StepKind) -> None:
+    """Report a `wait` in the `window_closed` of a step that has no message to bring later, or brings it anyway."""
+    closed, key = fields.raw(step_options.WINDOW_CLOSED_HERE.name), step_options.WAIT.name
+    if kind.can_bring_later or not isinstance(closed, Map) or closed.get(key) is None:
+        return
+    why, fix = "only the message of a `say` can wait", "remove it, or put it on a `say`"
+    if kind.asks and kind.needs_window:
+        why, fix = "a question is asked again anyway, when the contact answers the template", "remove it"
+    what = f'{fields.what}: window_closed: "{key}" has no effect: {why}'
+    fields.problems.add("E123", closed.key_mark(key), what, fix)
 
 
 def step_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:

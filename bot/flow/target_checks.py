@@ -6,7 +6,7 @@ from typing import NamedTuple
 from bot.flow.definition import BotDefinition, Flow, ResolvedTransition, Step, transitions_of_bot, transitions_of_flow
 from bot.keys.fields import is_name
 from bot.lang.problems import Mark, Problems, did_you_mean
-from bot.steps.step_options import Defaults
+from bot.steps.step_options import SIGNAL, Defaults
 from bot.steps.transition import AGAIN, BACK, END, NEXT, RESERVED, ROUTE, STAY, Target, Transition, Words
 
 
@@ -186,11 +186,10 @@ def _leads(place: Place, step: Step, flows: Mapping[str, Flow], failing: Collect
     passes = not step.kind.pauses or (step.kind.rest is not None and step.kind.rest.over)
     run_fails = any(run.flow in failing for run in step.kind.flows_run())
     fails = run_fails or "errors.else" in step.outcomes or step.refusal is not None
-    heard = "other" if step.kind.pauses else ""  # a message of the contact's
     past = [
         resolved
         for name, resolved in step.transitions.items()
-        if passes and name != heard and (fails or not name.startswith("errors."))
+        if passes and (fails or not name.startswith("errors.")) and not (step.kind.pauses and _is_later(name))
     ]
     runs = (flows[run.flow] for run in step.kind.flows_run() if run.flow in flows and flows[run.flow].steps)
     return _Leads(
@@ -199,6 +198,11 @@ def _leads(place: Place, step: Step, flows: Mapping[str, Flow], failing: Collect
         places(resolved for resolved in past if resolved.target == AGAIN or not bounded),
         places([step.transitions["visits.else"]] if bounded else []),
     )
+
+
+def _is_later(outcome: str) -> bool:
+    """Whether a step at which a conversation waits is left so by a message, by silence or by a signal alone."""
+    return outcome in ("other", "retry", "retry.else", "remind", "timeout") or outcome.startswith(SIGNAL)
 
 
 def _place(target: str, place: Place, flows: Mapping[str, Flow]) -> Place | None:

@@ -26,8 +26,19 @@ from bot.steps.message_parts import (
     read_location,
 )
 from bot.steps.step_facts import REFUSED_WITHIN, Rest, RestFor, SentFile, SentText, StepFailed, Used
-from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, Sent, StepContext, StepKind, StepResult, WaitForSend
+from bot.steps.step_kind import (
+    Awaited,
+    LeaveStep,
+    ReadContext,
+    Sent,
+    StepContext,
+    StepKind,
+    StepResult,
+    WaitForSend,
+    WaitHere,
+)
 from bot.steps.step_options import ERRORS
+from bot.steps.template_message import TemplateToSend
 
 
 @immutable
@@ -83,6 +94,7 @@ _FOOTER = KeySpec("footer", TEMPLATE, "A line below the text; goes with a link."
 _PREVIEW = KeySpec(
     "preview_url", BOOLEAN, "Whether an address in the text is shown with a preview; false where nothing is said."
 )
+_TEMPLATE = "template"  # in the step state: what has been sent is the template
 _ATTACHMENTS: tuple[KeySpec[LinkPart | FilePart | LocationPart | None], ...] = (
     KeySpec("link", nested(KeySet(_TITLE, _URL), _read_link), "A button that opens an address."),
     *map(_file, limits.MEDIA_KINDS),
@@ -92,7 +104,7 @@ _ATTACHMENTS: tuple[KeySpec[LinkPart | FilePart | LocationPart | None], ...] = (
 
 @immutable
 class SayStep(StepKind):
-    """What is said, and at most one attachment."""
+    """What is said, and at most one attachment. While the window is closed it can wait for an answer that brings it."""
 
     text: Template | None
     header: Template | None
@@ -100,7 +112,10 @@ class SayStep(StepKind):
     attachment: LinkPart | FilePart | LocationPart | None
     preview_url: bool = False
     watches: bool = False  # its own errors name `refused`: wait for the gateway's word
+    instead: TemplateToSend | None = None  # sent while the window is closed: an answer to it brings the message
     verb: ClassVar[str] = "say"
+    options: ClassVar[frozenset[str]] = frozenset({"then", "remind", "timeout", "words"})
+    can_bring_later: ClassVar[bool] = True
     keys: ClassVar[KeySet] = KeySet(_SAY, _HEADER, _FOOTER, _PREVIEW, *_ATTACHMENTS)
 
     @classmethod
@@ -111,7 +126,7 @@ class SayStep(StepKind):
         header, footer, preview = _HEADER.read(fields), _FOOTER.read(fields), _PREVIEW.read(fields)
         own = fields.raw(ERRORS.name)
         watches = isinstance(own, Map) and own.get("refused") is not None
-        say = cls(text, header, footer, attachment, preview, watches)
+        say = cls(text, header, footer, attachment, preview, watches, reading.instead)
         say._check(fields)
         return say
 
@@ -138,8 +153,15 @@ class SayStep(StepKind):
         return 1 if alone or (captioned and self.text is not None and self.text.constant) else 2
 
     @property
+    def waits(self) -> bool:
+        """For an answer that brings the message, where `window_closed` says so."""
+        return self.instead is not None
+
+    @property
     def rest(self) -> Rest | None:
-        """For the gateway's word, where its own errors name `refused`."""
+        """For the gateway's word, where its own errors name `refused`; for that, or for an answer that brings the message."""
+        if self.waits:
+            return Rest(RestFor.CONTACT, REFUSED_WITHIN, over=True)
         return Rest(RestFor.RESULT, REFUSED_WITHIN) if self.watches else None
 
     @property
@@ -159,6 +181,8 @@ class SayStep(StepKind):
 
     def uses(self) -> Iterator[Used]:
         """Every template of the step."""
+        if self.instead is not None:
+            yield from self.instead.uses()
         found: list[object] = [self.text, self.header, self.footer]
         match self.attachment:
             case LinkPart(title, url):
@@ -189,19 +213,25 @@ class SayStep(StepKind):
                 yield SentFile(kind, link)
 
     def enter(self, context: StepContext) -> StepResult:
-        """Send what is to be said and go on, once the gateway has taken it where it matters that it does."""
+        """Send what is to be said and go on, once the gateway has taken it where it matters that it does.
+
+        While the window is closed, send the template to which an answer brings it.
+        """
+        if self.instead is not None and not context.open:
+            return WaitHere((self.instead.message(context.scope),), {_TEMPLATE: True}, unseen=True)
         messages = tuple(self._messages(context))
-        return WaitForSend(messages) if self.watches and messages else LeaveStep("then", messages=messages)
+        awaited = messages and (self.watches or self.waits)
+        return WaitForSend(messages) if awaited else LeaveStep("then", messages=messages)
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
         """The address as a text, whose end is awaited in turn."""
         return WaitForSend((TextMessage(in_plain_text(message)),), context.step_state)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
-        """The gateway took it, or refused it."""
+        """The gateway took it, or refused it. Without the template, any message of the contact's still brings it."""
         if isinstance(event, SendEnded) and event.outcome in UNSENT and self.watches:
             raise StepFailed("refused", event.detail)
-        return LeaveStep("then")
+        return None if context.step_state.get(_TEMPLATE) else LeaveStep("then")
 
     def _messages(self, context: StepContext) -> Iterator[Message]:
         text = "" if self.text is None else context.text(self.text)

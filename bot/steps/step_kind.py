@@ -45,7 +45,7 @@ from bot.steps.step_facts import (
     Spends,
     Used,
 )
-from bot.steps.template_message import SentTemplate
+from bot.steps.template_message import SentTemplate, TemplateToSend
 from bot.steps.transition import Assignment, Transition
 from bot.types.type_registry import Variable
 
@@ -200,9 +200,11 @@ class WaitHere(_Waiting):
     """Wait for the contact, or for time to pass.
 
     ``valid``: for so long a tap leads on from here, also when the conversation waits here no longer.
+    ``unseen``: the contact has not got the step's message, so that what they write is no answer, but brings it.
     """
 
     valid: timedelta | None = None
+    unseen: bool = False
 
 
 @immutable(kw_only=True)
@@ -286,6 +288,7 @@ class ReadContext:
     services: Mapping[str, HttpService] = field(default_factory=dict)  # that the bot sends requests to
     hours: Mapping[str, Hours] = field(default_factory=dict)  # the bot's opening hours
     kinds: Mapping[str, type["StepKind"]] = field(default_factory=dict)  # by their verbs, the bot's own included
+    instead: TemplateToSend | None = None  # an answer to this template brings the message that could not be sent
 
 
 class StepKind:
@@ -303,6 +306,7 @@ class StepKind:
     )
     ignores_messages: ClassVar[bool] = False  # it takes nothing that the contact writes, not even the bot's words
     needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
+    can_bring_later: ClassVar[bool] = False  # it takes `wait` in its `window_closed`
     keys: ClassVar[KeySet] = KeySet()  # its verb and what else belongs to it
     options: ClassVar[frozenset[str]] = frozenset({"then"})  # those that it has of `bot.steps.step_options.SOME_HAVE`
     gives_any: ClassVar[bool] = False  # it may give a value to any variable, which nobody knows beforehand

@@ -113,6 +113,14 @@ class Visits:
 
 
 @immutable
+class WindowClosed:
+    """What a step does while the window is closed: it sends a template. ``waits``: for an answer, which brings the message."""
+
+    template: TemplateToSend | None
+    waits: bool
+
+
+@immutable
 class Defaults:
     """What a step does where it has no option of its own. Inherited key by key: step, flow, bot."""
 
@@ -178,6 +186,7 @@ class StepOptions:
     untag: tuple[Template, ...]
     cancel: tuple[Template, ...]  # the names of what is not to start any more
     schedule: tuple[Schedule, ...]
+    brings_later: bool = False  # an answer to the template of its own `window_closed` brings the message
 
     @property
     def changes_something(self) -> bool:
@@ -187,6 +196,7 @@ class StepOptions:
 
 def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
     """Read a step's options. ``saves`` is False where the kind has no `save`, or reads it in its own way."""
+    closed = WINDOW_CLOSED_HERE.read(fields)
     return StepOptions(
         THEN.read(fields),
         SAVE.read(fields) if saves else None,
@@ -199,7 +209,7 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
             remind=REMIND.read(fields),
             timeout=TIMEOUT.read(fields),
             errors=ERRORS.read(fields),
-            window_closed=WINDOW_CLOSED.read(fields),
+            window_closed=None if closed is None else closed.template,
             signals=SIGNALS_HERE.read(fields),
             gather=GATHER.read(fields),
         ),
@@ -209,6 +219,7 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
         UNTAG.read(fields),
         CANCEL.read(fields),
         SCHEDULES.read(fields),
+        closed is not None and closed.waits,
     )
 
 
@@ -313,6 +324,10 @@ def _read_timeout(fields: Fields) -> Timed:
     return Timed(fields.mark, _AFTER.read(fields), fixed=fixed, transition=transition_from(fields))
 
 
+def _read_window_closed(fields: Fields) -> WindowClosed:
+    return WindowClosed(_TEMPLATE.read(fields), WAIT.read(fields))
+
+
 def _read_visits(fields: Fields) -> Visits | None:
     most, otherwise = _ENTRIES.read(fields), _VISITS_ELSE.read(fields)
     return None if most is None or otherwise is None else Visits(most, otherwise)
@@ -382,10 +397,16 @@ TIMEOUT = _option(
 _ERRORS: Form[dict[str, Transition] | None] = map_of(TRANSITION, _read_errors, known=_FAILURES)
 ERRORS = _option("errors", shared("map-of-errors", _ERRORS), "Where failures lead, by their names.")
 _TEMPLATE = KeySpec("template", TEMPLATE_MESSAGE, "The template.", required=True)
-WINDOW_CLOSED = KeySpec(
-    "window_closed",
-    nested(KeySet(_TEMPLATE), _TEMPLATE.read, "{template: {name: its_name, language: en}}"),
+WAIT = KeySpec(
+    "wait", BOOLEAN, "Whether the step then waits for an answer, which brings the message; false where nothing is said."
+)
+_CLOSED, _CLOSED_ABOUT = (
+    "{template: {name: its_name, language: en}}",
     "What is sent instead of a message that comes when the 24 hours are over.",
+)
+WINDOW_CLOSED = KeySpec("window_closed", nested(KeySet(_TEMPLATE), _TEMPLATE.read, _CLOSED), _CLOSED_ABOUT)
+WINDOW_CLOSED_HERE = KeySpec(
+    "window_closed", nested(KeySet(_TEMPLATE, WAIT), _read_window_closed, _CLOSED), _CLOSED_ABOUT
 )
 OLD_TAPS = KeySpec(
     "old_taps",
@@ -415,10 +436,10 @@ REPORT = KeySpec(
     "report", NAME, "The name under which bot report counts it, if not its own: it stays, however the step is called."
 )
 WORDS_HERE = KeySpec("words", WORDS, "Words that are understood at this step, before any answer.")
-_COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, WINDOW_CLOSED, SIGNALS_HERE, GATHER)
-DEFAULTS = KeySet(*_COMMON, OLD_TAPS, GONE)
+_COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, SIGNALS_HERE, GATHER)
+DEFAULTS = KeySet(*_COMMON, WINDOW_CLOSED, OLD_TAPS, GONE)
 STEP_OPTIONS = KeySet(
-    THEN, SAVE, *_COMMON, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RENAMED_FROM, REPORT, WORDS_HERE
+    THEN, SAVE, *_COMMON, WINDOW_CLOSED_HERE, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RENAMED_FROM, REPORT, WORDS_HERE
 )
 SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words", "gather"})
 """The options that not every kind of step has."""

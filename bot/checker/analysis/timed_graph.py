@@ -157,7 +157,11 @@ def _different(graph: Graph, place: Place, step: Step) -> tuple[TimedEdge, ...]:
 
 
 def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
-    """Whether a condition of an edge does not hold, whatever the values are, while the window is closed."""
+    """Whether an edge is not taken, whatever the values are, while the window is closed: a condition of it does not hold
+    then, or the step waits for the contact then.
+    """
+    if step.kind.waits and edge.success and edge.cause is Cause.RESULT:
+        return True
     outcome = step.outcomes.get(edge.outcome)
     given = [] if outcome is None else [each for each in outcome.given if WINDOW in each.condition.names]
     if not given:
@@ -197,8 +201,8 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
             after = 0.0 if timeout is None or timeout.after is None else timeout.after.total_seconds()
             return after if timeout is not None and timeout.fixed else after + reminded
         case Cause.TIME | Cause.RESULT:
-            if rest is None or rest.what is RestFor.CONTACT:  # a question is refused as soon as it is put
-                return 0.0
+            if rest is None or (rest.what is RestFor.CONTACT and not rest.over):
+                return 0.0  # a question is refused as soon as it is put
             return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
         case Cause.PERSON | Cause.SIGNAL:
             return UNBOUNDED

@@ -68,6 +68,8 @@ class EdgeBuilder:
             return [Cause.SIGNAL]
         heard = resolved.outcome == OTHER and step.kind.pauses
         first = Cause.REPLY if heard else _BY_OUTCOME.get(resolved.outcome, cause)
+        if first is Cause.REPLY and step.kind.rest is not None and step.kind.rest.over:
+            return [first, Cause.RESULT] if resolved.success else [first]
         return [first, Cause.TURN] if step.kind.takes_pending_input and first is Cause.REPLY else [first]
 
     def _failing_at(self, place: Place, step: Step, cause: Cause) -> dict[Cause, bool]:
