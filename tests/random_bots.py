@@ -185,7 +185,10 @@ class Author:
         link = {"title": self.one("Go", "{{ t }}"), "url": self.one("https://x.example", "{{ t }}")}
         place = {"latitude": self.one(1, "{{ n }}"), "longitude": 1}
         more = self.one({}, {"link": link}, {"image": self.one("https://x.example/a.png", "{{ t }}")}, None)
-        return {"say": None, "location": place} if more is None else {"say": self.text(), **more}
+        said = {"say": None, "location": place} if more is None else {"say": self.text(), **more}
+        waiting = {key: value for key, value in self.waiting().items() if key in ("remind", "timeout", "words")}
+        template = {"name": "late", "language": "en", "body": [self.text()]}
+        return {**said, **self.one({}, {}, {"window_closed": {"template": template, "wait": True}, **waiting})}
 
     def call(self) -> dict[str, Any]:
         return {

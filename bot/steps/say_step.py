@@ -161,7 +161,7 @@ class SayStep(StepKind):
     def rest(self) -> Rest | None:
         """For the gateway's word, where its own errors name `refused`; for that, or for an answer that brings the message."""
         if self.waits:
-            return Rest(RestFor.CONTACT, REFUSED_WITHIN, over=True)
+            return Rest(RestFor.CONTACT, over=True)
         return Rest(RestFor.RESULT, REFUSED_WITHIN) if self.watches else None
 
     @property

@@ -436,10 +436,23 @@ REPORT = KeySpec(
     "report", NAME, "The name under which bot report counts it, if not its own: it stays, however the step is called."
 )
 WORDS_HERE = KeySpec("words", WORDS, "Words that are understood at this step, before any answer.")
-_COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, SIGNALS_HERE, GATHER)
-DEFAULTS = KeySet(*_COMMON, WINDOW_CLOSED, OLD_TAPS, GONE)
+_BESIDE, _HEARD = (RETRY, REMIND, TIMEOUT, ERRORS), (SIGNALS_HERE, GATHER)
+DEFAULTS = KeySet(*_BESIDE, WINDOW_CLOSED, *_HEARD, OLD_TAPS, GONE)
 STEP_OPTIONS = KeySet(
-    THEN, SAVE, *_COMMON, WINDOW_CLOSED_HERE, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RENAMED_FROM, REPORT, WORDS_HERE
+    THEN,
+    SAVE,
+    *_BESIDE,
+    WINDOW_CLOSED_HERE,
+    *_HEARD,
+    SET,
+    UNTAG,
+    TAG,
+    CANCEL,
+    SCHEDULES,
+    VISITS,
+    RENAMED_FROM,
+    REPORT,
+    WORDS_HERE,
 )
 SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words", "gather"})
 """The options that not every kind of step has."""

@@ -160,7 +160,7 @@ class SilentTimes:
         if edge.cause is Cause.REPLY:
             yield Constraint(timed.seconds, here, edge=edge, anew=True)
         elif timed.in_window:
-            yield Constraint(_LONGEST_OPEN + timed.seconds, here, edge=edge, anew=True)
+            yield Constraint(_LONGEST_OPEN, here, edge=edge, anew=True)
         elif timed.runs:
             for ends in self._summaries.run(timed):
                 yield from (Constraint(onward=here, inner=end, edge=edge, anew=end.heard) for end in ends)

@@ -201,8 +201,8 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
             after = 0.0 if timeout is None or timeout.after is None else timeout.after.total_seconds()
             return after if timeout is not None and timeout.fixed else after + reminded
         case Cause.TIME | Cause.RESULT:
-            if rest is None or (rest.what is RestFor.CONTACT and not rest.over):
-                return 0.0  # a question is refused as soon as it is put
+            if rest is None or rest.what is RestFor.CONTACT:  # what is sent there is taken or refused at once
+                return 0.0
             return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
         case Cause.PERSON | Cause.SIGNAL:
             return UNBOUNDED

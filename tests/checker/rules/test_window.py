@@ -278,3 +278,16 @@ steps:
   p: {{wait: 23h54m45s}}
   w: {{say: Bye, then: end}}"""
     assert [step for step, _ in late(flow)] == found
+
+
+def test_a_message_that_waits_for_the_contact_does_not_come_too_late() -> None:
+    say = f"say: B, window_closed: {{{NOTICE[1:-1]}, wait: true}}"
+    flow = f"flow: a\nstart: {{words: [a]}}\ndefaults: {{timeout: {{after: 20h, then: end}}}}\nsteps:\n  w: {{wait: 25h}}\n  b: {{{say}}}"
+    assert late(flow) == []
+    assert late(flow + "\n  c: {say: C}") == []
+    assert late(flow + "\n  w2: {wait: 1h}\n  c: {say: C}") == [("c", "24 hours and 55 minutes")]
+
+
+def test_of_a_message_that_waits_the_time_out_says_something_too_late_unless_it_has_a_template() -> None:
+    flow = f"flow: a\nstart: {{words: [a]}}\nsteps:\n  w: {{wait: 25h}}\n  b: {{say: B, window_closed: {{{NOTICE[1:-1]}, wait: true}}"
+    assert late(flow + ", timeout: {after: 20h, then: c}}\n  x: {say: X, then: end}\n  c: {say: C}") == [("c", "45 hours")]
