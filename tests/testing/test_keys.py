@@ -222,12 +222,13 @@ def test_a_value_that_the_schema_refuses_is_refused_by_the_reader() -> None:
 
 
 @cache
-def steps_of(verb: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Two steps of a kind in the bots of this project: the shortest, and the one with the most keys."""
+def steps_of(verb: str) -> tuple[dict[str, Any], ...]:
+    """Steps of a kind in the bots of this project: the shortest, the one with the most keys, and one that waits, if one does."""
     flows = (document.get("steps") for bot in OWN for document in documents_of(bot))
     steps = [plain(step) for found in flows if isinstance(found, Map) for _, step in found.entries]
     found = [step for step in steps if isinstance(step, dict) and next(iter(step)) == verb]
-    return min(found, key=lambda step: len(str(step))), max(found, key=len)
+    waiting = max(found, key=lambda step: "'wait': True" in str(step.get("window_closed")))
+    return min(found, key=lambda step: len(str(step))), max(found, key=len), waiting
 
 
 STEP_OPTIONS = {

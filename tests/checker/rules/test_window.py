@@ -290,4 +290,6 @@ def test_a_message_that_waits_for_the_contact_does_not_come_too_late() -> None:
 
 def test_of_a_message_that_waits_the_time_out_says_something_too_late_unless_it_has_a_template() -> None:
     flow = f"flow: a\nstart: {{words: [a]}}\nsteps:\n  w: {{wait: 25h}}\n  b: {{say: B, window_closed: {{{NOTICE[1:-1]}, wait: true}}"
-    assert late(flow + ", timeout: {after: 20h, then: c}}\n  x: {say: X, then: end}\n  c: {say: C}") == [("c", "45 hours")]
+    assert late(flow + ", timeout: {after: 20h, then: c}}\n  x: {say: X, then: end}\n  c: {say: C}") == [
+        ("c", "45 hours")
+    ]
