@@ -36,11 +36,13 @@ start: {words: [hours]}
 steps: {a: {say: Nine to six., then: end}}
 """
 ASK, TEMPLATE = "ask: Outer?, options: [A, B], then: end", "template: {name: x, language: en}, replies: {A: end}"
+SAY = "say: Outer., window_closed: {template: {name: x, language: en}, wait: true}, then: end"
 AI = "ai: Talk., turns: {max: 3, else: end}, exits: {x: {when: bye, then: end}}"
 TOLD = {"menu": "Menu.", "why": "Because.", "hours": "Nine to six.", "how": "So.", "hm": "Again."}
 HEARD = {
     ASK: {"menu", "why", "hours", "hm"},
     TEMPLATE: {"menu", "why", "hours", "hm"},
+    SAY: {"menu", "why"},
     AI: {"menu", "why"},
     "wait: 1h, then: end": {"menu", "why", "hours"},
     "run: /inner, then: end": {"menu", "how", "hm"},
@@ -53,7 +55,10 @@ def test_who_hears_a_message_while_the_step_waits(step: str, heard: set[str]) ->
     flows = WAITING.replace("STEP", step)
     for word, answer in TOLD.items():
         talk = Talk(flows, BOT)
-        talk.user("begin")
+        if step is SAY:
+            talk.start("waiting")  # while the window is closed
+        else:
+            talk.user("begin")
         if talk.asked:
             talk.model("Hello.")
         assert ((talk.user(word) or [""])[0] == answer) is (word in heard), (step, word)
@@ -85,4 +90,4 @@ def test_during_a_request_a_message_waits() -> None:
 
 
 def test_each_row_is_tried_here() -> None:
-    assert len(ROWS) == 7
+    assert len(ROWS) == 8
