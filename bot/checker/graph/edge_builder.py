@@ -94,7 +94,7 @@ class EdgeBuilder:
 
     def _failures(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> Iterator[Cause]:
         """The causes by which a step can fail by itself: its work fails, or its message is refused before anybody replies."""
-        if "errors.else" in step.outcomes:
+        if "errors.else" in step.outcomes or (step.kind.rest is None and step.kind.fails):
             yield cause
             if step.kind.takes_pending_input:
                 yield Cause.TURN

@@ -58,6 +58,13 @@ def test_bounds_within_circles_count_each_for_itself() -> None:
     assert heavy(f"{BEGIN}vars: {{x: {{type: boolean}}}}\nsteps:\n{inner}{outer}") == ["a/b"]
 
 
+def test_a_step_that_fails_at_once_goes_round_through_its_own_errors() -> None:
+    """What is no number with its country code fails in the turn that enters the step."""
+    to = "vars: {who: {type: text}}\nsteps:\n  b: {start: /two, contact: '{{ who }}', errors: {else: {say: No., then: b}}}"
+    assert heavy(BEGIN + to, "flow: two\nsteps:\n  x: {say: X}") == ["a/b"]
+    assert heavy(BEGIN + to.replace("{{ who }}", "6281234567890"), "flow: two\nsteps:\n  x: {say: X}") == []
+
+
 def test_a_point_in_time_may_be_over_when_it_is_waited_for() -> None:
     until = BEGIN + "vars: {day: {type: time}}\nsteps:\n  b: {say: B}\n  w: {wait: '{{ day }}'}\n  c: {say: C}"
     assert most(until) == 2
