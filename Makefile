@@ -1,9 +1,10 @@
-# Each target does its own set-up: a virtual environment in .venv, made again when pyproject.toml changes.
+# Each target does its own set-up: a virtual environment in .venv with what it needs, installed again when pyproject.toml changes.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
+TESTS_READY = $(VENV)/.tests-ready
 # the language server that editors start: `bot schema` is tested with it, where there is npm
 LANGUAGE_SERVER = yaml-language-server@1.25.0
 # the real Mermaid and as much of a page as it needs: what `bot graph` writes is read by it
@@ -14,29 +15,34 @@ MERMAID = @mermaid-js/tiny@11.17.2 linkedom@0.18.12
 chat: $(READY)          ## talk to the bot in flows/
 	@$(BIN)/bot chat flows
 
-test: $(READY)          ## run all tests, in parallel
+test: $(TESTS_READY)    ## run all tests, in parallel
 	$(BIN)/python -m pytest -n auto
 
-search: $(READY)        ## the tests that look by many seeds, with all of them
+search: $(TESTS_READY)  ## the tests that look by many seeds, with all of them
 	SEARCH=1 $(BIN)/python -m pytest -n auto -m search
 
-lint: $(READY)          ## style and format
+lint: $(TESTS_READY)    ## style and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY)         ## types, strict
+types: $(TESTS_READY)   ## types, strict
 	$(BIN)/mypy
 
-bench: $(READY)         ## figures, as ratios against a limit taken in the same run
+bench: $(TESTS_READY)   ## figures, as ratios against a limit taken in the same run
 	$(BIN)/python -m benchmarks.conversation
 	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.cycle
 	$(BIN)/python -m benchmarks.web
 
 $(READY): pyproject.toml
-	@echo "Setting up $(VENV), which takes a minute ..."
+	@echo "Setting up $(VENV), which takes half a minute ..."
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable .
+	@touch $@
+
+$(TESTS_READY): $(READY)
+	@echo "Installing what the tests need, which takes half a minute ..."
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@! command -v npm > /dev/null || npm install --silent --global --prefix $(VENV) $(LANGUAGE_SERVER) $(MERMAID) || \
 		echo "$(LANGUAGE_SERVER) or $(MERMAID) could not be installed: the tests that need them will fail"
