@@ -409,3 +409,11 @@ def test_a_flow_that_leads_to_another_one_goes_on_for_the_flow_that_ran_it() -> 
     talk.user("order")
     assert talk.user("huge") == ["Desk here."]
     assert talk.user("thanks") == ["Pay."]
+
+
+def test_a_word_that_fails_has_set_nothing() -> None:
+    order = "flow: main\nstart: {words: [hi]}\nvars: {n: {type: integer, value: 1}, day: date}\nsteps:\n"
+    order += "  a: {ask: What?, words: {now: {set: {n: 2, day: \"{{ 'x' ~ n }}\"}, then: b}}, errors: {else: b}}\n  b: {say: 'It is {{ n }}.', then: end}"
+    chat = Talk(order, BOT)
+    chat.user("hi")
+    assert chat.user("now") == ["It is 1."]

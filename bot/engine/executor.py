@@ -273,11 +273,14 @@ class Executor:
 
     def pass_through(self, transition: Transition) -> bool:
         """Carry out the `say`, `set` and the like of a transition that is no outcome of the step's. Returns False if
-        the step's errors took over.
+        the step's errors took over: then no value was set.
         """
+        before = None if self.turn.session.frame is None else self.turn.checkpoint()
         try:
             self._pass(transition)
         except FAILURES as failed:
+            if before is not None:
+                self.turn.roll_back(before)
             self.fail(failed)
             return False
         return True

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from bot.checker.analysis.frames import Declarations, FrameStack
 from bot.checker.analysis.null_effects import AnalysedText, NullAnalysis, NullEffect, VariableSet
 from bot.checker.analysis.reachability import Reachability
+from bot.checker.analysis.set_together import set_together
 from bot.checker.analysis.transfer_functions import (
     BroughtBack,
     EdgeTransfer,
@@ -41,9 +42,9 @@ class Arrival(NamedTuple):
 class DefiniteAssignment:
     """The variables that may be null when a conversation gets to a step: ``at`` each step."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, nulls: NullAnalysis) -> None:
         self._graph = graph
-        self.nulls = graph.analysis(NullAnalysis)
+        self.nulls = nulls
         self.at: dict[Place, NullState] = {}
         self._came: dict[Place, list[tuple[VariableSet, Arrival]]] = {}
         self._ends: dict[Place, NullState] = {}  # what may be null at the end of the frame, by the step before it
@@ -291,6 +292,13 @@ class DefiniteAssignment:
 
     def _runs(self, place: Place) -> list[Root]:
         return [root for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN]
+
+
+def definite_assignment(graph: Graph) -> DefiniteAssignment:
+    """The analysis of a graph. It is made a second time if there are kept values that are always set together."""
+    found = DefiniteAssignment(graph, graph.analysis(NullAnalysis))
+    together = set_together(graph, found)
+    return DefiniteAssignment(graph, NullAnalysis(graph, together)) if together else found
 
 
 def _ends(edge: Edge) -> bool:

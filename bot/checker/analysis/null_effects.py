@@ -13,6 +13,8 @@ from bot.steps.step_facts import Given, Null, Used
 
 VariableSet = int
 """A set of variables, by their names: one bit for each name in the bot."""
+Together = Mapping[VariableSet, VariableSet]
+"""For a variable, those that are null wherever it is."""
 
 _MAY_BE_FALSE = frozenset({ValueKind.BOOLEAN, ValueKind.NUMBER, ValueKind.LIST})
 _NULL: AbstractValues = frozenset({LOST})
@@ -34,8 +36,9 @@ class NullEffect:
 class NullAnalysis:
     """The texts of a bot, and sets of its variables."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, together: Together | None = None) -> None:
         library = graph.library
+        self._together = together or {}
         self._names = list(dict.fromkeys(name for flow in library.flows.values() for name in flow.variables))
         self._bits = {name: 1 << number for number, name in enumerate(self._names)}
         self._kinds = {flow.name: _kinds_of(flow) for flow in library.flows.values()}
@@ -63,13 +66,19 @@ class NullAnalysis:
     def each_null(
         self, null: VariableSet, kinds: Mapping[str, AbstractValues]
     ) -> Iterator[tuple[VariableSet, Mapping[str, AbstractValues]]]:
-        """For each variable of a set, the abstract values of all variables where this one is null and the others of
-        the set are unknown.
+        """For each variable of a set, the abstract values of all variables where this one is null, with those that are
+        null wherever it is, and the others of the set are unknown.
         """
         names = list(self.names_in(null))
         usual = {**kinds, **dict.fromkeys(names, ANYTHING)}
         for name in names:
-            yield self._bits[name], {**usual, name: _NULL}
+            bit = self._bits[name]
+            also = self._together.get(bit, 0)
+            yield bit, {**usual, name: _NULL, **(dict.fromkeys(self.names_in(also), _NULL) if also else {})}
+
+    def proved_by(self, names: VariableSet) -> VariableSet:
+        """These variables, with those that have a value wherever one of these has one."""
+        return names | sum(bit for bit, also in self._together.items() if also & names and not bit & names)
 
     def kinds_of(self, names: Iterable[str], flow: Flow) -> Mapping[str, AbstractValues]:
         """The abstract values of the variables with these names, null aside."""
@@ -165,7 +174,7 @@ class ProvingCondition:
         self._given = given
         self._kinds = nulls.kinds_of(given.condition.names, flow)
         self._nulls = nulls
-        self._names = nulls.of(*(given.condition.names - extra))
+        self._names = nulls.proved_by(nulls.of(*(given.condition.names - extra)))
         self._known: dict[VariableSet, VariableSet] = {}
 
     def proves(self, null: VariableSet) -> VariableSet:

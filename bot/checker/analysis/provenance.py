@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bot.checker.analysis.definite_assignment import DefiniteAssignment
+from bot.checker.analysis.definite_assignment import definite_assignment
 from bot.checker.analysis.null_effects import VariableSet
 from bot.checker.analysis.reachability import Reachability, edges_of
 from bot.checker.analysis.transfer_functions import EdgeTransfer, bits_of
@@ -52,7 +52,7 @@ class Provenance:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._reachability = graph.analysis(Reachability)
-        self._assigned = graph.analysis(DefiniteAssignment)
+        self._assigned = graph.analysis(definite_assignment)
 
     def of(self, place: Place, name: VariableSet, transfer: EdgeTransfer | None = None) -> NullOrigin:
         """Why a variable may be null at a step, or on an edge from it."""

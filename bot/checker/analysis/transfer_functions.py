@@ -113,6 +113,11 @@ class TransferFunction:
             state = state.empty(assigned.bit) if assigned.may_be_null(of.null) else state.known(assigned.bit)
         return state
 
+    @cached_property
+    def empties(self) -> VariableSet:
+        """The variables that get null, whatever the state."""
+        return sum(assigned.bit for assigned in self._assigned_values if assigned.gives_null)
+
     def copied(self, name: VariableSet, null: VariableSet) -> VariableSet:
         """The null variables from which a variable got its null value."""
         assigned = next((assigned for assigned in self._assigned_values if assigned.bit == name), None)
@@ -138,6 +143,11 @@ class AssignedValue:
     def may_be_null(self, null: VariableSet) -> bool:
         """Whether the value may be null. A list or a record never is, whatever it contains."""
         return self._value is None or (isinstance(self._value, Template) and self.texts[0].read(null).nothing)
+
+    @property
+    def gives_null(self) -> bool:
+        """Whether null is written for it."""
+        return self._value is None
 
     @property
     def never_fails(self) -> bool:
@@ -205,6 +215,11 @@ class EdgeTransfer:
     def names(self) -> VariableSet:
         """The variables that are assigned on the edge."""
         return self._known | self._saved.names | self._set.names | self._at_transition.names
+
+    @property
+    def empties(self) -> VariableSet:
+        """The variables that a `set` on the edge gives null, whatever the state."""
+        return (self._set.empties & ~self._at_transition.names) | self._at_transition.empties
 
     @cached_property
     def never_fails(self) -> bool:

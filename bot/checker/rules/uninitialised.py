@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bot.checker.analysis.definite_assignment import DefiniteAssignment
+from bot.checker.analysis.definite_assignment import DefiniteAssignment, definite_assignment
 from bot.checker.analysis.null_effects import AnalysedText, NullEffect, VariableSet
 from bot.checker.analysis.provenance import NullOrigin, Provenance
 from bot.checker.analysis.transfer_functions import EdgeTransfer, OnRead, bits_of, notice_uses
@@ -33,7 +33,7 @@ class _Fault:
 )
 def find_uninitialised(graph: Graph) -> Iterator[Finding]:
     """Find each text and variable once, wherever it is inherited."""
-    assigned, origins = graph.analysis(DefiniteAssignment), Provenance(graph)
+    assigned, origins = graph.analysis(definite_assignment), Provenance(graph)
     reported: dict[tuple[Mark, VariableSet], _Fault] = {}
     for fault in _faults(graph, assigned):
         reported.setdefault((fault.text.used.text.mark, fault.name), fault)
@@ -121,7 +121,7 @@ def find_closed_exits(graph: Graph) -> Iterator[Finding]:
     needed = list(_structures(graph))
     if not needed:
         return
-    assigned, origins = graph.analysis(DefiniteAssignment), Provenance(graph)
+    assigned, origins = graph.analysis(definite_assignment), Provenance(graph)
     for place, need in needed:
         name = assigned.nulls.of(need.variable)
         if place in assigned.at and assigned.at[place].null & name:

@@ -426,3 +426,47 @@ def test_a_default_of_the_bot_leads_back_to_no_flow_that_waits_below() -> None:
     child = "flow: b\nvars: {x: text}\nsteps: {q: {ask: Q, options: [A]}}"
     over = "flow: c\nvars: {x: text}\nsteps: {q: {ask: Q, then: /a/t}}"
     assert told(main, child, over, bot=BOT.replace("{timeout:", "{retry: {max: 1, else: /c}, timeout:"))
+
+
+TOGETHER = """flow: a
+start: {words: [a]}
+vars: {x: {type: text, keep: true}, y: {type: text, keep: true}, z: text}
+steps:
+  q: {branch: [{if: x, then: t}, {else: n}]}
+  n: {ask: N, save: z}
+  o: {set: {x: "{{ z }}", y: "{{ z }}"}}
+  t: {say: "{{ y }}", then: end}
+  u: {say: "{% if x %}{{ y }}{% endif %}", then: end}
+"""
+
+
+def test_a_kept_value_proves_another_that_is_always_set_with_it() -> None:
+    assert told(TOGETHER) == []
+    assert told(TOGETHER.replace("if: x,", "if: y and 1,").replace('"{{ y }}"', '"{{ x }}"')) == []
+    in_text = TOGETHER.replace(
+        'o: {set: {x: "{{ z }}", y: "{{ z }}"}}', 'o: {set: {x: "{{ z }}", y: "{{ z }}"}, then: u}'
+    )
+    assert told(in_text) == []
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["v: {set: {x: a}}", "v: {set: {y: null}}", "v: {ask: V, save: x}", "v: {ask: V, save: y, skip: [no]}", "v: {run: /b, with: {x: a}}",
+     "v: {ask: V, words: {w: {set: {x: a}}}}", "v: {say: V, schedule: {flow: b, after: 1h, with: {x: a}}}", "v: {run: /b, save: {x: x}}",
+     'v: {set: {x: "{{ z }}", y: "{{ w }}"}}'],
+)  # fmt: skip
+def test_a_kept_value_that_is_set_alone_anywhere_proves_no_other(more: str) -> None:
+    flow = (
+        TOGETHER.replace("steps:", "steps:\n  h: {branch: [{if: x, then: q}, {if: today, then: v}, {else: q}]}", 1)
+        + f"  {more}\n"
+    )
+    other = "flow: b\nstart: {words: [b]}\nvars: {x: {type: text, keep: true}, y: {type: text, keep: true}}\nsteps: {s: {say: S}}"
+    flow = flow.replace("z: text}", "z: text, w: text}")
+    assert [what for what in told(flow, other) if 'step "t": "y"' in what]
+    assert told(flow.replace(more, "v: {set: {x: a, y: b}}"), other) == []
+    assert told(flow.replace(more, "v: {set: {x: null, y: null}}"), other) == []
+
+
+def test_a_value_that_a_program_or_a_message_gives_alone_proves_no_other() -> None:
+    assert told(TOGETHER.replace("start: {words: [a]}\n", ""))
+    assert told(TOGETHER.replace("words: [a]", "pattern: (?P<x>.*)"))
