@@ -10,7 +10,7 @@ LANGUAGE_SERVER = yaml-language-server@1.25.0
 # the real Mermaid and as much of a page as it needs: what `bot graph` writes is read by it
 MERMAID = @mermaid-js/tiny@11.17.2 linkedom@0.18.12
 
-.PHONY: chat test search lint types bench clean
+.PHONY: chat test search wheel lint types bench clean
 
 chat: $(READY)          ## talk to the bot in flows/
 	@$(BIN)/bot chat flows
@@ -20,6 +20,9 @@ test: $(TESTS_READY)    ## run all tests, in parallel
 
 search: $(TESTS_READY)  ## the tests that look by many seeds, with all of them
 	SEARCH=1 $(BIN)/python -m pytest -n auto -m search
+
+wheel: $(TESTS_READY)   ## build the wheel, and try it in an environment of its own
+	$(BIN)/python -m pytest --noconftest tests/wheel.py
 
 lint: $(TESTS_READY)    ## style and format
 	$(BIN)/ruff check .
