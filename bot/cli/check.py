@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from bot.store.store_reader import StoreReader
 
 
-def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> None:
+def _known(ctx: click.Context, option: click.Parameter, code: str | None) -> str | None:
+    """The code to explain, which there must be."""
     if code is None:
-        return
-    from bot.cli.check_report import TITLES, page
+        return None
+    from bot.cli.check_report import TITLES
     from bot.lang.problems import did_you_mean
 
     if code not in TITLES:
         fix = did_you_mean(code, TITLES, "they look like E102 and W501")
         raise click.BadParameter(f"there is no code {code} ({fix})", ctx, option)
-    click.echo(page(code).rstrip())
-    ctx.exit()
+    return code
 
 
 @click.command("check")
@@ -70,10 +70,8 @@ def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> N
 @click.option(
     "--explain",
     metavar="CODE",
-    is_eager=True,
-    expose_value=False,
-    callback=_explain,
-    help="Explain a code, such as E102, and exit.",
+    callback=_known,
+    help="Explain a code, such as E102: its page, or with DIR each place in the bot that has it.",
 )
 @click.pass_context
 def command(
@@ -87,6 +85,7 @@ def command(
     watch: bool,
     live: bool,
     store: Path | None,
+    explain: str | None,
 ) -> None:
     """Check the bot in DIR: list every problem in every file, and problems that a customer would meet.
 
@@ -107,6 +106,10 @@ def command(
     Exit code 0: nothing was found. 1: there are problems or findings.
     """
     form = "json" if as_json else form
+    if explain is not None:
+        if watch or live or cuts or load or tests is not None or form != "text":
+            raise click.UsageError("--explain prints text only, and goes with no other option")
+        ctx.exit(_explain(explain, folder))
     if store is not None and not live:
         raise click.UsageError("--store goes with --live")
     if live:
@@ -149,6 +152,19 @@ def _report(path: Path, form: str) -> "Report":
         for line in lines:
             click.echo(line)
     return report
+
+
+def _explain(code: str, folder: Path | None) -> int:
+    """Print the page on a code, or explain it on what is found in a bot. Return the exit code: 1 if it is found there."""
+    from bot.cli.check_report import explained, page, report_on
+
+    if folder is None:
+        click.echo(page(code).rstrip())
+        return 0
+    report = report_on(read_folder(find_bot(folder)))
+    for line in explained(report, code):
+        click.echo(line)
+    return 1 if any(entry.code == code for entry in report.entries) else 0
 
 
 def _list_cuts(report: "Report") -> None:

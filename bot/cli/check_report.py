@@ -48,6 +48,11 @@ def page(code: str) -> str:
     return next(section for section in sections if section.startswith(f"# {code}:"))
 
 
+def meaning(code: str) -> str:
+    """What a code means: the text about it up to the example."""
+    return re.split(r"^(?:```|#+ It breaks|It breaks)", page(code), maxsplit=1, flags=re.MULTILINE)[0].strip()
+
+
 _MEANT = re.compile(
     r""" "(?:[^"\\]|\\.)*" | '(?:[^']|'')*'                    # what stands in quotes
       | [{\[] | .+? (?= \s* (?: [,\]}] | :(?:\s|$) | \s\# | $ ) ) # a bracket, or a text without quotes""",
@@ -138,6 +143,7 @@ def _uncollected() -> Iterator[None]:
 
 
 _PIPED = 120  # columns, where no terminal says how many there are
+_LATER = "What else may go wrong is looked for once the bot loads."
 
 
 def text(report: Report) -> Iterator[str]:
@@ -150,6 +156,29 @@ def text(report: Report) -> Iterator[str]:
     yield from _end(report)
     if report.entries:
         yield f"`bot check --explain {report.entries[0].code}` says more about the first."
+
+
+def explained(report: Report, code: str) -> Iterator[str]:
+    """What a code means, and each place of a bot that has it: its line, what is wrong there, how a conversation gets
+    there, and the fix.
+    """
+    entries = [entry for entry in report.entries if entry.code == code]
+    yield from (meaning(code) if entries else page(code)).splitlines()
+    yield ""
+    for entry in entries:
+        yield f"{_place(entry)} {entry.what}"
+        yield from _excerpt(entry)
+        conversation = report.conversation(entry)
+        yield from _conversation_lines(conversation)
+        if not conversation and isinstance(entry.found, Finding):
+            yield from _path_lines(entry.found)
+        yield ""
+    if entries:
+        yield f"`bot check --explain {code}` has an example of it, and the same without the fault."
+    else:
+        yield f"{report.folder.name} has no {code}."
+        if report.loaded.program is None and code in rules.TITLES:
+            yield _LATER
 
 
 def short(report: Report) -> Iterator[str]:
@@ -183,6 +212,14 @@ def _conversation_lines(sentences: tuple[str, ...]) -> Iterator[str]:
     if sentences:
         yield "  How to get there:"
         yield from (f"    {printable(sentence)}" for sentence in sentences)
+
+
+def _path_lines(finding: Finding) -> Iterator[str]:
+    """The steps of a path to a finding, and how each is left: what shows it where no conversation was found."""
+    if finding.story:
+        yield "  The path there:"
+    for edge in finding.story:
+        yield f"    step {'/'.join(edge.source)} is left by `{edge.outcome}`"
 
 
 def _shown(text: str) -> str:
@@ -221,7 +258,7 @@ def _end(report: Report) -> Iterator[str]:
         return
     yield styled(report.summary, fg=_colour(min(codes)))
     if program is None:
-        yield "What else may go wrong is looked for once the bot loads."
+        yield _LATER
 
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

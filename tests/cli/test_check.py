@@ -233,6 +233,53 @@ def test_a_code_is_explained(code: str, title: str) -> None:
     assert "It breaks" in explained.out
 
 
+def test_a_code_is_explained_on_each_place_of_a_bot_that_has_it(here: Path) -> None:
+    make_bot(here / "one", BAD)
+    explained = call("check", "--explain", "E102", "one")
+    assert explained.code == 1
+    assert explained.lines[0] == "# E102: no such step"
+    assert "It breaks" not in explained.out
+    assert explained.out.endswith(
+        'one/flows/main.yml:4:29: E102 no step "helo"\n'
+        "  4 |   hello: {say: Hello, then: helo}\n"
+        "    |                             ^^^^\n"
+        '    fix: did you mean "hello"?\n'
+        "\n"
+        "`bot check --explain E102` has an example of it, and the same without the fault.\n"
+    )
+    assert "E107" not in explained.out
+
+
+def test_a_finding_is_explained_with_its_conversation_or_its_path(here: Path) -> None:
+    late = "flow: main\nstart: {words: [hi]}\nsteps:\n  a: {ask: A?, buttons: {B: end}, timeout: {after: 30h, say: Hello?, then: end}}\n"
+    make_bot(here / "one", late)
+    explained = call("check", "one", "--explain", "W501")
+    assert (explained.code, explained.lines[0]) == (1, "# W501: a message after the 24 hours")
+    assert (
+        '  How to get there:\n    you write "hi"\n' in explained.out
+        and "    fix: declare `window_closed`" in explained.out
+    )
+    none = (
+        "flow: main\nstart: {words: [hi]}\nvars: {n: integer, m: integer}\nsteps:\n  a: {ask: N?, save: n, timeout: {after: 1h, then: end}}\n"
+        "  b: {branch: [{if: n * n == 1018081, then: c}, {else: end}]}\n  c: {say: '{{ m }}'}\n"
+    )
+    make_bot(here / "two", none)
+    explained = call("check", "two", "--explain", "W301")
+    path = "  The path there:\n    step main/a is left by `then`\n    step main/b is left by `if 1: n * n == 1018081`\n"
+    assert explained.code == 1 and path in explained.out
+
+
+def test_a_code_that_a_bot_does_not_have_is_explained_by_its_page(here: Path) -> None:
+    make_bot(here / "one", GOOD)
+    explained = call("check", "one", "--explain", "E102")
+    assert explained.code == 0
+    assert "It breaks" in explained.out and explained.lines[-1] == f"{NOTHING_FOUND.partition(':')[0]} has no E102."
+    make_bot(here / "one", BAD)
+    explained = call("check", "one", "--explain", "W301")
+    assert (explained.code, explained.lines[-1]) == (0, "What else may go wrong is looked for once the bot loads.")
+    assert call("check", "one", "--explain", "E102", "--json").code == 2
+
+
 def test_a_code_that_is_none_is_wrong_usage() -> None:
     explained = call("check", "--explain", "W999")
     assert explained.code == 2
