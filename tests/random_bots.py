@@ -78,11 +78,14 @@ class Author:
         name = self.one(*VALUES)
         return {name: self.one(*VALUES[name])}
 
+    def clear(self) -> Any:
+        return self.one("all", "n", [self.one(*VALUES), "d"])
+
     def transition(self) -> Any:
         return self.target() if self.one(0, 1) else {**self.speech(), "then": self.target()}
 
     def speech(self) -> dict[str, Any]:
-        return self.some(say=self.text, ask=self.text, set=self.set, tag=self.text, then=self.target)
+        return self.some(say=self.text, ask=self.text, clear=self.clear, set=self.set, tag=self.text, then=self.target)
 
     def timed(self) -> Any:
         return {"after": self.one("1h", "2h", "3h"), **self.speech()}
@@ -135,6 +138,7 @@ class Author:
     def options(self) -> dict[str, Any]:
         return self.some(
             then=self.transition,
+            clear=self.clear,
             set=self.set,
             tag=self.text,
             errors=lambda: {"else": self.transition(), **self.some(mismatch=self.transition, failed=self.transition)},
@@ -273,7 +277,7 @@ class Author:
     def step(self) -> dict[str, Any]:
         write = self.one(
             self.ask, self.ask, self.template, self.say, self.call, self.http, self.branch, self.run, self.handoff, self.classify,
-            self.ai, self.ai, lambda: {"set": self.set()}, self.wait, self.write, self.start, self.signal,
+            self.ai, self.ai, lambda: {"set": self.set()}, lambda: {"clear": self.clear()}, self.wait, self.write, self.start, self.signal,
         )  # fmt: skip
         options = self.options()
         if write in (self.ai, self.classify, self.handoff):

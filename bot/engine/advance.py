@@ -526,12 +526,14 @@ def _word_in(turn: TurnContext, texts: Iterable[str]) -> Word | None:
 
 
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:
-    """Take a word's transition for a contact who is in no flow: the values that it sets are for the flow that it opens."""
+    """Take a word's transition for a contact who is in no flow: what it sets and clears are variables of the flow that it opens."""
     if target == ROUTE:
         executor.start_by_message(reply)
     elif target.startswith("/"):
-        scope = executor.turn.scope()
-        executor.open(target, {item.name: item.evaluate(scope) for item in word.transition.set})
+        turn, scope = executor.turn, executor.turn.scope()
+        inputs = {item.name: item.evaluate(scope) for item in word.transition.set}
+        turn.forget(word.transition.clear, target)
+        executor.open(target, inputs)
 
 
 def _leave_unanswered(executor: Executor, outcome: str) -> None:

@@ -309,8 +309,8 @@ class Executor:
         if result.saved is not NOTHING and options.save is not None:
             turn.assign(options.save, result.saved)
         turn.assign_values(result.sets)
-        if options.set:
-            turn.assign_all(options.set)
+        if options.clear or options.set:
+            self._assign(options, turn.scope())
         if options.tag or options.untag:
             self._tag(options, turn.scope())
         if options.cancel or options.schedule:
@@ -327,14 +327,30 @@ class Executor:
         scope = {**turn.scope(), **known} if known else turn.scope()
         if transition.say is not None:
             turn.send(TextMessage(transition.say.render(scope)))
-        if transition.set:
-            idle = turn.session.frame is None  # then there are no variables except the contact's language
-            turn.assign_all((item for item in transition.set if not idle or item.name in (LANGUAGE, TIMEZONE)), scope)
+        if transition.clear or transition.set:
+            self._assign(transition, scope)
         self._tag(transition, scope)
         if transition.cancel:
             cancel(turn, transition.cancel, scope)
         if transition.ask is not None:
             self._ask_in_other_words(transition.ask.render(scope))
+
+    def _assign(self, given: StepOptions | Transition, scope: Mapping[str, Any]) -> None:
+        """Carry out a `clear` and a `set`: every value is evaluated before any is assigned. Raises a `Failure`."""
+        turn, frame = self.turn, self.turn.session.frame
+        if frame is None:  # then there are no variables except the contact's language and time zone
+            turn.assign_all((item for item in given.set if item.name in (LANGUAGE, TIMEZONE)), scope)
+            return
+        flow = turn.library.flows.get(frame.flow)  # an edit may have removed it
+        variables = {} if flow is None else flow.variables
+        turn.assign_all(given.assigned(variables), scope)
+        if flow is not None and frame.ahead and given.clear:
+            cleared = {each.name for item in given.clear for each in item.among(variables)}
+            frame.ahead = {
+                step: text
+                for step, text in frame.ahead.items()
+                if step in flow.steps and flow.steps[step].options.save not in cleared
+            }
 
     def _tag(self, given: StepOptions | Transition, scope: Mapping[str, Any]) -> None:
         for tag in given.untag:

@@ -41,7 +41,7 @@ from bot.lang.wall_clock import in_zone, next_after, zone_of
 from bot.steps.step_facts import StepFailed
 from bot.steps.step_kind import Reply, ReplyId, StepContext
 from bot.steps.step_options import Defaults
-from bot.steps.transition import AGAIN, BACK, Assignment
+from bot.steps.transition import AGAIN, BACK, Assignment, Cleared
 from bot.types.contact_zones import TIMEZONE
 from bot.types.type_registry import Mismatch
 
@@ -59,7 +59,8 @@ class FlowBroken(BotError):
     """A flow asks for something impossible. The conversation ends, and the operator gets a dead letter."""
 
 
-Checkpoint = tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[Plan, ...], tuple[str | None, str | None]]
+Place = tuple[str | None, str | None]
+Checkpoint = tuple[dict[str, Any], dict[str, str], dict[str, Any], tuple[str, ...], tuple[Plan, ...], Place]
 
 
 class TurnContext:
@@ -426,12 +427,19 @@ class TurnContext:
         for name, value in values.items():
             self.assign(name, value)
 
-    def assign_all(self, assignments: Iterable[Assignment], scope: Mapping[str, Any] | None = None) -> None:
-        """Carry out a `set`: every value is evaluated before any is assigned. Raises a `Failure`."""
-        scope = self.scope() if scope is None else scope
+    def assign_all(self, assignments: Iterable[Assignment], scope: Mapping[str, Any]) -> None:
+        """Assign values, each of which is evaluated before any is assigned. Raises a `Failure`."""
         values = [(item.name, item.evaluate(scope)) for item in assignments]
         for name, value in values:
             self.assign(name, value)
+
+    def forget(self, cleared: Iterable[Cleared], target: str) -> None:
+        """Take kept variables back to their first value, before the flow of a target is opened that declares them."""
+        kept = self.library.flows[self._place(target)[0]].kept
+        gone = {variable.name for item in cleared for variable in item.among(kept)}
+        self.session.kept_variables = {
+            name: value for name, value in self.session.kept_variables.items() if name not in gone
+        }
 
     def _set_language(self, language: Any) -> None:
         """Set the contact's language."""
@@ -463,12 +471,12 @@ class TurnContext:
         """Everything that leaving a step may change: for `roll_back`."""
         session = self.session
         place = session.language, session.timezone
-        return self.frame.vars, session.kept_variables, session.tags, session.plans, place
+        return self.frame.vars, self.frame.ahead, session.kept_variables, session.tags, session.plans, place
 
     def roll_back(self, before: Checkpoint) -> None:
         """Undo these changes: the step was not left after all."""
-        session = self.session
-        self.frame.vars, session.kept_variables, session.tags, plans, (session.language, zone) = before
+        session, frame = self.session, self.frame
+        frame.vars, frame.ahead, session.kept_variables, session.tags, plans, (session.language, zone) = before
         self.library = self._written_library.in_language(session.language)
         if session.timezone != zone:
             self._set_timezone(zone)

@@ -27,7 +27,7 @@ from bot.lang.word_matching import normalise
 from bot.steps.intent_step import INTENTS
 from bot.steps.step_facts import SavedResult, Used
 from bot.steps.tools import STRUCTURES
-from bot.steps.transition import END, NEXT, Assignment, Word, Words, evaluate, templates_in
+from bot.steps.transition import ALL, END, NEXT, Assignment, Cleared, Word, Words, evaluate, templates_in
 from bot.types.type_registry import check_written
 from bot.types.variable import Mismatch, Variable
 
@@ -68,6 +68,7 @@ def check(
     for flow in flows.values():
         _check_uses(uses_of_flow(flow), flow.variables, problems)
         _check_assignments(flow, problems)
+        _check_cleared(flow, bot, problems)
         _check_saves(flow, problems)
         _check_reports(flow, problems)
         _check_runs(flow, flows, targets, problems)
@@ -210,8 +211,14 @@ def _assignments_of_bot(bot: BotDefinition) -> Iterator[Assignment]:
 
 
 def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """What bot.yml sets is some flow's variable."""
+    """What bot.yml sets or clears is some flow's variable."""
     known = {name: None for flow in flows.values() for name in flow.variables}
+    for cleared in (item for transition in transitions_of_bot(bot) for item in transition.clear):
+        if cleared.name in bot.common:
+            _refuse_common(cleared, problems)
+        elif cleared.name is not None and cleared.name not in known:
+            fix = did_you_mean(cleared.name, known, "remove it, or declare it under vars of the flows that read it")
+            problems.add("E301", cleared.mark, f'no flow has a variable "{cleared.name}"', fix)
     for item in _assignments_of_bot(bot):
         if item.name in bot.common:
             _check_constant(bot.common[item.name], item, problems)
@@ -232,6 +239,39 @@ def _check_in_all(item: Assignment, flows: Mapping[str, Flow], problems: Problem
 def _check_assignments(flow: Flow, problems: Problems) -> None:
     for item in _assignments_of(flow):
         _check_given(item, flow, problems)
+
+
+def _check_cleared(flow: Flow, bot: BotDefinition, problems: Problems) -> None:
+    """What is cleared is a variable of the flow, and not what the step has just given a value."""
+    own = {name: variable for name, variable in flow.variables.items() if name not in bot.common}
+    for step in flow.steps.values():
+        _check_saved_and_cleared(step, own, problems)
+    inherited = (item for transition in transitions_of_flow(flow) for item in transition.clear)
+    written = (item for item in inherited if item.mark.path == flow.mark.path)
+    for item in (*written, *(item for step in flow.steps.values() for item in step.options.clear)):
+        if item.name in bot.common:
+            _refuse_common(item, problems)
+        elif item.name is not None:
+            _declared(item.name, item.mark, flow, problems)
+        elif ALL in own:
+            what = f'variable "{ALL}": at {item.mark} "{ALL}" means every variable'
+            problems.add("E306", own[ALL].mark, what, "choose another name for the variable")
+
+
+def _refuse_common(item: Cleared, problems: Problems) -> None:
+    what = f'clear: "{item.name}" is the contact\'s, and no flow declares a first value for it'
+    problems.add("E301", item.mark, what, f"write set: {{{item.name}: ...}} with the value that is meant")
+
+
+def _check_saved_and_cleared(step: Step, variables: Mapping[str, Variable], problems: Problems) -> None:
+    """A value that a step saves would be lost at once."""
+    options, kind = step.options, step.kind
+    lost = {options.save, *kind.gives} & {item.name for item in options.assigned(variables)}
+    lost -= {item.name for item in options.set}
+    for name in sorted(each for each in lost if each is not None):
+        what = f'step "{step.name}": "clear" takes back what the step gives to "{name}"'
+        fix = f'list the others under `clear`, or keep the value: set: {{{name}: "{{{{ {name} }}}}"}}'
+        problems.add("E123", options.clear[0].mark, what, fix)
 
 
 def _check_given(item: Assignment, flow: Flow, problems: Problems) -> None:

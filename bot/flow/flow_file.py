@@ -268,11 +268,12 @@ def _in_a_line(node: Node | None) -> str:
 
 
 def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[StepKind]]) -> list[str]:
-    """The verbs of a step: none and two are a problem. `set` beside another verb is an option."""
+    """The verbs of a step: none and two are a problem. `set` and `clear` beside another verb are options."""
     keys = {key.text: key for key, _ in node.entries}
     verbs = [name for name in keys if name in kinds]
-    if len(verbs) > 1 and "set" in verbs:
-        verbs.remove("set")
+    for option in ("clear", "set"):
+        if len(verbs) > 1 and option in verbs:
+            verbs.remove(option)
     verbs = [name for name in verbs if name in KINDS] or verbs  # a built-in verb's key may be a verb of the bot's own
     if not verbs:
         first = next(iter(keys), None)

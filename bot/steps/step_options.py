@@ -40,11 +40,14 @@ from bot.steps.transition import (
     TRANSITION_KEYS,
     WORDS,
     Assignment,
+    Cleared,
     Target,
     Transition,
     Words,
+    assigned,
     transition_from,
 )
+from bot.types.variable import Variable
 
 T = TypeVar("T")
 
@@ -177,6 +180,7 @@ class StepOptions:
     save: str | None
     save_mark: Mark
     tag: tuple[Template, ...]
+    clear: tuple[Cleared, ...]
     set: tuple[Assignment, ...]
     visits: Visits | None
     defaults: Defaults
@@ -191,7 +195,11 @@ class StepOptions:
     @property
     def changes_something(self) -> bool:
         """Whether something besides `save` happens when the step ends with success."""
-        return bool(self.set or self.tag or self.untag or self.cancel or self.schedule)
+        return bool(self.clear or self.set or self.tag or self.untag or self.cancel or self.schedule)
+
+    def assigned(self, variables: Mapping[str, Variable]) -> tuple[Assignment, ...]:
+        """What `clear` and `set` give to variables, in a flow that has these."""
+        return assigned(self.clear, self.set, variables)
 
 
 def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
@@ -202,6 +210,7 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
         SAVE.read(fields) if saves else None,
         SAVE.mark(fields),
         TAG.read(fields),
+        CLEAR.read(fields),
         SET.read(fields),
         VISITS.read(fields),
         Defaults(
@@ -424,7 +433,7 @@ GATHER = KeySpec(
     Form(key_schemas.either(one_of(_NEVER).schema, key_schemas.pattern(_GATHER_PATTERN, _GATHER_FIX)), _read_gather),
     "How long a text waits for further ones, with which it is one answer; 30s at most. Or never.",
 )
-SET, UNTAG, TAG, CANCEL = EFFECTS
+CLEAR, SET, UNTAG, TAG, CANCEL = EFFECTS
 SCHEDULES = KeySpec("schedule", SCHEDULE, "Flows that start for the contact later.")
 VISITS = _option(
     "visits",
@@ -444,6 +453,7 @@ STEP_OPTIONS = KeySet(
     *_BESIDE,
     WINDOW_CLOSED_HERE,
     *_HEARD,
+    CLEAR,
     SET,
     UNTAG,
     TAG,
