@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from bot.expressions.filters import FUNCTIONS
-from bot.expressions.grammar import HISTORY, WINDOW, check_calls
+from bot.expressions.grammar import HISTORY, RESERVED_LIST, RESERVED_NAMES, WINDOW, check_calls
 from bot.expressions.opening_hours import no_hours
 from bot.expressions.templates import Expression, Template
 from bot.extensions.decorators import FunctionSpec
@@ -182,6 +182,8 @@ def _check_defined(
 
 def _to_declare(name: str, used: Used, vars_of: str) -> str:
     """What to do about a name that is not known: of a bare expression it may be a text that wants quotes."""
+    if name in RESERVED_NAMES:
+        return f"choose another name: {RESERVED_LIST}"
     quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
     return f"declare it under {vars_of}: {name}: {{type: text}}{quoted}"
 

@@ -1,6 +1,6 @@
 """A flow's document: its keys, how its steps are read, what starts it, and where its outcomes lead."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, tzinfo
 
@@ -32,7 +32,7 @@ from bot.keys.key_schemas import ANY, Schema, by_key, record
 from bot.keys.patterns import MATCH, PATTERN
 from bot.keys.text_shapes import TEXT
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import Map, Node, Scalar, digest, fingerprint
+from bot.lang.source import List, Map, Node, Scalar, digest, fingerprint
 from bot.lang.wall_clock import in_zone
 from bot.steps import KINDS, step_options
 from bot.steps.custom_steps import all_kinds
@@ -60,7 +60,9 @@ def read_flow(
 ) -> Flow:
     """Read one flow with all its steps. ``documents`` are the bot's text files, by path."""
     name = _NAME.read(Fields(node, problems, "flow")) or ""
-    fields = FLOW_KEYS.open(node, problems.defining(bot.definitions), f'flow "{name}"')
+    fields = FLOW_KEYS.open(
+        _indented(node, f'flow "{name}"', problems), problems.defining(bot.definitions), f'flow "{name}"'
+    )
     definitions = read_definitions(fields)
     variables = {name: _at_home(variable, bot.timezone) for name, variable in _VARS.read(fields).items()}
     start = _START.read(fields)
@@ -85,6 +87,26 @@ def read_flow(
         unreadable,
         definitions,
     )
+
+
+def _indented(node: Map, what: str, problems: Problems) -> Map:
+    """The flow's map, with the steps below `steps` also where they are not indented."""
+    steps = [
+        key for key, item in node.entries if key.text == _STEPS.name and isinstance(item, Scalar) and not item.text
+    ]
+    below = tuple(
+        (key, item) for key, item in node.entries if isinstance(item, Map) and key.text not in FLOW_KEYS.names
+    )
+    if not steps or not below:
+        return node
+    fix = f"indent the steps further: {', '.join(key.text for key, _ in below)}"
+    problems.add("E106", steps[0].mark, f'{what}: nothing stands below "{_STEPS.name}"', fix)
+    rest = tuple(
+        (key, Map(below[0][0].mark, below) if key is steps[0] else item)
+        for key, item in node.entries
+        if (key, item) not in below
+    )
+    return Map(node.mark, rest)
 
 
 def _at_home(variable: Variable, zone: tzinfo) -> Variable:
@@ -211,12 +233,51 @@ def _read_steps(fields: Fields, defaults: Defaults, reading: ReadContext) -> tup
     node = _STEPS.read(fields)
     if node is None:
         return {}, frozenset()
-    entries = entries_of(node, fields.problems, f"{fields.what}: {_STEPS.name}", "{name: {say: ...}}")
-    found = {key.text: _read_step(key, item, defaults, reading) for key, item in entries}
-    if isinstance(node, Map) and not found:
+    form = "{name: {say: ...}}"
+    if isinstance(node, List) and any(isinstance(item, Map) and _is_step(item, reading) for item in node.items):
+        form += ", with a name for each step in place of its dash"
+        node = List(node.mark, ())
+    entries = entries_of(node, fields.problems, f"{fields.what}: {_STEPS.name}", form)
+    found = {key.text: _read_step(key, item, defaults, reading) for key, item in _steps_in(entries, reading)}
+    if isinstance(node, Map) and not node.entries:
         fields.problems.add("E105", node.mark, f"{fields.what} has no steps", "add the first one")
     steps = {name: step for name, step in found.items() if step is not None}
     return steps, frozenset(found.keys() - steps.keys())
+
+
+def _is_step(node: Node, reading: ReadContext) -> bool:
+    return isinstance(node, Map) and any(key.text in reading.kinds for key, _ in node.entries)
+
+
+def _own_keys(step: Node, reading: ReadContext) -> set[str]:
+    verbs = [key.text for key, _ in step.entries if key.text in reading.kinds] if isinstance(step, Map) else []
+    return {name for verb in verbs for name in reading.kinds[verb].keys.names}
+
+
+def _steps_in(entries: Iterable[tuple[Scalar, Node]], reading: ReadContext) -> list[tuple[Scalar, Node]]:
+    """The steps, each with the keys that stand beside it and not below it."""
+    known, found, misplaced = {*reading.kinds, *STEP_OPTIONS.names}, list[tuple[Scalar, Node]](), False
+    for key, item in entries:
+        if _is_step(item, reading) or not (
+            key.text in known or (found and key.text in _own_keys(found[-1][1], reading))
+        ):
+            found.append((key, item))
+            misplaced = False
+            continue
+        step, above = found[-1] if found else (None, None)
+        if step is None:
+            fix = f"give the step a name, and indent what belongs to it: first: {{{key.text}: ...}}"
+            reading.problems.add("E106", key.mark, f'"{key.text}" stands where the name of a step is expected', fix)
+            return []
+        if not misplaced:
+            fix = f'indent it further: it belongs to step "{step.text}"'
+            reading.problems.add(
+                "E106", key.mark, f'"{key.text}" stands beside step "{step.text}", and not below it', fix
+            )
+            misplaced = True
+        entries_above = above.entries if isinstance(above, Map) else ()
+        found[-1] = step, Map(item.mark if above is None else above.mark, (*entries_above, (key, item)))
+    return found
 
 
 def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContext) -> Step | None:

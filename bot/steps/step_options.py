@@ -23,10 +23,10 @@ from bot.keys.declared_keys import (
     one_of,
     shared,
 )
-from bot.keys.fields import Fields, entries_of, refuse
+from bot.keys.fields import Fields, entries_of, map_in, refuse
 from bot.lang import wall_clock
 from bot.lang.problems import Mark, Problems
-from bot.lang.source import Map, Node, Scalar
+from bot.lang.source import List, Map, Node, Scalar
 from bot.lang.writing import flow_style
 from bot.steps.schedule import SCHEDULE, Schedule
 from bot.steps.step_facts import Outcome, Used
@@ -289,7 +289,9 @@ def _option(name: str, form: Form[T], about: str, word: str | None = None) -> Ke
     """
 
     def read(node: Node, problems: Problems, what: str) -> T:
-        if not isinstance(node, Map) and not (isinstance(node, Scalar) and word is not None and node.text == word):
+        if isinstance(node, List) and any(isinstance(item, Map) for item in node.items):
+            node = map_in(node, problems, what) or Map(node.mark, ())
+        elif not isinstance(node, Map) and not (isinstance(node, Scalar) and word is not None and node.text == word):
             full = _full_form(node, _FULL_FORMS[name])
             problems.add("E106", node.mark, f"{what}: a map of keys is expected", f"write {flow_style({name: full})}")
             node = Map(node.mark, tuple((_scalar(node, key), _scalar(node, value)) for key, value in full.items()))
