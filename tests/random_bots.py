@@ -314,6 +314,9 @@ class Author:
         if self.one(0, 0, 1):
             asked = {"n": {"ask": "How many?", "save": "n"}, "d": {"ask": "When?", "save": "d"}}
             flow["steps"] |= {f"slot_{name}": {**self.waiting(), **step} for name, step in asked.items()}
+        counted = [name for name, step in flow["steps"].items() if "visits" in step]
+        for step in (step for step in flow["steps"].values() if counted and "ask" in step):
+            step |= self.some(reset=lambda: self.one(*counted))
         slots = [name for name, step in flow["steps"].items() if "ask" in step and step.get("save") in ("n", "d")]
         return {**flow, "slots": slots} if slots and self.one(0, 1) else flow
 

@@ -52,6 +52,11 @@ Given = TypeVarTuple("Given")
 MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
 
 
+def visited(frame: Frame, step: str) -> str:
+    """The name under which a frame counts the visits of a step of its flow."""
+    return f"{frame.flow}/{step}"
+
+
 class Migrated(Enum):
     """What an edit of the active step has done to its contact."""
 
@@ -315,6 +320,10 @@ class Executor:
             self._tag(options, turn.scope())
         if options.cancel or options.schedule:
             arrange(turn, options)
+        if options.reset:
+            reset = {visited(turn.frame, each.text) for each in options.reset}
+            counts = turn.frame.visit_counts.items()
+            turn.frame.visit_counts = {key: count for key, count in counts if key not in reset}
 
     def _pass(self, transition: Transition, known: Mapping[str, Any] | None = None) -> None:
         """Carry out a transition's `say`, `set`, `tag`, `cancel` and `ask`, before its target. Raises a `Failure`.
@@ -420,7 +429,7 @@ class Executor:
         self.turn.arrive(step)
         visits = step.options.visits
         if visits is not None:
-            key = f"{frame.flow}/{name}"
+            key = visited(frame, name)
             seen = frame.visit_counts.get(key, 0)
             if seen >= visits.most:
                 return LeaveStep("visits.else")

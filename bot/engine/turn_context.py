@@ -60,7 +60,8 @@ class FlowBroken(BotError):
 
 
 Place = tuple[str | None, str | None]
-Checkpoint = tuple[dict[str, Any], dict[str, str], dict[str, Any], tuple[str, ...], tuple[Plan, ...], Place]
+OfFrame = tuple[dict[str, Any], dict[str, str], dict[str, int]]
+Checkpoint = tuple[OfFrame, dict[str, Any], tuple[str, ...], tuple[Plan, ...], Place]
 
 
 class TurnContext:
@@ -469,14 +470,15 @@ class TurnContext:
 
     def checkpoint(self) -> Checkpoint:
         """Everything that leaving a step may change: for `roll_back`."""
-        session = self.session
+        session, frame = self.session, self.frame
         place = session.language, session.timezone
-        return self.frame.vars, self.frame.ahead, session.kept_variables, session.tags, session.plans, place
+        return (frame.vars, frame.ahead, frame.visit_counts), session.kept_variables, session.tags, session.plans, place
 
     def roll_back(self, before: Checkpoint) -> None:
         """Undo these changes: the step was not left after all."""
         session, frame = self.session, self.frame
-        frame.vars, frame.ahead, session.kept_variables, session.tags, plans, (session.language, zone) = before
+        of_frame, session.kept_variables, session.tags, plans, (session.language, zone) = before
+        frame.vars, frame.ahead, frame.visit_counts = of_frame
         self.library = self._written_library.in_language(session.language)
         if session.timezone != zone:
             self._set_timezone(zone)

@@ -71,6 +71,7 @@ def check(
         _check_cleared(flow, bot, problems)
         _check_saves(flow, problems)
         _check_reports(flow, problems)
+        _check_resets(flow, problems)
         _check_runs(flow, flows, targets, problems)
         _check_failing_runs(flow, failing, problems)
         _check_schedules(flow, flows, problems)
@@ -310,6 +311,19 @@ def _check_reports(flow: Flow, problems: Problems) -> None:
             what = f'step "{step.name}": "report: {name}" is the name of another step'
             fix = f'choose another name: without one the step is counted as "{step.name}"'
             problems.add("E121", step.mark, what, fix)
+
+
+def _check_resets(flow: Flow, problems: Problems) -> None:
+    """What a step has counted anew are steps of the flow that are counted."""
+    for step in flow.steps.values():
+        for item in step.options.reset:
+            other = flow.steps.get(item.text)
+            if other is None:
+                fix = did_you_mean(item.text, flow.steps, "write a step of this flow that has `visits`")
+                problems.add("E102", item.mark, f'no step "{item.text}" in flow {flow.name}', fix)
+            elif other.options.visits is None:
+                what = f'step "{step.name}": "reset" has no effect: step "{item.text}" has no `visits`'
+                problems.add("E123", item.mark, what, "remove it, or bound that step")
 
 
 def _check_unsaved(flow: Flow, problems: Problems) -> None:

@@ -374,6 +374,9 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
     if not kind.can_gather:
         free = "only what the contact writes in its own words is gathered"
         refused[step_options.GATHER.name] = free, "put it on a question for a text, or on an ai step"
+    if not kind.waits or kind.takes_pending_input:
+        only = "only the answer to a question has visits counted anew"
+        refused[step_options.RESET.name] = only, "put it on a question"
     if kind.takes_pending_input or (kind.can_bring_later and kind.waits):
         refused[step_options.RETRY.name] = anything
     if not any(outcome.falls is Falls.THEN for outcome in kind.outcomes().values()):

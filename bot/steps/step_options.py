@@ -21,6 +21,7 @@ from bot.keys.declared_keys import (
     map_of,
     nested,
     one_of,
+    one_or_several,
     shared,
 )
 from bot.keys.fields import Fields, entries_of, map_in, refuse
@@ -190,12 +191,13 @@ class StepOptions:
     untag: tuple[Template, ...]
     cancel: tuple[Template, ...]  # the names of what is not to start any more
     schedule: tuple[Schedule, ...]
+    reset: tuple[Target, ...]  # the steps whose visits are counted from the beginning after an answer
     brings_later: bool = False  # an answer to the template of its own `window_closed` brings the message
 
     @property
     def changes_something(self) -> bool:
         """Whether something besides `save` happens when the step ends with success."""
-        return bool(self.clear or self.set or self.tag or self.untag or self.cancel or self.schedule)
+        return bool(self.clear or self.set or self.tag or self.untag or self.cancel or self.schedule or self.reset)
 
     def assigned(self, variables: Mapping[str, Variable]) -> tuple[Assignment, ...]:
         """What `clear` and `set` give to variables, in a flow that has these."""
@@ -228,6 +230,7 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
         UNTAG.read(fields),
         CANCEL.read(fields),
         SCHEDULES.read(fields),
+        RESET.read(fields),
         closed is not None and closed.waits,
     )
 
@@ -353,6 +356,11 @@ def _read_errors(node: Node, problems: Problems, what: str) -> dict[str, Transit
     return {name: transition for name, transition in found if transition is not None}
 
 
+def _step_named(node: Node, problems: Problems, what: str) -> Target | None:
+    name = NAME.read(node, problems, what)
+    return None if name is None else Target(name, node.mark)
+
+
 LONGEST_GATHER = timedelta(seconds=30)
 """The longest that a text waits for further ones, however many follow."""
 _GATHER_PATTERN, _GATHER_FIX = r"([1-9]|[12][0-9]|30)s", "write 1s to 30s, such as 3s, or never"
@@ -442,6 +450,11 @@ VISITS = _option(
     nested(KeySet(_ENTRIES, _VISITS_ELSE), _read_visits),
     "A bound on how often the step is entered.",
 )
+RESET: KeySpec[tuple[Target, ...]] = KeySpec(
+    "reset",
+    one_or_several(Form(NAME.schema, _step_named)),
+    "An answer has the visits of these steps counted from the beginning.",
+)
 RENAMED_FROM = KeySpec("renamed_from", NAME, "The step's name before an edit, so that who waits there stays.")
 REPORT = KeySpec(
     "report", NAME, "The name under which bot report counts it, if not its own: it stays, however the step is called."
@@ -462,6 +475,7 @@ STEP_OPTIONS = KeySet(
     CANCEL,
     SCHEDULES,
     VISITS,
+    RESET,
     RENAMED_FROM,
     REPORT,
     WORDS_HERE,
