@@ -89,6 +89,7 @@ class Plan:
     after: timedelta | None = None
     signal: str | None = None
     first_visit: int | None = None  # of the run that alone is to hear the signal
+    broadcast: str | None = None  # the broadcast that starts the flow
 
 
 MOST_HISTORY, MOST_HISTORY_TEXT = 20, 500
@@ -138,6 +139,7 @@ class Session:
     refusals: int = 0  # how often a refused message has led on by errors since then
     apology_due: bool = False  # a model has failed, and nothing has been said to the contact since
     unsolicited: bool = False  # of a contact who has opted out: the contact has not asked for what happens now
+    broadcast: str | None = None  # it has started a flow, and the contact has not written since
     visit: int = 0  # the last visit number given out
     splits: dict[str, str] = field(
         default_factory=dict

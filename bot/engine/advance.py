@@ -92,6 +92,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         turn.parks_message,
         turn.drops_parked,
         results_of(turn, session),
+        turn.start,
     )
 
 
@@ -100,6 +101,7 @@ def _take(executor: Executor, event: Event) -> None:
     turn = executor.turn
     if isinstance(event, FROM_CONTACT):
         turn.session.unsolicited = False  # the contact continues the conversation, and not time
+        turn.session.broadcast = None
         turn.note_contact(event)
         reply, history = reply_of(event), turn.session.history
         if turn.keeps_history:

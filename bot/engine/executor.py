@@ -11,7 +11,7 @@ from typing import Any, TypeVarTuple
 from bot.core.events import MessageReceived, SendEnded, Tapped
 from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, first_of_conversation
-from bot.core.turn import StepTaken
+from bot.core.turn import SKIPPED, STARTED, StepTaken
 from bot.core.values import Record
 from bot.engine import slots
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
@@ -736,9 +736,11 @@ class Executor:
         """Start the flow of a plan now, or skip it if the contact is busy."""
         turn = self.turn
         if not can_start(turn, plan):
-            turn.trace.rule = f"no start of {plan.flow}: the contact is busy"
+            turn.trace.rule, turn.start = f"no start of {plan.flow}: the contact is busy", SKIPPED
             return
         turn.trace.rule = f"start of {plan.flow}: {why}"
+        turn.start = STARTED if turn.session.frame is None else plan.busy
+        turn.session.broadcast = plan.broadcast
         if plan.busy == "replace":
             turn.end_all()
         if turn.session.frame is None:

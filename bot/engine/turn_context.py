@@ -79,6 +79,7 @@ class TurnContext:
         self.trace = Trace()
         self.ended: Frame | None = None  # the last frame that was removed
         self.expired = False  # ... because nobody answered
+        self.start = ""  # what became of a flow that was to start
         self.failure: str | None = None  # reported to the operator, although the conversation continues
         self.failed: list[Any] = []  # the states in which steps have failed
         self.in_plain_text = False  # the refused message is sent as a plain text
