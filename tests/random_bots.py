@@ -318,7 +318,8 @@ class Author:
         for step in (step for step in flow["steps"].values() if counted and "ask" in step):
             step |= self.some(reset=lambda: self.one(*counted))
         slots = [name for name, step in flow["steps"].items() if "ask" in step and step.get("save") in ("n", "d")]
-        return {**flow, "slots": slots} if slots and self.one(0, 1) else flow
+        by_model = self.one(slots, {"fill": slots, "model": True})
+        return {**flow, "slots": by_model} if slots and self.one(0, 1) else flow
 
     def who(self) -> dict[str, Any]:
         return self.some(contact=lambda: self.one("first", "returning"))
@@ -385,6 +386,7 @@ def library_of(bot: dict[str, Any], flows: list[dict[str, Any]]) -> Library:
                 flow |= {"defaults": {}, "words": {}}
             else:
                 flow["steps"][name] = {"ask": "Plain?"}
-            if name is None or name in flow.get("slots", ()):
+            slots = flow.get("slots", ())
+            if name is None or name in (slots["fill"] if isinstance(slots, dict) else slots):
                 flow.pop("slots", None)
     raise AssertionError("\n".join(map(str, loaded.problems)))

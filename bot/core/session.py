@@ -40,6 +40,7 @@ class Frame:
     interrupts: bool = False  # it interrupts the one below, if there is one, which did not run it
     notice: bool = False  # ... and has asked nothing: the question below is not asked again
     ahead: dict[str, str] = field(default_factory=dict)  # answers to questions that have not come yet, by step
+    unread: str | None = None  # a message in which a model looks for more of them, as soon as a question comes
     asks_to_continue: bool = False  # after an interruption the contact is asked whether to go on
     unanswered_question: str | None = None  # "flow/step": it was left without an answer, and `back` leads there
     unanswered_below: tuple["Frame", ...] = ()  # what was open below then, where all of that was left with it

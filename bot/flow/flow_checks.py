@@ -9,6 +9,7 @@ from bot.expressions.opening_hours import no_hours
 from bot.expressions.templates import Expression, Template
 from bot.extensions.decorators import FunctionSpec
 from bot.flow.definition import (
+    MADE_FLOWS,
     BotDefinition,
     Flow,
     ResolvedTransition,
@@ -24,7 +25,6 @@ from bot.flow.target_checks import Targets, check_loops, failing_flows
 from bot.keys.definitions import Definitions, refuse_defined
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.word_matching import normalise
-from bot.steps.intent_step import INTENTS
 from bot.steps.step_facts import SavedResult, Used
 from bot.steps.tools import STRUCTURES
 from bot.steps.transition import ALL, END, NEXT, Assignment, Cleared, Word, Words, evaluate, templates_in
@@ -624,7 +624,7 @@ def _report_taken(before: Mapping[str, str], said: str, mark: Mark, what: str, p
 def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems) -> None:
     """Triggers that never start their flow: each is a word of the bot, or starts another flow."""
     words = _before_all(bot)
-    triggers = [(flow.name, flow.trigger) for flow in flows if flow.trigger is not None and flow.name != INTENTS]
+    triggers = [(flow.name, flow.trigger) for flow in flows if flow.trigger is not None and flow.name not in MADE_FLOWS]
     taken: dict[tuple[str, str], str] = {}
     triggers.sort(key=lambda found: found[1].contact is None)
     parts = [(name, trigger, _parts_of(trigger)) for name, trigger in triggers]

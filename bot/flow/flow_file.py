@@ -20,6 +20,7 @@ from bot.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    either,
     nested,
     one_of,
     one_or_several,
@@ -31,12 +32,13 @@ from bot.keys.fields import Fields, entries_of, name_of, refuse_no_map
 from bot.keys.key_schemas import ANY, Schema, by_key, record
 from bot.keys.patterns import MATCH, PATTERN
 from bot.keys.text_shapes import TEXT
-from bot.lang.problems import Problems, did_you_mean
+from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar, digest, fingerprint
 from bot.lang.wall_clock import in_zone
 from bot.steps import KINDS, step_options
 from bot.steps.custom_steps import all_kinds
 from bot.steps.intent_step import A_WHILE, INTENTS, PICK, Intent, IntentStep
+from bot.steps.slot_step import LOOK, SLOT_FILLING, SlotStep
 from bot.steps.step_facts import Falls, Outcome
 from bot.steps.step_kind import ReadContext, StepKind
 from bot.steps.step_options import (
@@ -73,6 +75,7 @@ def read_flow(
         "", fields.problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds
     )
     steps, unreadable = _read_steps(fields, defaults, reading)
+    slots, model_slots = _read_slots(fields)
     return Flow(
         name,
         fields.mark_of(_NAME.name),
@@ -83,7 +86,8 @@ def read_flow(
         _WORDS.read(fields),
         steps,
         _INTERRUPTED.read(fields),
-        _SLOTS.read(fields),
+        slots,
+        model_slots,
         unreadable,
         definitions,
     )
@@ -210,9 +214,15 @@ _START = KeySpec(
 _INTERRUPTED = KeySpec(
     "interrupted", one_of("resume", "drop", "ask"), "What becomes of it when another flow cuts in; else none can."
 )
+_FILL = KeySpec("fill", NAMES, "The questions.", required=True)
+_MODEL = KeySpec(
+    "model",
+    BOOLEAN,
+    "Whether a model looks in a message for answers that the questions do not find themselves; false where nothing is said.",
+)
 _SLOTS = KeySpec(
     "slots",
-    NAMES,
+    either(NAMES, opened(KeySet(_FILL, _MODEL), "{fill: [size, day], model: true}")),
     "Questions of it that one message can answer together, before they are asked, and correct afterwards.",
 )
 _WORDS = KeySpec("words", WORDS, "Words that are understood in all of it.")
@@ -223,6 +233,14 @@ _DEFAULTS = KeySpec(
 _STEPS = KeySpec("steps", raw_node(ANY), "Its steps, in order: it begins with the first.", required=True)
 FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _SLOTS, _WORDS, _VARS, DEFINE, _DEFAULTS, _STEPS)
 """The keys of a flow. What stands under `steps` depends on the kinds of step that the bot has."""
+
+
+def _read_slots(fields: Fields) -> tuple[tuple[str, ...], Mark | None]:
+    """Read `slots`: the questions, and where it says that a model fills them, too."""
+    slots = _SLOTS.read(fields)
+    if not isinstance(slots, Fields):
+        return slots or (), None
+    return _FILL.read(slots), _MODEL.mark(slots) if _MODEL.read(slots) else None
 
 
 # -- its steps --------------------------------------------------------------------------------------
@@ -412,7 +430,7 @@ def _step_of(kind: type[StepKind]) -> Schema:
     return record({**keys, **options, kind.verb: keys[kind.verb]}, *dict.fromkeys((kind.verb, *kind.keys.required)))
 
 
-# -- the flow that asks what a message is about -------------------------------------------------------
+# -- the flows in which a model is asked about a message -------------------------------------------------
 
 
 def intents_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> Flow | None:
@@ -425,11 +443,25 @@ def intents_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
     if timeout is None or timeout.after is None or timeout.transition is None:
         timeout = Timed(mark, A_WHILE, transition=Transition(mark, then=Target(END, mark)))
     defaults = Defaults(timeout=timeout)
-    kind = IntentStep(mark, intents, bot.sure, bot.ai)
-    options = read_step_options(Fields(Map(mark, ()), problems, INTENTS), saves=False)
-    step = Step(PICK, mark, kind, options, defaults, fingerprint=INTENTS)
     about = "A model says which flow a message is about."
-    return wired(Flow(INTENTS, mark, about, Trigger(mark, otherwise=True), {}, defaults, {}, {PICK: step}), problems)
+    return _made(INTENTS, about, PICK, IntentStep(mark, intents, bot.sure, bot.ai), mark, defaults, problems)
+
+
+def slot_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> Flow | None:
+    """The flow in which a model looks for answers to slots; None if none of these flows wants it."""
+    marks = {flow.name: flow.model_slots for flow in flows.values() if flow.model_slots is not None}
+    if not marks:
+        return None
+    mark = next(iter(marks.values()))
+    about = "A model looks for answers in a message."
+    return _made(SLOT_FILLING, about, LOOK, SlotStep(mark, marks, bot.ai), mark, Defaults(), problems)
+
+
+def _made(name: str, about: str, step: str, kind: StepKind, mark: Mark, defaults: Defaults, problems: Problems) -> Flow:
+    """A flow of one step that is written in no file."""
+    options = read_step_options(Fields(Map(mark, ()), problems, name), saves=False)
+    steps = {step: Step(step, mark, kind, options, defaults, fingerprint=name)}
+    return wired(Flow(name, mark, about, Trigger(mark, otherwise=True), {}, defaults, {}, steps), problems)
 
 
 # -- where the outcomes of its steps lead -----------------------------------------------------------
