@@ -5,11 +5,13 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from bot.cli.new import FILES
 from bot.flow.documents import Source
 from bot.folder import Folder, read_folder
 from tests.docs.test_bots import BOTS
 from tests.docs.test_docs import BOT, HANDLER, MOVING_OVER, OF_THE_LANGUAGE, ROOT
 
+STARTERS = sorted(file.parent for file in FILES.glob("*/bot.yml"))
 PAGES = (*OF_THE_LANGUAGE, *MOVING_OVER, ROOT / "docs" / "python.md", ROOT / "docs" / "testing.md")
 _BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -17,7 +19,7 @@ _BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 @cache
 def own_bots() -> tuple[Folder, ...]:
     """All of them, in the language of their flows."""
-    return (*map(_in_one_language, (*BOTS, ROOT / "bot" / "cli" / "template")), *map(_of_page, PAGES))
+    return (*map(_in_one_language, (*BOTS, *STARTERS)), *map(_of_page, PAGES))
 
 
 def _in_one_language(path: Path) -> Folder:

@@ -10,6 +10,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from bot.cli.new import STARTERS
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -51,11 +53,12 @@ def test_it_holds_each_file_of_the_package_and_no_other(wheel: Path) -> None:
     assert held == package
 
 
-def test_a_new_bot_is_checked_tested_and_talked_to(bot: Path, tmp_path: Path) -> None:
-    assert "bot chat shop" in run(bot, "new", "shop", at=tmp_path)
+@pytest.mark.parametrize("starter", STARTERS)
+def test_a_new_bot_is_checked_tested_and_talked_to(starter: str, bot: Path, tmp_path: Path) -> None:
+    assert "bot chat shop" in run(bot, "new", "shop", "--starter", starter, at=tmp_path)
     assert run(bot, "check", "shop", at=tmp_path).startswith("Shop: no problems in ")
     assert ": all passed, in " in run(bot, "test", "shop", at=tmp_path)
-    assert "\nbot: Hello! " in run(bot, "chat", "shop", at=tmp_path, stdin="hi\n")
+    assert "\nbot: " in run(bot, "chat", "shop", at=tmp_path, stdin="hi\n")
 
 
 def test_the_pages_of_the_checks_are_in_it(bot: Path, tmp_path: Path) -> None:

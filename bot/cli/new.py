@@ -12,8 +12,10 @@ from bot.cli.output import styled
 from bot.core.errors import BotError
 from bot.flow.documents import BOT_FILE
 
-TEMPLATE = Path(__file__).with_name("template")
-TEMPLATE_NAME = '"My bot"'
+FILES = Path(__file__).with_name("starters")
+STARTERS = ("menu", "form", "survey", "assistant")
+STARTER_NAME = '"My bot"'
+HIDDEN = {"gitignore": ".gitignore", "env.example": ".env.example"}  # a wheel leaves out files that begin with a dot
 SCHEMA = "bot.schema.json"
 
 
@@ -23,15 +25,25 @@ class FolderInUse(BotError):
 
 @click.command("new")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-def command(folder: Path) -> None:
-    """Create a small, complete bot in DIR: two flows, a Python handler and tests, as a start for your own bot.
+@click.option(
+    "--starter", type=click.Choice(STARTERS), default="menu", show_default=True, help="The bot to start from."
+)
+def command(folder: Path, starter: str) -> None:
+    """Create a small, complete bot in DIR, with tests, as a start for your own bot.
+
+    \b
+      menu       buttons, opening hours, and an order in one message
+      form       questions, a summary with corrections, and a Python function
+      survey     ratings, several answers, two versions to compare, an invitation
+      assistant  a model that knows facts and calls Python functions
 
     An existing DIR must be empty: nothing is ever overwritten. The settings in .vscode let VS Code complete, explain
-    and check the files (docs/editors.md describes other editors).
+    and check the files (docs/editors.md describes other editors). With .env.example the bot goes live; .gitignore keeps
+    secrets and conversations out of git.
 
     \b
       $ bot new my-shop
-      $ bot chat my-shop
+      $ bot new my-shop --starter survey
 
     Exit code 0: the bot was created. 1: DIR is not empty or cannot be written.
     """
@@ -40,7 +52,7 @@ def command(folder: Path) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise FolderInUse(f"{folder} is not empty: nothing was written (name a folder that does not exist yet)")
     try:
-        _copy(folder)
+        _copy(starter, folder)
     except OSError as error:
         raise FolderInUse(f"{folder} cannot be written: {error.strerror}") from error
     name = shlex.quote(str(folder))
@@ -53,12 +65,14 @@ def command(folder: Path) -> None:
         click.echo(f"  {styled(f'{line:{len(name) + 12}}', bold=True)}{about}")
 
 
-def _copy(folder: Path) -> None:
-    shutil.copytree(TEMPLATE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+def _copy(starter: str, folder: Path) -> None:
+    shutil.copytree(FILES / starter, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, hidden in HIDDEN.items():
+        shutil.copyfile(FILES / name, folder / hidden)
     file = folder / BOT_FILE
     title = re.sub(r"[-_\s]+", " ", folder.resolve().name).strip() or "My bot"
     name = json.dumps(title[:1].upper() + title[1:], ensure_ascii=False)
-    file.write_text(file.read_text("utf-8").replace(TEMPLATE_NAME, name), "utf-8")
+    file.write_text(file.read_text("utf-8").replace(STARTER_NAME, name), "utf-8")
     _help_editor(folder / ".vscode")
 
 

@@ -1,19 +1,76 @@
+import filecmp
+import json
+import re
+import runpy
+import subprocess
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from bot.cli.new import FILES, STARTERS
 from tests.cli.terminal import call
+from tests.docs.test_docs import ROOT, blocks
 
 
-def test_a_new_bot_passes_check_and_test_as_it_is(tmp_path: Path) -> None:
-    made = call("new", tmp_path / "my-shop")
+@pytest.mark.parametrize("starter", STARTERS)
+def test_a_new_bot_passes_check_and_its_tests_which_reach_all_of_it(starter: str, tmp_path: Path) -> None:
+    made = call("new", tmp_path / "my-shop", "--starter", starter)
     assert made.code == 0
     assert f"bot chat {tmp_path / 'my-shop'}" in made.out
     checked = call("check", tmp_path / "my-shop")
-    assert (checked.code, checked.out) == (0, "My shop: no problems in 2 flows, 7 steps and 3 tests.\n")
-    tested = call("test", tmp_path / "my-shop")
+    assert (checked.code, checked.out.partition(" in ")[0]) == (0, "My shop: no problems")
+    tested = call("test", tmp_path / "my-shop", "--min-coverage", "100")
     assert tested.code == 0
-    assert tested.lines[-1].startswith("3 tests: all passed")
+    assert any(re.match(r"\d tests: all passed", line) for line in tested.lines)
+
+
+def test_the_help_names_each_starter_that_there_is() -> None:
+    assert {path.name for path in FILES.iterdir() if path.is_dir()} == {*STARTERS}
+    assert re.findall(r"^ {4}(\w+) {2,}\w", call("new", "--help").out, re.MULTILINE) == [*STARTERS]
+
+
+def test_without_a_starter_it_is_the_menu(tmp_path: Path) -> None:
+    call("new", tmp_path / "a" / "bot")
+    call("new", tmp_path / "b" / "bot", "--starter", "menu")
+    same = filecmp.dircmp(tmp_path / "a", tmp_path / "b")
+    assert (same.left_only, same.right_only, same.diff_files) == ([], [], [])
+
+
+def test_git_keeps_the_bot_and_leaves_secrets_and_conversations_out(tmp_path: Path) -> None:
+    call("new", tmp_path)
+    for name in (".env", "bot.db", "bot.db-wal", "bot.db.lock", "bot.inbox.db", "requests.jsonl", "bot.files/a/b.jpg"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+    kept = subprocess.run(["git", "ls-files"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout.split()
+    assert {".env.example", ".gitignore", ".vscode/settings.json", "bot.yml", "flows/main.yml", "handlers.py"} <= {
+        *kept
+    }
+    assert not [name for name in kept if name.endswith((".env", ".jsonl", ".jpg")) or ".db" in name]
+
+
+def test_the_example_of_settings_is_one_of_going_live(tmp_path: Path) -> None:
+    call("new", tmp_path)
+    names = re.findall(r"^(?:# )?(BOT_\w+)=", (tmp_path / ".env.example").read_text(), re.MULTILINE)
+    (written, *_) = blocks(ROOT / "docs" / "going-live.md", "sh")
+    assert [name for name in names if name != "BOT_WEBHOOK_SECRET"] == re.findall(r"^(\w+)=", written, re.MULTILINE)
+
+
+def test_the_request_of_the_form_is_filed_once_however_often_it_is_called(tmp_path: Path) -> None:
+    call("new", tmp_path, "--starter", "form")
+    lines = ["hi", "Ann", "ann@shop.example", "advice", "tomorrow", "skip", "send it"]
+    said = call("chat", tmp_path, stdin="\n".join(lines))
+    (filed,) = (tmp_path / "requests.jsonl").read_text().splitlines()
+    assert json.loads(filed) | {"day": None} == {
+        "number": json.loads(filed)["number"], "name": "Ann", "email": "ann@shop.example", "topic": "advice", "day": None, "note": None,
+    }  # fmt: skip
+    assert f"Your request has the number {json.loads(filed)['number']}." in said.out
+    handlers = runpy.run_path(str(tmp_path / "handlers.py"))
+    request = ("Ben", "ben@shop.example", "repair", date(2030, 5, 6), "The front wheel", "a key")
+    assert handlers["file"](*request) == handlers["file"](*request)
+    assert len((tmp_path / "requests.jsonl").read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize("name", ["a: b", "Müller's # 1", '"quoted"', "[x]"])

@@ -1,14 +1,14 @@
-"""The bot's own Python: plain functions, called by `call` steps. Their arguments are checked by their types."""
+"""The bot's own Python: plain functions, whose arguments are checked by their types."""
 
 from decimal import Decimal
 
-from bot import handler
+from bot import function
 
 PIECE = Decimal("2.50")
 WHOLE_CAKE = 12
 
 
-@handler("cake.price")
-def price(pieces: int) -> Decimal:
+@function("cake_price")
+def cake_price(pieces: int) -> Decimal:
     """What some pieces of cake cost, in euros: a whole cake or more is a tenth cheaper."""
     return pieces * PIECE * (Decimal("0.9") if pieces >= WHOLE_CAKE else 1)
