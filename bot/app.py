@@ -215,7 +215,7 @@ class Engine:
 
     def _served(self, library: Library) -> Library:
         """The library as turns use it: with addresses, and without what needs a model where there is none."""
-        served = library if self._model_calls is not None else library.without_intents()
+        served = library if self._model_calls is not None else library.without_model()
         return served.with_addresses(self._addresses)
 
     def operate(self, request: Request) -> Answer:

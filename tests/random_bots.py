@@ -78,11 +78,14 @@ class Author:
         name = self.one(*VALUES)
         return {name: self.one(*VALUES[name])}
 
+    def clear(self) -> Any:
+        return self.one("all", "n", [self.one(*VALUES), "d"])
+
     def transition(self) -> Any:
         return self.target() if self.one(0, 1) else {**self.speech(), "then": self.target()}
 
     def speech(self) -> dict[str, Any]:
-        return self.some(say=self.text, ask=self.text, set=self.set, tag=self.text, then=self.target)
+        return self.some(say=self.text, ask=self.text, clear=self.clear, set=self.set, tag=self.text, then=self.target)
 
     def timed(self) -> Any:
         return {"after": self.one("1h", "2h", "3h"), **self.speech()}
@@ -135,6 +138,7 @@ class Author:
     def options(self) -> dict[str, Any]:
         return self.some(
             then=self.transition,
+            clear=self.clear,
             set=self.set,
             tag=self.text,
             errors=lambda: {"else": self.transition(), **self.some(mismatch=self.transition, failed=self.transition)},
@@ -273,7 +277,7 @@ class Author:
     def step(self) -> dict[str, Any]:
         write = self.one(
             self.ask, self.ask, self.template, self.say, self.call, self.http, self.branch, self.run, self.handoff, self.classify,
-            self.ai, self.ai, lambda: {"set": self.set()}, self.wait, self.write, self.start, self.signal,
+            self.ai, self.ai, lambda: {"set": self.set()}, lambda: {"clear": self.clear()}, self.wait, self.write, self.start, self.signal,
         )  # fmt: skip
         options = self.options()
         if write in (self.ai, self.classify, self.handoff):
@@ -310,8 +314,12 @@ class Author:
         if self.one(0, 0, 1):
             asked = {"n": {"ask": "How many?", "save": "n"}, "d": {"ask": "When?", "save": "d"}}
             flow["steps"] |= {f"slot_{name}": {**self.waiting(), **step} for name, step in asked.items()}
+        counted = [name for name, step in flow["steps"].items() if "visits" in step]
+        for step in (step for step in flow["steps"].values() if counted and "ask" in step):
+            step |= self.some(reset=lambda: self.one(*counted))
         slots = [name for name, step in flow["steps"].items() if "ask" in step and step.get("save") in ("n", "d")]
-        return {**flow, "slots": slots} if slots and self.one(0, 1) else flow
+        by_model = self.one(slots, {"fill": slots, "model": True})
+        return {**flow, "slots": by_model} if slots and self.one(0, 1) else flow
 
     def who(self) -> dict[str, Any]:
         return self.some(contact=lambda: self.one("first", "returning"))
@@ -378,6 +386,7 @@ def library_of(bot: dict[str, Any], flows: list[dict[str, Any]]) -> Library:
                 flow |= {"defaults": {}, "words": {}}
             else:
                 flow["steps"][name] = {"ask": "Plain?"}
-            if name is None or name in flow.get("slots", ()):
+            slots = flow.get("slots", ())
+            if name is None or name in (slots["fill"] if isinstance(slots, dict) else slots):
                 flow.pop("slots", None)
     raise AssertionError("\n".join(map(str, loaded.problems)))

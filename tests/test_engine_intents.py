@@ -225,7 +225,7 @@ def test_what_is_asked_is_judged_and_bounded_like_every_question() -> None:
 
 
 def test_nothing_is_asked_where_there_is_no_model() -> None:
-    chat = Talk(library_of(FLOWS).without_intents())
+    chat = Talk(library_of(FLOWS).without_model())
     assert chat.user("blah") == ["Sorry?"]
     assert chat.asked == []
 

@@ -43,7 +43,7 @@ MOST_ROUNDS = 8
 SAYINGS = (
     "Hello.", "One.\n\nTwo.\n\nThree.\n\nFour.", "", " \n", "x" * 9000, "See https://evil.example/x", LEAK, "{{ n }}",
     "Bye.\nLEAVE a", "NOTE n: 7\nNOTE t: x\nLEAVE b", "LEAVE nowhere", "a", "none", "A or b.", "See https://shop.example.", "two 90",
-    "two 40\nthree 50", "three", "two 60\nnone 20", "5", "2030-05-09",
+    "two 40\nthree 50", "three", "two 60\nnone 20", "5", "2030-05-09", '{"slot_n": 5}', '{"slot_d": "2030-05-09", "a": 3, "b": "x"}',
 )  # fmt: skip
 ARGUMENTS = (
     "{}", '{"number": "AB"}', '{"number": "AB", "most": 2}', '{"contact": "6289999999999"}', "[1]", "nonsense", "",

@@ -263,3 +263,51 @@ def test_stay_belongs_to_an_answer(step: str) -> None:
     (problem,) = problems_of(f"flow: main\nsteps: {{a: {step}}}")
     assert "E110" in problem
     assert '"stay" leads nowhere' in problem
+
+
+COUNTED = """
+flow: main
+start: {otherwise: true}
+steps:
+  q: {ask: Which?, reset: try, other: {then: try}}
+  try: {say: Trying., visits: {max: 1, else: over}, then: q}
+  over: {say: Over., then: end}
+"""
+
+
+def test_an_answer_has_the_visits_of_other_steps_counted_from_the_beginning() -> None:
+    talk = Talk(COUNTED.replace(", other: {then: try}", ""))
+    talk.user("x")
+    for _ in range(3):
+        assert talk.user("a") == ["Trying.", "Which?"]
+
+
+def test_without_an_answer_visits_are_counted_on() -> None:
+    talk = Talk(COUNTED.replace("ask: Which?", "ask: Which?, buttons: {Go: try}"))
+    talk.user("x")
+    assert talk.user("a")[0] == "Trying."
+    assert talk.user("a") == ["Over."]
+
+
+def test_visits_are_counted_on_where_the_answer_fails() -> None:
+    flow = COUNTED.replace("ask: Which?", 'ask: Which?, save: n, set: {n: "{{ n + 1 }}"}, errors: {else: try}')
+    talk = Talk(flow.replace("steps:", "vars: {n: text}\nsteps:").replace(", other: {then: try}", ""))
+    talk.user("x")
+    assert talk.user("a")[0] == "Trying."
+    assert talk.user("a") == ["Over."]
+
+
+@pytest.mark.parametrize(
+    ("step", "problem"),
+    [
+        ("ask: Which?, reset: tyr", 'E102 no step "tyr" in flow main (did you mean "try"?)'),
+        ("ask: Which?, reset: over", 'E123 step "q": "reset" has no effect: step "over" has no `visits`'),
+        (
+            "say: Hm., reset: try",
+            'E123 step "q": "reset" has no effect: only the answer to a question has visits counted',
+        ),
+    ],
+)
+def test_a_reset_without_effect_is_reported(step: str, problem: str) -> None:
+    (found,) = problems_of(COUNTED.replace("ask: Which?, reset: try, other: {then: try}", step))
+    assert problem in found

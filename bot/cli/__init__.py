@@ -38,7 +38,7 @@ SECTIONS = {  # of --help: each command is the module of its name
         "send": "Send one message.",
         "start": "Start a flow for a contact.",
         "signal": "Report a signal to a contact's conversation.",
-        "broadcast": "Send a template to many contacts.",
+        "broadcast": "Send a template to many contacts, or start a flow for each.",
         "templates": "List the gateway's templates, and check the flows against them.",
         "contacts": "List the gateway's contacts, as CSV too; export or erase one.",
     },

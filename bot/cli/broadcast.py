@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.csv_rows import Recipient, header, read_recipients
-from bot.cli.operate import CommandRefused, bot_option, open_store, operate, reach_gateway, store_of
+from bot.cli.csv_rows import BodyTexts, FlowValues, Recipient, header, read_recipients
+from bot.cli.operate import CommandRefused, bot_option, loaded, open_store, operate, reach_gateway, store_of
 from bot.cli.output import counted, echo_json
+from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.lang.wall_clock import ISO_MOMENT, in_zone, read_iso
 from bot.settings import read_limits
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 48 * 1024  # of recipients, in a request that may have 64 KiB
 USAGE = (
-    "write TEMPLATE with CONTACTS.CSV or --where, and --edit NAME to correct a broadcast; or --stop NAME; or "
-    "--resume NAME; or the NAME alone to see its status, or nothing for a list"
+    "write TEMPLATE, or --flow FLOW, with CONTACTS.CSV or --where, and --edit NAME to correct a broadcast; or --stop "
+    "NAME; or --resume NAME; or the NAME alone to see its status, or nothing for a list"
 )
 
 
@@ -36,7 +37,11 @@ USAGE = (
 @click.argument(
     "file", metavar="CONTACTS.CSV]", required=False, type=click.Path(path_type=Path, dir_okay=False, exists=True)
 )
-@click.option("--language", default="en", show_default=True, help="The template's language.")
+@click.option("--flow", metavar="FLOW", help="Start this flow for each contact, instead of sending a template.")
+@click.option(
+    "--with", "given", metavar="NAME=VALUE", multiple=True, help="A value for a variable of FLOW; once for each."
+)
+@click.option("--language", metavar="CODE", help="The template's language.  [default: en]")
 @click.option("--body", metavar="TEXT", multiple=True, help="A parameter, with {{column}} for a cell; once for each.")
 @click.option("--header", "head", metavar="TEXT|URL", help="The header's parameter: a text, or the address of a file.")
 @click.option(
@@ -62,7 +67,9 @@ def command(
     ctx: click.Context,
     template: str | None,
     file: Path | None,
-    language: str,
+    flow: str | None,
+    given: tuple[str, ...],
+    language: str | None,
     body: tuple[str, ...],
     head: str | None,
     where: str | None,
@@ -84,6 +91,9 @@ def command(
     get nothing, and nobody gets a broadcast twice: run the same command again to continue, or with another --name
     to send again.
 
+    --flow starts a flow for each contact instead, with the values of --with, which may have {{column}} as --body has. If
+    a contact is in a flow, FLOW's own "busy" decides.
+
     Refusals of the gateway pause a broadcast. --edit NAME corrects it for the contacts who did not get it, --resume
     NAME resumes it. --stop withdraws all messages that are not being sent. NAME alone shows the status, and how
     many were delivered, read and answered; without a NAME all broadcasts are listed.
@@ -92,51 +102,103 @@ def command(
       $ bot broadcast sale contacts.csv --body "{{name}}" --body "20 %"
       $ bot broadcast sale --where "'vip' in contact.tags and town == 'Rome'"
       $ bot broadcast sale contacts.csv --at "2030-12-24 18:00"
+      $ bot broadcast --flow /course contacts.csv --with "day=3"
       $ bot broadcast "sale: contacts"
       $ bot broadcast sale contacts.csv --body "20 %" --edit "sale: contacts"
       $ bot broadcast --resume "sale: contacts"
 
     Exit code 0: success. 1: the file or the bot has problems, you said no, or messages could not be sent.
     """
-    given = [what for what in (stopped, resumed, template) if what is not None]
+    if flow is not None:
+        file, template = _file_of_flow(template, file), None
+    _check_options(flow, template, given, {"--language": language, "--body": body, "--header": head})
+    asked = [what for what in (stopped, resumed, template, flow) if what is not None]
     sends = file is not None or where is not None
-    if not (given or sends or edited or name or at or body or head):
+    if not (asked or sends or edited or name or at):
         _list(folder, as_json)
         return
-    if len(given) != 1 or (template is None and sends) or (edited is not None and (not sends or name)):
+    if len(asked) != 1 or (template is None and flow is None and sends) or (edited is not None and (not sends or name)):
         raise click.UsageError(USAGE)
-    if at is not None and not (template is not None and sends):
+    if (at is not None or flow is not None) and not (asked[0] in (template, flow) and sends):
         raise click.UsageError(USAGE)
     if stopped is not None:
         _stop(folder, stopped)
-    elif resumed is not None:
+        return
+    if resumed is not None:
         answer = operate(folder, {"do": "resume", "name": resumed})
         click.echo(f"{counted(answer['resumed'], 'contact')} will get it now.")
         follow(ctx, folder, resumed, wait)
-    elif template is not None and not sends:
-        show(folder, template, as_json)
-    elif template is not None:
-        named = {"name": template, "language": language} | ({"header": header(head)} if head else {})
-        begins = {} if at is None else {"at": _moment(folder, at).isoformat()}
-        recipients = _recipients(folder, file, where, body)
-        _check_template(folder, named, recipients[0], str(file or "--where"))
-        if edited is not None:
-            _edit(folder, edited, {"template": named, **begins}, recipients, yes)
-            return
-        name = name or ": ".join([template, *([file.stem] if file else []), *([where] if where else [])])
-        _begin(folder, name, {"template": named, **begins}, recipients, yes)
-        follow(ctx, folder, name, wait)
+        return
+    if not sends:
+        show(folder, asked[0], as_json)
+        return
+    what: dict[str, Any] = {} if at is None else {"at": _moment(folder, at).isoformat()}
+    if flow is not None:
+        flow = flow.removeprefix("/")
+        what |= {"flow": flow}
+        recipients = _recipients(folder, file, where, _flow_values(folder, flow, given))
+    else:
+        what |= {"template": {"name": template, "language": language or "en"}}
+        what["template"] |= {"header": header(head)} if head else {}
+        recipients = _recipients(folder, file, where, BodyTexts(body))
+        _check_template(folder, what["template"], recipients[0], str(file or "--where"))
+    if edited is not None:
+        _edit(folder, edited, what, recipients, yes)
+        return
+    name = name or ": ".join([flow or asked[0], *([file.stem] if file else []), *([where] if where else [])])
+    _begin(folder, name, what, recipients, yes)
+    follow(ctx, folder, name, wait)
 
 
-def _recipients(folder: Path | None, file: Path | None, where: str | None, body: Sequence[str]) -> Sequence[Recipient]:
+def _file_of_flow(first: str | None, second: Path | None) -> Path | None:
+    """The file of a command with --flow, which has no template before it. Raises `click.UsageError`."""
+    if first is None or second is not None:
+        if second is not None:
+            raise click.UsageError(f"--flow starts a flow instead of the template {first}: leave one of both out")
+        return None
+    if not Path(first).is_file():
+        raise click.UsageError(f'there is no file "{first}": with --flow, write CONTACTS.CSV or --where')
+    return Path(first)
+
+
+def _check_options(
+    flow: str | None, template: str | None, given: Collection[str], of_template: Mapping[str, object]
+) -> None:
+    """Refuse options that would do nothing. Raises `click.UsageError`."""
+    for option in [option for option, value in of_template.items() if value]:
+        if flow is not None:
+            raise click.UsageError(f"{option} is for a template: the values of a flow are written --with NAME=VALUE")
+        if template is None:
+            raise click.UsageError(USAGE)
+    if given and flow is None:
+        raise click.UsageError("--with is for --flow FLOW: the parameters of a template are written with --body")
+
+
+def _flow_values(folder: Path | None, flow: str, given: tuple[str, ...]) -> FlowValues:
+    """What the flow is started with. Raises `CommandRefused` if there is no such flow."""
+    from bot.engine.scheduled_flows import objections
+
+    library = loaded(store_of(folder)[0]).library
+    if missing := objections(library, flow, {}).get("flow"):
+        raise CommandRefused(missing)
+
+    def judge(data: Mapping[str, Any]) -> str:
+        return objections(library, flow, data).get("data", "")
+
+    return FlowValues(values_of(given, "--with"), judge)
+
+
+def _recipients(
+    folder: Path | None, file: Path | None, where: str | None, own: BodyTexts | FlowValues
+) -> Sequence[Recipient]:
     """Those of the file, or of all contacts, for whom the expression holds; how many these are is printed."""
-    listed = None if file is None else read_recipients(file, body)
+    listed = None if file is None else read_recipients(file, own)
     if where is None:
         assert listed is not None
         return listed
     from bot.cli.selection import select, select_from
 
-    found = select(folder, where, body) if listed is None else select_from(folder, where, listed)
+    found = select(folder, where, own) if listed is None else select_from(folder, where, listed)
     total = found.asked if listed is None else len(listed)
     words = "who have written" if listed is None else "in the file"
     click.echo(f"{len(found.recipients):,} of {counted(total, 'contact')} {words} match.")
@@ -256,9 +318,13 @@ def _check_template(folder: Path | None, template: Mapping[str, Any], first: Rec
 def _preview(folder: Path | None, what: Mapping[str, Any], recipients: Sequence[Recipient]) -> None:
     from bot.runtime.rate_limiter import campaign_time
 
-    first, template = recipients[0], what["template"]
-    texts = "".join(f' "{text}"' for text in first["body"])
-    click.echo(f"{template['name']} ({template['language']}) to {first['contact']}:{texts or ' no parameters'}")
+    first = recipients[0]
+    if "flow" in what:
+        texts = "".join(f" {name}={value}" for name, value in first["data"].items())
+        click.echo(f"flow {what['flow']} for {first['contact']}:{texts or ' no values'}")
+    else:
+        template, texts = what["template"], "".join(f' "{text}"' for text in first["body"])
+        click.echo(f"{template['name']} ({template['language']}) to {first['contact']}:{texts or ' no parameters'}")
     per_minute, per_day = read_limits(os.environ, store_of(folder)[0].settings())
     takes = campaign_time(len(recipients), per_minute, per_day)
     limits = f"{counted(per_minute, 'request')} a minute and {per_day:,} a day"
@@ -306,6 +372,7 @@ LOOK_EVERY = 0.5  # seconds
 SHOWN = 50
 HELD = ("waiting", "scheduled", "paused", "stopped")
 ATTENTION = ("failed", "unknown", "paused")
+GOT_IT = ("sent", "started", "waits")
 HOLD_ALL = (
     *("delivery-held", "channel-held", "rate-limited", "day-limit", "header-limit"),
     *("gateway-unreachable", "store-unavailable"),
@@ -313,7 +380,7 @@ HOLD_ALL = (
 """The alarms with which nothing is sent, or perhaps not this broadcast. Then there is no progress to watch."""
 
 REACHED_FIELDS = ("delivered", "read", "answered")
-IN_WORDS = {"opted_out": "opted out", "left_out": "left out"}
+IN_WORDS = {"opted_out": "opted out", "left_out": "left out", "waits": "to start after a conversation"}
 
 
 def _list(folder: Path | None, as_json: bool) -> None:
@@ -334,21 +401,24 @@ def _list(folder: Path | None, as_json: bool) -> None:
 def show(folder: Path | None, name: str, as_json: bool) -> None:
     """Print the state of a broadcast, why messages were not sent, and what became of those that were. Raises `CommandRefused`."""
     from bot.runtime.broadcasting import why_paused
-    from bot.store.broadcast_rows import ANSWERED_WITHIN, PAUSED, SCHEDULED
+    from bot.store.broadcast_rows import ANSWERED_WITHIN, PAUSED, SCHEDULED, FlowToStart
 
     with open_store(folder) as store:
         broadcast, counts, recipients = store.broadcast(name), store.outcomes(name), store.recipients(name)
         reached = store.reached(name)
     if broadcast is None:
         raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
-    template = broadcast.template
+    content = broadcast.content
+    if isinstance(content, FlowToStart):
+        named, words = {"flow": content.flow}, f"flow {content.flow}"
+    else:
+        named, words = {"template": content.name, "language": content.language}, f"{content.name} ({content.language})"
     if as_json:
         each = [
             dict(zip(("contact", "outcome", "code"), recipient, strict=True)) | _fields(reached.get(recipient[0]))
             for recipient in recipients
         ]
-        named = {"name": name, "template": template.name, "language": template.language, "state": broadcast.state}
-        named |= {"code": broadcast.code}
+        named = {"name": name, **named, "state": broadcast.state, "code": broadcast.code}
         totals = {
             "at": broadcast.begins_at,
             "ended_at": broadcast.ended_at,
@@ -357,7 +427,7 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
         }
         echo_json({**named, **totals, "recipients": each})
         return
-    click.echo(f"{name}: {template.name} ({template.language})")
+    click.echo(f"{name}: {words}")
     if broadcast.state == SCHEDULED and broadcast.begins_at is not None:
         click.echo(_begins(broadcast.begins_at.astimezone(_zone(folder))))
     if broadcast.ended_at is not None:
@@ -366,13 +436,14 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
     if broadcast.state == PAUSED:
         what, advice = why_paused(broadcast)
         click.echo(f"{what} ({advice})")
-    unsent = [(contact, outcome, code) for contact, outcome, code in recipients if outcome not in (*HELD, "sent")]
+    unsent = [each for each in recipients if each[1] not in HELD and not each[1].startswith(GOT_IT)]
     for contact, outcome, code in unsent[:SHOWN]:
-        click.echo(f"  {contact}  {_outcome_in_words(outcome)}" + (f" ({code})" if code else ""))
+        click.echo(f"  {contact}  {outcome_in_words(outcome)}" + (f" ({code})" if code else ""))
     if len(unsent) > SHOWN:
         click.echo(f"  and {counted(len(unsent) - SHOWN, 'other')}: --json shows all")
     if reached:
-        sent = counts.get("sent", 0)  # it may be older than what is known of each
+        sent = counts.get("sent", 0) or sum(counts[each] for each in counts if each.startswith("started"))
+        # which may be older than what is known of each
         total, hours = _totals(reached.values()), ANSWERED_WITHIN // timedelta(hours=1)
         of = f"the {sent:,} sent" if total["known"] == sent else f"{total['known']:,} sent in the last 7 days"
         click.echo(
@@ -453,12 +524,13 @@ def _done(counts: Mapping[str, int]) -> int:
 
 def summary(counts: Mapping[str, int]) -> str:
     """The number of a broadcast's messages by outcome, and what to do about it."""
-    by_outcome = ", ".join(f"{number:,} {_outcome_in_words(outcome)}" for outcome, number in sorted(counts.items()))
+    by_outcome = ", ".join(f"{number:,} {outcome_in_words(outcome)}" for outcome, number in sorted(counts.items()))
     goes_on = " What waits is sent whenever a server runs." if counts.get("waiting") else ""
     held = next((f" It was {state}: --resume goes on with it." for state in HELD[2:] if counts.get(state)), "")
     why = " `bot queue` says why." if any(outcome.startswith(ATTENTION) for outcome in counts) else ""
     return f"{by_outcome or 'Nobody is in it'}.{goes_on}{held}{why}"
 
 
-def _outcome_in_words(outcome: str) -> str:
+def outcome_in_words(outcome: str) -> str:
+    """An outcome as a command prints it."""
     return IN_WORDS.get(outcome, outcome)

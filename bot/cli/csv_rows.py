@@ -1,12 +1,12 @@
-"""CSV files with a row for each contact: reading them, and a broadcast's recipients and parameters."""
+"""CSV files with a row for each contact: reading them, and a broadcast's recipients with their parameters or values."""
 
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from bot.cli.operate import CommandRefused, number
 from bot.core.immutable import immutable
@@ -102,25 +102,80 @@ _LINKED = ("image", "video", "document")
 Recipient = dict[str, Any]
 
 
-def read_recipients(path: Path, body: Sequence[str]) -> list[Recipient]:
+@immutable
+class BodyTexts:
+    """The parameters of a template's body: a text for each, with ``{{column}}`` where a cell goes."""
+
+    texts: tuple[str, ...]
+    option: ClassVar[str] = "--body"
+
+    def recipient(self, contact: str, filled: Sequence[str]) -> Recipient:
+        """The recipient with these texts."""
+        return {"contact": contact, "body": list(filled)}
+
+    def problems_of(self, recipient: Recipient) -> Iterator[str]:
+        """Why it cannot get them."""
+        for position, text in enumerate(recipient["body"], 1):
+            if not text.strip():
+                yield f"parameter {position} is empty, and the gateway takes no empty one"
+
+
+@immutable
+class FlowValues:
+    """The values that a flow is started with, by the names of its variables; texts may have ``{{column}}`` where a cell goes.
+
+    ``judge`` says what is wrong with the values of one recipient; an empty text if nothing is.
+    """
+
+    written: Mapping[str, Any]
+    judge: Callable[[Mapping[str, Any]], str]
+    option: ClassVar[str] = "--with"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Those that differ by recipient."""
+        return tuple(value for value in self.written.values() if _differs(value))
+
+    def recipient(self, contact: str, filled: Sequence[str]) -> Recipient:
+        """The recipient with these texts in place of those that differ; an empty one is no value."""
+        texts = iter(filled)
+        data = {name: next(texts).strip() if _differs(value) else value for name, value in self.written.items()}
+        return {"contact": contact, "data": {name: value for name, value in data.items() if value != ""}}
+
+    def problems_of(self, recipient: Recipient) -> Iterator[str]:
+        """Why the flow cannot be started with them."""
+        if wrong := self.judge(recipient["data"]):
+            yield wrong
+
+
+def _differs(value: Any) -> bool:
+    return isinstance(value, str) and "{{" in value
+
+
+def read_recipients(path: Path, own: BodyTexts | FlowValues) -> list[Recipient]:
     """The rows of a file as recipients. Raises `CommandRefused` with every problem, as ``file:line: what is wrong``.
 
-    ``body`` has a text for each parameter, with ``{{column}}`` where a cell goes. Without it the columns named 1, 2
-    and so on are the parameters.
+    Without texts the columns named 1, 2 and so on are the parameters of a template's body.
     """
-    table = read_table(path)
-    texts = tuple(body) or tuple(f"{{{{{name}}}}}" for name in _numbered(table))
-    problems = [*_problems_of_texts(texts, table)]
-    if not body and (unused := [name for name in table.columns if name.isdecimal() and name not in _numbered(table)]):
-        missing = len(texts) + 1
-        problems.append(
-            f'{path}:1: there is a column "{unused[0]}" and none "{missing}": parameters are numbered from 1'
-        )
-    recipients = []
-    for row in table.rows if not problems else ():
-        filled = [filled_in(text, row.cells) for text in texts]
-        problems += [f"{path}:{row.line}: {problem}" for problem in _problems_of_parameters(row, filled)]
-        recipients.append({"contact": row.phone, "body": filled})
+    table, problems = read_table(path), list[str]()
+    if isinstance(own, BodyTexts) and not own.texts:
+        numbered = [*_numbered(table)]
+        own = BodyTexts(tuple(f"{{{{{name}}}}}" for name in numbered))
+        if unused := [name for name in table.columns if name.isdecimal() and name not in numbered]:
+            missing = len(numbered) + 1
+            problems.append(
+                f'{path}:1: there is a column "{unused[0]}" and none "{missing}": parameters are numbered from 1'
+            )
+    problems += _problems_of_texts(own, table)
+    rows = table.rows if not problems else ()
+    recipients = [own.recipient(row.phone, [filled_in(text, row.cells) for text in own.texts]) for row in rows]
+    wrong = [
+        (row.line, problem) for row, each in zip(rows, recipients, strict=True) for problem in own.problems_of(each)
+    ]
+    if len(wrong) == len(rows) > 1 and len({problem for _, problem in wrong}) == 1:
+        problems.append(f"{own.option}: {wrong[0][1]}")  # of all rows alike
+    else:
+        problems += [f"{path}:{line}: {problem}" for line, problem in wrong]
     if not problems and not recipients:
         problems.append(f"{path}: there is nobody to send to")
     if problems:
@@ -146,14 +201,8 @@ def _numbered(table: CsvTable) -> Iterator[str]:
     return takewhile(table.columns.__contains__, map(str, count(1)))
 
 
-def _problems_of_texts(texts: Sequence[str], table: CsvTable) -> Iterator[str]:
-    for name in dict.fromkeys(name for text in texts for name in _COLUMN.findall(text)):
+def _problems_of_texts(own: BodyTexts | FlowValues, table: CsvTable) -> Iterator[str]:
+    for name in dict.fromkeys(name for text in own.texts for name in _COLUMN.findall(text)):
         if name not in table.columns:
             known = ", ".join(table.columns) or "none but phone"
-            yield f'--body names a column "{name}", which is not there (there are: {known})'
-
-
-def _problems_of_parameters(row: CsvRow, filled: Sequence[str]) -> Iterator[str]:
-    for position, text in enumerate(filled, 1):
-        if not text.strip():
-            yield f"parameter {position} is empty, and the gateway takes no empty one"
+            yield f'{own.option} names a column "{name}", which is not there (there are: {known})'

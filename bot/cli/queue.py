@@ -113,6 +113,8 @@ def _in_chunks(folder: Path | None, action: str, letters: Sequence[int]) -> dict
 
 
 def _show(folder: Path | None, limit: int, as_json: bool) -> None:
+    from bot.cli.broadcast import outcome_in_words
+
     with open_store(folder) as store:
         pending, dead, counts = store.pending_sends(limit), store.dead_letters(limit), store.counts()
         broadcasts = store.unfinished_broadcasts()
@@ -131,7 +133,7 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
         why = f' (bot broadcast "{name}" says why)' if "paused" in numbers else ""
         if "scheduled" in numbers and (at := begin.get(name)) is not None:
             why = f" (it begins at {local_time(at)})"
-        by_outcome = ", ".join(f"{number:,} {outcome.replace('_out', ' out')}" for outcome, number in numbers.items())
+        by_outcome = ", ".join(f"{number:,} {outcome_in_words(outcome)}" for outcome, number in numbers.items())
         click.echo(f'broadcast "{name}": {by_outcome}{why}')
     waiting, given_up = counts["outbox"], counts["dead_letters"]
     click.echo(f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'} to be sent, {given_up} given up.")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bot.cli.csv_rows import Recipient
+from bot.cli.csv_rows import BodyTexts, FlowValues, Recipient
 from bot.cli.operate import CommandRefused, open_store, store_of
 from bot.core.events import TimeReached
 from bot.core.immutable import mutable
@@ -32,30 +32,31 @@ class Selected:
     why: str = ""  # the first failure
 
 
-def select(folder: Path | None, where: str, body: Sequence[str]) -> Selected:
-    """The contacts in the store for whom ``where`` holds, each with the texts of ``body`` filled in for it.
+def select(folder: Path | None, where: str, own: BodyTexts | FlowValues) -> Selected:
+    """The contacts in the store for whom ``where`` holds, each with its own texts filled in.
 
     Raises `CommandRefused` for a mistake in one of them, and `bot.program.FaultyBot`.
     """
-    return _Selection(folder, where, body).of(None)
+    return _Selection(folder, where, own).of(None)
 
 
 def select_from(folder: Path | None, where: str, recipients: Sequence[Recipient]) -> Selected:
     """Those of the recipients for whom ``where`` holds. A contact who has never written is not among them. Raises as `select`."""
-    return _Selection(folder, where, ()).of({each["contact"]: each for each in recipients})
+    return _Selection(folder, where, BodyTexts(())).of({each["contact"]: each for each in recipients})
 
 
 class _Selection:
     """An expression, and texts, over a contact and its kept variables."""
 
-    def __init__(self, folder: Path | None, where: str, body: Sequence[str]) -> None:
+    def __init__(self, folder: Path | None, where: str, own: BodyTexts | FlowValues) -> None:
         self._folder = folder
+        self._own = own
         program = load_program(store_of(folder)[0])
         self._library = program.library
         self._now = datetime.now(UTC)
         problems = Problems()
         self._where: Expression = compile_expression(where, Mark("--where", 1, 1), problems)
-        self._texts: list[Template] = [compile_template(text, Mark("--body", 1, 1), problems) for text in body]
+        self._texts: list[Template] = [compile_template(text, Mark(own.option, 1, 1), problems) for text in own.texts]
         known = {*self._names(Session(""))} - {*_OF_FLOWS}
         texts: tuple[Expression | Template, ...] = (self._where, *self._texts)
         for text in texts:
@@ -71,10 +72,9 @@ class _Selection:
             names = self._names(session)
             try:
                 if self._where.evaluate(names):
-                    body = [text.render(names) for text in self._texts]
-                    if not all(text.strip() for text in body):
-                        raise TemplateFailed("a parameter is empty, and the gateway takes no empty one")
-                    given = {"contact": session.contact, "body": body}
+                    given = self._own.recipient(session.contact, [text.render(names) for text in self._texts])
+                    for problem in self._own.problems_of(given):
+                        raise TemplateFailed(problem)
                     selected.recipients.append(given if listed is None else listed[session.contact])
             except TemplateFailed as failed:
                 selected.failed += 1

@@ -72,21 +72,21 @@ def command(
     ctx.exit(1 if failed else 0)
 
 
-def values_of(data: tuple[str, ...]) -> dict[str, Any]:
-    """The values that options give by their names."""
+def values_of(data: tuple[str, ...], option: str = "--data") -> dict[str, Any]:
+    """The values that options give by their names. Raises `click.UsageError`."""
     values = {}
     for item in data:
         name, equals, text = item.partition("=")
         if not (name and equals):
-            raise click.UsageError(f'--data {item}: write NAME=VALUE, such as --data "visit=4711"')
-        values[name.strip()] = _value(text)
+            raise click.UsageError(f'{option} {item}: write NAME=VALUE, such as {option} "visit=4711"')
+        values[name.strip()] = _value(text, option)
     return values
 
 
-def _value(text: str) -> Any:
-    if not text.startswith(("[", "{")):
+def _value(text: str, option: str) -> Any:
+    if not text.startswith(("[", "{")) or text.startswith("{{"):
         return text
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise click.UsageError(f"--data: {text[:40]} is not JSON") from None
+        raise click.UsageError(f"{option}: {text[:40]} is not JSON") from None

@@ -204,6 +204,7 @@ class StartRequested:
     """A program, or an operator, starts a flow for the contact, with values for its variables.
 
     ``busy`` says what becomes of it while the contact is in a flow (`bot.core.session.BUSY`); None: as the flow says.
+    ``broadcast`` is the name of the broadcast that does so.
     """
 
     id: str
@@ -213,6 +214,7 @@ class StartRequested:
     data: dict[str, Any]
     busy: str | None = None
     by: str = "operator"
+    broadcast: str | None = None
 
 
 @stored

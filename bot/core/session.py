@@ -40,6 +40,7 @@ class Frame:
     interrupts: bool = False  # it interrupts the one below, if there is one, which did not run it
     notice: bool = False  # ... and has asked nothing: the question below is not asked again
     ahead: dict[str, str] = field(default_factory=dict)  # answers to questions that have not come yet, by step
+    unread: str | None = None  # a message in which a model looks for more of them, as soon as a question comes
     asks_to_continue: bool = False  # after an interruption the contact is asked whether to go on
     unanswered_question: str | None = None  # "flow/step": it was left without an answer, and `back` leads there
     unanswered_below: tuple["Frame", ...] = ()  # what was open below then, where all of that was left with it
@@ -89,6 +90,7 @@ class Plan:
     after: timedelta | None = None
     signal: str | None = None
     first_visit: int | None = None  # of the run that alone is to hear the signal
+    broadcast: str | None = None  # the broadcast that starts the flow
 
 
 MOST_HISTORY, MOST_HISTORY_TEXT = 20, 500
@@ -138,6 +140,7 @@ class Session:
     refusals: int = 0  # how often a refused message has led on by errors since then
     apology_due: bool = False  # a model has failed, and nothing has been said to the contact since
     unsolicited: bool = False  # of a contact who has opted out: the contact has not asked for what happens now
+    broadcast: str | None = None  # it has started a flow, and the contact has not written since
     visit: int = 0  # the last visit number given out
     splits: dict[str, str] = field(
         default_factory=dict

@@ -17,6 +17,10 @@ Counted = tuple[str, str, str, str, str]
 """One thing that is counted: the flow, the step or its `report`, the part of a split or an empty text, the way, the outcome."""
 
 
+STARTED, WAITS, SKIPPED = "started", "waits", "skipped"
+"""What becomes of a flow that is to start for a contact who is in none, or whose flow is in the way; else it starts as `busy` says."""
+
+
 @mutable
 class StepTaken:
     """One step of a turn's path: its outcome, and what its conditions evaluated to."""
@@ -51,7 +55,8 @@ class Turn:
     the flow itself (a dead letter for the operator), although the session has moved on as declared. ``in_plain_text``:
     a plain text goes in place of the message that was refused, which is no dead letter then. ``parks_message``: the message waits,
     with others, until the active step is done. ``drops_parked``: the contact has gone elsewhere, and what waits so is not taken.
-    ``results`` is what is counted for `bot report`.
+    ``results`` is what is counted for `bot report`. ``start`` is what became of a flow
+    that was to start: `STARTED`, `WAITS`, `SKIPPED`, or one of `bot.core.session.BUSY` by which it started.
     """
 
     session: Session
@@ -63,6 +68,7 @@ class Turn:
     parks_message: bool = False
     drops_parked: bool = False
     results: tuple[Counted, ...] = ()
+    start: str = ""
 
 
 @immutable

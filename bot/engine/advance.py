@@ -92,6 +92,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         turn.parks_message,
         turn.drops_parked,
         results_of(turn, session),
+        turn.start,
     )
 
 
@@ -100,6 +101,7 @@ def _take(executor: Executor, event: Event) -> None:
     turn = executor.turn
     if isinstance(event, FROM_CONTACT):
         turn.session.unsolicited = False  # the contact continues the conversation, and not time
+        turn.session.broadcast = None
         turn.note_contact(event)
         reply, history = reply_of(event), turn.session.history
         if turn.keeps_history:
@@ -389,6 +391,12 @@ def _several_answers(executor: Executor, reply: Reply) -> bool:
     return asked and executor.look_ahead(reply.text or "", with_others=True)
 
 
+def _slots_by_model(executor: Executor, reply: Reply) -> bool:
+    """A model looks for such answers in a text in which their readers have found none: see `_offer_again`."""
+    written = bool(reply.text) and reply.tap is None and reply.payload is None
+    return written and executor.look_by_model(reply.text or "", {})
+
+
 def _interruption(executor: Executor, reply: Reply) -> bool:
     """A start of another flow, if the active flow lets others interrupt it. If that flow is open below, the
     conversation returns to it.
@@ -441,12 +449,17 @@ def _start(executor: Executor, reply: Reply) -> bool:
 
 
 def _offer_again(executor: Executor, offered: OfferMessage) -> None:
-    """Offer a message that a model was asked about: to the flow that it is about, else to what comes after `_intent`."""
+    """Offer a message that a model was asked about: to the flow that it is about, or with the answers in it; else to what comes
+    after `_intent`, or after `_slots_by_model`.
+    """
     turn, reply, executor.offered = executor.turn, offered.message, None
     if reply is None:
         _edited_flow(executor, Reply())
     elif offered.anew:
         take_message(executor, reply)
+    elif offered.found is not None:
+        if not _edited_flow(executor, reply):
+            _offer_found(executor, offered.found, reply)
     elif turn.session.frame is None:
         executor.start_by_intent(offered.flow, reply)
     elif not _edited_flow(executor, reply):
@@ -455,6 +468,14 @@ def _offer_again(executor: Executor, offered: OfferMessage) -> None:
         else:
             turn.pending_input = reply
             _interrupt(executor, offered.flow, {})
+
+
+def _offer_found(executor: Executor, found: Mapping[str, str], reply: Reply) -> None:
+    """Take the answers that were found in a message; without any, it is like one in which no model has looked."""
+    if executor.turn.session.frame is None:  # an edit has ended the conversation
+        take_message(executor, reply)
+    elif not executor.take_found(found) and not _intent(executor, reply):
+        _other_or_retry(executor, reply)
 
 
 Offer = Callable[[Executor, Reply], bool]
@@ -478,6 +499,7 @@ OFFERS: tuple[Offer, ...] = (
     _answer,
     _slots,
     _interruption,
+    _slots_by_model,
     _intent,
     _other_or_retry,  # takes every other message
 )
@@ -526,12 +548,14 @@ def _word_in(turn: TurnContext, texts: Iterable[str]) -> Word | None:
 
 
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:
-    """Take a word's transition for a contact who is in no flow: the values that it sets are for the flow that it opens."""
+    """Take a word's transition for a contact who is in no flow: what it sets and clears are variables of the flow that it opens."""
     if target == ROUTE:
         executor.start_by_message(reply)
     elif target.startswith("/"):
-        scope = executor.turn.scope()
-        executor.open(target, {item.name: item.evaluate(scope) for item in word.transition.set})
+        turn, scope = executor.turn, executor.turn.scope()
+        inputs = {item.name: item.evaluate(scope) for item in word.transition.set}
+        turn.forget(word.transition.clear, target)
+        executor.open(target, inputs)
 
 
 def _leave_unanswered(executor: Executor, outcome: str) -> None:

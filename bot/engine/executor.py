@@ -11,7 +11,8 @@ from typing import Any, TypeVarTuple
 from bot.core.events import MessageReceived, SendEnded, Tapped
 from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, first_of_conversation
-from bot.core.turn import StepTaken
+from bot.core.text import is_blank
+from bot.core.turn import SKIPPED, STARTED, StepTaken
 from bot.core.values import Record
 from bot.engine import slots
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
@@ -21,8 +22,10 @@ from bot.expressions.template_failures import TemplateFailed
 from bot.flow.definition import LANGUAGE, ResolvedTransition, Step
 from bot.flow.library import TriggerIndex, TriggerMatch, name_of_event
 from bot.lang.languages import wording
+from bot.lang.word_matching import normalise
 from bot.steps import yes_no_question
-from bot.steps.intent_step import INTENTS
+from bot.steps.intent_step import INTENTS, IntentStep
+from bot.steps.slot_step import SLOT_FILLING, SlotStep
 from bot.steps.step_facts import StepFailed
 from bot.steps.step_kind import (
     NOTHING,
@@ -50,6 +53,13 @@ from bot.types.type_registry import Answer, Mismatch, Unfit
 Given = TypeVarTuple("Given")
 
 MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
+_ASKS_ABOUT_MESSAGE = frozenset({f"{IntentStep.verb}, waiting", SlotStep.verb})
+"""The forms of the steps at which a model is asked about a message (`bot.flow.definition.MADE_FLOWS`)."""
+
+
+def visited(frame: Frame, step: str) -> str:
+    """The name under which a frame counts the visits of a step of its flow."""
+    return f"{frame.flow}/{step}"
 
 
 class Migrated(Enum):
@@ -104,11 +114,14 @@ class Executor:
         turn, frame = self.turn, self.turn.frame
         turn.trace.rule = turn.trace.rule or rule
         target = turn.flow.machine.follow(frame.step, result.outcome).target
-        turn.note_step(result.outcome, target).success = result.flow is not None
+        turn.note_step(result.outcome, target).success = result.outcome != "other"
         turn.trace.notes += [f"{turn.where}: {note}" for note in result.notes]
-        turn.pop_frame()
-        if frame.visit == 1:
-            turn.session.visit = 0  # the contact has been in no flow of the bot's yet
+        self._offer(result)
+
+    def _offer(self, result: OfferMessage) -> None:
+        """End the active flow, in which a model was asked about a message, and leave that to `bot.engine.advance`."""
+        if self.turn.pop_frame().visit == 1:
+            self.turn.session.visit = 0  # the contact has been in no flow of the bot's yet
         self.offered = result
 
     def _note(self, result: LeaveStep | Waits) -> StepTaken:
@@ -309,12 +322,16 @@ class Executor:
         if result.saved is not NOTHING and options.save is not None:
             turn.assign(options.save, result.saved)
         turn.assign_values(result.sets)
-        if options.set:
-            turn.assign_all(options.set)
+        if options.clear or options.set:
+            self._assign(options, turn.scope())
         if options.tag or options.untag:
             self._tag(options, turn.scope())
         if options.cancel or options.schedule:
             arrange(turn, options)
+        if options.reset:
+            reset = {visited(turn.frame, each.text) for each in options.reset}
+            counts = turn.frame.visit_counts.items()
+            turn.frame.visit_counts = {key: count for key, count in counts if key not in reset}
 
     def _pass(self, transition: Transition, known: Mapping[str, Any] | None = None) -> None:
         """Carry out a transition's `say`, `set`, `tag`, `cancel` and `ask`, before its target. Raises a `Failure`.
@@ -327,14 +344,30 @@ class Executor:
         scope = {**turn.scope(), **known} if known else turn.scope()
         if transition.say is not None:
             turn.send(TextMessage(transition.say.render(scope)))
-        if transition.set:
-            idle = turn.session.frame is None  # then there are no variables except the contact's language
-            turn.assign_all((item for item in transition.set if not idle or item.name in (LANGUAGE, TIMEZONE)), scope)
+        if transition.clear or transition.set:
+            self._assign(transition, scope)
         self._tag(transition, scope)
         if transition.cancel:
             cancel(turn, transition.cancel, scope)
         if transition.ask is not None:
             self._ask_in_other_words(transition.ask.render(scope))
+
+    def _assign(self, given: StepOptions | Transition, scope: Mapping[str, Any]) -> None:
+        """Carry out a `clear` and a `set`: every value is evaluated before any is assigned. Raises a `Failure`."""
+        turn, frame = self.turn, self.turn.session.frame
+        if frame is None:  # then there are no variables except the contact's language and time zone
+            turn.assign_all((item for item in given.set if item.name in (LANGUAGE, TIMEZONE)), scope)
+            return
+        flow = turn.library.flows.get(frame.flow)  # an edit may have removed it
+        variables = {} if flow is None else flow.variables
+        turn.assign_all(given.assigned(variables), scope)
+        if flow is not None and frame.ahead and given.clear:
+            cleared = {each.name for item in given.clear for each in item.among(variables)}
+            frame.ahead = {
+                step: text
+                for step, text in frame.ahead.items()
+                if step in flow.steps and flow.steps[step].options.save not in cleared
+            }
 
     def _tag(self, given: StepOptions | Transition, scope: Mapping[str, Any]) -> None:
         for tag in given.untag:
@@ -404,14 +437,13 @@ class Executor:
         self.turn.arrive(step)
         visits = step.options.visits
         if visits is not None:
-            key = f"{frame.flow}/{name}"
+            key = visited(frame, name)
             seen = frame.visit_counts.get(key, 0)
             if seen >= visits.most:
                 return LeaveStep("visits.else")
             frame.visit_counts = {**frame.visit_counts, key: seen + 1}
-        if name in frame.ahead:
-            return self._answered_ahead(name) or self.ask(step.kind.enter)
-        return self.ask(step.kind.enter)
+        known = self._answered_ahead(name) if name in frame.ahead else None
+        return known or self._read_before_asking(name) or self.ask(step.kind.enter)
 
     def _answered_ahead(self, name: str) -> LeaveStep | None:
         """The answer to a question that the contact has given before it was asked."""
@@ -430,9 +462,64 @@ class Executor:
         Returns False if there is none; ``with_others``: if it does not answer the active question and another.
         """
         turn, frame = self.turn, self.turn.frame
-        found = slots.found_ahead(turn, text)
+        found, more = slots.found_ahead(turn, text)
         if not found or (with_others and (len(found) < 2 or frame.step not in found)):
             return False
+        corrects = frame.step not in found and slots.answered_before(turn, iter(found))
+        if not more or corrects or not self.look_by_model(text, found):
+            self._take_found(found)
+        return True
+
+    def take_found(self, found: Mapping[str, str]) -> bool:
+        """Take answers to slots of the active flow, as `look_ahead` does, after a model has looked for more. Its values count
+        if their questions take them. A question that was not asked yet is answered or asked. Returns False if none counts.
+        """
+        turn, frame = self.turn, self.turn.frame
+        answers, unseen = slots.taken(turn, found), frame.question_unseen
+        if unseen:
+            frame.ahead = {**frame.ahead, **answers}
+            self.run(self._answered_ahead(frame.step) if frame.step in answers else self._put_again())
+        elif answers:
+            self._take_found(answers)
+        return unseen or bool(answers)
+
+    def look_by_model(self, text: str, found: Mapping[str, str]) -> bool:
+        """Let a model look in a message for answers to the slots that are open; ``found`` are those that are known. Returns False
+        if there is none, or no model.
+        """
+        asked = self._look_by_model(text, found) if self.turn.step.kind.asks else None
+        self.run(asked)
+        return asked is not None
+
+    def _look_by_model(self, text: str, found: Mapping[str, str], *, unseen: bool = False) -> StepResult | None:
+        """``unseen``: the active question is not asked before the model has looked."""
+        turn, flow = self.turn, self.turn.flow
+        if flow.model_slots is None or SLOT_FILLING not in turn.library.flows or is_blank(text):
+            return None
+        questions = slots.open_questions(turn, found) if len(turn.session.frames) < MOST_FRAMES else {}
+        if not questions:
+            return None
+        turn.trace.rule += f"{': ' if turn.trace.rule else ''}a model looks for {', '.join(questions)}"
+        if unseen:
+            turn.note_step()
+            turn.frame.question_unseen = True
+        turn.push_flow(f"/{SLOT_FILLING}", {}, flow.name, interrupts=True)
+        self._count(turn.step)
+        turn.arrive(turn.step)
+        kind = turn.step.kind
+        assert isinstance(kind, SlotStep)
+        return kind.look(turn.step_context(), text, flow.name, questions, found)
+
+    def _read_before_asking(self, name: str) -> StepResult | None:
+        """Let a model look for answers in the message that has started the flow, when its first slot is about to be asked."""
+        frame, flow = self.turn.frame, self.turn.flow
+        if frame.unread is None or name not in flow.slots:
+            return None
+        text, frame.unread = frame.unread, None
+        return self._look_by_model(text, {}, unseen=True)
+
+    def _take_found(self, found: Mapping[str, str]) -> None:
+        turn, frame = self.turn, self.turn.frame
         frame.ahead = {**frame.ahead, **found}
         corrected = slots.answered_before(turn, (step for step in found if step != frame.step))
         if frame.step in found:
@@ -442,9 +529,8 @@ class Executor:
             self.correct(corrected[0])
             self.go(corrected[0], alone=False)
         else:
-            turn.trace.rule = "answers in one message"
+            turn.trace.rule = turn.trace.rule or "answers in one message"
             self.put_again()
-        return True
 
     def _put_again(self) -> StepResult | None:
         """Ask the whole question again. It is the same visit, so its buttons stay valid. A question is not asked
@@ -498,8 +584,16 @@ class Executor:
             return LeaveStep(self._outcome_of(mismatch))
         self.turn.frame.notice = notice
         if self.turn.flow.slots and self.turn.pending_input is not None:
-            self.turn.frame.ahead = slots.found_ahead(self.turn, self.turn.pending_input.text or "")
+            self._read_ahead(self.turn.pending_input)
         return self._enter(step)
+
+    def _read_ahead(self, reply: Reply) -> None:
+        """Look in the message that starts the active flow for answers to its slots. A word that starts it holds none."""
+        turn, text = self.turn, reply.text or ""
+        turn.frame.ahead, more = slots.found_ahead(turn, text)
+        words = () if turn.flow.trigger is None else (normalise(word) for word, _ in turn.flow.trigger.words)
+        if turn.flow.model_slots is not None and more and reply.payload is None and normalise(text) not in words:
+            turn.frame.unread = text
 
     def _end(self, *, expired: bool = False, failed: bool = False) -> StepResult | None:
         """End the active flow. Its caller continues by `then`, `expired` or `errors`. An interrupted flow continues,
@@ -606,8 +700,14 @@ class Executor:
         return edited.change, None
 
     def _leave_gone(self) -> StepResult | None:
-        """Go to the target of `gone`. If there is none, the flow has expired."""
+        """Go to the target of `gone`. If there is none, the flow has expired. If it was the bot's own, in which a model is asked about
+        a message, the message is offered as if no model had been asked.
+        """
         turn = self.turn
+        if turn.frame.awaited_effect is not None and turn.frame.form in _ASKS_ABOUT_MESSAGE:
+            state = turn.frame.step_state
+            self._offer(OfferMessage("other", Reply(text=state["said"]), found=state.get("found")))
+            return None
         target, gone = target_when_gone(turn.library, turn.frame), turn.defaults.gone
         turn.remove_step_tags((turn.frame,))
         if gone is not None:
@@ -711,9 +811,11 @@ class Executor:
         """Start the flow of a plan now, or skip it if the contact is busy."""
         turn = self.turn
         if not can_start(turn, plan):
-            turn.trace.rule = f"no start of {plan.flow}: the contact is busy"
+            turn.trace.rule, turn.start = f"no start of {plan.flow}: the contact is busy", SKIPPED
             return
         turn.trace.rule = f"start of {plan.flow}: {why}"
+        turn.start = STARTED if turn.session.frame is None else plan.busy
+        turn.session.broadcast = plan.broadcast
         if plan.busy == "replace":
             turn.end_all()
         if turn.session.frame is None:

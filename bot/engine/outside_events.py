@@ -19,6 +19,7 @@ from bot.core.events import (
 )
 from bot.core.messages import LinkButton, TextMessage, in_plain_text
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan
+from bot.core.turn import WAITS
 from bot.engine.executor import Executor, Migrated
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
 from bot.engine.turn_context import FAILURES, TurnContext
@@ -214,12 +215,12 @@ def take_start(executor: Executor, event: StartRequested) -> None:
         executor.migrate_session()
     turn.trace.rule = f"start of {event.flow} by {event.by}"
     busy = turn.library.busy_of(event.flow, event.busy)
-    plan = Plan(event.id, event.flow, event.at, event.data, busy, after=timedelta())
+    plan = Plan(event.id, event.flow, event.at, event.data, busy, after=timedelta(), broadcast=event.broadcast)
     try:
         inputs = requested_inputs(turn.library, plan.flow, plan.inputs, turn.now)
         if not is_decided(turn, plan):
             keep_plans(turn, (*session.plans, plan))
-            turn.trace.rule = f"start of {event.flow} by {event.by}: waits"
+            turn.trace.rule, turn.start = f"start of {event.flow} by {event.by}: waits", WAITS
             return
     except FAILURES as failed:
         turn.refuse_start(failed)

@@ -1,27 +1,34 @@
 """Slots: answers to several questions of a flow in one message, such as "two large ones for Friday".
 
 A message is looked through for texts that the flow's questions take as answers, each by its own reader. What is found is kept,
-as it was written, until its question comes; then it is answered at once instead of asked.
+as it was written, until its question comes; then it is answered at once instead of asked. What the readers do not find, a model may
+find: each of its values is read as an answer to its question, like a text of the contact's.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.messages import Message, clip, in_plain_text, in_words
 from bot.engine.turn_context import TurnContext
 from bot.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, WaitHere
 
 MOST_WORDS = 25  # of a message that are looked at
 MOST_OF_ONE = 4  # words of one answer
+MOST_NOTED = 100  # characters of an answer in the trace
 _WORD = re.compile(r"\S+")
 _EDGES = " ,.;:!?\n"
 
 
-def found_ahead(turn: TurnContext, text: str) -> dict[str, str]:
-    """The answers in a text to the active flow's slots, by step. Longer ones come first; no word is used twice."""
-    words = [match.group() for match in _WORD.finditer(text)][:MOST_WORDS]
+def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
+    """The answers in a text to the active flow's slots, by step, and whether it has other words.
+
+    Longer answers come first; no word is used twice.
+    """
+    written = [match.group() for match in _WORD.finditer(text)]
+    words = written[:MOST_WORDS]
     questions = {step: question for step in turn.flow.slots if (question := _Question.of(turn, step)) is not None}
     found: dict[str, str] = {}
     used: set[int] = set()
@@ -34,7 +41,29 @@ def found_ahead(turn: TurnContext, text: str) -> dict[str, str]:
                 if place is not None:
                     found[step] = _piece(words, *place)
                     used.update(range(*place))
-    return found
+    return found, len(used) < len(written)
+
+
+def open_questions(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str]:
+    """The questions of the active flow's slots that have no answer yet and none in ``found``, by step, as they would be asked."""
+    frame, values = turn.frame, turn.values_of(turn.frame)
+    answered = {step for step in turn.flow.slots if values.get(turn.flow.steps[step].options.save or "") is not None}
+    known = {*found, *frame.ahead, *(answered - {frame.step})}
+    questions = ((step, _Question.of(turn, step)) for step in turn.flow.slots if step not in known)
+    return {step: question.words for step, question in questions if question is not None}
+
+
+def taken(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str]:
+    """Those of these answers that their questions take, which the trace shows; it has a note of each other one."""
+    kept = {}
+    for step, piece in found.items():
+        if step in turn.flow.slots and answered(turn, step, piece) is not None:
+            kept[step] = piece
+        else:
+            turn.trace.notes.append(f"{turn.flow.name}/{step}: not taken, it is no answer: {clip(piece, MOST_NOTED)}")
+    shown = ", ".join(f'{step} "{clip(piece, MOST_NOTED)}"' for step, piece in kept.items())
+    turn.trace.rule += f": answers {shown or 'no slot'}"
+    return kept
 
 
 def answered(turn: TurnContext, step: str, piece: str) -> LeaveStep | None:
@@ -49,6 +78,7 @@ class _Question:
 
     kind: StepKind
     context: StepContext
+    messages: tuple[Message, ...]
 
     @classmethod
     def of(cls, turn: TurnContext, step: str) -> "_Question | None":
@@ -59,7 +89,14 @@ class _Question:
             asked = kind.enter(context)
         except BotError:
             return None
-        return cls(kind, replace(context, step_state=asked.step_state)) if isinstance(asked, WaitHere) else None
+        if not isinstance(asked, WaitHere):
+            return None
+        return cls(kind, replace(context, step_state=asked.step_state), asked.messages)
+
+    @property
+    def words(self) -> str:
+        """It and its choices, as they would be sent."""
+        return "\n".join(in_plain_text(message) or in_words(message) for message in self.messages)
 
     def answered(self, piece: str) -> LeaveStep | None:
         """How it is left by an answer."""

@@ -41,7 +41,7 @@ from bot.lang.wall_clock import in_zone, next_after, zone_of
 from bot.steps.step_facts import StepFailed
 from bot.steps.step_kind import Reply, ReplyId, StepContext
 from bot.steps.step_options import Defaults
-from bot.steps.transition import AGAIN, BACK, Assignment
+from bot.steps.transition import AGAIN, BACK, Assignment, Cleared
 from bot.types.contact_zones import TIMEZONE
 from bot.types.type_registry import Mismatch
 
@@ -59,7 +59,9 @@ class FlowBroken(BotError):
     """A flow asks for something impossible. The conversation ends, and the operator gets a dead letter."""
 
 
-Checkpoint = tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[Plan, ...], tuple[str | None, str | None]]
+Place = tuple[str | None, str | None]
+OfFrame = tuple[dict[str, Any], dict[str, str], dict[str, int]]
+Checkpoint = tuple[OfFrame, dict[str, Any], tuple[str, ...], tuple[Plan, ...], Place]
 
 
 class TurnContext:
@@ -77,6 +79,7 @@ class TurnContext:
         self.trace = Trace()
         self.ended: Frame | None = None  # the last frame that was removed
         self.expired = False  # ... because nobody answered
+        self.start = ""  # what became of a flow that was to start
         self.failure: str | None = None  # reported to the operator, although the conversation continues
         self.failed: list[Any] = []  # the states in which steps have failed
         self.in_plain_text = False  # the refused message is sent as a plain text
@@ -426,12 +429,19 @@ class TurnContext:
         for name, value in values.items():
             self.assign(name, value)
 
-    def assign_all(self, assignments: Iterable[Assignment], scope: Mapping[str, Any] | None = None) -> None:
-        """Carry out a `set`: every value is evaluated before any is assigned. Raises a `Failure`."""
-        scope = self.scope() if scope is None else scope
+    def assign_all(self, assignments: Iterable[Assignment], scope: Mapping[str, Any]) -> None:
+        """Assign values, each of which is evaluated before any is assigned. Raises a `Failure`."""
         values = [(item.name, item.evaluate(scope)) for item in assignments]
         for name, value in values:
             self.assign(name, value)
+
+    def forget(self, cleared: Iterable[Cleared], target: str) -> None:
+        """Take kept variables back to their first value, before the flow of a target is opened that declares them."""
+        kept = self.library.flows[self._place(target)[0]].kept
+        gone = {variable.name for item in cleared for variable in item.among(kept)}
+        self.session.kept_variables = {
+            name: value for name, value in self.session.kept_variables.items() if name not in gone
+        }
 
     def _set_language(self, language: Any) -> None:
         """Set the contact's language."""
@@ -461,14 +471,15 @@ class TurnContext:
 
     def checkpoint(self) -> Checkpoint:
         """Everything that leaving a step may change: for `roll_back`."""
-        session = self.session
+        session, frame = self.session, self.frame
         place = session.language, session.timezone
-        return self.frame.vars, session.kept_variables, session.tags, session.plans, place
+        return (frame.vars, frame.ahead, frame.visit_counts), session.kept_variables, session.tags, session.plans, place
 
     def roll_back(self, before: Checkpoint) -> None:
         """Undo these changes: the step was not left after all."""
-        session = self.session
-        self.frame.vars, session.kept_variables, session.tags, plans, (session.language, zone) = before
+        session, frame = self.session, self.frame
+        of_frame, session.kept_variables, session.tags, plans, (session.language, zone) = before
+        frame.vars, frame.ahead, frame.visit_counts = of_frame
         self.library = self._written_library.in_language(session.language)
         if session.timezone != zone:
             self._set_timezone(zone)

@@ -21,7 +21,8 @@ from bot.lang.problems import Mark
 from bot.lang.word_matching import WHOLE
 from bot.steps.ai_settings import AiSettings
 from bot.steps.http_services import HttpService
-from bot.steps.intent_step import SURE, Intent
+from bot.steps.intent_step import INTENTS, SURE, Intent
+from bot.steps.slot_step import SLOT_FILLING
 from bot.steps.step_facts import Offered, Outcome, Used
 from bot.steps.step_kind import StepKind
 from bot.steps.step_options import (
@@ -127,6 +128,10 @@ class FlowMachine:
 
 LANGUAGE = "language"
 """The name that the contact's language has in flows whose bot speaks several."""
+
+
+MADE_FLOWS = frozenset({INTENTS, SLOT_FILLING})
+"""The flows that the bot makes: a model is asked there. No message starts them."""
 
 
 CONTACTS = FIRST, RETURNING = ("first", "returning")
@@ -259,6 +264,7 @@ class Flow:
     steps: Mapping[str, Step]
     interrupted: str | None = None
     slots: tuple[str, ...] = ()  # questions whose answers a message may hold before they are asked
+    model_slots: Mark | None = None  # where it says that a model looks for those that their readers do not find
     unreadable: frozenset[str] = frozenset()  # names of steps with a problem that left nothing of them
     definitions: Definitions = field(default_factory=dict)  # beside those of the bot
 

@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from bot.expressions.filters import FUNCTIONS
-from bot.expressions.grammar import HISTORY, WINDOW, check_calls
+from bot.expressions.grammar import HISTORY, RESERVED_LIST, RESERVED_NAMES, WINDOW, check_calls
 from bot.expressions.opening_hours import no_hours
 from bot.expressions.templates import Expression, Template
 from bot.extensions.decorators import FunctionSpec
 from bot.flow.definition import (
+    MADE_FLOWS,
     BotDefinition,
     Flow,
     ResolvedTransition,
@@ -24,10 +25,9 @@ from bot.flow.target_checks import Targets, check_loops, failing_flows
 from bot.keys.definitions import Definitions, refuse_defined
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.word_matching import normalise
-from bot.steps.intent_step import INTENTS
 from bot.steps.step_facts import SavedResult, Used
 from bot.steps.tools import STRUCTURES
-from bot.steps.transition import END, NEXT, Assignment, Word, Words, evaluate, templates_in
+from bot.steps.transition import ALL, END, NEXT, Assignment, Cleared, Word, Words, evaluate, templates_in
 from bot.types.type_registry import check_written
 from bot.types.variable import Mismatch, Variable
 
@@ -68,8 +68,10 @@ def check(
     for flow in flows.values():
         _check_uses(uses_of_flow(flow), flow.variables, problems)
         _check_assignments(flow, problems)
+        _check_cleared(flow, bot, problems)
         _check_saves(flow, problems)
         _check_reports(flow, problems)
+        _check_resets(flow, problems)
         _check_runs(flow, flows, targets, problems)
         _check_failing_runs(flow, failing, problems)
         _check_schedules(flow, flows, problems)
@@ -181,6 +183,8 @@ def _check_defined(
 
 def _to_declare(name: str, used: Used, vars_of: str) -> str:
     """What to do about a name that is not known: of a bare expression it may be a text that wants quotes."""
+    if name in RESERVED_NAMES:
+        return f"choose another name: {RESERVED_LIST}"
     quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
     return f"declare it under {vars_of}: {name}: {{type: text}}{quoted}"
 
@@ -210,8 +214,14 @@ def _assignments_of_bot(bot: BotDefinition) -> Iterator[Assignment]:
 
 
 def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """What bot.yml sets is some flow's variable."""
+    """What bot.yml sets or clears is some flow's variable."""
     known = {name: None for flow in flows.values() for name in flow.variables}
+    for cleared in (item for transition in transitions_of_bot(bot) for item in transition.clear):
+        if cleared.name in bot.common:
+            _refuse_common(cleared, problems)
+        elif cleared.name is not None and cleared.name not in known:
+            fix = did_you_mean(cleared.name, known, "remove it, or declare it under vars of the flows that read it")
+            problems.add("E301", cleared.mark, f'no flow has a variable "{cleared.name}"', fix)
     for item in _assignments_of_bot(bot):
         if item.name in bot.common:
             _check_constant(bot.common[item.name], item, problems)
@@ -232,6 +242,39 @@ def _check_in_all(item: Assignment, flows: Mapping[str, Flow], problems: Problem
 def _check_assignments(flow: Flow, problems: Problems) -> None:
     for item in _assignments_of(flow):
         _check_given(item, flow, problems)
+
+
+def _check_cleared(flow: Flow, bot: BotDefinition, problems: Problems) -> None:
+    """What is cleared is a variable of the flow, and not what the step has just given a value."""
+    own = {name: variable for name, variable in flow.variables.items() if name not in bot.common}
+    for step in flow.steps.values():
+        _check_saved_and_cleared(step, own, problems)
+    inherited = (item for transition in transitions_of_flow(flow) for item in transition.clear)
+    written = (item for item in inherited if item.mark.path == flow.mark.path)
+    for item in (*written, *(item for step in flow.steps.values() for item in step.options.clear)):
+        if item.name in bot.common:
+            _refuse_common(item, problems)
+        elif item.name is not None:
+            _declared(item.name, item.mark, flow, problems)
+        elif ALL in own:
+            what = f'variable "{ALL}": at {item.mark} "{ALL}" means every variable'
+            problems.add("E306", own[ALL].mark, what, "choose another name for the variable")
+
+
+def _refuse_common(item: Cleared, problems: Problems) -> None:
+    what = f'clear: "{item.name}" is the contact\'s, and no flow declares a first value for it'
+    problems.add("E301", item.mark, what, f"write set: {{{item.name}: ...}} with the value that is meant")
+
+
+def _check_saved_and_cleared(step: Step, variables: Mapping[str, Variable], problems: Problems) -> None:
+    """A value that a step saves would be lost at once."""
+    options, kind = step.options, step.kind
+    lost = {options.save, *kind.gives} & {item.name for item in options.assigned(variables)}
+    lost -= {item.name for item in options.set}
+    for name in sorted(each for each in lost if each is not None):
+        what = f'step "{step.name}": "clear" takes back what the step gives to "{name}"'
+        fix = f'list the others under `clear`, or keep the value: set: {{{name}: "{{{{ {name} }}}}"}}'
+        problems.add("E123", options.clear[0].mark, what, fix)
 
 
 def _check_given(item: Assignment, flow: Flow, problems: Problems) -> None:
@@ -268,6 +311,19 @@ def _check_reports(flow: Flow, problems: Problems) -> None:
             what = f'step "{step.name}": "report: {name}" is the name of another step'
             fix = f'choose another name: without one the step is counted as "{step.name}"'
             problems.add("E121", step.mark, what, fix)
+
+
+def _check_resets(flow: Flow, problems: Problems) -> None:
+    """What a step has counted anew are steps of the flow that are counted."""
+    for step in flow.steps.values():
+        for item in step.options.reset:
+            other = flow.steps.get(item.text)
+            if other is None:
+                fix = did_you_mean(item.text, flow.steps, "write a step of this flow that has `visits`")
+                problems.add("E102", item.mark, f'no step "{item.text}" in flow {flow.name}', fix)
+            elif other.options.visits is None:
+                what = f'step "{step.name}": "reset" has no effect: step "{item.text}" has no `visits`'
+                problems.add("E123", item.mark, what, "remove it, or bound that step")
 
 
 def _check_unsaved(flow: Flow, problems: Problems) -> None:
@@ -568,7 +624,7 @@ def _report_taken(before: Mapping[str, str], said: str, mark: Mark, what: str, p
 def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems) -> None:
     """Triggers that never start their flow: each is a word of the bot, or starts another flow."""
     words = _before_all(bot)
-    triggers = [(flow.name, flow.trigger) for flow in flows if flow.trigger is not None and flow.name != INTENTS]
+    triggers = [(flow.name, flow.trigger) for flow in flows if flow.trigger is not None and flow.name not in MADE_FLOWS]
     taken: dict[tuple[str, str], str] = {}
     triggers.sort(key=lambda found: found[1].contact is None)
     parts = [(name, trigger, _parts_of(trigger)) for name, trigger in triggers]

@@ -1,6 +1,6 @@
 """A flow's document: its keys, how its steps are read, what starts it, and where its outcomes lead."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, tzinfo
 
@@ -20,6 +20,7 @@ from bot.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    either,
     nested,
     one_of,
     one_or_several,
@@ -31,12 +32,13 @@ from bot.keys.fields import Fields, entries_of, name_of, refuse_no_map
 from bot.keys.key_schemas import ANY, Schema, by_key, record
 from bot.keys.patterns import MATCH, PATTERN
 from bot.keys.text_shapes import TEXT
-from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import Map, Node, Scalar, digest, fingerprint
+from bot.lang.problems import Mark, Problems, did_you_mean
+from bot.lang.source import List, Map, Node, Scalar, digest, fingerprint
 from bot.lang.wall_clock import in_zone
 from bot.steps import KINDS, step_options
 from bot.steps.custom_steps import all_kinds
 from bot.steps.intent_step import A_WHILE, INTENTS, PICK, Intent, IntentStep
+from bot.steps.slot_step import LOOK, SLOT_FILLING, SlotStep
 from bot.steps.step_facts import Falls, Outcome
 from bot.steps.step_kind import ReadContext, StepKind
 from bot.steps.step_options import (
@@ -60,7 +62,9 @@ def read_flow(
 ) -> Flow:
     """Read one flow with all its steps. ``documents`` are the bot's text files, by path."""
     name = _NAME.read(Fields(node, problems, "flow")) or ""
-    fields = FLOW_KEYS.open(node, problems.defining(bot.definitions), f'flow "{name}"')
+    fields = FLOW_KEYS.open(
+        _indented(node, f'flow "{name}"', problems), problems.defining(bot.definitions), f'flow "{name}"'
+    )
     definitions = read_definitions(fields)
     variables = {name: _at_home(variable, bot.timezone) for name, variable in _VARS.read(fields).items()}
     start = _START.read(fields)
@@ -71,6 +75,7 @@ def read_flow(
         "", fields.problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds
     )
     steps, unreadable = _read_steps(fields, defaults, reading)
+    slots, model_slots = _read_slots(fields)
     return Flow(
         name,
         fields.mark_of(_NAME.name),
@@ -81,10 +86,31 @@ def read_flow(
         _WORDS.read(fields),
         steps,
         _INTERRUPTED.read(fields),
-        _SLOTS.read(fields),
+        slots,
+        model_slots,
         unreadable,
         definitions,
     )
+
+
+def _indented(node: Map, what: str, problems: Problems) -> Map:
+    """The flow's map, with the steps below `steps` also where they are not indented."""
+    steps = [
+        key for key, item in node.entries if key.text == _STEPS.name and isinstance(item, Scalar) and not item.text
+    ]
+    below = tuple(
+        (key, item) for key, item in node.entries if isinstance(item, Map) and key.text not in FLOW_KEYS.names
+    )
+    if not steps or not below:
+        return node
+    fix = f"indent the steps further: {', '.join(key.text for key, _ in below)}"
+    problems.add("E106", steps[0].mark, f'{what}: nothing stands below "{_STEPS.name}"', fix)
+    rest = tuple(
+        (key, Map(below[0][0].mark, below) if key is steps[0] else item)
+        for key, item in node.entries
+        if (key, item) not in below
+    )
+    return Map(node.mark, rest)
 
 
 def _at_home(variable: Variable, zone: tzinfo) -> Variable:
@@ -188,9 +214,15 @@ _START = KeySpec(
 _INTERRUPTED = KeySpec(
     "interrupted", one_of("resume", "drop", "ask"), "What becomes of it when another flow cuts in; else none can."
 )
+_FILL = KeySpec("fill", NAMES, "The questions.", required=True)
+_MODEL = KeySpec(
+    "model",
+    BOOLEAN,
+    "Whether a model looks in a message for answers that the questions do not find themselves; false where nothing is said.",
+)
 _SLOTS = KeySpec(
     "slots",
-    NAMES,
+    either(NAMES, opened(KeySet(_FILL, _MODEL), "{fill: [size, day], model: true}")),
     "Questions of it that one message can answer together, before they are asked, and correct afterwards.",
 )
 _WORDS = KeySpec("words", WORDS, "Words that are understood in all of it.")
@@ -203,6 +235,14 @@ FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _SLOTS, _WORDS, _VARS, D
 """The keys of a flow. What stands under `steps` depends on the kinds of step that the bot has."""
 
 
+def _read_slots(fields: Fields) -> tuple[tuple[str, ...], Mark | None]:
+    """Read `slots`: the questions, and where it says that a model fills them, too."""
+    slots = _SLOTS.read(fields)
+    if not isinstance(slots, Fields):
+        return slots or (), None
+    return _FILL.read(slots), _MODEL.mark(slots) if _MODEL.read(slots) else None
+
+
 # -- its steps --------------------------------------------------------------------------------------
 
 
@@ -211,12 +251,51 @@ def _read_steps(fields: Fields, defaults: Defaults, reading: ReadContext) -> tup
     node = _STEPS.read(fields)
     if node is None:
         return {}, frozenset()
-    entries = entries_of(node, fields.problems, f"{fields.what}: {_STEPS.name}", "{name: {say: ...}}")
-    found = {key.text: _read_step(key, item, defaults, reading) for key, item in entries}
-    if isinstance(node, Map) and not found:
+    form = "{name: {say: ...}}"
+    if isinstance(node, List) and any(isinstance(item, Map) and _is_step(item, reading) for item in node.items):
+        form += ", with a name for each step in place of its dash"
+        node = List(node.mark, ())
+    entries = entries_of(node, fields.problems, f"{fields.what}: {_STEPS.name}", form)
+    found = {key.text: _read_step(key, item, defaults, reading) for key, item in _steps_in(entries, reading)}
+    if isinstance(node, Map) and not node.entries:
         fields.problems.add("E105", node.mark, f"{fields.what} has no steps", "add the first one")
     steps = {name: step for name, step in found.items() if step is not None}
     return steps, frozenset(found.keys() - steps.keys())
+
+
+def _is_step(node: Node, reading: ReadContext) -> bool:
+    return isinstance(node, Map) and any(key.text in reading.kinds for key, _ in node.entries)
+
+
+def _own_keys(step: Node, reading: ReadContext) -> set[str]:
+    verbs = [key.text for key, _ in step.entries if key.text in reading.kinds] if isinstance(step, Map) else []
+    return {name for verb in verbs for name in reading.kinds[verb].keys.names}
+
+
+def _steps_in(entries: Iterable[tuple[Scalar, Node]], reading: ReadContext) -> list[tuple[Scalar, Node]]:
+    """The steps, each with the keys that stand beside it and not below it."""
+    known, found, misplaced = {*reading.kinds, *STEP_OPTIONS.names}, list[tuple[Scalar, Node]](), False
+    for key, item in entries:
+        if _is_step(item, reading) or not (
+            key.text in known or (found and key.text in _own_keys(found[-1][1], reading))
+        ):
+            found.append((key, item))
+            misplaced = False
+            continue
+        step, above = found[-1] if found else (None, None)
+        if step is None:
+            fix = f"give the step a name, and indent what belongs to it: first: {{{key.text}: ...}}"
+            reading.problems.add("E106", key.mark, f'"{key.text}" stands where the name of a step is expected', fix)
+            return []
+        if not misplaced:
+            fix = f'indent it further: it belongs to step "{step.text}"'
+            reading.problems.add(
+                "E106", key.mark, f'"{key.text}" stands beside step "{step.text}", and not below it', fix
+            )
+            misplaced = True
+        entries_above = above.entries if isinstance(above, Map) else ()
+        found[-1] = step, Map(item.mark if above is None else above.mark, (*entries_above, (key, item)))
+    return found
 
 
 def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContext) -> Step | None:
@@ -268,11 +347,12 @@ def _in_a_line(node: Node | None) -> str:
 
 
 def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[StepKind]]) -> list[str]:
-    """The verbs of a step: none and two are a problem. `set` beside another verb is an option."""
+    """The verbs of a step: none and two are a problem. `set` and `clear` beside another verb are options."""
     keys = {key.text: key for key, _ in node.entries}
     verbs = [name for name in keys if name in kinds]
-    if len(verbs) > 1 and "set" in verbs:
-        verbs.remove("set")
+    for option in ("clear", "set"):
+        if len(verbs) > 1 and option in verbs:
+            verbs.remove(option)
     verbs = [name for name in verbs if name in KINDS] or verbs  # a built-in verb's key may be a verb of the bot's own
     if not verbs:
         first = next(iter(keys), None)
@@ -312,6 +392,9 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
     if not kind.can_gather:
         free = "only what the contact writes in its own words is gathered"
         refused[step_options.GATHER.name] = free, "put it on a question for a text, or on an ai step"
+    if not kind.waits or kind.takes_pending_input:
+        only = "only the answer to a question has visits counted anew"
+        refused[step_options.RESET.name] = only, "put it on a question"
     if kind.takes_pending_input or (kind.can_bring_later and kind.waits):
         refused[step_options.RETRY.name] = anything
     if not any(outcome.falls is Falls.THEN for outcome in kind.outcomes().values()):
@@ -347,7 +430,7 @@ def _step_of(kind: type[StepKind]) -> Schema:
     return record({**keys, **options, kind.verb: keys[kind.verb]}, *dict.fromkeys((kind.verb, *kind.keys.required)))
 
 
-# -- the flow that asks what a message is about -------------------------------------------------------
+# -- the flows in which a model is asked about a message -------------------------------------------------
 
 
 def intents_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> Flow | None:
@@ -360,11 +443,25 @@ def intents_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
     if timeout is None or timeout.after is None or timeout.transition is None:
         timeout = Timed(mark, A_WHILE, transition=Transition(mark, then=Target(END, mark)))
     defaults = Defaults(timeout=timeout)
-    kind = IntentStep(mark, intents, bot.sure, bot.ai)
-    options = read_step_options(Fields(Map(mark, ()), problems, INTENTS), saves=False)
-    step = Step(PICK, mark, kind, options, defaults, fingerprint=INTENTS)
     about = "A model says which flow a message is about."
-    return wired(Flow(INTENTS, mark, about, Trigger(mark, otherwise=True), {}, defaults, {}, {PICK: step}), problems)
+    return _made(INTENTS, about, PICK, IntentStep(mark, intents, bot.sure, bot.ai), mark, defaults, problems)
+
+
+def slot_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> Flow | None:
+    """The flow in which a model looks for answers to slots; None if none of these flows wants it."""
+    marks = {flow.name: flow.model_slots for flow in flows.values() if flow.model_slots is not None}
+    if not marks:
+        return None
+    mark = next(iter(marks.values()))
+    about = "A model looks for answers in a message."
+    return _made(SLOT_FILLING, about, LOOK, SlotStep(mark, marks, bot.ai), mark, Defaults(), problems)
+
+
+def _made(name: str, about: str, step: str, kind: StepKind, mark: Mark, defaults: Defaults, problems: Problems) -> Flow:
+    """A flow of one step that is written in no file."""
+    options = read_step_options(Fields(Map(mark, ()), problems, name), saves=False)
+    steps = {step: Step(step, mark, kind, options, defaults, fingerprint=name)}
+    return wired(Flow(name, mark, about, Trigger(mark, otherwise=True), {}, defaults, {}, steps), problems)
 
 
 # -- where the outcomes of its steps lead -----------------------------------------------------------

@@ -29,16 +29,15 @@ from bot.expressions.sandbox import OwnCall, own_calls
 from bot.extensions.decorators import HookSpec
 from bot.extensions.gathered import Extensions
 from bot.flow.bot_file import read_bot
-from bot.flow.definition import FIRST, RETURNING, BotDefinition, Flow, Trigger, uses_of_bot, uses_of_flow
+from bot.flow.definition import FIRST, MADE_FLOWS, RETURNING, BotDefinition, Flow, Trigger, uses_of_bot, uses_of_flow
 from bot.flow.documents import BOT_FILE, UNREAD, Documents, Source, read_documents
 from bot.flow.flow_checks import check
-from bot.flow.flow_file import intents_flow, read_flow, wired
+from bot.flow.flow_file import intents_flow, read_flow, slot_flow, wired
 from bot.flow.translations import Translations, read_translations
 from bot.lang.problems import Mark, Problem, Problems
 from bot.lang.source import Map
 from bot.lang.text_patterns import named_parts
 from bot.lang.word_matching import ANYWHERE, CLOSE, match_wider, normalise
-from bot.steps.intent_step import INTENTS
 from bot.steps.template_message import SentTemplate, TemplateToSend
 from bot.types.contact_zones import zone_named, zone_of_number
 
@@ -202,14 +201,14 @@ class Library:
 
     @property
     def asks_models(self) -> bool:
-        """Whether any step asks a model. Without one, nobody is asked what a message is about."""
-        flows = (flow for flow in self.flows.values() if flow.name != INTENTS)
+        """Whether any step asks a model. Without one, nobody is asked what a message is about, or which answers it holds."""
+        flows = (flow for flow in self.flows.values() if flow.name not in MADE_FLOWS)
         return any(step.kind.asks_models for flow in flows for step in flow.steps.values())
 
-    def without_intents(self) -> "Library":
-        """The same bot where there is no model to ask what a message is about."""
-        others = {language: other.without_intents() for language, other in self.translations.items()}
-        flows = {name: flow for name, flow in self.flows.items() if name != INTENTS}
+    def without_model(self) -> "Library":
+        """The same bot where there is no model to ask what a message is about, or which answers it holds."""
+        others = {language: other.without_model() for language, other in self.translations.items()}
+        flows = {name: flow for name, flow in self.flows.items() if name not in MADE_FLOWS}
         return replace(self, flows=flows, translations=others)
 
     @property
@@ -339,12 +338,15 @@ def _the_flows(
             )
         elif flow.name:
             flows[flow.name] = flow
-    intents = intents_flow(bot, flows, problems)
-    if intents is not None and INTENTS in flows:
-        what = f'flow "{INTENTS}": flows that have `about` under `start` make a flow of this name'
-        problems.add("E111", flows[INTENTS].mark, what, "rename it")
-    elif intents is not None:
-        flows[INTENTS] = intents
+    for made, why in (
+        (intents_flow(bot, flows, problems), "`about` under `start`"),
+        (slot_flow(bot, flows, problems), "`slots: {model: true}`"),
+    ):
+        if made is not None and made.name in flows:
+            what = f'flow "{made.name}": flows that have {why} make a flow of this name'
+            problems.add("E111", flows[made.name].mark, what, "rename it")
+        elif made is not None:
+            flows[made.name] = made
     if not documents.flows and not problems:
         problems.add("E100", bot.mark, "the bot has no flows", 'add a file that begins with "flow: main"')
     return flows
@@ -374,7 +376,7 @@ def _library(
 
 
 def _triggers_of(flows: Mapping[str, Flow]) -> Triggers:
-    starts = {name: flow.trigger for name, flow in flows.items() if flow.trigger is not None and name != INTENTS}
+    starts = {name: flow.trigger for name, flow in flows.items() if flow.trigger is not None and name not in MADE_FLOWS}
     return Triggers.of(starts)
 
 

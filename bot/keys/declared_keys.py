@@ -24,10 +24,10 @@ from bot.keys.fields import (
     NAME_FIX,
     NAME_PATTERN,
     Fields,
+    map_in,
     name_of,
     refuse,
     refuse_left_over,
-    refuse_no_map,
     template_of,
     text_of,
 )
@@ -129,10 +129,10 @@ class KeySet:
         A map or a list under a misspelt key is read, so that what refers to it is no problem too. ``others``: further keys
         may stand there, and only one that is like a missing one is reported.
         """
-        if not isinstance(node, Map):
-            refuse_no_map(node, problems, what, form)
+        found = map_in(node, problems, what, form)
+        if found is None:
             return Fields(Map(node.mark, ()), problems, what)
-        fields = Fields(node, problems, what)
+        node, fields = found, Fields(found, problems, what)
         missing = [name for name in self.required if not fields.has(name)]
         unknown = [(key, item) for key, item in node.entries if key.text not in self.names]
         if others:
@@ -157,10 +157,8 @@ def nested(known: KeySet, read: Callable[[Fields], T], form: str = "key: value")
     """A map of known keys; None where it is no map, with ``form`` as what to write: ``{max: 6}`` behind the key."""
 
     def of(node: Node, problems: Problems, what: str) -> T | None:
-        if isinstance(node, Map):
-            return read(known.open(node, problems, what))
-        refuse_no_map(node, problems, what, form)
-        return None
+        found = map_in(node, problems, what, form)
+        return None if found is None else read(known.open(found, problems, what))
 
     return Form(known.schema(), of, known.texts or None)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.expressions.templates import Template, compile_template
 from bot.lang.problems import Mark, Problems, did_you_mean
-from bot.lang.source import List, Map, Node, Scalar, plain
+from bot.lang.source import List, Map, Node, Scalar, one_or_more, plain
 
 NAME_PATTERN = "[a-z][a-z0-9_]{0,63}"
 NAME_FIX = "use small letters, digits and _, a letter first, 64 at most"
@@ -64,10 +64,28 @@ def items_of(node: Node, problems: Problems, what: str, fix: str = "") -> tuple[
 
 def entries_of(node: Node, problems: Problems, what: str, form: str = "key: value") -> tuple[tuple[Scalar, Node], ...]:
     """The entries of a map whose keys are the author's own names. ``form`` is what to write where it is no map."""
+    found = map_in(node, problems, what, form)
+    return () if found is None else found.entries
+
+
+def map_in(node: Node, problems: Problems, what: str, form: str = "key: value") -> Map | None:
+    """The map. What is none is reported; a list of maps is read as one all the same: dashes or brackets are too many."""
     if isinstance(node, Map):
-        return node.entries
-    refuse_no_map(node, problems, what, form)
-    return ()
+        return node
+    entries = [entry for item in one_or_more(node) if isinstance(item, Map) for entry in item.entries]
+    names = [key.text for key, _ in entries]
+    if not entries or len({*names}) < len(names) or not all(isinstance(item, Map) for item in one_or_more(node)):
+        refuse_no_map(node, problems, what, form)
+        return None
+    shown = ", ".join(f"{key.text}: {_shortly(item)}" for key, item in entries[:2])
+    more = ", ..." if len(entries) > 2 else ""
+    fix = f"leave out the dashes or brackets: {what.rpartition(': ')[2]}: {{{shown}{more}}}"
+    problems.add("E106", node.mark, f"{what}: a map of keys is expected, this is a list", fix)
+    return Map(node.mark, tuple(entries))
+
+
+def _shortly(node: Node) -> str:
+    return node.text if isinstance(node, Scalar) and not node.quoted and len(node.text) <= 20 else "..."
 
 
 def refuse(node: Node, problems: Problems, what: str, expected: str, fix: str = "") -> None:
@@ -81,8 +99,18 @@ def refuse(node: Node, problems: Problems, what: str, expected: str, fix: str = 
 def refuse_no_map(node: Node, problems: Problems, what: str, form: str) -> None:
     """Report a value that is no map. ``form`` is what to write; what is in braces stands behind the key."""
     _, colon, key = what.rpartition(": ")
-    fix = f"{key}: {form}" if colon and form.startswith("{") else form
+    fix = f"{key}: {_as_written(form, node)}" if colon and form.startswith("{") else form
     problems.add("E106", node.mark, f"{what}: a map of keys is expected", f"write {fix}")
+
+
+def _as_written(form: str, node: Node) -> str:
+    """What to write, with the words that are written in place of those of the example."""
+    items = [item.entries[0][0] if isinstance(item, Map) and item.entries else item for item in one_or_more(node)]
+    words = [item.text for item in items if isinstance(item, Scalar) and item.text]
+    if not words:
+        return form
+    form = re.sub(r"\[.*\]", lambda _: f"[{', '.join(words)}]", form)
+    return form.replace("{name: {", f"{{{words[0]}: {{") if is_name(words[0]) else form
 
 
 def refuse_left_over(left: Iterable[Scalar], node: Map, known: Collection[str], what: str, problems: Problems) -> None:

@@ -164,7 +164,7 @@ class Batch:
 
     def _row(self, ref: str, effect: Effect, session: Session) -> OutboxRow | CallRow | None:
         if isinstance(effect, Send):
-            return self.send_row(ref, effect, session)
+            return self.send_row(ref, effect, session, REPLY if session.broadcast is None else CAMPAIGN)
         if isinstance(effect, PutContact):
             return self.send_row(ref, effect, session, SYNC)
         if isinstance(effect, Happen):

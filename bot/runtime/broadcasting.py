@@ -1,7 +1,8 @@
-"""Broadcasts: one template to many contacts, in the time that replies leave (decisions: "Broadcasts").
+"""Broadcasts: one template, or one flow, to many contacts, in the time that replies leave (decisions: "Broadcasts").
 
-They wait in the store and are moved to the outbox a few at a time, so that replies never wait behind them. The first
-message is sent alone; the others follow once the gateway has taken it. A broadcast that is refused is paused.
+They wait in the store and are moved to the outbox a few at a time, so that replies never wait behind them. A flow is
+started in the commit that notes it, so that nobody is in it twice. The first message is sent alone; the others follow
+once the gateway has taken it. A broadcast that is refused is paused.
 """
 
 from collections.abc import Callable, Sequence, Set
@@ -10,15 +11,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.core.effects import Send
+from bot.core.events import STARTS, StartRequested
 from bot.core.messages import TemplateMessage, violations
 from bot.core.session import effect_ref
+from bot.core.turn import SKIPPED, WAITS
 from bot.core.values import json_text
 from bot.gateway.gateway_answers import BY_CODE
 from bot.runtime.batch import Batch, RequestRefused, effect_key
-from bot.runtime.sending import UNCLEAR, SendResult
+from bot.runtime.sending import SHUT, UNCLEAR, SendResult
 from bot.store.broadcast_rows import (
     EDITING,
     FINISHED,
+    GOT_IT,
     PAUSED,
     RUNNING,
     SCHEDULED,
@@ -27,6 +31,8 @@ from bot.store.broadcast_rows import (
     TRYING,
     Broadcast,
     BroadcastPlace,
+    Content,
+    FlowToStart,
     Recipient,
     RepeatedSend,
 )
@@ -37,16 +43,22 @@ from bot.store.trace_rows import OPERATOR
 AHEAD = 100
 """How many messages of broadcasts are in the outbox at most."""
 
+STARTING = 20
+"""How many flows that broadcasts have started may wait at once for a call, or for their first message to be sent: a contact
+who writes meanwhile answers a question that has not come yet, so these are few."""
+
 CANARY_WAITS = timedelta(minutes=10)
 """How long a first message may wait for its channel, or its contact's share, before another one is the first."""
 
 ALARM = "broadcast-paused"
 
 _RECENT = 10
+_ADDED_AGAIN = (None, "left_out", "failed", "unknown")
 _ENOUGH_OF_ANY = 3, 5
 _ENOUGH_OF_CONTACTS = 9, 10
-_ABOUT_CONTACTS = ("VALIDATION_INVALID_PHONE", "WHATSAPP_SEND_FAILED")
-_GOT_IT = ("sent", "replaced", "covered")
+_ABOUT_CONTACTS = ("VALIDATION_INVALID_PHONE", "WHATSAPP_SEND_FAILED", SHUT)
+NOT_STARTED = "not_started"
+"""The code of a flow that could not be started: its inputs do not fit, or it is not there."""
 
 TakeBack = Callable[[Set[int]], Set[int]]
 """Takes messages back from delivery, by their ids; returns the ids of those that were certainly not sent."""
@@ -56,40 +68,40 @@ TakeBack = Callable[[Set[int]], Set[int]]
 
 
 def add_recipients(
-    batch: Batch, name: str, template: TemplateMessage, recipients: list[Any], begins_at: datetime | None = None
+    batch: Batch, name: str, content: Content, recipients: list[Any], begins_at: datetime | None = None
 ) -> dict[str, Any]:
     """Add recipients, ``{"contact", "body": [...]}`` each, to the broadcast of this name; make it with the first.
+
+    ``{"contact", "data": {...}}`` is one of a broadcast that starts a flow.
 
     Answers how many were added, how many it had already (``differ``: so many of those have not got it, and have other
     parameters), and how many have opted out. Raises `RequestRefused`.
     """
     known = _find(batch, name)
-    if known is not None and known.template != template:
-        raise RequestRefused(
-            f'the broadcast "{name}" sends another template or language: `--edit "{name}"` corrects it, '
-            "or choose another name"
-        )
+    if known is not None and known.content != content:
+        what = "starts another flow" if _is_flow(known) and _is_flow(content) else "sends another template or language"
+        raise RequestRefused(f'the broadcast "{name}" {what}: `--edit "{name}"` corrects it, or choose another name')
     if known is not None and begins_at is not None and known.begins_at != begins_at:
         raise RequestRefused(f'the broadcast "{name}" was requested for another time: `--edit "{name}"` corrects it')
     if known is not None and known.state == STOPPED:
         raise RequestRefused(f'the broadcast "{name}" was stopped: `bot broadcast --resume "{name}"` goes on with it')
     if known is not None and known.state == EDITING:
         raise RequestRefused(_broken_off(name))
-    rows = [_read(recipient) for recipient in recipients]
-    broadcast = known or _at_its_time(batch, Broadcast(name, template, begins_at=begins_at))
+    rows = [_read(recipient, content) for recipient in recipients]
+    broadcast = known or _at_its_time(batch, Broadcast(name, content, begins_at=begins_at))
     if known is None:
         batch.commit.set_broadcast(None, broadcast)
     added = opted_out = differ = 0
-    for contact, body in rows:
+    for contact, own in rows:
         if (name, contact) in batch.commit.recipients:
             continue
         if (there := batch.store.recipient(name, contact)) is not None:
             outcome, has = there
-            differ += has != body and outcome in (None, "failed")
+            differ += has != own and outcome in (None, "failed")
         elif batch.session(contact).opted_out:
             opted_out += 1
         else:
-            batch.commit.add_recipient(broadcast, contact, body)
+            batch.commit.add_recipient(broadcast, contact, own)
             added += 1
     if added:
         _reopen(batch, broadcast)
@@ -97,7 +109,7 @@ def add_recipients(
 
 
 def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack) -> dict[str, int]:
-    """Take back all of a broadcast but messages that are being sent or may have been.
+    """Take back all of a broadcast but messages that are being sent or may have been, and flows that have started.
 
     Answers how many contacts do not get it (``stopped``), and how many may still (``in_flight``). Twice is once.
     Raises `RequestRefused`.
@@ -136,21 +148,26 @@ def resume(batch: Batch, name: str, event_id: str) -> dict[str, int]:
 def begin_edit(
     batch: Batch,
     name: str,
-    template: TemplateMessage,
+    content: Content,
     event_id: str,
     take_back: TakeBack,
     begins_at: datetime | None = None,
 ) -> dict[str, int]:
-    """Begin to correct a broadcast: it is stopped, and sends this template when it is resumed, not before ``begins_at``.
+    """Begin to correct a broadcast: it is stopped, and sends this content when it is resumed, not before ``begins_at``.
 
     Answers the correction's number (``edit``), and how many messages are ``in_flight``: they are not
     corrected, but where one is refused the corrected one follows. Raises `RequestRefused`.
     """
     broadcast = _known(batch, name)
+    if _is_flow(broadcast) != _is_flow(content):
+        raise RequestRefused(
+            f'the broadcast "{name}" {"starts a flow" if _is_flow(broadcast) else "sends a template"}, and a correction '
+            "does so too: stop it, and choose another name"
+        )
     asked = json_text({"do": "edit", "name": name})
     _, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
     begins_at = begins_at or broadcast.begins_at
-    changed = replace(broadcast, template=template, begins_at=begins_at, ended_at=None)
+    changed = replace(broadcast, content=content, begins_at=begins_at, ended_at=None)
     edited = replace(changed, state=EDITING, edit=broadcast.edit + 1)
     batch.commit.set_broadcast(broadcast, edited)
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edited.edit} has begun")
@@ -164,18 +181,18 @@ def correct(batch: Batch, name: str, edit: int, recipients: list[Any]) -> dict[s
     as they are; how many have ``opted_out``. Raises `RequestRefused`.
     """
     broadcast = _in_edit(batch, name, edit)
-    rows = [_read(recipient) for recipient in recipients]
+    rows = [_read(recipient, broadcast.content) for recipient in recipients]
     answer = dict.fromkeys(("corrected", "added", "had_it", "unknown", "opted_out"), 0)
-    for contact, body in rows:
+    for contact, own in rows:
         there = batch.store.recipient(name, contact)
         outcome = there and there[0]
         if outcome == "opted_out" or batch.session(contact).opted_out:
             answer["opted_out"] += 1
-        elif outcome in _GOT_IT:
-            answer["had_it"] += 1
-        else:
-            batch.commit.add_recipient(broadcast, contact, body)
+        elif outcome in _ADDED_AGAIN:
+            batch.commit.add_recipient(broadcast, contact, own)
             answer["added" if there is None else "unknown" if outcome == "unknown" else "corrected"] += 1
+        else:
+            answer["had_it"] += 1
     return answer
 
 
@@ -262,9 +279,12 @@ def cancel(batch: Batch, take_back: TakeBack) -> None:
 
 
 def _take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back: TakeBack) -> tuple[int, int]:
-    """Returns how many messages were taken back out of the outbox, and how many are in flight."""
+    """Returns how many messages were taken back out of the outbox, and how many are in flight: all those of flows, since
+    their contacts are in the flow already.
+    """
     in_outbox = {m.id: m for m in batch.store.broadcast_in_outbox(name) if m.id not in batch.commit.sends_ended}
-    back = take_back({message.id for message in in_outbox.values() if not message.claimed})
+    unclaimed = {message.id for message in in_outbox.values() if not message.claimed}
+    back = set[int]() if _is_flow(_known(batch, name)) else take_back(unclaimed)
     for id in sorted(back):
         batch.commit.take_back(id)
         batch.commit.add_note(in_outbox[id].contact, event_id, asked, "broadcast", f"message {id} was taken back")
@@ -272,6 +292,12 @@ def _take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back
 
 
 # -- Results of the messages
+
+
+def is_of_flow(batch: Batch, send_id: int) -> bool:
+    """Whether a message with the priority of broadcasts was sent by a flow that one has started: the session hears of it."""
+    place = batch.store.place_in_broadcast(send_id)
+    return place is None or _is_flow(_known(batch, place.broadcast))
 
 
 def handle_campaign_result(batch: Batch, result: SendResult) -> None:
@@ -297,9 +323,13 @@ def handle_campaign_failure(batch: Batch, sent: SentRow, code: str) -> None:
 
 def _judge(batch: Batch, place: BroadcastPlace, ref: str, state: str, code: str) -> None:
     broadcast = _known(batch, place.broadcast)
-    if broadcast.state not in (TRYING, RUNNING, FINISHED) or not _is_current(broadcast, place, ref):
-        return
-    if state in _GOT_IT:
+    if broadcast.state in (TRYING, RUNNING, FINISHED) and _is_current(broadcast, place, ref):
+        _count(batch, broadcast, state, code)
+
+
+def _count(batch: Batch, broadcast: Broadcast, state: str, code: str) -> None:
+    """Count the end of a message, or of an attempt to start a flow: the others may go now, or may not any more."""
+    if state in GOT_IT:
         now = replace(broadcast, state=RUNNING, recent=(*broadcast.recent, "")[-_RECENT:], ended_at=None)
     elif code:
         recent = (*broadcast.recent, code)[-_RECENT:]
@@ -325,13 +355,22 @@ def is_enough(recent: Sequence[str]) -> bool:
 
 
 def _is_current(broadcast: Broadcast, place: BroadcastPlace, ref: str) -> bool:
-    return place.edit == broadcast.edit and ref == _ref(place.broadcast, place.contact, place.retries)
+    return place.edit == broadcast.edit and _is_of(place, ref)
 
 
 def _was_corrected(batch: Batch, place: BroadcastPlace, ref: str) -> bool:
     """Whether a message's recipient has other parameters since it was made."""
-    is_part = place.edit == _known(batch, place.broadcast).edit
-    return is_part and ref != _ref(place.broadcast, place.contact, place.retries)
+    return place.edit == _known(batch, place.broadcast).edit and not _is_of(place, ref)
+
+
+def _is_of(place: BroadcastPlace, ref: str) -> bool:
+    """Whether a message is the recipient's present one, or the first that followed from the present start of its flow."""
+    present = _ref(place.broadcast, place.contact, place.retries)
+    return ref == present or f"{present}#" in ref
+
+
+def _is_flow(of: Broadcast | Content) -> bool:
+    return isinstance(of.content if isinstance(of, Broadcast) else of, FlowToStart)
 
 
 def _ref(name: str, contact: str, retries: int) -> str:
@@ -342,12 +381,15 @@ def wait_again(batch: Batch, dead: DeadSend, ref: str) -> Broadcast | None:
     """Have the recipient of a dead letter's message wait for it again, with its parameters as they are by now.
 
     A message that may have been sent only goes once more as it was, under its own key; so does, under the key of this
-    effect, one to a contact that a correction has left out. Returns its broadcast; None where it is of none.
+    effect, one to a contact that a correction has left out. Returns its broadcast; None where it is of none, or of a flow
+    that one has started: that message can be sent again as any other.
     """
     place = None if dead.send_id is None else batch.store.place_in_broadcast(dead.send_id)
     if place is None or dead.send_id is None or not isinstance(dead.effect, Send):
         return None
     broadcast = _known(batch, place.broadcast)
+    if _is_flow(broadcast):
+        return None
     if dead.outcome == "unknown":
         batch.commit.repeat(dead.send_id, RepeatedSend(dead.ref, dead.key, dead.effect))
     elif place.edit != broadcast.edit:
@@ -372,6 +414,12 @@ def why_paused(broadcast: Broadcast) -> tuple[str, str]:
     if broadcast.code == UNCLEAR:
         what = f'the broadcast "{name}" is paused: nobody can tell whether its last messages were sent'
         return what, f"look whether they arrived, and what the gateway says in `bot queue`; then {resume}"
+    if broadcast.code == NOT_STARTED:
+        what = f'the broadcast "{name}" is paused: its flow could not be started'
+        return what, f'`bot queue` says why: correct the flow, or the values with `--edit "{name}"`; then {resume}'
+    if broadcast.code == SHUT:
+        what = f'the broadcast "{name}" is paused: the contacts\' windows are closed, and only a template can be sent'
+        return what, f"begin the flow with a template, or write window_closed; then {resume}"
     what = f'the broadcast "{name}" is paused: the gateway refuses its messages with {broadcast.code}'
     advice = known.advice if known is not None else "see the gateway's words in `bot queue`"
     return what, f'{advice}; correct it with `bot broadcast TEMPLATE CONTACTS.CSV --edit "{name}"`; then {resume}'
@@ -388,6 +436,18 @@ def fill_outbox(batch: Batch, take_back: TakeBack) -> None:
         changed = batch.commit.broadcasts.get(recipient.broadcast)
         if (changed is None or changed.state == RUNNING) and _may_go(batch, recipient):
             _to_outbox(batch, recipient)
+    _start_flows(batch)
+
+
+def _start_flows(batch: Batch) -> None:
+    """Start the flows of recipients that wait, as far as there is room for what they send and call."""
+    waiting = batch.store.waiting_to_start(STARTING)
+    room = STARTING - batch.store.starting() if waiting else 0
+    for recipient in waiting:
+        broadcast = _known(batch, recipient.broadcast)
+        if room > 0 and broadcast.state == RUNNING and _may_go(batch, recipient):
+            _start(batch, recipient, broadcast)
+            room -= 1
 
 
 def _may_go(batch: Batch, recipient: Recipient) -> bool:
@@ -400,19 +460,51 @@ def _may_go(batch: Batch, recipient: Recipient) -> bool:
 
 def _send_alone(batch: Batch, broadcast: Broadcast) -> None:
     recipient = batch.store.first_waiting(broadcast.name)
-    if recipient is not None and _may_go(batch, recipient):
+    if recipient is None or not _may_go(batch, recipient):
+        return
+    if _is_flow(broadcast):
+        _start(batch, recipient, broadcast)
+    else:
         batch.commit.set_broadcast(broadcast, replace(broadcast, canary=_to_outbox(batch, recipient)))
 
 
+def _start(batch: Batch, recipient: Recipient, broadcast: Broadcast) -> None:
+    """Start a recipient's flow. Where the broadcast tries itself out, its first message is the one that goes alone."""
+    assert isinstance(recipient.content, FlowToStart)
+    flow, data = recipient.content.flow, dict(recipient.content.data)
+    name, contact = broadcast.name, recipient.contact
+    id = f"{STARTS}{_ref(name, contact, recipient.retries)}"
+    event = StartRequested(id, contact, batch.now, flow, data, by=f'broadcast "{name}"', broadcast=name)
+    sends = len(batch.commit.sends)
+    turn = batch.take(event)
+    if turn is None or turn.failure is not None:
+        batch.commit.begin_flow(recipient.id, "failed", NOT_STARTED)
+        _count(batch, broadcast, "failed", NOT_STARTED)
+        return
+    batch.commit.begin_flow(recipient.id, turn.start)
+    if broadcast.state != TRYING or turn.start in (WAITS, SKIPPED):
+        return
+    first = next((row for row in batch.commit.sends[sends:] if row.contact == contact), None)
+    if first is not None:
+        batch.commit.set_broadcast(broadcast, replace(broadcast, canary=first.id))
+    elif not turn.session.waits_for_effect:
+        _count(batch, broadcast, "sent", "")
+
+
 def _is_out(batch: Batch, broadcast: Broadcast, take_back: TakeBack) -> bool:
-    """Whether the message that goes alone is on its way. One that waits for long is taken back: it is to hold up nobody."""
+    """Whether the message that goes alone is on its way. One that waits for long is to hold up nobody: it is taken back, but
+    one of a flow, whose contact is in the flow already.
+    """
     canary, name = broadcast.canary, broadcast.name
-    if canary is None or canary in batch.commit.sends_ended:
+    if canary in batch.commit.sends_ended:
         return False
-    since = batch.store.in_outbox_since(canary)
-    if since is None:
+    since = None if canary is None else batch.store.in_outbox_since(canary)
+    waits_long = since is not None and batch.now - since >= CANARY_WAITS and batch.store.first_waiting(name) is not None
+    if _is_flow(broadcast):
+        return not waits_long and batch.store.starting(name) > 0
+    if canary is None or since is None:
         return False
-    if batch.now - since < CANARY_WAITS or batch.store.first_waiting(name) is None or not take_back({canary}):
+    if not (waits_long and take_back({canary})):
         return True
     batch.commit.step_aside(canary)
     asked = json_text({"do": "broadcast", "name": name})
@@ -429,7 +521,8 @@ def _to_outbox(batch: Batch, recipient: Recipient) -> int:
         row = replace(batch.send_row(again.ref, again.effect, session, CAMPAIGN), key=again.key)
     else:
         ref = _ref(recipient.broadcast, recipient.contact, recipient.retries)
-        row = batch.send_row(ref, Send(recipient.message), session, CAMPAIGN)
+        assert isinstance(recipient.content, TemplateMessage)
+        row = batch.send_row(ref, Send(recipient.content), session, CAMPAIGN)
     batch.commit.add_campaign_send(recipient.id, row)
     asked = json_text({"do": "broadcast", "name": recipient.broadcast})
     batch.commit.add_note(recipient.contact, row.ref, asked, "broadcast", f"message {row.id}")
@@ -476,11 +569,28 @@ def _is_parameter(value: Any) -> bool:
     return False
 
 
-def _read(recipient: Any) -> tuple[str, list[str]]:
-    match recipient:
-        case {"contact": str(contact)} if contact.isdecimal():
+def read_content(request: dict[str, Any]) -> Content:
+    """The template of a request, or its ``flow``, without what differs by recipient. Raises `RequestRefused`."""
+    match request:
+        case {"flow": str(flow)} if flow:
+            return FlowToStart(flow)
+        case {"template": dict(template)}:
+            return read_template(template)
+    raise RequestRefused("a broadcast has a template, or a flow to start")
+
+
+def _read(recipient: Any, content: Content) -> tuple[str, list[str] | dict[str, Any]]:
+    match recipient, content:
+        case {"contact": str(contact)}, FlowToStart() if contact.isdecimal():
+            data = recipient.get("data", {})
+            if isinstance(data, dict):
+                return contact, data
+            raise RequestRefused("data is an object")
+        case {"contact": str(contact)}, TemplateMessage() if contact.isdecimal():
             return contact, _texts(recipient.get("body", []))
-    raise RequestRefused("a recipient has a contact, in digits, and perhaps texts for the template's body")
+    raise RequestRefused(
+        "a recipient has a contact, in digits, and perhaps texts for the template's body, or data for the flow"
+    )
 
 
 def _texts(texts: Any) -> list[str]:

@@ -20,11 +20,11 @@ from bot.core.events import (
 from bot.core.immutable import mutable
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Batch
-from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result
+from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
 from bot.runtime.operator_requests import Request
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import REFUSED, SendResult
-from bot.store.rows import CAMPAIGN, REPLY, CallRow, MessageStatus, OutboxRow, SentRow
+from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, MessageStatus, OutboxRow, SentRow
 
 Read = Callable[[bytes, datetime], Event | None]
 """Makes an event of an acknowledged body and the time it came, or None where it concerns no conversation."""
@@ -216,7 +216,8 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
         batch.commit.send_again(row, result.attempts, result.due_at or batch.now, result.detail)
         return
     if row.priority == CAMPAIGN:
-        handle_campaign_result(batch, result)
+        state = _report_to_session(batch, result) if is_of_flow(batch, row.id) else None
+        handle_campaign_result(batch, result if state is None else replace(result, state=state))
     else:
         state = _report_to_session(batch, result) or result.state
         batch.commit.send_ended(row, state, result.message_ids, result.attempts, result.detail, result.at)
@@ -228,7 +229,7 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
 def _report_to_session(batch: Batch, result: SendResult) -> str | None:
     """Report to the session on its own message, if it wants that. Returns the outcome if it sends a plain text instead."""
     row, effect, state = result.row, result.row.effect, result.state
-    if row.priority != REPLY or not isinstance(effect, Send) or (state == "sent" and not effect.report):
+    if row.priority == SYNC or not isinstance(effect, Send) or (state == "sent" and not effect.report):
         return None
     outcome, message = ("refused", effect.message) if result.refused else (state, None)
     turn = batch.take(SendEnded(f"sent:{row.ref}", row.contact, batch.now, row.ref, outcome, result.detail, message))
@@ -320,7 +321,8 @@ def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
     can send it again.
     """
     turn, effect = None, sent.effect
-    if sent.priority == REPLY and isinstance(effect, Send):
+    of_flow = sent.priority == REPLY or (sent.priority == CAMPAIGN and is_of_flow(batch, sent.id))
+    if isinstance(effect, Send) and of_flow:
         ref = sent.ref
         ended = SendEnded(f"failed:{ref}", sent.contact, batch.now, ref, "refused", status.detail, effect.message)
         turn = batch.take(ended)

@@ -500,7 +500,7 @@ class EngineCycle:
             finish_done(batch)
         batch.call_dead_letter_hooks(self._dead_letter_hooks())
         worked = self._commit(batch)
-        operated = bool(incoming.called or incoming.requests or batch.commit.broadcasts)
+        operated = bool(incoming.called or incoming.requests or batch.commit.broadcasts or batch.commit.begins_flows)
         self.more = operated or len(rows) + len(incoming) >= self.at_once or self._sends.behind or self._calls.behind
         self.more = self.more or bool(self._store.done_broadcasts())
         if worked:

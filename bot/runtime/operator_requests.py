@@ -10,7 +10,7 @@ from bot.core.effects import Send
 from bot.core.events import ResetRequested, SignalReceived, StartRequested
 from bot.core.messages import Message, TemplateMessage, TextMessage, violations
 from bot.core.session import BUSY, effect_ref
-from bot.core.turn import Turn
+from bot.core.turn import SKIPPED, STARTED, WAITS, Turn
 from bot.core.values import json_text
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import (
@@ -19,6 +19,7 @@ from bot.runtime.broadcasting import (
     begin_edit,
     correct,
     end_edit,
+    read_content,
     read_template,
     read_time_to_begin,
     resume,
@@ -28,7 +29,7 @@ from bot.runtime.broadcasting import (
 from bot.runtime.gateway_commands import note_command
 from bot.store.broadcast_rows import RUNNING, TRYING
 from bot.store.engine_tables import DeadSend
-from bot.store.rows import REPLY, SYNC
+from bot.store.rows import CAMPAIGN, REPLY, SYNC
 from bot.store.trace_rows import OPERATOR
 
 QUESTIONS = ("status", "metrics")
@@ -46,7 +47,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
     "name", "data"}`` lets the step hear a signal that waits for it.
     ``{"do": "retry", "ids": [...]}`` and ``{"do": "drop", ...}`` are for `bot.runtime.operator_requests`.
     ``{"do": "send", "contact": ..., "text": ...}``, or a ``template``, sends a message, in the contact's window only
-    where it is a text. ``{"do": "broadcast", "name", "template", "recipients"}``, perhaps with ``at``, is for
+    where it is a text. ``{"do": "broadcast", "name", "template" or "flow", "recipients"}``, perhaps with ``at``, is for
     `bot.runtime.broadcasting.add_recipients`; ``{"do": "stop", "name": ...}`` and ``{"do": "resume", ...}`` stop a
     broadcast, where ``take_back`` keeps its messages from those who send, and go on with it. ``{"do": "edit", "name",
     "template"}`` begins a correction of one, ``{"do": "correct", "name", "edit", "recipients"}`` is part of it, and
@@ -69,15 +70,15 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
             return {}  # the cycle has done it, before anything else
         case {"do": "send", "contact": str(contact)} if contact.isdecimal():
             return _send(batch, contact, request)
-        case {"do": "broadcast", "name": str(name), "template": dict(template), "recipients": list(recipients)}:
-            return add_recipients(batch, name, read_template(template), recipients, read_time_to_begin(request))
+        case {"do": "broadcast", "name": str(name), "recipients": list(recipients)}:
+            return add_recipients(batch, name, read_content(request), recipients, read_time_to_begin(request))
         case {"do": "stop", "name": str(name)}:
             return stop(batch, name, _event_id(), take_back)
         case {"do": "resume", "name": str(name)}:
             return resume(batch, name, _event_id())
-        case {"do": "edit", "name": str(name), "template": dict(template)}:
+        case {"do": "edit", "name": str(name)}:
             begins_at = read_time_to_begin(request)
-            return begin_edit(batch, name, read_template(template), _event_id(), take_back, begins_at)
+            return begin_edit(batch, name, read_content(request), _event_id(), take_back, begins_at)
         case {"do": "correct", "name": str(name), "edit": int(edit), "recipients": list(recipients)}:
             return correct(batch, name, edit, recipients)
         case {"do": "end_edit", "name": str(name), "edit": int(edit)}:
@@ -119,11 +120,9 @@ def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
         return answer | {"outcome": "failed", "detail": "see `bot queue`" if turn is None else turn.failure}
     if before.opted_out:
         return answer | {"outcome": "opted_out"}
-    if any(plan.name == event.id for plan in turn.session.plans):
-        return answer | {"outcome": "waits"}
-    if turn.session.visit == before.visit:
-        return answer | {"outcome": "skipped"}
-    return answer | {"outcome": "started", "detail": _shut_out(turn, batch.now)}
+    if turn.start in (WAITS, SKIPPED):
+        return answer | {"outcome": turn.start}
+    return answer | {"outcome": STARTED, "detail": _shut_out(turn, batch.now)}
 
 
 def _signal(batch: Batch, contact: str, name: str, request: Request) -> Answer:
@@ -232,8 +231,11 @@ def _send_again(batch: Batch, dead: DeadSend, ref: str, *, alone: bool) -> str:
     """Returns in words what was done."""
     new_key = dead.outcome != "unknown"  # it may have been sent: under its old key the gateway will not send it twice
     priority = REPLY if alone and isinstance(dead.effect, Send) else SYNC
-    row = batch.send_row(ref, dead.effect, batch.session(dead.contact), priority)
+    is_first = dead.send_id is not None and batch.store.place_in_broadcast(dead.send_id) is not None
+    row = batch.send_row(ref, dead.effect, batch.session(dead.contact), CAMPAIGN if is_first else priority)
     batch.commit.add_send(row if new_key else replace(row, key=dead.key))
+    if is_first and dead.send_id is not None:
+        batch.commit.sent_again(dead.send_id, row.id)
     return f"message {row.id}"
 
 

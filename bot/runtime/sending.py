@@ -51,7 +51,7 @@ _FAULTS: dict[type[GatewayError], str] = {
 
 WINDOW_CLOSED = "the 24-hour window is closed"
 NEWER = "something newer about the contact follows"
-REFUSED, UNCLEAR = "refused", "unclear"
+REFUSED, UNCLEAR, SHUT = "refused", "unclear", "window_closed"
 
 log = logging.getLogger(__name__)
 
@@ -156,8 +156,8 @@ class SendAttempt:
     not what goes in its place. ``fault`` is `ACCOUNT`, `LIMITS` or `CHANNEL` where it was refused for that, and
     ``retry_after`` the seconds that the gateway asks to wait.
     ``advice`` is what may stand in a log: the gateway's words may quote a contact.
-    ``code`` is the gateway's where it refused the message, `REFUSED` where it named none, and `UNCLEAR` where nobody can
-    tell whether it was sent.
+    ``code`` is the gateway's where it refused the message, `REFUSED` where it named none, `UNCLEAR` where nobody can
+    tell whether it was sent, and `SHUT` where the window was closed.
     """
 
     state: str
@@ -437,4 +437,4 @@ def _blocked(queue: ContactQueue) -> SendAttempt:
     """What becomes of a message behind a closed window for which no template goes."""
     if _replaced(queue):
         return SendAttempt("covered", f"{WINDOW_CLOSED}, and a template went since")
-    return SendAttempt("failed", f"{WINDOW_CLOSED}, and no window_closed template is declared")
+    return SendAttempt("failed", f"{WINDOW_CLOSED}, and no window_closed template is declared", code=SHUT)

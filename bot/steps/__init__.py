@@ -4,7 +4,7 @@ from bot.steps.ai_step import AiStep
 from bot.steps.ask_step import AskStep
 from bot.steps.call_step import CallStep
 from bot.steps.classify_step import ClassifyStep
-from bot.steps.control_steps import BranchStep, RunStep, SetStep, WaitStep
+from bot.steps.control_steps import BranchStep, ClearStep, RunStep, SetStep, WaitStep
 from bot.steps.handoff_step import HandoffStep
 from bot.steps.http_step import HttpStep
 from bot.steps.other_contacts import SignalStep, StartStep
@@ -26,6 +26,7 @@ KINDS: dict[str, type[StepKind]] = {
         WriteStep,
         BranchStep,
         SetStep,
+        ClearStep,
         RunStep,
         WaitStep,
         HandoffStep,

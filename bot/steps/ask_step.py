@@ -462,7 +462,7 @@ def _check_texts(fields: Fields, choices: Choices, choice: FixedChoice, *, as_bu
         choices.many is not None
         and not choice.leads
         and transition is not None
-        and (transition.speaks or transition.set or transition.tag)
+        and (transition.speaks or transition.clear or transition.set or transition.tag)
     ):
         what = f'{fields.what}: "{choice.key}" leads nowhere, being one answer of many'
         fields.problems.add("E131", choice.mark, what, "add `then`, so that it is the whole answer, or only its value")

@@ -26,7 +26,7 @@ from bot.keys.declared_keys import (
     raw_node,
     shared,
 )
-from bot.keys.fields import Fields, entries_of, refuse_altered, text_of
+from bot.keys.fields import Fields, entries_of, map_in, refuse_altered, text_of
 from bot.keys.key_schemas import ANY_TEXT, EMPTY
 from bot.keys.patterns import CHOICE_MATCH
 from bot.keys.text_shapes import TEXT, Part
@@ -154,6 +154,8 @@ def _read_made(fields: Fields) -> MadeChoices | None:
 
 
 def _read_fixed(node: Node, problems: Problems, what: str, section: str = "") -> tuple[FixedChoice, ...]:
+    if isinstance(node, List) and any(isinstance(item, Map) for item in node.items):
+        node = map_in(node, problems, what, "{Title: target}") or Map(node.mark, ())
     match node:
         case List(items=items):
             found = [_plain_choice(item, problems, what) for item in items]

@@ -43,7 +43,7 @@ from bot.steps.step_kind import (
     StepResult,
     WaitHere,
 )
-from bot.steps.step_options import SET
+from bot.steps.step_options import CLEAR, SET
 from bot.steps.transition import ASSIGNMENTS, TARGET_FORM, TRANSITION, Assignment, Target, Transition
 
 _ITEMS = "- {if: condition, then: step}, and - {else: step} at its end"
@@ -145,6 +145,23 @@ class SetStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Leave at once; the variables are set on leaving."""
+        return LeaveStep("then")
+
+
+@immutable
+class ClearStep(StepKind):
+    """A step that only clears variables: `clear` is a step option of every step."""
+
+    verb: ClassVar[str] = "clear"
+    keys: ClassVar[KeySet] = KeySet(CLEAR)
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read nothing: `read_step_options` reads the names."""
+        return cls()
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Leave at once; the variables are cleared on leaving."""
         return LeaveStep("then")
 
 

@@ -256,13 +256,15 @@ class PostponeMessage:
 @immutable
 class OfferMessage:
     """End the flow, and offer a message to the conversation without it: to the start of ``flow``, or to what comes after all
-    starts; ``anew``: like one that has just come. ``outcome`` and ``notes`` are for the trace.
+    starts; ``anew``: like one that has just come. ``found``: with these answers to slots, by step. ``outcome`` and ``notes`` are
+    for the trace.
     """
 
     outcome: str
     message: Reply | None
     flow: str | None = None
     anew: bool = False
+    found: Mapping[str, str] | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -21,12 +21,13 @@ from bot.keys.declared_keys import (
     map_of,
     nested,
     one_of,
+    one_or_several,
     shared,
 )
-from bot.keys.fields import Fields, entries_of, refuse
+from bot.keys.fields import Fields, entries_of, map_in, refuse
 from bot.lang import wall_clock
 from bot.lang.problems import Mark, Problems
-from bot.lang.source import Map, Node, Scalar
+from bot.lang.source import List, Map, Node, Scalar
 from bot.lang.writing import flow_style
 from bot.steps.schedule import SCHEDULE, Schedule
 from bot.steps.step_facts import Outcome, Used
@@ -40,11 +41,14 @@ from bot.steps.transition import (
     TRANSITION_KEYS,
     WORDS,
     Assignment,
+    Cleared,
     Target,
     Transition,
     Words,
+    assigned,
     transition_from,
 )
+from bot.types.variable import Variable
 
 T = TypeVar("T")
 
@@ -177,6 +181,7 @@ class StepOptions:
     save: str | None
     save_mark: Mark
     tag: tuple[Template, ...]
+    clear: tuple[Cleared, ...]
     set: tuple[Assignment, ...]
     visits: Visits | None
     defaults: Defaults
@@ -186,12 +191,17 @@ class StepOptions:
     untag: tuple[Template, ...]
     cancel: tuple[Template, ...]  # the names of what is not to start any more
     schedule: tuple[Schedule, ...]
+    reset: tuple[Target, ...]  # the steps whose visits are counted from the beginning after an answer
     brings_later: bool = False  # an answer to the template of its own `window_closed` brings the message
 
     @property
     def changes_something(self) -> bool:
         """Whether something besides `save` happens when the step ends with success."""
-        return bool(self.set or self.tag or self.untag or self.cancel or self.schedule)
+        return bool(self.clear or self.set or self.tag or self.untag or self.cancel or self.schedule or self.reset)
+
+    def assigned(self, variables: Mapping[str, Variable]) -> tuple[Assignment, ...]:
+        """What `clear` and `set` give to variables, in a flow that has these."""
+        return assigned(self.clear, self.set, variables)
 
 
 def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
@@ -202,6 +212,7 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
         SAVE.read(fields) if saves else None,
         SAVE.mark(fields),
         TAG.read(fields),
+        CLEAR.read(fields),
         SET.read(fields),
         VISITS.read(fields),
         Defaults(
@@ -219,6 +230,7 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
         UNTAG.read(fields),
         CANCEL.read(fields),
         SCHEDULES.read(fields),
+        RESET.read(fields),
         closed is not None and closed.waits,
     )
 
@@ -280,7 +292,9 @@ def _option(name: str, form: Form[T], about: str, word: str | None = None) -> Ke
     """
 
     def read(node: Node, problems: Problems, what: str) -> T:
-        if not isinstance(node, Map) and not (isinstance(node, Scalar) and word is not None and node.text == word):
+        if isinstance(node, List) and any(isinstance(item, Map) for item in node.items):
+            node = map_in(node, problems, what) or Map(node.mark, ())
+        elif not isinstance(node, Map) and not (isinstance(node, Scalar) and word is not None and node.text == word):
             full = _full_form(node, _FULL_FORMS[name])
             problems.add("E106", node.mark, f"{what}: a map of keys is expected", f"write {flow_style({name: full})}")
             node = Map(node.mark, tuple((_scalar(node, key), _scalar(node, value)) for key, value in full.items()))
@@ -340,6 +354,11 @@ def _read_errors(node: Node, problems: Problems, what: str) -> dict[str, Transit
         return {"else": Transition(node.mark, then=Target(END, node.mark))}
     found = ((name.text, TRANSITION.read(item, problems, what)) for name, item in entries_of(node, problems, what))
     return {name: transition for name, transition in found if transition is not None}
+
+
+def _step_named(node: Node, problems: Problems, what: str) -> Target | None:
+    name = NAME.read(node, problems, what)
+    return None if name is None else Target(name, node.mark)
 
 
 LONGEST_GATHER = timedelta(seconds=30)
@@ -424,12 +443,17 @@ GATHER = KeySpec(
     Form(key_schemas.either(one_of(_NEVER).schema, key_schemas.pattern(_GATHER_PATTERN, _GATHER_FIX)), _read_gather),
     "How long a text waits for further ones, with which it is one answer; 30s at most. Or never.",
 )
-SET, UNTAG, TAG, CANCEL = EFFECTS
+CLEAR, SET, UNTAG, TAG, CANCEL = EFFECTS
 SCHEDULES = KeySpec("schedule", SCHEDULE, "Flows that start for the contact later.")
 VISITS = _option(
     "visits",
     nested(KeySet(_ENTRIES, _VISITS_ELSE), _read_visits),
     "A bound on how often the step is entered.",
+)
+RESET: KeySpec[tuple[Target, ...]] = KeySpec(
+    "reset",
+    one_or_several(Form(NAME.schema, _step_named)),
+    "An answer has the visits of these steps counted from the beginning.",
 )
 RENAMED_FROM = KeySpec("renamed_from", NAME, "The step's name before an edit, so that who waits there stays.")
 REPORT = KeySpec(
@@ -444,12 +468,14 @@ STEP_OPTIONS = KeySet(
     *_BESIDE,
     WINDOW_CLOSED_HERE,
     *_HEARD,
+    CLEAR,
     SET,
     UNTAG,
     TAG,
     CANCEL,
     SCHEDULES,
     VISITS,
+    RESET,
     RENAMED_FROM,
     REPORT,
     WORDS_HERE,

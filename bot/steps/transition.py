@@ -10,6 +10,7 @@ from bot.expressions.templates import Expression, Template
 from bot.keys import key_schemas
 from bot.keys.declared_keys import (
     EXPRESSION,
+    NAME,
     STRINGS,
     TEMPLATE,
     WORDING,
@@ -30,7 +31,10 @@ from bot.keys.text_shapes import TEXT, Part
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import List, Map, Node, Scalar
 from bot.lang.word_matching import normalise
+from bot.types.variable import Variable
 
+ALL = "all"
+"""What `clear` calls every variable of the flow: none has this name."""
 NEXT, AGAIN, STAY, BACK, END, ROUTE = "next", "again", "stay", "back", "end", "route"
 RESERVED = frozenset({NEXT, AGAIN, STAY, BACK, END, ROUTE})
 TARGETS = "write a step, /flow, /flow/step, next, again, stay, back, end or route"
@@ -71,8 +75,31 @@ class Assignment:
 
 
 @immutable
+class Cleared:
+    """A variable that `clear` takes back to its first value; ``name`` is None for all variables of the flow."""
+
+    name: str | None
+    mark: Mark
+
+    def among(self, variables: Mapping[str, Variable]) -> Iterator[Variable]:
+        """Those of a flow's variables that it is about."""
+        yield from (each for each in variables.values() if self.name is None or each.name == self.name)
+
+
+def assigned(
+    clear: Iterable[Cleared], given: tuple[Assignment, ...], variables: Mapping[str, Variable]
+) -> tuple[Assignment, ...]:
+    """What `clear` and a `set` beside it give to a flow's variables: what is set is not cleared."""
+    set_too = {item.name for item in given}
+    starts = {
+        each.name: Assignment(each.name, each.value, item.mark) for item in clear for each in item.among(variables)
+    }
+    return (*(start for name, start in starts.items() if name not in set_too), *given)
+
+
+@immutable
 class Transition:
-    """A target, with what is said, asked, set, tagged, untagged and cancelled on the way there.
+    """A target, with what is said, asked, cleared, set, tagged, untagged and cancelled on the way there.
 
     ``corrects``: its target is a question whose answer is to be corrected; when it has one, this step comes again.
     """
@@ -81,6 +108,7 @@ class Transition:
     then: Target | None = None
     say: Template | None = None
     ask: Template | None = None
+    clear: tuple[Cleared, ...] = ()
     set: tuple[Assignment, ...] = ()
     tag: tuple[Template, ...] = ()
     untag: tuple[Template, ...] = ()
@@ -95,7 +123,11 @@ class Transition:
     @property
     def acts(self) -> bool:
         """Whether it does more than to lead somewhere."""
-        return bool(self.say or self.ask or self.set or self.tag or self.untag or self.cancel)
+        return bool(self.say or self.ask or self.clear or self.set or self.tag or self.untag or self.cancel)
+
+    def assigned(self, variables: Mapping[str, Variable]) -> tuple[Assignment, ...]:
+        """What `clear` and `set` give to variables, in a flow that has these."""
+        return assigned(self.clear, self.set, variables)
 
     def over(self, inherited: Self | None) -> Self:
         """This transition, with missing keys from the inherited one; `say`, `ask` and `then` are inherited together or not at all."""
@@ -104,6 +136,7 @@ class Transition:
         leading = self if self.speaks else inherited
         return replace(
             leading,
+            clear=self.clear or inherited.clear,
             set=self.set or inherited.set,
             tag=self.tag or inherited.tag,
             untag=self.untag or inherited.untag,
@@ -163,6 +196,7 @@ def transition_from(fields: Fields) -> Transition:
         then=(_CORRECT if corrects else _THEN).read(fields),
         say=_SAY.read(fields),
         ask=_ASK.read(fields),
+        clear=_CLEAR.read(fields),
         set=_SET.read(fields),
         tag=_TAG.read(fields),
         untag=_UNTAG.read(fields),
@@ -228,6 +262,11 @@ def templates_in(value: Any) -> Iterator[Template]:
             yield from templates_in(item)
 
 
+def _cleared_of(node: Node, problems: Problems, what: str) -> Cleared | None:
+    name = NAME.read(node, problems, what)
+    return None if name is None else Cleared(None if name == ALL else name, node.mark)
+
+
 _RESERVED_ABOUT = {
     NEXT: "The next step of the file.",
     AGAIN: "The question once more: its buttons stay good.",
@@ -249,11 +288,16 @@ TEXTS = shared("texts", STRINGS)
 TEMPLATES = shared("texts", one_or_several(TEMPLATE))
 _SAY = KeySpec("say", WORDING, "This is said, as a plain message.", texts=TEXT)
 _ASK = KeySpec("ask", WORDING, "The question is put in these words, with its choices.", texts=TEXT)
+_CLEAR: KeySpec[tuple[Cleared, ...]] = KeySpec(
+    "clear",
+    shared("cleared", one_or_several(Form(NAME.schema, _cleared_of))),
+    "Variables get their first value back: their names, or all for each that the flow declares.",
+)
 _SET = KeySpec("set", ASSIGNMENTS, "Variables get values, each worked out of what was known before.")
 _UNTAG = KeySpec("untag", TEMPLATES, "The contact loses these tags, here and at the gateway.")
 _TAG = KeySpec("tag", TEMPLATES, "The contact gets these tags, here and at the gateway.")
 _CANCEL = KeySpec("cancel", TEMPLATES, "What is scheduled under these names does not start any more.")
-EFFECTS = (_SET, _UNTAG, _TAG, _CANCEL)
+EFFECTS = (_CLEAR, _SET, _UNTAG, _TAG, _CANCEL)
 _THEN = KeySpec(
     "then", TARGET_FORM, "Where it leads: a step, /flow, /flow/step, next, again, stay, back, end or route."
 )

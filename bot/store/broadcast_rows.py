@@ -1,17 +1,21 @@
-"""Broadcasts in the engine's file: which template, to whom, and the outcome of each message.
+"""Broadcasts in the engine's file: which template or flow, to whom, and the outcome of each message.
 
 A recipient waits until its broadcast sends and its message is in the outbox, and has an outcome when that message is
-done. Recipients are never deleted, so that nobody gets a broadcast twice, however often it is
+done. Of a flow that starts, it is the first message. Recipients are never deleted, so that nobody gets a broadcast twice, however often it is
 requested.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from bot.core import values
 from bot.core.effects import Send
 from bot.core.immutable import immutable
 from bot.core.messages import TemplateMessage
+from bot.core.session import CUTS_IN
+from bot.core.turn import SKIPPED, STARTED, WAITS
 
 SCHEDULED, TRYING, RUNNING = "scheduled", "trying", "running"
 PAUSED, STOPPED, EDITING, FINISHED = "paused", "stopped", "editing", "finished"
@@ -25,10 +29,16 @@ the same for a million as for one.
 TEMPLATE_CODES = "132"
 """The first characters of the gateway's codes about a template or its parameters."""
 
+GOT_IT = "sent", "replaced", "covered", "plain"
+"""The outcomes of messages after which the contact has what it was to get."""
+
+CUT_IN = *CUTS_IN, "replace"
+"""What became of a flow that started while the contact was in another one."""
+
 ANSWERED_WITHIN = timedelta(hours=24)
 """A contact who writes so long after a message of a broadcast has answered it."""
 
-_BROADCASTS = "SELECT name, template, state, edit, code, recent, canary, begins_at, ended_at FROM broadcasts"
+_BROADCASTS = "SELECT name, template, flow, state, edit, code, recent, canary, begins_at, ended_at FROM broadcasts"
 BROADCAST = f"{_BROADCASTS} WHERE name = ?"
 ALL_TRYING = "SELECT name FROM broadcasts INDEXED BY broadcasts_trying WHERE state = 'trying' ORDER BY name"
 FIRST_SCHEDULED = "SELECT begins_at FROM broadcasts WHERE state = 'scheduled' ORDER BY begins_at LIMIT 1"
@@ -39,13 +49,19 @@ OF_SEND = "SELECT broadcast, contact, retries, recipients.edit FROM recipients W
 
 _WAIT = "send_id IS NULL AND outcome IS NULL"
 _BY_WAITING = "recipients INDEXED BY recipients_waiting"
-_RECIPIENT = "recipients.id, broadcast, contact, body, template, retries, again"
-# Every pass makes these two queries. SQLite would take the index of `send_id`, which has every recipient of every broadcast.
-WAITING = f"""
+_RECIPIENT = "recipients.id, broadcast, contact, body, template, flow, retries, again"
+# Every pass makes these queries. SQLite would take the index of `send_id`, which has every recipient of every broadcast.
+_WAITING = f"""
     SELECT {_RECIPIENT} FROM broadcasts INDEXED BY broadcasts_running CROSS JOIN recipients ON recipients.id IN (
         SELECT id FROM {_BY_WAITING} WHERE broadcast = name AND {_WAIT} ORDER BY retries, id LIMIT ?1
     )
-    WHERE state = 'running' ORDER BY retries, recipients.id LIMIT ?1
+    WHERE state = 'running' AND {{}} ORDER BY retries, recipients.id LIMIT ?1
+"""
+WAITING, WAITING_TO_START = _WAITING.format("flow IS NULL"), _WAITING.format("flow IS NOT NULL")
+STARTING = """
+    SELECT count(*) + (SELECT count(*) FROM calls WHERE instr(ref, 'broadcast:' || ?1))
+    FROM recipients INDEXED BY recipients_in_outbox
+    WHERE send_id IS NOT NULL AND outcome IS NULL AND began <> '' AND (?1 = '' OR broadcast || ':' = ?1)
 """
 IN_OUTBOX = """
     SELECT count(*) FROM recipients INDEXED BY recipients_in_outbox WHERE send_id IS NOT NULL AND outcome IS NULL
@@ -105,7 +121,8 @@ REACHED = f"""
                 AND (event LIKE '{{"$MessageReceived"%' OR event LIKE '{{"$Tapped"%')
         )
     FROM recipients JOIN messages ON messages.id = send_id
-    WHERE broadcast = ? AND recipients.outcome = 'sent' ORDER BY recipients.id
+    WHERE broadcast = ? AND recipients.outcome IN ('sent', began) AND messages.outcome IN ('sent', 'replaced')
+    ORDER BY recipients.id
 """
 LISTED = "SELECT name, state, coalesce(begins_at, created_at), ended_at FROM broadcasts ORDER BY created_at DESC, name"
 UNFINISHED = f"""
@@ -114,9 +131,10 @@ UNFINISHED = f"""
 """
 
 SET_BROADCAST = """
-    INSERT INTO broadcasts (name, template, state, edit, code, recent, canary, begins_at, ended_at, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (name) DO UPDATE SET template = excluded.template, state = excluded.state, edit = excluded.edit,
+    INSERT INTO broadcasts (name, template, flow, state, edit, code, recent, canary, begins_at, ended_at, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (name) DO UPDATE SET template = excluded.template, flow = excluded.flow, state = excluded.state,
+        edit = excluded.edit,
         code = excluded.code, recent = excluded.recent, canary = excluded.canary,
         begins_at = excluded.begins_at, ended_at = excluded.ended_at
 """
@@ -127,8 +145,18 @@ ADD_RECIPIENT = """
     WHERE outcome IS NULL OR outcome IN ('left_out', 'failed', 'unknown')
 """
 TO_OUTBOX = "UPDATE recipients SET send_id = ? WHERE id = ?"
-ENDED = "UPDATE recipients SET outcome = ?, code = ?, again = NULL WHERE send_id = ?"
-_AGAIN = "send_id = NULL, code = '', outcome = NULL"
+BEGAN = "UPDATE recipients SET began = ?, outcome = ?, code = ? WHERE id = ?"
+FIRST_SEND = f"""
+    UPDATE recipients SET send_id = ?, outcome = NULL, began = CASE began WHEN '{WAITS}' THEN '{STARTED}' ELSE began END
+    WHERE broadcast = ? AND contact = ? AND send_id IS NULL AND outcome = began AND began <> '{SKIPPED}'
+"""
+SENT_AGAIN = "UPDATE recipients SET send_id = ?, outcome = NULL, code = '' WHERE send_id = ?"
+ENDED = f"""
+    UPDATE recipients SET code = ?2, again = NULL,
+        outcome = CASE WHEN began <> '' AND ?1 IN {GOT_IT} THEN began ELSE ?1 END
+    WHERE send_id = ?3
+"""
+_AGAIN = "send_id = NULL, began = '', code = '', outcome = NULL"
 WAIT_AGAIN = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1, again = NULL WHERE send_id = ?"
 REPEAT = f"UPDATE recipients SET {_AGAIN}, again = ? WHERE send_id = ?"
 STEP_ASIDE = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1 WHERE send_id = ?"
@@ -150,8 +178,21 @@ OPT_OUT = """
 
 
 @immutable
+class FlowToStart:
+    """A flow, or ``flow/step``, that a broadcast starts, with values for its variables."""
+
+    flow: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+Content = TemplateMessage | FlowToStart
+"""What contacts get by a broadcast."""
+
+
+@immutable
 class Broadcast:
-    """One broadcast. ``template`` lacks the parameters of its body, ``edit`` counts its corrections.
+    """One broadcast. ``content`` lacks what differs by contact: the parameters of a template's body, the data of a flow.
+    ``edit`` counts its corrections.
 
     ``recent`` are the codes of its last messages, the newest last; empty for one that the gateway accepted. ``code``
     is the one for which it was paused. ``canary`` is the id of the message that goes alone. ``begins_at``: not before that.
@@ -159,7 +200,7 @@ class Broadcast:
     """
 
     name: str
-    template: TemplateMessage
+    content: Content
     state: str = TRYING
     edit: int = 0
     code: str = ""
@@ -181,7 +222,7 @@ class ListedBroadcast:
 
 @immutable
 class Recipient:
-    """A contact that waits for its message of a broadcast, with its own parameters in the template.
+    """A contact that waits for its message of a broadcast, with its own parameters or data in the content.
 
     ``retries`` counts its earlier messages, each under a key of its own. ``again`` is a message that may have been
     sent, and can only be repeated as it was.
@@ -190,7 +231,7 @@ class Recipient:
     id: int
     broadcast: str
     contact: str
-    message: TemplateMessage
+    content: Content
     retries: int
     again: "RepeatedSend | None"
 
@@ -234,6 +275,8 @@ class InOutbox:
 
 def outcome_in_words(outcome: str | None, state: str) -> str:
     """The outcome of a recipient's message in a broadcast of this state, for people: see `StoreReader.outcomes`."""
+    if outcome in CUT_IN:
+        return f"{STARTED} ({outcome})"
     if outcome == "not_begun":
         return {SCHEDULED: "scheduled", TRYING: "waiting", RUNNING: "waiting", PAUSED: "paused"}.get(state, "stopped")
     return outcome or "waiting"
@@ -241,7 +284,8 @@ def outcome_in_words(outcome: str | None, state: str) -> str:
 
 def broadcast(
     name: str,
-    template: str,
+    template: str | None,
+    flow: str | None,
     state: str,
     edit: int,
     code: str,
@@ -253,7 +297,7 @@ def broadcast(
     """A broadcast from its row."""
     codes = tuple(values.loads(recent))
     times = values.read_time(begins_at), values.read_time(ended_at)
-    return Broadcast(name, values.loads(template), state, edit, code, codes, canary, *times)
+    return Broadcast(name, _content(template, flow), state, edit, code, codes, canary, *times)
 
 
 def listed_broadcast(name: str, state: str, began_at: str, ended_at: str | None) -> ListedBroadcast:
@@ -262,11 +306,30 @@ def listed_broadcast(name: str, state: str, began_at: str, ended_at: str | None)
 
 
 def recipient(
-    id: int, broadcast: str, contact: str, body: str, template: str, retries: int, again: str | None
+    id: int,
+    broadcast: str,
+    contact: str,
+    body: str,
+    template: str | None,
+    flow: str | None,
+    retries: int,
+    again: str | None,
 ) -> Recipient:
     """A recipient from its row."""
-    parameters = tuple({"type": "text", "text": text} for text in values.loads(body))
-    message = replace(values.loads(template), body=parameters)
+    content, own = _content(template, flow), values.loads(body)
+    if isinstance(content, FlowToStart):
+        content = replace(content, data=own)
+    else:
+        content = replace(content, body=tuple({"type": "text", "text": text} for text in own))
     return Recipient(
-        id, broadcast, contact, message, retries, None if again is None else RepeatedSend(**values.loads(again))
+        id, broadcast, contact, content, retries, None if again is None else RepeatedSend(**values.loads(again))
     )
+
+
+def _content(template: str | None, flow: str | None) -> Content:
+    """The content of a broadcast from its columns."""
+    if flow is not None:
+        return FlowToStart(flow)
+    assert template is not None  # the schema has one of both
+    found: TemplateMessage = values.loads(template)
+    return found

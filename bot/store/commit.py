@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from bot.core.effects import Send
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.turn import Counted, StepTaken, Trace, Turn
@@ -18,7 +19,7 @@ from bot.core.values import (
     time_text,
 )
 from bot.store import broadcast_rows, engine_tables, trace_rows
-from bot.store.broadcast_rows import Broadcast, RepeatedSend
+from bot.store.broadcast_rows import Broadcast, FlowToStart, RepeatedSend
 from bot.store.rows import CAMPAIGN, CallRow, MessageStatus, OutboxRow, SentRow
 
 DEAD_LETTER_OUTCOMES = ("failed", "unknown")
@@ -39,6 +40,7 @@ _STATUS = """
 _ALIAS = "INSERT OR REPLACE INTO aliases (alias, contact) VALUES (?, ?)"
 OF_BROADCASTS = (
     *(broadcast_rows.SET_BROADCAST, broadcast_rows.ADD_RECIPIENT, broadcast_rows.TO_OUTBOX),
+    *(broadcast_rows.BEGAN, broadcast_rows.FIRST_SEND, broadcast_rows.SENT_AGAIN),
     *(broadcast_rows.ENDED, broadcast_rows.WAIT_AGAIN, broadcast_rows.REPEAT),
     *(broadcast_rows.STEP_ASIDE, broadcast_rows.TAKE_BACK),
     *(broadcast_rows.REFUSED_LETTERS, broadcast_rows.REFUSED_AGAIN, broadcast_rows.LEAVE_OUT),
@@ -47,6 +49,7 @@ OF_BROADCASTS = (
 """The statements after which other recipients may wait than before."""
 _LETS_WAIT = (
     broadcast_rows.ADD_RECIPIENT,
+    broadcast_rows.FIRST_SEND,
     broadcast_rows.WAIT_AGAIN,
     broadcast_rows.REPEAT,
     broadcast_rows.REFUSED_AGAIN,
@@ -164,6 +167,11 @@ class Commit:
         self.turns.append((event, turn, micros))
         for counted in turn.results:
             self._results[counted] += 1
+        if turn.session.broadcast is not None:
+            first = next((row for row in rows if isinstance(row, OutboxRow) and isinstance(row.effect, Send)), None)
+            if first is not None:
+                whose = storable(turn.session.broadcast), storable(event.contact)
+                self._add(broadcast_rows.FIRST_SEND, (first.id, *whose))
         for row, effect in zip(rows, effects, strict=True):
             if isinstance(row, OutboxRow):
                 self._add_send(row, effect)
@@ -217,10 +225,15 @@ class Commit:
         """Whether somebody may wait for a broadcast after this commit who did not before."""
         return any(sql in self._rows for sql in _LETS_WAIT)
 
-    def add_recipient(self, broadcast: Broadcast, contact: str, body: Sequence[str]) -> None:
-        """A contact is to get a broadcast, or gets it with other parameters. ``body`` has the template's parameters."""
+    @property
+    def begins_flows(self) -> bool:
+        """Whether it starts a flow of a broadcast, or notes that it could not."""
+        return broadcast_rows.BEGAN in self._rows
+
+    def add_recipient(self, broadcast: Broadcast, contact: str, own: list[str] | dict[str, Any]) -> None:
+        """A contact is to get a broadcast, or gets it with other parameters. ``own`` has those of the template, or the flow's data."""
         names = storable(broadcast.name), storable(contact)
-        self._add(broadcast_rows.ADD_RECIPIENT, (*names, json_text(list(body)), self._at, broadcast.edit))
+        self._add(broadcast_rows.ADD_RECIPIENT, (*names, json_text(own), self._at, broadcast.edit))
         self.recipients.add((broadcast.name, contact))
 
     def add_send(self, row: OutboxRow) -> None:
@@ -231,6 +244,14 @@ class Commit:
         """The message of a broadcast to a recipient."""
         self.add_send(row)
         self._add(broadcast_rows.TO_OUTBOX, (row.id, recipient))
+
+    def begin_flow(self, recipient: int, began: str, code: str = "") -> None:
+        """A broadcast has started its flow for a recipient, or could not: ``began`` says what became of it."""
+        self._add(broadcast_rows.BEGAN, ("" if code else began, began, code, recipient))
+
+    def sent_again(self, before: int, send_id: int) -> None:
+        """A message of a flow, which was given up, goes again as another one: it may be a broadcast's."""
+        self._add(broadcast_rows.SENT_AGAIN, (send_id, before))
 
     def wait_again(self, send_id: int) -> None:
         """The recipient of a message that was certainly not sent waits for another message."""
@@ -355,11 +376,13 @@ class Commit:
         self.sends_ended.add(send_id)
 
     def _broadcast_row(self, broadcast: Broadcast) -> _Row:
-        template, recent = json_text(broadcast.template), json_text(list(broadcast.recent))
+        content, recent = broadcast.content, json_text(list(broadcast.recent))
+        flow = storable(content.flow) if isinstance(content, FlowToStart) else None
         how = broadcast.state, broadcast.edit, storable(broadcast.code)
         return (
             storable(broadcast.name),
-            template,
+            json_text(content) if flow is None else None,
+            flow,
             *how,
             recent,
             broadcast.canary,

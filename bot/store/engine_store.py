@@ -280,8 +280,8 @@ class Store:
         """The broadcasts that refusals have paused, by name."""
         return [broadcast_rows.broadcast(*row) for row in self._all(broadcast_rows.ALL_PAUSED)]
 
-    def recipient(self, broadcast: str, contact: str) -> tuple[str | None, list[str]] | None:
-        """The outcome and the parameters of a contact's message of a broadcast; None if it is not a recipient."""
+    def recipient(self, broadcast: str, contact: str) -> tuple[str | None, list[str] | dict[str, Any]] | None:
+        """The outcome and the parameters, or data, of a contact's message of a broadcast; None if it is not a recipient."""
         row = self._one(broadcast_rows.RECIPIENT, storable(broadcast), storable(contact))
         return None if row is None else (row[0], values.loads(row[1]))
 
@@ -292,8 +292,18 @@ class Store:
 
     @reads_rows
     def waiting_recipients(self, limit: int) -> list[broadcast_rows.Recipient]:
-        """The recipients, of all running broadcasts, whose message is not in the outbox yet, in order."""
+        """The recipients, of all running broadcasts of templates, whose message is not in the outbox yet, in order."""
         return [broadcast_rows.recipient(*row) for row in self._all(broadcast_rows.WAITING, limit)]
+
+    @reads_rows
+    def waiting_to_start(self, limit: int) -> list[broadcast_rows.Recipient]:
+        """The recipients, of all running broadcasts of flows, whose flow has not been started, in order."""
+        return [broadcast_rows.recipient(*row) for row in self._all(broadcast_rows.WAITING_TO_START, limit)]
+
+    def starting(self, broadcast: str | None = None) -> int:
+        """How many flows that one broadcast, or any, has started wait for a call, or for their first message to be sent."""
+        of = "" if broadcast is None else f"{storable(broadcast)}:"
+        return int(self._one(broadcast_rows.STARTING, of)[0])
 
     def first_waiting(self, broadcast: str) -> broadcast_rows.Recipient | None:
         """The first recipient of a broadcast whose message is not in the outbox yet, whatever the broadcast's state."""

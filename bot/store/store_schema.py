@@ -179,7 +179,8 @@ _ENGINE = """
     CREATE INDEX dead_letters_by_send ON dead_letters (send_id) WHERE send_id IS NOT NULL;
     CREATE TABLE broadcasts (
         name TEXT PRIMARY KEY,
-        template TEXT NOT NULL,
+        template TEXT,
+        flow TEXT CHECK ((flow IS NULL) <> (template IS NULL)),
         state TEXT NOT NULL CHECK (state IN ('scheduled', 'trying', 'running', 'paused', 'stopped', 'editing', 'finished')),
         edit INTEGER NOT NULL,
         code TEXT NOT NULL,
@@ -199,6 +200,7 @@ _ENGINE = """
         body TEXT NOT NULL,
         added_at TEXT NOT NULL,
         edit INTEGER NOT NULL,
+        began TEXT NOT NULL DEFAULT '',
         send_id INTEGER UNIQUE,
         outcome TEXT,
         code TEXT NOT NULL DEFAULT '',

@@ -615,3 +615,140 @@ def test_a_broadcast_counts_what_was_delivered_read_and_answered(folder: Path, b
     bot.user("hello", contact="6281234567899")
     shown = call("broadcast", NAME, "--bot", folder)
     assert (shown.lines[1].startswith("It ended at "), shown.lines[2:]) == (True, ["4 sent."])
+
+
+# -- starting a flow
+
+
+COURSE = """
+flow: course
+vars: {day: {type: integer, needed: true}, name: {type: text}}
+steps:
+  lesson: {say: "Day {{ day }}, {{ name or 'you' }}", window_closed: {template: {name: lesson, language: en}}, then: end}
+"""
+FLOW = ("--flow", "/course", "--with", "day=3", "--with", "name={{name}}")
+
+
+@pytest.fixture
+def course(folder: Path) -> Path:
+    return make_bot(folder, f"{FLOWS}---{COURSE}")
+
+
+def start(folder: Path, *more: str, file: str = "people.csv", options: tuple[str, ...] = FLOW) -> Outcome:
+    return call("broadcast", folder / file, *options, "--bot", folder, "--yes", "--no-wait", *more)
+
+
+def test_a_flow_starts_for_each_contact_with_its_own_cells_as_the_docs_show_it(course: Path) -> None:
+    with kept(course, server=True) as bot:
+        bot.emulator.templates.add(MessageTemplate("lesson"))
+        bot.user("hi")
+        began = start(course)
+        docs = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
+        assert began.lines[0] in docs and '--flow /course contacts.csv --with "day=3" --with "name={{name}}"' in docs
+        assert (began.code, began.lines[-1]) == (0, "3 added, 0 known, 0 opted out.")
+        let_pass(bot, timedelta(minutes=1))
+        assert bot.emulator.sent[1].body["text"] == {"body": "Day 3, Ann"}
+        assert bot.sent == ["text", "text", "template", "template"]
+    shown = call("broadcast", "course: people", "--bot", course).lines
+    assert shown[0] == "course: people: flow course"
+    assert shown[-2:] == ["Of the 3 sent: 0 delivered, 0 read, 0 answered within 24 hours.", "3 started."]
+    state = json.loads(call("broadcast", "course: people", "--json", "--bot", course).out)
+    assert (state["flow"], state["outcomes"]) == ("course", {"started": 3})
+
+
+@pytest.mark.parametrize(
+    ("options", "book", "complaint"),
+    [
+        (("--flow", "cours", "--with", "day=3"), BOOK, 'there is no flow "cours" to start: did you mean "course"?\n'),
+        (("--flow", "course"), BOOK, "--with: course was not started: it needs day\n"),
+        (
+            ("--flow", "course", "--with", "dya=3"),
+            BOOK,
+            '--with: course was not started: no variable "dya": did you mean',
+        ),
+        (
+            ("--flow", "course", "--with", "day={{share}}"),
+            "phone,share\n6281234567890,1\n6281234567891,\n",
+            ".csv:3: course was",
+        ),
+        (
+            ("--flow", "course", "--with", "day={{share}}"),
+            "phone,share\n6281234567890,x\n6281234567891,1\n",
+            ".csv:2: course was",
+        ),
+        (
+            ("--flow", "course", "--with", "day={{dya}}"),
+            BOOK,
+            '--with names a column "dya", which is not there (there are: name',
+        ),
+    ],
+)
+def test_what_the_flow_cannot_be_started_with_is_said_before_anything_is_sent(
+    course: Path, options: tuple[str, ...], book: str, complaint: str
+) -> None:
+    migrate(course / "bot.db")
+    (course / "people.csv").write_text(book)
+    refused = start(course, options=options)
+    assert (refused.code, refused.out) == (1, "")
+    assert complaint in refused.err
+    assert call("broadcast", "--bot", course).lines == ["There are no broadcasts."]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("sale", "people.csv", "--flow", "course"), "--flow starts a flow instead of the template sale"),
+        (("poeple.csv", "--flow", "course"), 'there is no file "poeple.csv"'),
+        (("people.csv", "--flow", "course", "--body", "x"), "--body is for a template: the values of a flow are"),
+        (("sale", "people.csv", "--with", "day=3"), "--with is for --flow FLOW"),
+        (("--flow", "course"), "write TEMPLATE, or --flow FLOW"),
+        (("people.csv", "--flow", "course", "--with", "day"), "--with day: write NAME=VALUE"),
+    ],
+)
+def test_options_that_do_not_go_together_are_said(
+    course: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], complaint: str
+) -> None:
+    monkeypatch.chdir(course)
+    ended = call("broadcast", *words, "--bot", course)
+    assert ended.code == 2
+    assert complaint in " ".join(ended.err.split())
+
+
+def test_contacts_of_the_store_get_a_flow_with_what_the_bot_knows_of_them(course: Path) -> None:
+    with kept(course, server=True) as bot:
+        bot.user("hi")
+        bot.user("hi", contact="6281234567891")
+        options = (
+            "--flow",
+            "course",
+            "--where",
+            "contact.id == '6281234567891'",
+            "--with",
+            "day=1",
+            "--with",
+            "name={{ contact.id }}",
+        )
+        began = call("broadcast", *options, "--bot", course, "--yes", "--no-wait")
+        assert began.lines[:2] == [
+            "1 of 2 contacts who have written match.",
+            "flow course for 6281234567891: day=1 name=6281234567891",
+        ]
+        bot.settle()
+        assert bot.emulator.sent[-1].body["text"] == {"body": "Day 1, 6281234567891"}
+
+
+def test_the_queue_says_what_became_of_the_contacts_of_a_flow(tmp_path: Path) -> None:
+    make_bot(tmp_path, "flow: main\nstart: {otherwise: true, busy: skip}\nsteps: {q: {ask: Well?, then: end}}\n")
+    (tmp_path / "people.csv").write_text("phone\n6281234567890\n6281234567891\n6281234567892\n")
+    with kept(tmp_path, server=True) as bot:
+        bot.user("hi")
+        start(tmp_path, options=("--flow", "main"))
+        let_pass(bot, timedelta(minutes=1))
+        call("broadcast", "--stop", "main: people", "--bot", tmp_path)
+    assert call("broadcast", "main: people", "--bot", tmp_path).lines == [
+        "main: people: flow main",
+        "  6281234567890  skipped",
+        "  6281234567891  failed (window_closed)",
+        "  6281234567892  failed (window_closed)",
+        "2 failed (window_closed), 1 skipped. `bot queue` says why.",
+    ]

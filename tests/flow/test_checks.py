@@ -134,7 +134,7 @@ CASES = {
     "a key of AI turns that says nothing of a choice": (
         flow("  a: {classify: What?, exits: {b: end}, other: end, errors: {else: end}, messages: 2}\n"),
         '4:74: E104 step "a": unknown key "messages" (known here: classify, text, exits, other, within, model, tries, budget, '
-        "then, retry, remind, timeout, errors, window_closed, signals, gather, set, untag, tag, cancel, schedule, visits, renamed_from, report, words)",
+        "then, retry, remind, timeout, errors, window_closed, signals, gather, clear, set, untag, tag, cancel, schedule, visits, reset, renamed_from, report, words)",
     ),
     "no target": (
         flow("  a: {say: x, then: 'some where'}\n"),
@@ -231,7 +231,7 @@ CASES = {
     ),
     "a value that is saved where nothing comes of it": (
         flow("  a: {wait: 2h, save: t}\n", "vars: {t: {type: text}}\n"),
-        '5:17: E104 step "a": unknown key "save" (known here: wait, other, then, retry, remind, timeout, errors, window_closed, signals, gather, set, untag, tag, cancel, schedule, visits, renamed_from, report, words)',
+        '5:17: E104 step "a": unknown key "save" (known here: wait, other, then, retry, remind, timeout, errors, window_closed, signals, gather, clear, set, untag, tag, cancel, schedule, visits, reset, renamed_from, report, words)',
     ),
     "a time-out that hands on no message": (
         flow("  a: {ask: x, timeout: {after: 1h, then: route}}\n"),

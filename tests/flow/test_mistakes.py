@@ -42,6 +42,15 @@ def problems(where: str, right: str, wrong: str) -> list[str]:
     return [str(problem) for problem in load(sources, extensions, folder.documents).problems]
 
 
+def problems_of(flow: str) -> list[str]:
+    """What is found in a bot of one flow."""
+    bot = b"name: Cafe\ndefaults: {timeout: {after: 20h, then: end}}\n"
+    return [
+        str(problem)
+        for problem in load([Source("bot.yml", bot), Source("flow.yml", flow.encode())], Extensions()).problems
+    ]
+
+
 TARGETS = "write a step, /flow, /flow/step, next, again, stay, back, end or route"
 SAID = f"{TARGETS}; where a text is to be said, {{say: ...}}"
 Mistake = tuple[str, str, str, str]
@@ -395,7 +404,7 @@ VALUES: dict[str, Mistake] = {
         "shop",
         "  order_no: {type: text, pattern: '[A-Z]{2}\\d{6}', example: AB123456}\n  order: {type: object}",
         "  - order_no: text\n  - order",
-        '8:3: E106 flow "track_order": vars: a map of keys is expected (write vars: {name: {type: text}})',
+        '8:3: E106 flow "track_order": vars: a map of keys is expected (write vars: {order_no: {type: text}})',
     ),
     "an exit without a target": (
         "shop's assistant",
@@ -404,6 +413,131 @@ VALUES: dict[str, Mistake] = {
         "18:13: E131 exits.done leads nowhere (add `then` with a target)",
     ),
 }
+CAFE = """flow: order
+start: {words: [order]}
+vars: {drink: {type: text}, n: {type: integer, value: 1}}
+steps:
+  hello: {say: Welcome!}
+  drink:
+    ask: What would you like?
+    buttons: {Tea: {value: tea}, Coffee: {value: coffee}}
+    save: drink
+    retry: {max: 2, else: bye}
+  count: {set: {n: "{{ n + 1 }}"}}
+  bye: {say: "{{ drink | default('Nothing') }}, {{ n }}.", then: end}
+"""
+USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "a verb, misspelt": (
+        "{say: Welcome!}",
+        "{sya: Welcome!}",
+        ('5:10: E107 step "hello" has no verb, it begins with "sya" (did you mean "say"?)',),
+    ),
+    "a key, misspelt": (
+        "save: drink",
+        "sav: drink",
+        ('9:5: E104 step "drink": unknown key "sav" (did you mean "save"?)',),
+    ),
+    "a step, misspelt": ("else: bye", "else: bey", ('10:27: E102 no step "bey" (did you mean "bye"?)',)),
+    "a variable, misspelt": ("{{ drink |", "{{ drnk |", ('12:14: E301 no variable "drnk" (did you mean "drink"?)',)),
+    "an option of a step that is not indented": (
+        "    save: drink\n    retry",
+        "  save: drink\n  retry",
+        (
+            '9:3: E106 "save" stands beside step "drink", and not below it (indent it further: it belongs to step "drink")',
+        ),
+    ),
+    "a step whose keys are not indented": (
+        "    ask: What would you like?\n    buttons: {Tea: {value: tea}, Coffee: {value: coffee}}\n    save: drink\n    retry",
+        "  ask: What would you like?\n  buttons: {Tea: {value: tea}, Coffee: {value: coffee}}\n  save: drink\n  retry",
+        (
+            '7:3: E106 "ask" stands beside step "drink", and not below it (indent it further: it belongs to step "drink")',
+        ),
+    ),
+    "a verb where a step's name is missing": (
+        CAFE[CAFE.index("  hello") :],
+        "  say: Hello!\n  then: end\n",
+        (
+            '5:3: E106 "say" stands where the name of a step is expected (give the step a name, and indent what belongs to it: first: {say: ...})',
+        ),
+    ),
+    "steps that are a list": (
+        CAFE[CAFE.index("  hello") :],
+        "  - hello: {say: Hello!}\n  - bye: {say: Bye!, then: end}\n",
+        (
+            '5:3: E106 flow "order": steps: a map of keys is expected, this is a list '
+            "(leave out the dashes or brackets: steps: {hello: ..., bye: ...})",
+        ),
+    ),
+    "steps without names": (
+        CAFE[CAFE.index("  hello") :],
+        "  - say: Hello!\n  - say: Bye!\n",
+        (
+            '5:3: E106 flow "order": steps: a map of keys is expected '
+            "(write steps: {name: {say: ...}}, with a name for each step in place of its dash)",
+        ),
+    ),
+    "buttons that are a list of maps": (
+        "{Tea: {value: tea}, Coffee: {value: coffee}}",
+        "[{Tea: {value: tea}}, {Coffee: {value: coffee}}]",
+        (
+            '8:14: E106 step "drink": buttons: a map of keys is expected, this is a list '
+            "(leave out the dashes or brackets: buttons: {Tea: ..., Coffee: ...})",
+        ),
+    ),
+    "a set that is a list": (
+        '{set: {n: "{{ n + 1 }}"}}',
+        "{set: [n: 5]}",
+        (
+            '11:16: E106 step "count": set: a map of keys is expected, this is a list (leave out the dashes or brackets: set: {n: 5})',
+        ),
+    ),
+    "a retry that is a list": (
+        "{max: 2, else: bye}",
+        "[max: 2, else: bye]",
+        (
+            '10:12: E106 step "drink": retry: a map of keys is expected, this is a list '
+            "(leave out the dashes or brackets: retry: {max: 2, else: bye})",
+        ),
+    ),
+    "a start that is a list": (
+        "{words: [order]}",
+        "[order, coffee]",
+        ('2:8: E106 flow "order": start: a map of keys is expected (write start: {words: [order, coffee]})',),
+    ),
+    "a button's title that is too long": (
+        "Coffee: {",
+        "A large cup of coffee: {",
+        (
+            '8:34: E402 step "drink": "A large cup of coffee" has 21 characters, 20 are allowed (shorten it, or use a list (24 characters))',
+        ),
+    ),
+    "a flow that is not there": ("else: bye", "else: /ordr", ('10:27: E103 no flow "ordr" (did you mean "order"?)',)),
+    "a flow for a step": ("else: bye", "else: order", ('10:27: E102 no step "order" (for the flow write /order)',)),
+}
+"""The usual mistakes of somebody who begins: what is written otherwise in `CAFE`, and what is found."""
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_the_usual_mistakes_of_a_beginner_have_fixes_for_their_case(name: str) -> None:
+    right, wrong, expected = USUAL[name]
+    assert right in CAFE
+    assert problems_of(CAFE.replace(right, wrong, 1)) == [f"flow.yml:{each}" for each in expected]
+
+
+def test_steps_that_are_not_indented_are_one_problem() -> None:
+    head, steps = CAFE.split("steps:\n")
+    level = "".join(f"{line[2:]}\n" for line in steps.splitlines())
+    what = 'flow.yml:4:1: E106 flow "order": nothing stands below "steps" (indent the steps further: hello, drink, count, bye)'
+    assert problems_of(f"{head}steps:\n{level}") == [what]
+
+
+def test_a_reserved_name_that_is_read_is_no_variable_to_declare() -> None:
+    (what,) = problems_of(CAFE.replace("{{ n }}", "{{ self }}"))
+    assert what.startswith(
+        'flow.yml:12:14: E301 no variable "self" (choose another name: reserved are and, came_from, '
+    )
+
+
 ALL = {**SHORT, **TARGETS_WRONG, **{f"{name}, misspelt": found for name, found in KEYS.items()}, **TEXTS, **VALUES}
 
 

@@ -13,6 +13,7 @@ from bot.core.values import time_text
 from bot.store.engine_store import Store
 from bot.store.rows import CAMPAIGN, OutboxRow
 from bot.store.store_schema import migrate
+from tests.runtime.broadcasting import ask
 from tests.runtime.engine_kit import START, World, begin, open_world
 from tests.runtime.engine_kit import sent as result_of
 
@@ -189,21 +190,14 @@ def test_what_was_delivered_has_not_failed(world: World) -> None:
     assert (statuses(world), dead(world)) == ({"m1": "delivered"}, [])
 
 
-def test_a_campaigns_failure_is_a_dead_letter_that_no_session_hears_of(tmp_path: Path) -> None:
-    def prepare(store: Store) -> None:
-        store._connection.execute("UPDATE messages SET priority = ?", (CAMPAIGN,))
-
-    first = open_world(tmp_path / "bot.db")
-    first.say(ANN, "hello")
-    first.stop()
-    world = begin(tmp_path / "bot.db", first.clock, first.inbox, prepare=prepare)
-    row = world.delivery.wait_for(1)[0]
+def test_a_broadcasts_failure_is_a_dead_letter_that_no_session_hears_of(world: World) -> None:
+    ask(world, ANN)
+    row = world.delivery.pop()
     assert row.priority == CAMPAIGN
     world.report(row, message_ids=("m1",))
     world.tell("message.failed", message_id="m1", reason="blocked")
     assert dead(world) == [("send", ANN, "blocked")]
     assert told(world, SendEnded) == []
-    world.close()
 
 
 def test_a_status_of_a_message_that_is_not_ours_is_kept_and_its_contact_hears_of_it(world: World) -> None:

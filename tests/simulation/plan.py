@@ -141,10 +141,10 @@ def _program(random: Random, contacts: Contacts, number: int) -> Drawn:
 
 
 def _broadcast(random: Random, contacts: Contacts, number: int) -> Drawn:
-    what = random.choice(("add", "add", "add", "stop", "resume"))
+    what, sends = random.choice(("add", "add", "add", "stop", "resume")), random.choice(("news", *FLOWS_OF_PROGRAMS))
     return {
         "what": what,
-        "name": f"news {random.randint(1, 2)}",
+        "name": f"{sends} {random.randint(1, 2)}",
         "contacts": random.sample(contacts, random.randint(1, len(contacts))),
     }
 

@@ -415,9 +415,14 @@ class World:
         if what != "add":
             self._operate({"do": what, "name": name})
             return
-        recipients = [{"contact": contact, "body": [f"{name} for {contact}"]} for contact in contacts]
-        template = {"name": "news", "language": "en"}
-        self._operate({"do": "broadcast", "name": name, "template": template, "recipients": recipients})
+        sends = name.split()[0]
+        request: dict[str, Any] = {"do": "broadcast", "name": name, "recipients": []}
+        request |= {"template": {"name": "news", "language": "en"}} if sends == "news" else {"flow": sends}
+        for contact in contacts:
+            text = f"{name} for {contact}"
+            own = {"body": [text]} if sends == "news" else {"data": {"what": text} if sends == "told" else {}}
+            request["recipients"].append({"contact": contact, **own})
+        self._operate(request)
 
     def operator(self, what: str, contact: str, text: str) -> None:
         match what:

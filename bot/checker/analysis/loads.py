@@ -254,15 +254,15 @@ class TurnLoads:
 
     def _given_by(self, place: Place) -> Iterator[str]:
         """The variables that a step or an edge from it assigns."""
-        step = self._graph.steps[place]
-        yield from (item.name for item in step.options.set)
-        yield from self._graph.flow(place).variables if step.kind.gives_any else step.kind.gives
+        step, variables = self._graph.steps[place], self._graph.flow(place).variables
+        yield from (item.name for item in step.options.assigned(variables))
+        yield from variables if step.kind.gives_any else step.kind.gives
         yield from (name for outcome in step.outcomes.values() for name in outcome.known)
         yield from (
             item.name
             for edge in self._graph.edges[place]
             if edge.transition is not None
-            for item in edge.transition.set
+            for item in edge.transition.assigned(variables)
         )
         if step.options.save is not None:
             yield step.options.save

@@ -15,7 +15,7 @@ from bot.expressions.templates import Template
 from bot.flow.definition import ANSWER, Flow, Step
 from bot.steps.step_facts import Given, Null, Outcome, SavedResult, SentText, Used, only_if
 from bot.steps.step_options import StepOptions
-from bot.steps.transition import Transition, templates_in
+from bot.steps.transition import Assignment, Transition, templates_in
 
 WrittenValue = tuple[str, Any]
 """A variable's name, and the value that is written for it, as `bot.steps.transition.value_of` read it."""
@@ -202,13 +202,11 @@ class EdgeTransfer:
         self._known = nulls.of(*outcome.known)
         self._bound = bool(outcome.known or options.schedule or options.cancel)
         self._saved = TransferFunction.of(_saved(outcome, options), flow, nulls)
-        self._set = TransferFunction.of(((item.name, item.value) for item in options.set), flow, nulls)
+        self._set = TransferFunction.of(_written(options.assigned(flow.variables)), flow, nulls)
         self._texts += nulls.texts(_option_uses(options), flow)
 
     def _lead_through(self, transition: Transition, extra: frozenset[str], flow: Flow, nulls: NullAnalysis) -> None:
-        self._at_transition = TransferFunction.of(
-            ((item.name, item.value) for item in transition.set), flow, nulls, extra
-        )
+        self._at_transition = TransferFunction.of(_written(transition.assigned(flow.variables)), flow, nulls, extra)
         self._texts += (*nulls.texts(_said(transition, extra), flow), *self._at_transition.texts)
 
     @property
@@ -279,6 +277,10 @@ def _saved(outcome: Outcome, options: StepOptions) -> list[WrittenValue]:
         return []
     values = _SAVED.get(outcome.saves, ()) if isinstance(outcome.saves, SavedResult) else (outcome.saves.value,)
     return [(options.save, value) for value in values]
+
+
+def _written(assigned: Iterable[Assignment]) -> Iterator[WrittenValue]:
+    return ((item.name, item.value) for item in assigned)
 
 
 def _heard_if(edge: Edge, step: Step, flow: Flow) -> tuple[Given, ...]:

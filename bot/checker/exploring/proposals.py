@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import chain, islice
+from json import dumps
 from typing import Any
 
 from bot.checker.exploring.examples import NO_EXAMPLES, Examples, FlowReads
@@ -42,6 +43,7 @@ from bot.engine.turn_context import TurnContext
 from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
 from bot.steps.call_step import UNDECLARED
+from bot.steps.slot_step import SLOT_FILLING
 from bot.steps.step_kind import Reply, ReplyId
 from bot.types.structured_types import AnswerVariable, LocationVariable, MediaVariable
 from bot.types.type_registry import Answer as Written
@@ -318,12 +320,32 @@ class ResultProposals:
                 yield ModelResult(calls=((called, self._arguments(tools[called], state, flow)),))
             elif not tools:
                 yield ModelResult(name)
+        slots = self._slots_found(state)
+        if slots:
+            yield ModelResult(dumps(slots))
         yield from (known for known in self._examples.speaks if all(name in tools for name, _ in known.calls))
         yield ModelResult("All right.")
         for name, tool in tools.items():
             if not name.startswith("leave_"):
                 yield ModelResult("One moment.", ((name, self._arguments(tool, state, flow)),))
         yield from (ModelResult(fails=failure) for failure in _MODEL_FAILURES)
+
+    def _slots_found(self, state: ExploredState) -> Mapping[str, str]:
+        """Answers to the slots of the flow below in which a model looks; empty where it is asked something else."""
+        assert state.frame is not None
+        questions = state.frame.step_state.get("asked", ()) if state.frame.flow == SLOT_FILLING else ()
+        return {name: text for name in questions if (text := self._answer_to(state, name)) is not None}
+
+    def _answer_to(self, state: ExploredState, question: str) -> str | None:
+        """A text that a question of the flow below takes: one of its choices, else a sample of its variable."""
+        flow, now = self._library.flows[state.session.frames[-2].flow], state.local(self._library.bot.timezone)
+        step = flow.steps[question]
+        variable = flow.variables.get(step.options.save or "")
+        chosen = (answer.text for answer in step.kind.answers() if answer.outcome != "skip")
+        samples = (
+            () if variable is None else (text for text in sample_texts(variable, now) if _fits(variable, text, now))
+        )
+        return next(chain(chosen, samples), None)
 
     def _arguments(self, tool: Mapping[str, Any], state: ExploredState, flow: Flow) -> Mapping[str, Any]:
         """Arguments that fit a tool, from the examples or from variables of the same names."""

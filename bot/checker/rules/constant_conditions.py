@@ -177,13 +177,14 @@ class PossibleValues:
             elif flow.trigger is not None and flow.trigger.pattern is not None:
                 yield from ((name, _ANY) for name in flow.trigger.pattern.groupindex)
         for place, step in self._graph.steps.items():
-            yield from self._of_step(step, self._graph.flow(place))
+            flow = self._graph.flow(place)
+            yield from self._of_step(step, flow)
             for edge in self._graph.edges[place]:
                 if edge.transition is not None:
-                    yield from _written((item.name, item.value) for item in edge.transition.set)
+                    yield from _written((item.name, item.value) for item in edge.transition.assigned(flow.variables))
 
     def _of_step(self, step: Step, flow: Flow) -> Iterator[tuple[str, Any]]:
-        yield from _written((item.name, item.value) for item in step.options.set)
+        yield from _written((item.name, item.value) for item in step.options.assigned(flow.variables))
         yield from ((name, _ANY) for name in step.kind.gives)
         yield from ((name, _ANY) for name in (flow.variables if step.kind.gives_any else ()))
         chosen = any(True for _ in step.kind.saved_values())

@@ -470,3 +470,12 @@ def test_a_kept_value_that_is_set_alone_anywhere_proves_no_other(more: str) -> N
 def test_a_value_that_a_program_or_a_message_gives_alone_proves_no_other() -> None:
     assert told(TOGETHER.replace("start: {words: [a]}\n", ""))
     assert told(TOGETHER.replace("words: [a]", "pattern: (?P<x>.*)"))
+
+
+def test_what_was_cleared_is_null_or_what_it_was_declared_with() -> None:
+    steps = '  b: {set: {name: Ann, n: 3}}\n  c: {clear: all}\n  d: {say: "{{ name }} {{ n }}"}'
+    assert read(steps) == ["d name"]
+    assert read(steps.replace("clear: all", "clear: [n]")) == []
+    assert read(steps.replace("clear: all", 'clear: all, set: {name: "{{ name }}"}')) == []
+    (what,) = told(HEAD + steps)
+    assert what.endswith('step "c" may leave it so, by `then`')
