@@ -1,5 +1,6 @@
 """Slots that a model fills: one question for each message, about what its readers have not found. The pure engine."""
 
+import json
 from typing import Any
 
 import pytest
@@ -53,7 +54,7 @@ def test_the_model_is_given_the_open_questions_and_the_message_apart() -> None:
     chat = Talk(ORDER)
     chat.user("order the big ones for Friday")
     system, user = chat.prompt
-    assert "size: Which size? • Small • Large\ncups: How many?" in system["content"]
+    assert "size: (text) Which size? • Small • Large\ncups: (integer) How many?" in system["content"]
     assert "it is Monday, 2030-05-06 10:00" in system["content"]
     assert asked_for(chat) == ["size", "cups"], "the day was found by its own reader"
     assert user == {"role": "user", "content": "order the big ones for Friday"}
@@ -189,6 +190,55 @@ def test_an_answer_is_read_tolerantly(answer: str) -> None:
     chat = Talk(ORDER)
     chat.user(BIRTHDAY)
     assert chat.model(answer) == ["And your name?"]
+
+
+EVERYTHING = """
+flow: order
+start: {words: [order]}
+slots: {fill: [gift, extras, at, price, colour, milk], model: true}
+vars:
+  gift: boolean
+  extras: list
+  at: {type: datetime, after: now}
+  price: number
+  colour: object
+  milk: {type: choice, of: [oat, soy]}
+  rows: {type: list, value: [{n: Red, id: 1}, {n: Blue, id: 2}]}
+steps:
+  gift: {ask: A gift?, save: gift}
+  extras: {ask: Which?, many: true, options: [Milk, Sugar, Honey], save: extras}
+  at: {ask: When?, save: at}
+  price: {ask: At most?, save: price}
+  colour: {ask: Colour?, options: {from: rows, title: "{{ it.n }}"}, save: colour}
+  milk: {ask: Milk?, save: milk}
+  done: {ask: Done?}
+"""
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_value_of_any_type_is_an_answer_in_every_language(language: str) -> None:
+    chat = Talk(EVERYTHING, f"{BOT}languages: [{language}]\n")
+    chat.user("order")
+    chat.user("well, you know")
+    assert "colour: (object) Colour? • Red • Blue\nmilk: (oat, soy) Milk?" in chat.prompt[0]["content"]
+    found = {
+        "gift": True,
+        "extras": ["Milk", "Honey"],
+        "at": "2030-05-10 18:30",
+        "price": 1.125,
+        "colour": "Blue",
+        "milk": "soy",
+    }
+    assert chat.model(json.dumps(found)) == ["Done?"]
+    taken = {name: str(value) for name, value in chat.vars.items() if name in found}
+    assert taken == {
+        "gift": "True",
+        "extras": "['Milk', 'Honey']",
+        "at": "2030-05-10 18:30:00+00:00",
+        "price": "1.1250",
+        "colour": "{'n': 'Blue', 'id': 2}",
+        "milk": "soy",
+    }
 
 
 def test_a_value_that_its_question_does_not_take_is_dropped_and_the_question_asked() -> None:

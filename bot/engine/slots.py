@@ -50,7 +50,13 @@ def open_questions(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str
     answered = {step for step in turn.flow.slots if values.get(turn.flow.steps[step].options.save or "") is not None}
     known = {*found, *frame.ahead, *(answered - {frame.step})}
     questions = ((step, _Question.of(turn, step)) for step in turn.flow.slots if step not in known)
-    return {step: question.words for step, question in questions if question is not None}
+    return {step: f"({_takes(turn, step)}) {question.words}" for step, question in questions if question is not None}
+
+
+def _takes(turn: TurnContext, step: str) -> str:
+    """What a slot's variable takes, in words for a model."""
+    variable = turn.flow.variables[turn.flow.steps[step].options.save or ""]
+    return ", ".join(getattr(variable, "of", ())) or variable.type
 
 
 def taken(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str]:

@@ -55,6 +55,7 @@ MOST_RESULT = 10_000  # characters of a handler's result
 CONTACT = "contact"  # an argument of this name is the contact's id, and never the model's to give
 WITHIN = 10.0  # seconds
 _IT = frozenset({"it"})
+_THREE_DECIMALS = re.compile(r"-?\d+\.\d{3}")
 _SIGNS = re.compile("[^a-zA-Z0-9_-]")  # that no tool's name may have
 
 _CALL = KeySpec("call", STRING, "The handler's name.", required=True)
@@ -443,9 +444,19 @@ def noted(arguments: Mapping[str, Any], names: Collection[str], context: StepCon
 
 def _noted_value(variable: Variable, value: Any, context: StepContext) -> Any:
     if isinstance(value, str | int | float):
-        text = str(value).lower() if isinstance(value, bool) else without_controls(str(value))
-        return variable.accept(Answer(text), context.now, context.scope)
+        return variable.accept(Answer(as_answer(value)), context.now, context.scope)
     return variable.coerce(value, context.now)
+
+
+def as_answer(value: str | int | float) -> str:
+    """A model's value as an answer that means the same in every language.
+
+    ``as_answer(True)  -> "true"``; ``as_answer(1.125)  -> "1.1250"``, because "1.125" is a thousand where decimals have a comma.
+    """
+    if isinstance(value, str):
+        return without_controls(value)
+    text = json.dumps(value)
+    return f"{text}0" if _THREE_DECIMALS.fullmatch(text) else text
 
 
 # -- where it leaves -------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -631,6 +632,20 @@ def test_values_are_filled_under_the_rules_of_their_variable() -> None:
     assert chat.vars["order_no"] == "AB123456"
     chat.user("so?")
     assert 'order_no: "AB123456"' in chat.prompt[0]["content"]
+
+
+def test_a_number_that_is_noted_is_the_same_in_every_language() -> None:
+    flow = """\
+flow: price
+start: {words: [hi]}
+vars: {price: number}
+steps:
+  talk: {ai: You ask what it may cost., fill: {price: the most}, exits: {done: {when: it is said, then: end}}, errors: {else: end}}
+"""
+    chat = Talk(flow, BOT + "languages: [de]\n")
+    chat.user("hi")
+    chat.model("Gut.", ("remember", {"price": 1.125}))
+    assert chat.vars["price"] == Decimal("1.125"), "and no thousand"
 
 
 def test_a_tool_sees_what_was_noted_in_the_same_answer() -> None:
