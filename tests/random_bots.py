@@ -313,13 +313,13 @@ class Author:
         }
         if self.one(0, 0, 1):
             asked = {"n": {"ask": "How many?", "save": "n"}, "d": {"ask": "When?", "save": "d"}}
-            flow["steps"] |= {f"slot_{name}": {**self.waiting(), **step} for name, step in asked.items()}
+            named = {f"slot_{name}": {**self.waiting(), **step} for name, step in asked.items()}
+            flow["steps"] = self.one({**flow["steps"], **named}, {**named, **flow["steps"]})
         counted = [name for name, step in flow["steps"].items() if "visits" in step]
         for step in (step for step in flow["steps"].values() if counted and "ask" in step):
             step |= self.some(reset=lambda: self.one(*counted))
         slots = [name for name, step in flow["steps"].items() if "ask" in step and step.get("save") in ("n", "d")]
-        by_model = self.one(slots, {"fill": slots, "model": True})
-        return {**flow, "slots": by_model} if slots and self.one(0, 1) else flow
+        return {**flow, "slots": {"fill": slots, "model": self.one(True, False)}} if slots and self.one(0, 1) else flow
 
     def who(self) -> dict[str, Any]:
         return self.some(contact=lambda: self.one("first", "returning"))
@@ -386,7 +386,8 @@ def library_of(bot: dict[str, Any], flows: list[dict[str, Any]]) -> Library:
                 flow |= {"defaults": {}, "words": {}}
             else:
                 flow["steps"][name] = {"ask": "Plain?"}
-            slots = flow.get("slots", ())
-            if name is None or name in (slots["fill"] if isinstance(slots, dict) else slots):
-                flow.pop("slots", None)
+            slots = flow.pop("slots", {"fill": []})
+            left = [slot for slot in slots["fill"] if slot != name]
+            if left and name is not None:
+                flow["slots"] = {**slots, "fill": left}
     raise AssertionError("\n".join(map(str, loaded.problems)))
