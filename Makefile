@@ -9,8 +9,13 @@ TESTS_READY = $(VENV)/.tests-ready
 LANGUAGE_SERVER = yaml-language-server@1.25.0
 # the real Mermaid and as much of a page as it needs: what `bot graph` writes is read by it
 MERMAID = @mermaid-js/tiny@11.17.2 linkedom@0.18.12
+# finds what keeps people out of the page of `bot dev`
+AXE = axe-core@4.10.3
 
-.PHONY: chat test search wheel lint types bench clean
+.PHONY: dev chat test search wheel lint types bench clean
+
+dev: $(READY)           ## the bot in flows/, in your browser
+	@$(BIN)/bot dev flows
 
 chat: $(READY)          ## talk to the bot in flows/
 	@$(BIN)/bot chat flows
@@ -47,8 +52,10 @@ $(READY): pyproject.toml
 $(TESTS_READY): $(READY)
 	@echo "Installing what the tests need, which takes half a minute ..."
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@! command -v npm > /dev/null || npm install --silent --global --prefix $(VENV) $(LANGUAGE_SERVER) $(MERMAID) || \
-		echo "$(LANGUAGE_SERVER) or $(MERMAID) could not be installed: the tests that need them will fail"
+	@! command -v npm > /dev/null || npm install --silent --global --prefix $(VENV) $(LANGUAGE_SERVER) $(MERMAID) $(AXE) || \
+		echo "$(LANGUAGE_SERVER), $(MERMAID) or $(AXE) could not be installed: the tests that need them will fail"
+	@command -v chromium > /dev/null || $(BIN)/playwright install chromium || \
+		echo "there is no Chromium: the tests of the page of bot dev will fail"
 	@touch $@
 
 clean:                  ## remove what the other targets made

@@ -37,6 +37,7 @@ LAYERS = (
     ),
     ("runtime",),
     ("web", "emulator", "app", "simulation", "testing", "process", "doctor"),
+    ("playground",),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
@@ -47,8 +48,8 @@ ONLY_IN = {
     "croniter": ("lang/wall_clock.py",),
     "rapidfuzz": ("lang", "keys"),
     "transitions": ("flow/definition.py",),
-    "flask": ("web", "emulator"),
-    "werkzeug": ("web", "emulator"),
+    "flask": ("web", "emulator", "playground"),
+    "werkzeug": ("web", "emulator", "playground"),
     "httptools": ("web",),
     "requests": ("http_client.py",),
     "pycurl": ("http_client.py",),

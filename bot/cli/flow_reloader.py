@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.folder import NoBot, fingerprint, read_folder
+from bot.folder import Folder, NoBot, fingerprint, read_folder
 from bot.lang.problems import Problem
 
 if TYPE_CHECKING:
@@ -20,13 +20,18 @@ class BotFiles:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._loaded = 0
+        self.folder = Folder(path, (), ())
+        """The files as they were loaded last."""
 
     def load(self) -> "Program":
         """Load the bot. Raises `bot.program.FaultyBot` and `NoBot`."""
         from bot.program import load_program
 
         self._loaded = fingerprint(self.path)
-        return load_program(read_folder(self.path))
+        folder = read_folder(self.path)
+        program = load_program(folder)
+        self.folder = folder
+        return program
 
     def changed(self) -> bool:
         """Whether a file was saved since the bot was loaded."""

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
@@ -189,7 +189,7 @@ class Simulation:
         """Time passes. Whatever falls due in between happens at its time."""
         until = self.clock.now() + duration
         self.turns_of_all()  # before the store deletes them
-        while (due := self._running.engine.next_due()) is not None and due <= until:
+        while (due := self.next_due()) is not None and due <= until:
             self.clock.move_to(due)
             self.settle()
             self.turns_of_all(newest=TURNS_LOOKED_AT)
@@ -235,9 +235,23 @@ class Simulation:
     # What there is to see
 
     @property
+    def program(self) -> Program:
+        """The bot's flows and Python."""
+        return self._running.program
+
+    @property
+    def reader(self) -> StoreReader:
+        """Reads the bot's store."""
+        return self._reader
+
+    def next_due(self) -> datetime | None:
+        """When something happens by itself next: a wake-up, or the next try of a message or a call."""
+        return self._running.engine.next_due()
+
+    @property
     def library(self) -> Library:
         """The bot's flows."""
-        return self._running.program.library
+        return self.program.library
 
     @property
     def bot(self) -> BotDefinition:
@@ -314,12 +328,16 @@ class Simulation:
         self._running.swap(program)
 
     def _take(self, sent: AcceptedMessage) -> None:
-        message = message_from_request(sent.type, sent.body, self._replies_of(sent) if sent.type == "template" else ())
+        message = self.message(sent)
         phone = self._phones[sent.to]
         phone.heard.append(message)
         phone.shown.append(message)
         if self._on_message is not None and sent.to == self.contact:
             self._on_message(message)
+
+    def message(self, sent: AcceptedMessage) -> ShownMessage:
+        """A message that the gateway has accepted, as the contact sees it."""
+        return message_from_request(sent.type, sent.body, self._replies_of(sent) if sent.type == "template" else ())
 
     def _replies_of(self, sent: AcceptedMessage) -> tuple[str, ...]:
         """The titles of a template's quick reply buttons, as they are registered."""

@@ -35,7 +35,7 @@ _LETTERS = """
     ORDER BY id
 """
 _STATUSES = """
-    SELECT ref, status, statuses.detail FROM sent, json_each(sent.message_ids) JOIN statuses ON message_id = value
+    SELECT ref, message_id, status, statuses.detail FROM sent, json_each(sent.message_ids) JOIN statuses ON message_id = value
     WHERE sent.contact = ?
 """
 _CURSOR = "SELECT cursor FROM meta"
@@ -285,10 +285,18 @@ class StoreReader:
         """The contacts that are being erased, each with the place in the log up to which its events are to be deleted."""
         return [(contact, upto) for contact, upto in self._all(ERASING)]
 
+    def message_statuses(self, contact: str) -> dict[str, MessageStatus]:
+        """The status of each message of a contact, by the gateway's id of it."""
+        return {id: MessageStatus(*row) for _, id, *row in self._all(_STATUSES, storable(contact))}
+
+    def commits(self) -> int:
+        """A number that is another one after each commit of the engine's."""
+        return int(self._all("PRAGMA data_version")[0][0])
+
     def _statuses(self, contact: str) -> dict[str, MessageStatus]:
         """The status of each message of a contact, by its effect's name."""
         furthest: dict[str, MessageStatus] = {}
-        for ref, *row in self._all(_STATUSES, storable(contact)):
+        for ref, _, *row in self._all(_STATUSES, storable(contact)):
             status = MessageStatus(*row)
             if ref not in furthest or furthest[ref].rank < status.rank:
                 furthest[ref] = status

@@ -107,7 +107,7 @@ def test_the_readmes_commands_are_those_of_the_makefile_and_of_the_program() -> 
 
     made = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     lines = [line for block in blocks(ROOT / "README.md", "sh") for line in block.splitlines()]
-    assert {line.split()[1] for line in lines if line.startswith("make ")} == {"chat", "test"} <= made
+    assert {line.split()[1] for line in lines if line.startswith("make ")} == {"dev", "test"} <= made
     assert {line.split()[1] for line in lines if line.startswith("bot ")} <= COMMANDS.keys()
 
 

@@ -43,7 +43,8 @@ class BoxFinding:
 class Box:
     """A box of a drawing. ``name`` is made up and can be used as an id. ``lines`` stand below the title.
 
-    ``refers`` is the name of the box that this one stands in for, where it is a link.
+    ``refers`` is the name of the box that this one stands in for, where it is a link. ``stands_for`` is what it is of: ``flow``
+    or ``flow/step``; empty for what is neither.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Box:
     lines: tuple[str, ...] = ()
     flags: tuple[BoxFinding, ...] = ()
     refers: str | None = None
+    stands_for: str = ""
 
 
 @immutable
@@ -81,10 +83,18 @@ class DrawingBuilder:
     boxes: list[Box] = field(default_factory=list)
     _labels: dict[tuple[str, str, Stroke], dict[str, None]] = field(default_factory=dict)
 
-    def box(self, look: BoxKind, title: str, lines: tuple[str, ...] = (), flags: tuple[BoxFinding, ...] = ()) -> str:
+    def box(
+        self,
+        look: BoxKind,
+        title: str,
+        lines: tuple[str, ...] = (),
+        flags: tuple[BoxFinding, ...] = (),
+        *,
+        stands_for: str = "",
+    ) -> str:
         """Add a box, and return its name."""
         name = f"n{len(self.boxes) + 1}"
-        self.boxes.append(Box(name, look, title, lines, flags))
+        self.boxes.append(Box(name, look, title, lines, flags, stands_for=stands_for))
         return name
 
     def line(self, source: str, target: str, label: str = "", stroke: Stroke = Stroke.SOLID) -> None:

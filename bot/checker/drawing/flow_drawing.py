@@ -71,7 +71,8 @@ class _FlowDrawing:
         start = None if begun is None else self.sketch.box(BoxKind.START, begun[0], begun[1:], of_flow)
         said = short(step.written, SAID)
         lines = (step.kind.verb, said) if said else (step.kind.verb,)
-        self.steps[place] = self.sketch.box(box_kind(step), step.name, lines, flags if start else of_flow + flags)
+        flags = flags if start else of_flow + flags
+        self.steps[place] = self.sketch.box(box_kind(step), step.name, lines, flags, stands_for="/".join(place))
         if start is not None:
             self.sketch.line(start, self.steps[place])
 
@@ -93,17 +94,17 @@ class _FlowDrawing:
         if edge.target is not None and edge.target in self.steps:
             return self.steps[edge.target]
         if edge.target is not None:
-            return self._out(edge.source, BoxKind.FLOW, name_of(self.graph, edge.target))
+            return self._out(edge.source, BoxKind.FLOW, name_of(self.graph, edge.target), edge.target)
         return self._out(edge.source, BoxKind.END, _written(edge, step))
 
     def _opens(self, place: Place) -> None:
         for root in self.graph.roots_by.get(place, ()):
-            target = self._out(place, BoxKind.FLOW, name_of(self.graph, root.place))
+            target = self._out(place, BoxKind.FLOW, name_of(self.graph, root.place), root.place)
             self.sketch.line(self.steps[place], target, OPENS[root.opening], Stroke.DOTTED)
 
-    def _out(self, source: Place, look: BoxKind, title: str) -> str:
+    def _out(self, source: Place, look: BoxKind, title: str, place: Place | None = None) -> str:
         if (source, title) not in self.leaving:
-            self.leaving[source, title] = self.sketch.box(look, title)
+            self.leaving[source, title] = self.sketch.box(look, title, stands_for="/".join(place or ()))
         return self.leaving[source, title]
 
 
@@ -272,7 +273,9 @@ class _Overview:
         started = ", ".join(start_conditions(flow.trigger))
         lines += [STARTED + started] if started else []
         lines += [f"interrupted: {flow.interrupted}"] if flow.interrupted else []
-        return self.sketch.box(BoxKind.FLOW, flow.name, tuple(lines), self.flags.in_flow(flow.name))
+        return self.sketch.box(
+            BoxKind.FLOW, flow.name, tuple(lines), self.flags.in_flow(flow.name), stands_for=flow.name
+        )
 
     def _heard_everywhere(self) -> Iterator[tuple[str, str]]:
         """The bot's words that lead to a flow, each with this flow. A word and its equals in other languages are one word."""

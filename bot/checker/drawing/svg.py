@@ -113,20 +113,24 @@ MARGIN = 24.0
 HEAD = 26.0  # pixels of the title's letters
 SWATCH = 14.0
 TIP = (
-    '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+    '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto">'
     '<path class="tip" d="M0 0.5L8 4L0 7.5z"/></marker>'
 )
 
 
-def svg(drawing: Drawing) -> str:
-    """The drawing as the text of an SVG file. All text is escaped."""
-    return "\n".join(SvgPicture(drawing).elements()) + "\n"
+def svg(drawing: Drawing, style: str | None = None) -> str:
+    """The drawing as the text of an SVG file. All text is escaped. ``style`` takes the place of `STYLE`; empty where a page has it.
+
+    For scripts of a page, a box has ``data-place`` (what it stands for) and a line ``data-ends`` (the ids of its boxes).
+    """
+    return "\n".join(SvgPicture(drawing, STYLE if style is None else style).elements()) + "\n"
 
 
 class SvgPicture:
     """A drawing with positions. A line to a box far away becomes a link box."""
 
-    def __init__(self, drawing: Drawing) -> None:
+    def __init__(self, drawing: Drawing, style: str = "") -> None:
+        self._style = f"<style>{style}</style>" if style else ""
         drawing = with_jumps(drawing, [text_box(box).size.width for box in drawing.boxes], WIDEST)
         number = {box.name: index for index, box in enumerate(drawing.boxes)}
         self._drawing = drawing
@@ -163,7 +167,8 @@ class SvgPicture:
         )
         yield f'<title id="title">{escape(title)}</title>'
         yield f'<desc id="desc">{escape(self._described())}</desc>'
-        yield f"<style>{STYLE}</style>"
+        if self._style:
+            yield self._style
         yield TIP
         yield '<rect class="page" width="100%" height="100%"/>'
         yield _text("head", MARGIN, MARGIN + HEAD, title)
@@ -196,12 +201,13 @@ def _box(each: TextBox, middle: Point) -> Iterator[str]:
     left, top = middle[0] - size.width / 2, middle[1] - size.height / 2
     round_ = {BoxKind.START: size.height / 2, BoxKind.END: size.height / 2, BoxKind.FLOW: 2.0}.get(box.look, 8.0)
     found = " found" if box.flags else ""
+    place = f' data-place="{escape(box.stands_for)}"' if box.stands_for else ""
     title = "\n".join(map(plain, [box.title, *box.lines, *(f"{flag.code} {flag.text}" for flag in box.flags)]))
     yield f'<a href="#{box.refers}">' if box.refers else "<g>"
     yield f"<title>{escape(title)}</title>"
     yield (
         f'<rect id="{box.name}" class="box {_class(box.look)}{found}" x="{left:.1f}" y="{top:.1f}" '
-        f'width="{size.width:.1f}" height="{size.height:.1f}" rx="{min(round_, 18.0):.1f}"/>'
+        f'width="{size.width:.1f}" height="{size.height:.1f}" rx="{min(round_, 18.0):.1f}"{place}/>'
     )
     for row in each.rows:
         yield _text(row.kind, middle[0], top + row.base - 2, row.text)
@@ -216,7 +222,8 @@ def _line(line: DrawnLine, route: LineRoute) -> str:
         path.append(f"C{x:.1f} {half:.1f} {to_x:.1f} {half:.1f} {to_x:.1f} {to_y:.1f}" if bent else f"V{to_y:.1f}")
         x, y, bent = to_x, to_y, not bent
     title = f"<title>{escape(plain(', '.join(line.labels)))}</title>" if line.labels else ""
-    return f'<path class="line {line.stroke.value}" marker-end="url(#tip)" d="{"".join(path)}">{title}</path>'
+    ends = f'data-ends="{line.source} {line.target}"'
+    return f'<path class="line {line.stroke.value}" marker-end="url(#tip)" {ends} d="{"".join(path)}">{title}</path>'
 
 
 def _label(line: DrawnLine, label: str, middle: Point) -> Iterator[str]:

@@ -1,0 +1,88 @@
+"""``bot dev``."""
+
+import os
+import sys
+import threading
+import webbrowser
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bot.cli.flow_reloader import BotFiles, FlowReloader
+from bot.cli.operate import bot_argument, load_env
+from bot.cli.output import problem_lines, quiet_log, styled
+from bot.folder import find_bot, read_folder
+from bot.settings import read_model_service
+
+if TYPE_CHECKING:
+    from bot.lang.problems import Problem
+    from bot.program import Program
+
+PORT = 8700
+
+
+@click.command("dev")
+@bot_argument
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0: any that is free.")
+@click.option("--ai", is_flag=True, help="Let the models of BOT_AI_URL answer, not a stub.")
+@click.option("--no-browser", is_flag=True, help="Open no browser.")
+@click.pass_context
+def command(ctx: click.Context, folder: Path | None, port: int, ai: bool, no_browser: bool) -> None:
+    """Show the bot in DIR in a browser: a phone, a map of its flows, and why it did what it did.
+
+    The bot runs as on a server, with an emulated gateway and a store that is deleted at the end; no account or key is needed. Only
+    browsers on this machine get the page. Flows are loaded again when you save a file; while a file is wrong, the page shows
+    the problem and the flows from before stay. Ctrl-C ends it.
+
+    \b
+      $ bot dev flows
+
+    Exit code 0: it was ended. 1: the bot has problems, which are listed, or the port is taken.
+    """
+    from bot.program import FaultyBot
+
+    quiet_log()
+    path = find_bot(folder)
+    files = BotFiles(path)
+    try:
+        program = files.load()
+    except FaultyBot as error:
+        click.echo("\n".join(problem_lines(path, error.problems)))
+        ctx.exit(1)
+    load_env(path)
+    _serve(program, files, port, ai, not no_browser and sys.stdout.isatty())
+
+
+def _serve(program: "Program", files: BotFiles, port: int, ai: bool, opens: bool) -> None:
+    from bot.clock import MovableClock
+    from bot.playground.playground import Playground
+    from bot.playground.playground_server import PlaygroundServer
+
+    models = read_model_service(os.environ, read_folder(files.path).settings()) if ai else None
+    clock = MovableClock(datetime.now(UTC), running=True)
+    with ExitStack() as parts:
+        playground = parts.enter_context(Playground(program, clock, models, os.environ))
+        server = parts.enter_context(PlaygroundServer(playground, program, files.folder, port))
+
+        def use(program: "Program") -> None:
+            server.use(program, files.folder)
+            click.echo(styled("The flows are loaded again.", dim=True))
+
+        def complain(problems: Sequence["Problem"], trouble: str) -> None:
+            playground.complain(problems, trouble)
+            click.echo(
+                "\n".join([*problem_lines(files.path, problems), *([styled(trouble, fg="red")] if trouble else [])])
+            )
+
+        parts.enter_context(FlowReloader(files, use, complain))
+        click.echo(f"{program.library.bot.name} is at {styled(server.url, bold=True)}. Ctrl-C ends it.")
+        if opens:
+            webbrowser.open(server.url)
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            click.echo("The bot ends.")

@@ -1,0 +1,234 @@
+"""What there is to see of one contact: the phone's messages, the turns with their reasons, the session's values."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime, tzinfo
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from bot.core.effects import Complete, Effect, Send
+from bot.core.immutable import immutable
+from bot.core.session import Frame, Session
+from bot.core.text import printable
+from bot.playground.playground import Bubble, Playground
+from bot.simulation.turn_words import effect_in_words, event_in_words, value_in_words
+from bot.store.trace_rows import TurnTraced
+
+NEWEST_BUBBLES, NEWEST_TURNS = 60, 25
+"""How many are shown unless all are asked for."""
+MOST_ASKED = 20_000  # characters of a prompt
+
+_LINK = re.compile(r"https?://[^\s<>\"]+")
+_AFTER = ".,;:!?'\")]}*_~"  # what ends a sentence, not an address
+_MARKS = (
+    (re.compile(r"```(.+?)```", re.DOTALL), "code"),
+    (re.compile(r"(?<![\w*])\*(?=\S)([^*\n]*\S)\*(?![\w*])"), "strong"),
+    (re.compile(r"(?<![\w_])_(?=\S)([^_\n]*\S)_(?![\w_])"), "em"),
+    (re.compile(r"(?<![\w~])~(?=\S)([^~\n]*\S)~(?![\w~])"), "s"),
+)
+
+
+def formatted(text: str) -> Markup:
+    """A text as phones show it: *bold*, _italic_, ~struck~, ```fixed```, and addresses as links. All else is text."""
+    found, begun = Markup(), 0
+    for link in _LINK.finditer(text):
+        address = link[0].rstrip(_AFTER)
+        found += _marked(text[begun : link.start()])
+        found += Markup('<a href="{0}" target="_blank" rel="noopener noreferrer nofollow">{0}</a>').format(address)
+        begun = link.start() + len(address)
+    return found + _marked(text[begun:])
+
+
+def _marked(text: str) -> Markup:
+    found = str(escape(text))
+    for pattern, tag in _MARKS:
+        found = pattern.sub(rf"<{tag}>\1</{tag}>", found)
+    return Markup(found)
+
+
+@immutable
+class ShownBubble:
+    """A bubble with how far it has got: ``waiting``, ``sent``, ``delivered``, ``read``, ``failed``, or empty for the contact's own."""
+
+    bubble: Bubble
+    status: str = ""
+    detail: str = ""
+
+
+@immutable
+class Unsent:
+    """A message that the gateway has not taken: it waits for its next try, or was given up."""
+
+    text: str
+    status: str
+    detail: str
+    attempts: int = 0
+    due_at: datetime | None = None
+
+
+@immutable
+class PhoneView:
+    """A contact's phone. ``earlier`` messages are left out; ``types``: the bot works on an answer."""
+
+    bubbles: tuple[ShownBubble, ...]
+    unsent: tuple[Unsent, ...]
+    earlier: int
+    types: bool
+
+
+def phone_view(playground: Playground, contact: str, *, everything: bool = False) -> PhoneView:
+    """The phone of a contact. Raises `bot.playground.playground.Refused` for an unknown one."""
+    bubbles, reader = playground.bubbles(contact), playground.simulation.reader
+    shown = bubbles if everything else bubbles[-NEWEST_BUBBLES:]
+    statuses = reader.message_statuses(contact)
+    seen = []
+    for bubble in shown:
+        status = statuses.get(bubble.id)
+        name = "" if bubble.message is None else "sent" if status is None else status.name
+        seen.append(ShownBubble(bubble, name, "" if status is None else status.detail))
+    session = reader.session(contact)
+    types = session is not None and session.waits_for_effect
+    return PhoneView(tuple(seen), tuple(_unsent(playground, contact)), len(bubbles) - len(shown), types)
+
+
+def _unsent(playground: Playground, contact: str) -> Iterator[Unsent]:
+    reader = playground.simulation.reader
+    for letter in reader.dead_letters():
+        if letter.contact == contact and isinstance(letter.body, dict):
+            yield Unsent(_text_of(letter.body["effect"]), "failed", letter.reason)
+    for send in reader.pending_sends():
+        if send.contact == contact and isinstance(send.effect, Send):
+            yield Unsent(_text_of(send.effect), "waiting", send.detail, send.attempts, send.due_at)
+
+
+def _text_of(effect: Effect) -> str:
+    return effect_in_words(effect).removeprefix("send ")
+
+
+@immutable
+class TakenStep:
+    """A step of a turn: what its conditions evaluated to, why it ended, and where that led."""
+
+    place: str
+    conditions: tuple[tuple[str, str], ...]
+    outcome: str
+    target: str
+
+
+@immutable
+class DecidedEffect:
+    """What a turn decided on, how that has gone, and what a model was given, as (role, text)."""
+
+    words: str
+    status: str = ""
+    detail: str = ""
+    asked: tuple[tuple[str, str], ...] = ()
+    tools: str = ""
+
+
+@immutable
+class ShownTurn:
+    """A turn in words. ``id`` is its event's."""
+
+    id: str
+    at: datetime
+    words: str
+    rule: str
+    micros: int
+    steps: tuple[TakenStep, ...]
+    effects: tuple[DecidedEffect, ...]
+    notes: tuple[str, ...]
+
+
+def turns_of(playground: Playground, contact: str, *, everything: bool = False) -> list[ShownTurn]:
+    """A contact's turns, the newest first."""
+    limit = 1_000_000 if everything else NEWEST_TURNS
+    return [_turn(turn) for turn in reversed(playground.simulation.reader.trace(contact, limit))]
+
+
+def _turn(turn: TurnTraced) -> ShownTurn:
+    steps = tuple(
+        TakenStep(
+            f"{step['flow']}/{step['step']}",
+            tuple((text, value_in_words(value)) for text, value in step["conditions"]),
+            step["outcome"] or "",
+            step["target"] or "",
+        )
+        for step in turn.steps
+    )
+    effects = tuple(
+        _effect(effect, "" if status is None else status.name, "" if status is None else status.detail)
+        for effect, status in zip(turn.effects, turn.statuses, strict=True)
+    )
+    notes = tuple(map(printable, turn.notes))
+    return ShownTurn(turn.event_id, turn.at, event_in_words(turn.event), turn.rule, turn.micros, steps, effects, notes)
+
+
+def _effect(effect: Effect, status: str, detail: str) -> DecidedEffect:
+    if isinstance(effect, Complete):
+        asked = tuple((message["role"], _content(message)) for message in effect.messages)
+        tools = ", ".join(tool["function"]["name"] for tool in effect.tools)
+        return DecidedEffect(effect_in_words(effect), asked=asked, tools=tools)
+    return DecidedEffect(effect_in_words(effect), status, detail)
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """What a message of a prompt says, with the calls of tools in it."""
+    said = message.get("content")
+    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, indent=1) if said else ""
+    calls = [f"{call['function']['name']}({call['function']['arguments']})" for call in message.get("tool_calls", ())]
+    return "\n".join([text, *calls]).strip()[:MOST_ASKED]
+
+
+@immutable
+class OpenFlow:
+    """A flow that a contact is in, with its variables as (name, value)."""
+
+    place: str
+    since: datetime
+    waits: str
+    values: tuple[tuple[str, str], ...]
+
+
+@immutable
+class SessionView:
+    """Where a contact is, the innermost flow first, and what is known and planned."""
+
+    flows: tuple[OpenFlow, ...]
+    kept: tuple[tuple[str, str], ...]
+    plans: tuple[tuple[str, datetime], ...]
+    facts: tuple[tuple[str, str], ...]
+
+
+def session_view(session: Session, now: datetime) -> SessionView:
+    """The values of a session."""
+    flows = tuple(
+        OpenFlow(f"{frame.flow}/{frame.step}", frame.entered_at, _waits_for(frame), _values(frame.vars))
+        for frame in reversed(session.frames)
+    )
+    plans = tuple(
+        (f"signal {plan.signal}" if plan.signal is not None else f"{plan.flow} ({printable(plan.name)})", plan.at)
+        for plan in sorted(session.plans, key=lambda plan: plan.at)
+    )
+    facts = [("window", "open" if session.window_is_open(now) else "shut: templates only")]
+    facts += [(name, printable(str(value))) for name in ("name", "email", "language", "timezone", "agent")
+              if (value := getattr(session, name))]  # fmt: skip
+    facts += [("tags", printable(", ".join(session.tags)))] if session.tags else []
+    return SessionView(flows, _values(session.kept_variables), plans, tuple(facts))
+
+
+def _waits_for(frame: Frame) -> str:
+    if frame.awaited_effect is not None:
+        return "waits for a call or a message to end"
+    return "waits for more messages" if frame.gathers_since is not None else "waits"
+
+
+def _values(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value_in_words(value)) for name, value in values.items())
+
+
+def local(at: datetime, zone: tzinfo) -> str:
+    """A time of the day on the bot's clock: ``14:05``."""
+    return f"{at.astimezone(zone):%H:%M}"

@@ -1,0 +1,302 @@
+"""The playground: a bot beside the emulators, and what a person does as its contacts, its programs and its clock."""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import PurePath
+from typing import Any, Self
+
+from bot.clock import MovableClock
+from bot.core.errors import BotError
+from bot.core.filetypes import END, type_of
+from bot.core.immutable import immutable
+from bot.core.session import SENDING_WINDOW
+from bot.emulator import AcceptedMessage
+from bot.lang.problems import Problem
+from bot.playground.service_faults import LATE, SERVICE_FAULTS, Switch
+from bot.program import Program
+from bot.settings import ModelService
+from bot.simulation.gateway_events import GATEWAY_EVENTS
+from bot.simulation.phone import ShownMessage
+from bot.simulation.simulation import FIRST_CONTACT, Simulation
+
+MOST_TEXT = 4096  # characters of what a contact writes
+MOST_FILE = 16 << 20  # bytes
+MOST_CONTACTS = 50
+LONGEST_WAIT = timedelta(days=400)
+
+
+class Refused(BotError):
+    """What a person asked for cannot be done; its text says why."""
+
+
+@immutable
+class Bubble:
+    """A message on a contact's phone: the bot's (``message``), or the contact's own (a text, a tap, a file, a place).
+
+    ``number`` counts all bubbles of a playground. ``id`` is the gateway's, of a message of the bot's.
+    """
+
+    number: int
+    at: datetime
+    message: ShownMessage | None = None
+    id: str = ""
+    text: str = ""
+    kind: str = "text"
+    file: str = ""
+
+
+@immutable
+class Trouble:
+    """Why the files on the disk do not run. ``why`` is said where they could not even be read."""
+
+    problems: Sequence[Problem] = ()
+    why: str = ""
+
+
+class Playground:
+    """A bot and its made-up contacts. Use it as a context manager.
+
+    Methods that act may be called from any thread, and raise `BotError` with a sentence for the person. What a contact does returns
+    at once; time, starts and signals return when the bot is idle.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        clock: MovableClock,
+        models: ModelService | None = None,
+        secrets: Mapping[str, str] | None = None,
+    ) -> None:
+        self.simulation = Simulation(program, clock, None, models, secrets=secrets)
+        self.simulation.emulator.behaviour.statuses = ("sent", "delivered", "read")
+        self.simulation.emulator.on_sent(self._shown)
+        self.trouble = Trouble()
+        self.has_stand_in = models is None
+        self._lock = threading.Lock()
+        self._acting = threading.Lock()  # one start or move of the clock at a time
+        self._runs = threading.Lock()  # held while the bot is stopped: what a contact does waits for it
+        self._bubbles: dict[str, list[Bubble]] = {FIRST_CONTACT: []}
+        self._count = 0
+        self._changes = 0
+        self._faults: dict[str, Switch] = {}
+
+    def __enter__(self) -> Self:
+        self.simulation.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.simulation.__exit__(*exc)
+
+    # What there is to see
+
+    def version(self) -> tuple[int, int]:
+        """Another value after each change of what there is to see."""
+        return self.simulation.reader.commits(), self._changes
+
+    @property
+    def contacts(self) -> list[str]:
+        """The numbers of all contacts, the first one first."""
+        with self._lock:
+            return list(self._bubbles)
+
+    def bubbles(self, contact: str) -> list[Bubble]:
+        """A contact's messages, oldest first. Raises `Refused` for an unknown contact."""
+        with self._lock:
+            if contact not in self._bubbles:
+                raise Refused(f"there is no contact {contact}")
+            return list(self._bubbles[contact])
+
+    @property
+    def faults(self) -> list[str]:
+        """The names of the switches of `SERVICE_FAULTS` that are on; `late`, too."""
+        with self._lock:
+            return list(self._faults)
+
+    def now(self) -> datetime:
+        """The time in the playground, aware."""
+        return self.simulation.clock.now()
+
+    def _shown(self, sent: AcceptedMessage) -> None:
+        self._add(sent.to, self.simulation.message(sent), sent.message_id)
+
+    def _add(
+        self,
+        contact: str,
+        message: ShownMessage | None = None,
+        id: str = "",
+        *,
+        text: str = "",
+        kind: str = "text",
+        file: str = "",
+    ) -> None:
+        with self._lock:
+            self._count += 1
+            bubble = Bubble(self._count, self.now(), message, id, text, kind, file)
+            self._bubbles.setdefault(contact, []).append(bubble)
+            self._changes += 1
+
+    # What the contacts do
+
+    def add_contact(self) -> str:
+        """A further contact, whom the bot does not know. Returns the number."""
+        with self._lock:
+            if len(self._bubbles) >= MOST_CONTACTS:
+                raise Refused(f"there are {MOST_CONTACTS} contacts already: start `bot dev` again")
+            number = str(max(map(int, (*self._bubbles, FIRST_CONTACT))) + 1)
+            self._bubbles[number] = []
+            self._changes += 1
+        return number
+
+    def write(self, contact: str, text: str) -> None:
+        """A contact writes."""
+        if not text.strip():
+            raise Refused("the message is empty")
+        if len(text) > MOST_TEXT:
+            raise Refused(f"a message has at most {MOST_TEXT} characters")
+        with self._runs:
+            self._add(self._known(contact), text=text)
+            self.simulation.emulator.receive(contact, text, at=self._sent_at())
+
+    def choose(self, contact: str, number: int, choice: int) -> None:
+        """A contact taps a button, or picks a row: the choice of a bubble, counted from 0, also of an old one."""
+        found = next((bubble for bubble in self.bubbles(contact) if bubble.number == number), None)
+        message = None if found is None else found.message
+        if message is None or not 0 <= choice < len(message.choices):
+            raise Refused("there is no such button any more")
+        title = message.choices[choice]
+        id = message.ids[choice] if choice < len(message.ids) else title  # of a template whose replies have no payload
+        with self._runs:
+            self._add(contact, text=title, kind="choice")
+            self.simulation.emulator.tap(contact, id, at=self._sent_at())
+
+    def send_file(self, contact: str, name: str, content: bytes, caption: str = "") -> None:
+        """A contact sends a file."""
+        self._known(contact)
+        found = type_of(content[:END], content[-END:])
+        if found is None or len(content) > MOST_FILE:
+            raise Refused(f"{name} is not a type of file that contacts can send, or has more than {MOST_FILE >> 20} MB")
+        emulator, kind = self.simulation.emulator, found.kind
+        kept = f"{len(emulator.media)}.{found.suffix}"
+        with self._lock:
+            emulator.media[kept] = content
+        address = f"{emulator.url}/media/{int(self.now().timestamp())}/{kept}"
+        with self._runs:
+            self._add(contact, text=caption, kind=kind, file=f"{kept} {PurePath(name).name}")
+            emulator.receive(contact, caption or None, kind=kind, media_url=address, at=self._sent_at())
+
+    def send_place(self, contact: str, latitude: float, longitude: float, name: str = "") -> None:
+        """A contact sends a place. Degrees, as on maps."""
+        if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
+            raise Refused("a latitude lies between -90 and 90, a longitude between -180 and 180")
+        place: dict[str, Any] = {"latitude": latitude, "longitude": longitude} | ({"name": name} if name else {})
+        with self._runs:
+            self._add(self._known(contact), text=name or f"{latitude}, {longitude}", kind="location")
+            self.simulation.emulator.receive(contact, kind="location", location=place, at=self._sent_at())
+
+    def _known(self, contact: str) -> str:
+        self.bubbles(contact)
+        return contact
+
+    def _sent_at(self) -> datetime:
+        return self.now() - (LATE if "late" in self._faults else timedelta())
+
+    # What happens besides
+
+    def start(self, contact: str, flow: str, data: Mapping[str, Any]) -> None:
+        """A program starts a flow for a contact."""
+        self._as(contact, lambda bot: _refuse(bot.start(flow, data, None)))
+
+    def signal(self, contact: str, name: str, data: Mapping[str, Any]) -> None:
+        """A program reports a signal for a contact."""
+        self._as(contact, lambda bot: _refuse(bot.signal(name, data)))
+
+    def happen(self, contact: str, event: str) -> None:
+        """The gateway reports one of `GATEWAY_EVENTS`."""
+        if event not in GATEWAY_EVENTS:
+            raise Refused(f"the gateway has no event {event}")
+        self._as(contact, lambda bot: bot.happen(event, {}))
+
+    def restart(self, contact: str) -> None:
+        """The bot is stopped and started again, with its store."""
+        with self._runs:
+            self._as(contact, lambda bot: bot.restart())
+
+    def wait(self, duration: timedelta) -> None:
+        """Time passes; whatever falls due in between happens at its time."""
+        if not timedelta() < duration <= LONGEST_WAIT:
+            raise Refused(f"time passes by more than nothing and at most {LONGEST_WAIT.days} days")
+        self._as(FIRST_CONTACT, lambda bot: bot.wait(duration))
+
+    def wait_for_next(self) -> None:
+        """Time passes until something happens by itself."""
+        due = self.simulation.next_due()
+        if due is None:
+            raise Refused("nothing happens by itself: no reminder, time-out, schedule or retry is waiting")
+        self.wait(max(due - self.now(), timedelta(milliseconds=1)))
+
+    def shut_window(self, contact: str) -> None:
+        """Time passes until the gateway takes nothing but templates for a contact."""
+        last = self.simulation.reader.last_inbound(self._known(contact))
+        left = timedelta() if last is None else last + SENDING_WINDOW - self.now()
+        if left <= timedelta():
+            raise Refused("the window is shut already")
+        self.wait(left + timedelta(minutes=6))
+
+    def switch(self, fault: str, on: bool) -> None:
+        """Let something go wrong from now on, or no more: a name of `SERVICE_FAULTS`, or `late`."""
+        if fault != "late" and fault not in SERVICE_FAULTS:
+            raise Refused(f"there is no fault {fault}")
+        with self._lock:
+            if on and fault not in self._faults:
+                simulation = self.simulation
+                begins = SERVICE_FAULTS[fault].begin if fault != "late" else _nothing
+                self._faults[fault] = begins(simulation.emulator, simulation.service)
+            elif not on and fault in self._faults:
+                self._faults.pop(fault)()
+            self._changes += 1
+
+    def _as(self, contact: str, act: Callable[[Simulation], None]) -> None:
+        self._known(contact)
+        with self._acting:
+            self.simulation.become(contact)
+            try:
+                act(self.simulation)
+            finally:
+                self._changes += 1
+
+    # What the author does
+
+    def use(self, program: Program) -> None:
+        """Use these flows and handlers from the next event on."""
+        self.simulation.swap(program)
+        self._set_trouble(Trouble())
+
+    def complain(self, problems: Sequence[Problem], why: str) -> None:
+        """The files on the disk do not run; the flows from before stay."""
+        self._set_trouble(Trouble(tuple(problems), why))
+
+    def _set_trouble(self, trouble: Trouble) -> None:
+        with self._lock:
+            self.trouble = trouble
+            self._changes += 1
+
+
+def _nothing(*_: Any) -> Switch:
+    return lambda: None
+
+
+def _refuse(why: str) -> None:
+    if why:
+        raise Refused(f"the bot refuses this: {why}")
+
+
+def values_in(lines: Iterable[str]) -> dict[str, str]:
+    """``name=value``, one a line. Raises `Refused` for a line without ``=``."""
+    found = {}
+    for line in filter(str.strip, lines):
+        name, equals, value = line.partition("=")
+        if not equals:
+            raise Refused(f'"{line.strip()}" is no value: write name=value, one a line')
+        found[name.strip()] = value.strip()
+    return found

@@ -1,0 +1,272 @@
+"""The pages of the playground: what there is to see as HTML, changes as server-sent events, and what a person does as JSON."""
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from time import monotonic
+from typing import Any
+
+from flask import Flask, Response, abort, jsonify, redirect, render_template, request, stream_with_context, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from bot.checker.drawing.svg import STYLE
+from bot.core.errors import BotError
+from bot.core.filetypes import FILE_TYPES
+from bot.core.session import Session
+from bot.lang import wall_clock
+from bot.playground import contact_view
+from bot.playground.flow_map import OVERVIEW, FlowMap
+from bot.playground.playground import MOST_FILE, Playground, Refused, values_in
+from bot.playground.service_faults import SERVICE_FAULTS
+from bot.simulation.gateway_events import GATEWAY_EVENTS
+
+LOOK_SECONDS = 0.03  # between two looks at what there is to see, while somebody looks
+ALIVE_SECONDS = 15.0  # between two lines of a stream in which nothing happens
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
+    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+TYPES = {found.suffix: found.name for found in FILE_TYPES}
+
+Asked = Mapping[str, Any]
+
+
+def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping: threading.Event, port: int) -> Flask:
+    """The pages of a playground, on a port of this machine. ``maps`` gives the newest map; streams end once ``stopping`` is set.
+
+    Only a browser on this machine that has loaded the page gets anything: a request for another host (a name that leads here) or
+    from another page is refused.
+    """
+    app = Flask(__name__)
+    app.config["MAX_CONTENT_LENGTH"] = MOST_FILE + 1024
+    pages = _Pages(playground, maps, stopping)
+    hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+
+    @app.before_request
+    def refuse_strangers() -> None:
+        origin = request.headers.get("Origin")
+        if request.host not in hosts or (origin is not None and origin not in {f"http://{host}" for host in hosts}):
+            abort(403, "this page is only for browsers on this machine")
+
+    @app.after_request
+    def add_headers(response: Response) -> Response:
+        response.headers.extend(HEADERS)
+        return response
+
+    @app.errorhandler(BotError)
+    def say(error: BotError) -> AnyResponse:
+        return Response(json.dumps({"error": str(error)}), 409, content_type="application/json")
+
+    app.add_url_rule("/", "home", pages.home)
+    app.add_url_rule("/contact/<contact>", "page", pages.page)
+    app.add_url_rule("/contact/<contact>/live", "live", pages.live)
+    app.add_url_rule("/contact/<contact>/parts", "parts", pages.parts)
+    app.add_url_rule("/contact/<contact>/do", "do", pages.do, methods=["POST"])
+    app.add_url_rule("/contact/<contact>/file", "file", pages.file, methods=["POST"])
+    app.add_url_rule("/map", "map", pages.map)
+    app.add_url_rule("/step", "step", pages.step)
+    app.add_url_rule("/media/<name>", "media", pages.media)
+    app.add_url_rule("/drawing.css", "drawing", pages.drawing_style)
+    app.jinja_env.filters["formatted"] = contact_view.formatted
+    app.jinja_env.filters["clock"] = lambda at: contact_view.local(at, playground.simulation.bot.timezone)
+    app.jinja_env.filters["day"] = lambda at: f"{at.astimezone(playground.simulation.bot.timezone):%a %d %b, %H:%M}"
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    return app
+
+
+class _Pages:
+    """The views."""
+
+    def __init__(self, playground: Playground, maps: Callable[[], FlowMap], stopping: threading.Event) -> None:
+        self._playground = playground
+        self._maps = maps
+        self._stopping = stopping
+
+    def home(self) -> AnyResponse:
+        return redirect(url_for("page", contact=self._playground.contacts[0]))
+
+    def page(self, contact: str) -> str | AnyResponse:
+        playground = self._playground
+        if contact not in playground.contacts:
+            return redirect(url_for("home"))
+        library = playground.simulation.library
+        return render_template(
+            "page.html",
+            contact=contact,
+            bot=library.bot,
+            flows=list(library.flows),
+            signals=list(library.bot.signals),
+            events=list(GATEWAY_EVENTS),
+            faults={
+                name: fault for name, fault in SERVICE_FAULTS.items() if playground.has_stand_in or not fault.of_models
+            },
+            stub=library.asks_models and playground.has_stand_in,
+            **self._parts(contact, everything=False),
+        )
+
+    def parts(self, contact: str) -> AnyResponse:
+        """All messages and turns of a contact, where the page shows the newest."""
+        return jsonify(self._parts(contact, everything=True))
+
+    def live(self, contact: str) -> AnyResponse:
+        """The parts of the page that have changed, as server-sent events."""
+        self._playground.bubbles(contact)
+        return Response(stream_with_context(self._changes(contact)), content_type="text/event-stream; charset=utf-8")
+
+    def _changes(self, contact: str) -> Iterator[str]:
+        shown: dict[str, Any] = {}
+        version: Any = None
+        spoken = monotonic()
+        while not self._stopping.is_set():
+            now = (
+                self._playground.version(),
+                self._map_version(),
+                self._playground.now().replace(second=0, microsecond=0),
+            )
+            if now != version:
+                version = now
+                parts = self._parts(contact, everything=False)
+                new = {name: part for name, part in parts.items() if shown.get(name) != part}
+                shown = parts
+                if new:
+                    spoken = monotonic()
+                    yield f"data: {json.dumps(new)}\n\n"
+            elif monotonic() - spoken > ALIVE_SECONDS:
+                spoken = monotonic()
+                yield ": alive\n\n"  # a browser that has gone is noticed by this
+            self._stopping.wait(LOOK_SECONDS)
+
+    def _map_version(self) -> str:
+        flow_map = self._maps()
+        return f"{id(flow_map)} {flow_map.checked.is_set()}"
+
+    def _parts(self, contact: str, *, everything: bool) -> dict[str, Any]:
+        """The parts of the page that change, by their ids in it; `state` is for the map."""
+        playground = self._playground
+        now, session = playground.now(), playground.simulation.reader.session(contact) or Session(contact)
+        turns = contact_view.turns_of(playground, contact, everything=everything)
+        phone = contact_view.phone_view(playground, contact, everything=everything)
+        return {
+            "contacts": render_template("contacts.html", contacts=playground.contacts, contact=contact),
+            "clock": render_template("clock.html", now=now, zone=playground.simulation.bot.timezone),
+            "problems": render_template("problems.html", trouble=playground.trouble),
+            "conversation": render_template("conversation.html", phone=phone),
+            "turns": render_template(
+                "turns.html", turns=turns, all=everything or len(turns) < contact_view.NEWEST_TURNS
+            ),
+            "values": render_template("values.html", session=contact_view.session_view(session, now)),
+            "state": self._state(session, turns),
+        }
+
+    def _state(self, session: Session, turns: list[contact_view.ShownTurn]) -> dict[str, Any]:
+        """Where the contact is and has come along, for the map. ``untried``: steps that no contact has entered."""
+        steps = [step for turn in reversed(turns) for step in turn.steps]
+        here = [f"{frame.flow}/{frame.step}" for frame in session.frames]
+        flow_map = self._maps()
+        return {
+            "here": here,
+            "way": [*(step.place for step in steps), *here[-1:]][-200:],
+            "map": self._map_version(),
+            "flows": flow_map.flows,
+            "faults": self._playground.faults,
+        }
+
+    def do(self, contact: str) -> AnyResponse:
+        """Do something, as JSON says: ``{"do": "write", "text": "hi"}``. Anything wrong with it is answered with a sentence."""
+        asked = request.get_json()
+        act = ACTS.get(str(asked.get("do"))) if isinstance(asked, dict) else None
+        if act is None:
+            raise Refused(f"what can be done is {', '.join(ACTS)}")
+        try:
+            return jsonify(act(self._playground, contact, asked) or {})
+        except (KeyError, TypeError, ValueError) as error:
+            raise Refused(f"this cannot be done: {error}") from None
+
+    def file(self, contact: str) -> AnyResponse:
+        """A contact sends the file that is the body."""
+        name, caption = request.args.get("name", "file"), request.args.get("caption", "")
+        self._playground.send_file(contact, name, request.get_data(), caption)
+        return jsonify({})
+
+    def map(self) -> AnyResponse:
+        """The drawing of a flow, or of all."""
+        flow_map, flow = self._maps(), request.args.get("flow", OVERVIEW)
+        if flow and flow not in flow_map.flows:
+            abort(404, f"there is no flow {flow}")
+        return Response(flow_map.drawing(flow), content_type="text/html; charset=utf-8")
+
+    def step(self) -> str:
+        """A step: how it is written, what was found there, who waits there, how many went which way."""
+        flow, step = request.args.get("flow", ""), request.args.get("step", "")
+        flow_map, reader = self._maps(), self._playground.simulation.reader
+        try:
+            written = flow_map.written(flow, step)
+        except KeyError:
+            abort(404, f"there is no step {flow}/{step}")
+        counted: Counter[str] = Counter()
+        visits = 0
+        for result in reader.results(datetime.min.replace(tzinfo=self._playground.now().tzinfo)):
+            if (result.flow, result.step) == (flow, step):
+                visits += result.count if result.way == "entered" else 0
+                if result.way != "entered":
+                    counted[result.outcome or result.way] += result.count
+        return render_template(
+            "step.html",
+            flow=flow,
+            step=step,
+            written=written,
+            findings=flow_map.findings(flow, step),
+            waiting=reader.waiting_at().get((flow, step), 0),
+            visits=visits,
+            ways=counted.most_common(),
+        )
+
+    def media(self, name: str) -> AnyResponse:
+        """A file that a contact has sent, with the type that its content has."""
+        content = self._playground.simulation.emulator.media.get(name)
+        type_ = TYPES.get(name.rpartition(".")[2])
+        if content is None or type_ is None:
+            abort(404)
+        kind = type_.partition("/")[0]
+        how = "inline" if kind in ("image", "audio", "video") else "attachment"
+        return Response(content, content_type=type_, headers={"Content-Disposition": how})
+
+    def drawing_style(self) -> AnyResponse:
+        """How drawings look."""
+        return Response(STYLE, content_type="text/css; charset=utf-8")
+
+
+def _wait(playground: Playground, asked: Asked) -> None:
+    duration = wall_clock.parse_duration(str(asked["for"]))
+    if duration is None:
+        raise Refused("write how long, such as 30m, 2h or 1d")
+    playground.wait(duration)
+
+
+def _values(asked: Asked) -> dict[str, str]:
+    return values_in(str(asked.get("values", "")).splitlines())
+
+
+ACTS: dict[str, Callable[[Playground, str, Asked], Any]] = {
+    "write": lambda playground, contact, asked: playground.write(contact, str(asked["text"])),
+    "choose": lambda playground, contact, asked: playground.choose(contact, int(asked["bubble"]), int(asked["choice"])),
+    "place": lambda playground, contact, asked: playground.send_place(
+        contact, float(asked["latitude"]), float(asked["longitude"]), str(asked.get("name", ""))
+    ),
+    "start": lambda playground, contact, asked: playground.start(contact, str(asked["flow"]), _values(asked)),
+    "signal": lambda playground, contact, asked: playground.signal(contact, str(asked["name"]), _values(asked)),
+    "happen": lambda playground, contact, asked: playground.happen(contact, str(asked["event"])),
+    "restart": lambda playground, contact, _: playground.restart(contact),
+    "wait": lambda playground, _, asked: _wait(playground, asked),
+    "next": lambda playground, *_: playground.wait_for_next(),
+    "shut": lambda playground, contact, _: playground.shut_window(contact),
+    "switch": lambda playground, _, asked: playground.switch(str(asked["fault"]), bool(asked["on"])),
+    "contact": lambda playground, *_: {"contact": playground.add_contact()},
+}
+"""What a person can do, by its name in JSON. Each may return what the page gets to know."""

@@ -1,0 +1,212 @@
+// The map: the drawing of a flow or of all, which can be moved and zoomed, with the contact's place and way in it.
+
+export class FlowMap {
+  constructor(drawing, step, flow, follow, untried) {
+    Object.assign(this, { drawing, step, flow, follow, untried });
+    this.state = { here: [], way: [], map: "", flows: [] };
+    this.tried = new Set();
+    this.shown = null; // which drawing: the map's version and the flow
+    this.flow.value = new URLSearchParams(location.search).get("flow") ?? "";
+    if (this.flow.value) this.follow.checked = false;
+    this.flow.addEventListener("change", () => this.choose(this.flow.value));
+    this.follow.addEventListener("change", () => this.refresh());
+    document.getElementById("find").addEventListener("input", (event) => this.find(event.target.value));
+    for (const button of document.querySelectorAll("[data-zoom]")) {
+      button.addEventListener("click", () => this.zoom(Number(button.dataset.zoom)));
+    }
+    drawing.addEventListener("click", (event) => this.click(event));
+    drawing.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    drawing.addEventListener("pointerdown", (event) => this.drag(event));
+    drawing.addEventListener("keydown", (event) => this.key(event));
+    step.addEventListener("click", (event) => {
+      if (event.target.closest("[data-close]")) this.step.hidden = true;
+    });
+  }
+
+  // The contact is at the steps `here`, and has come by `way`; `map` changes with the flows.
+  show(state) {
+    this.state = state;
+    state.way.forEach((place) => this.tried.add(place));
+    const names = [...this.flow.options].slice(1).map((option) => option.value);
+    if (String(names) !== String(state.flows)) {
+      const kept = this.flow.value;
+      this.flow.replaceChildren(this.flow.options[0], ...state.flows.map((name) => new Option(name)));
+      this.flow.value = state.flows.includes(kept) ? kept : "";
+    }
+    this.refresh();
+  }
+
+  async refresh() {
+    const here = this.state.here.at(-1);
+    if (this.follow.checked && here) this.flow.value = here.split("/")[0];
+    const wanted = `${this.state.map} ${this.flow.value}`;
+    if (this.shown !== wanted) {
+      const other = this.shown?.split(" ").at(-1) !== this.flow.value;
+      this.shown = wanted;
+      const response = await fetch(`/map?${new URLSearchParams({ flow: this.flow.value })}`);
+      if (!response.ok || this.shown !== wanted) return;
+      const text = await response.text();
+      const view = this.view;
+      this.drawing.innerHTML = text;
+      this.svg = this.drawing.querySelector("svg");
+      this.whole = this.svg.viewBox.baseVal;
+      this.whole = { x: 0, y: 0, width: this.whole.width, height: this.whole.height };
+      this.svg.setAttribute("role", "group"); // not an image: its boxes are buttons
+      this.svg.removeAttribute("width");
+      this.svg.removeAttribute("height");
+      for (const box of this.svg.querySelectorAll("[data-place]")) {
+        const group = box.parentNode;
+        group.setAttribute("tabindex", "0");
+        group.setAttribute("role", "button");
+        group.setAttribute("aria-label", box.dataset.place);
+        group.classList.add("place");
+      }
+      other || !view ? this.zoom(0) : this.set(view);
+    }
+    this.light();
+  }
+
+  light() {
+    if (!this.svg) return;
+    const boxes = new Map();
+    for (const box of this.svg.querySelectorAll("[data-place]")) {
+      if (!boxes.has(box.dataset.place)) boxes.set(box.dataset.place, box);
+    }
+    const flow = this.flow.value;
+    const named = (place) => (flow ? place : place.split("/")[0]);
+    const here = new Set(this.state.here.map(named));
+    const way = this.state.way.map(named);
+    const came = new Set(way);
+    let untried = 0;
+    for (const box of this.svg.querySelectorAll("[data-place]")) {
+      const place = box.dataset.place;
+      const own = flow ? place.startsWith(`${flow}/`) : true;
+      const tried = flow ? this.tried.has(place) : [...this.tried].some((each) => each.startsWith(`${place}/`));
+      box.classList.toggle("here", here.has(place));
+      box.classList.toggle("came", came.has(place));
+      box.classList.toggle("untried", own && !tried);
+      untried += own && !tried ? 1 : 0;
+    }
+    const gone = new Set();
+    for (let index = 1; index < way.length; index += 1) {
+      const [from, to] = [boxes.get(way[index - 1])?.id, boxes.get(way[index])?.id];
+      if (from && to) gone.add(`${from} ${to}`);
+    }
+    for (const line of this.svg.querySelectorAll("[data-ends]")) line.classList.toggle("gone", gone.has(line.dataset.ends));
+    this.untried.textContent = untried ? `${untried} not tried yet` : "all tried";
+    if (this.follow.checked && flow) this.reveal(this.svg.querySelector(".here"));
+  }
+
+  choose(flow) {
+    this.flow.value = flow;
+    this.follow.checked = false;
+    const address = new URL(location.href);
+    flow ? address.searchParams.set("flow", flow) : address.searchParams.delete("flow");
+    history.replaceState(null, "", address);
+    return this.refresh();
+  }
+
+  // Shows a step: its flow's drawing, and what is known of it. A flow alone is shown as its drawing.
+  async open(place) {
+    const slash = place.indexOf("/");
+    const flow = slash < 0 ? place : place.slice(0, slash);
+    if (this.flow.value !== flow) await this.choose(flow);
+    if (slash < 0) return;
+    const response = await fetch(`/step?${new URLSearchParams({ flow, step: place.slice(slash + 1) })}`);
+    if (!response.ok) return;
+    this.step.innerHTML = await response.text();
+    this.step.hidden = false;
+    this.reveal([...this.svg.querySelectorAll("[data-place]")].find((box) => box.dataset.place === place));
+  }
+
+  find(text) {
+    if (!this.svg) return;
+    const wanted = text.trim().toLowerCase();
+    let first = null;
+    for (const box of this.svg.querySelectorAll("[data-place]")) {
+      const hit = wanted !== "" && box.parentNode.textContent.toLowerCase().includes(wanted);
+      box.classList.toggle("hit", hit);
+      first ??= hit ? box : null;
+    }
+    if (first) this.follow.checked = false;
+    this.reveal(first);
+  }
+
+  // -- moving and zooming
+
+  set(view) {
+    this.view = view;
+    this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
+  }
+
+  zoom(by, at = { x: 0.5, y: 0.5 }) {
+    if (!this.svg) return;
+    if (by === 0) {
+      const { width, height } = this.drawing.getBoundingClientRect();
+      const least = Math.min(this.whole.width, Math.max(width, 300)); // letters stay readable
+      const tall = height ? (least * height) / Math.max(width, 1) : this.whole.height;
+      this.set({ x: (this.whole.width - least) / 2, y: 0, width: least, height: Math.max(tall, 1) });
+      return;
+    }
+    const { x, y, width, height } = this.view;
+    const wide = Math.min(Math.max(width / by, 150), this.whole.width * 4);
+    const tall = (height * wide) / width;
+    this.set({ x: x + (width - wide) * at.x, y: y + (height - tall) * at.y, width: wide, height: tall });
+  }
+
+  reveal(box) {
+    if (!box || !this.view) return;
+    const [x, y] = [Number(box.getAttribute("x")), Number(box.getAttribute("y"))];
+    const [left, top] = this.svg.querySelector("g[transform]").getAttribute("transform").match(/[\d.]+/g).map(Number);
+    const middle = { x: x + left + Number(box.getAttribute("width")) / 2, y: y + top + Number(box.getAttribute("height")) / 2 };
+    this.set({ ...this.view, x: middle.x - this.view.width / 2, y: middle.y - this.view.height / 2 });
+  }
+
+  wheel(event) {
+    if (!this.view) return;
+    event.preventDefault();
+    const { left, top, width, height } = this.drawing.getBoundingClientRect();
+    this.zoom(event.deltaY < 0 ? 1.15 : 0.87, { x: (event.clientX - left) / width, y: (event.clientY - top) / height });
+  }
+
+  drag(event) {
+    if (!this.view || event.button !== 0) return;
+    const from = { x: event.clientX, y: event.clientY, view: this.view };
+    const scale = this.view.width / this.drawing.getBoundingClientRect().width;
+    this.dragged = false;
+    const move = (moved) => {
+      const [x, y] = [moved.clientX - from.x, moved.clientY - from.y];
+      this.dragged ||= Math.hypot(x, y) > 4;
+      if (this.dragged) this.set({ ...from.view, x: from.view.x - x * scale, y: from.view.y - y * scale });
+    };
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", () => removeEventListener("pointermove", move), { once: true });
+  }
+
+  click(event) {
+    const box = event.target.closest(".place")?.querySelector("[data-place]");
+    if (event.target.closest("a")) event.preventDefault();
+    if (this.dragged) return;
+    const sign = event.target.closest("a")?.getAttribute("href");
+    if (box) this.open(box.dataset.place);
+    else if (sign) this.reveal(this.svg.querySelector(sign));
+  }
+
+  key(event) {
+    if (!this.view) return;
+    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    if (event.key === "Enter" || event.key === " ") {
+      const box = event.target.querySelector?.("[data-place]");
+      if (event.target.classList.contains("place") && box) this.open(box.dataset.place);
+    } else if (event.key in moves) {
+      const [x, y] = moves[event.key];
+      const by = this.view.width / 8;
+      this.set({ ...this.view, x: this.view.x + x * by, y: this.view.y + y * by });
+    } else if (event.key === "+" || event.key === "-") {
+      this.zoom(event.key === "+" ? 1.25 : 0.8);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+}

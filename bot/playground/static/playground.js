@@ -1,0 +1,171 @@
+// The page of the playground: shows what the server sends, and sends what a person does.
+import { FlowMap } from "./flow_map.js";
+
+const contact = document.body.dataset.contact;
+const base = `/contact/${encodeURIComponent(contact)}`;
+const part = (id) => document.getElementById(id);
+const said = part("said");
+const map = new FlowMap(part("drawing"), part("step"), part("flow"), part("follow"), part("untried"));
+
+// -- what there is to see
+
+function show(parts) {
+  for (const [id, html] of Object.entries(parts)) {
+    if (id === "state") {
+      map.show(html);
+      for (const box of document.querySelectorAll("[data-fault]")) box.checked = html.faults.includes(box.dataset.fault);
+    } else if (id === "conversation") {
+      const log = part(id);
+      const follows = log.scrollHeight - log.scrollTop - log.clientHeight < 120;
+      replace(log, html);
+      if (follows) log.scrollTop = log.scrollHeight;
+    } else {
+      replace(part(id), html);
+    }
+  }
+}
+
+// Puts new HTML in place; what is open stays open, and what has the focus keeps it.
+function replace(element, html) {
+  const focused = element.contains(document.activeElement) ? key(document.activeElement) : "";
+  const before = new Map([...element.querySelectorAll("details[id], article[id] details")].map((each) => [key(each), each.open]));
+  element.innerHTML = html;
+  for (const each of element.querySelectorAll("details[id], article[id] details")) {
+    if (before.has(key(each))) each.open = before.get(key(each));
+  }
+  if (focused) [...element.querySelectorAll("a, button, summary")].find((each) => key(each) === focused)?.focus();
+}
+
+function key(element) {
+  const at = element.closest("[id]")?.id ?? "";
+  return `${at} ${element.tagName} ${element.textContent.trim().slice(0, 40)} ${element.dataset.choice ?? ""}`;
+}
+
+let live;
+function listen() {
+  live = new EventSource(`${base}/live`);
+  live.onmessage = (event) => show(JSON.parse(event.data));
+  live.onopen = () => tell("");
+  live.onerror = () => tell("The bot does not answer: is `bot dev` still running?");
+}
+
+function tell(text) {
+  if (said.textContent !== text) said.textContent = text;
+}
+
+// -- what a person does
+
+async function act(what) {
+  const answer = await send(`${base}/do`, JSON.stringify(what), "application/json", OF_CONTACT.includes(what.do));
+  if (answer?.contact) location.href = `/contact/${answer.contact}`;
+  return answer !== null;
+}
+
+// What the contact does goes out in order, one after the other; the clock and programs need not wait for it.
+let last = Promise.resolve();
+const OF_CONTACT = ["write", "choose", "place"];
+
+function send(address, body, type, ordered = true) {
+  if (!ordered) return sendNow(address, body, type);
+  last = last.then(() => sendNow(address, body, type));
+  return last;
+}
+
+async function sendNow(address, body, type) {
+  try {
+    const response = await fetch(address, { method: "POST", headers: { "Content-Type": type }, body });
+    const answer = await response.json();
+    tell(answer.error ? sentence(answer.error) : "");
+    return answer.error ? null : answer;
+  } catch {
+    tell("The bot does not answer: is `bot dev` still running?");
+    return null;
+  }
+}
+
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
+
+document.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.target;
+  if (form.classList.contains("file")) {
+    const file = form.elements.file.files[0];
+    if (await sendFile(file.name, file, form.elements.caption.value)) form.reset();
+  } else if (form.dataset.do) {
+    const text = form.elements.text;
+    const what = { do: form.dataset.do, ...Object.fromEntries(new FormData(form)) };
+    if (text) text.value = ""; // at once, so that the next message can be written
+    if (!(await act(what)) && text && !text.value) text.value = what.text;
+  }
+});
+
+function sendFile(name, content, caption) {
+  return send(`${base}/file?${new URLSearchParams({ name, caption })}`, content, "application/octet-stream");
+}
+
+document.addEventListener("click", async (event) => {
+  const target = event.target.closest("[data-choice], button[data-do], [data-all], [data-place], [data-sample]");
+  if (!target || target.closest("svg")) return;
+  if (target.dataset.choice) {
+    act({ do: "choose", bubble: Number(target.dataset.bubble), choice: Number(target.dataset.choice) });
+    target.closest("details")?.removeAttribute("open");
+  } else if (target.dataset.do) {
+    act({ do: target.dataset.do });
+  } else if (target.dataset.sample) {
+    sendFile(...(await sample(target.dataset.sample)), "");
+  } else if (target.dataset.place) {
+    map.open(target.dataset.place);
+  } else {
+    const id = target.closest("#conversation, #turns").id;
+    replace(part(id), (await (await fetch(`${base}/parts`)).json())[id]);
+  }
+});
+
+document.addEventListener("change", (event) => {
+  const fault = event.target.dataset?.fault;
+  if (fault) act({ do: "switch", fault, on: event.target.checked });
+});
+
+part("text").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  }
+});
+
+// A picture that is drawn here, or a second of a tone as a recording that phones do not make but play.
+async function sample(kind) {
+  if (kind === "photo") {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 320, height: 200 });
+    const context = canvas.getContext("2d");
+    const sky = context.createLinearGradient(0, 0, 0, 200);
+    sky.addColorStop(0, "#7db9e8");
+    sky.addColorStop(1, "#f7c59f");
+    context.fillStyle = sky;
+    context.fillRect(0, 0, 320, 200);
+    context.fillStyle = "#2f6f4f";
+    context.fillRect(0, 150, 320, 50);
+    return ["photo.jpg", await new Promise((done) => canvas.toBlob(done, "image/jpeg"))];
+  }
+  const head = new Uint8Array(28);
+  head.set([0x4f, 0x67, 0x67, 0x53, 0, 2]);
+  return ["voice.ogg", new Blob([head])];
+}
+
+// -- panes on narrow screens
+
+function pane() {
+  const name = location.hash.slice(1) || "phone";
+  document.body.dataset.pane = ["phone", "map", "inside"].includes(name) ? name : "phone";
+  for (const link of document.querySelectorAll(".panes a")) {
+    link.toggleAttribute("aria-current", link.hash === `#${document.body.dataset.pane}`);
+  }
+}
+addEventListener("hashchange", pane);
+pane();
+
+const log = part("conversation");
+log.scrollTop = log.scrollHeight;
+show({ state: JSON.parse(document.body.dataset.state) });
+listen();
+addEventListener("pagehide", () => live.close());

@@ -1,0 +1,41 @@
+"""`bot dev` as a process."""
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import urlopen
+
+from tests.cli.terminal import call, make_bot
+from tests.patience import PATIENCE
+
+FLOWS = "flow: main\nstart: {otherwise: true}\nsteps:\n  a: {say: Hi, then: end}\n"
+
+
+def test_it_prints_its_address_serves_the_page_loads_saved_flows_and_ends_cleanly(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    command = [sys.executable, "-m", "bot", "dev", str(tmp_path), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        line = process.stdout.readline()
+        address = re.fullmatch(r"Test Bot is at (http://127\.0\.0\.1:\d+/)\. Ctrl-C ends it\.\n", line)
+        assert address is not None, line
+        with urlopen(address[1], timeout=PATIENCE) as page:
+            assert "<title>Test Bot · playground</title>" in page.read().decode()
+        with urlopen(f"{address[1]}contact/15555550100/live", timeout=PATIENCE) as live:
+            assert live.readline().startswith(b"data: ")
+            make_bot(tmp_path, FLOWS.replace("say", "sya"))
+            assert "E107" in process.stdout.readline()
+            make_bot(tmp_path, FLOWS)
+            while "loaded again" not in process.stdout.readline():
+                pass
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE) == 0
+        assert process.stderr.read() == ""
+
+
+def test_a_bot_with_problems_is_not_shown(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS.replace("say", "sya"))
+    outcome = call("dev", tmp_path)
+    assert outcome.code == 1 and "E107" in outcome.out

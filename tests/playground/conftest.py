@@ -1,0 +1,167 @@
+"""A playground with a bot, and the page of it in a real Chromium."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, expect, sync_playwright
+
+from bot.cli.flow_reloader import BotFiles, FlowReloader
+from bot.clock import MovableClock
+from bot.playground.playground import Playground
+from bot.playground.playground_server import PlaygroundServer
+from tests.cli.terminal import make_bot
+from tests.patience import PATIENCE
+
+NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
+SETTINGS = """
+name: Test Bot
+signals: {paid: {}}
+defaults: {retry: {max: 3, else: end}, timeout: {after: 20h, then: end}, errors: {else: end}}
+"""
+FLOWS = """
+flow: main
+start: {otherwise: true}
+vars: {drink: {type: text}, cups: {type: integer, max: 5}, photo: {type: media}, home: {type: location}}
+steps:
+  hello: {say: "Hello *you*"}
+  drink:
+    ask: What would you like?
+    save: drink
+    buttons: {Tea: {value: Tea}, Coffee: {value: Coffee}}
+  size:
+    ask: How large?
+    list: {button: Sizes, sections: {All: {Small: {value: small, about: A cup}, Large: {value: large}}}}
+    save: drink
+  cups: {ask: How many cups?, save: cups, remind: {after: 1h, say: Still there?}}
+  many:
+    branch:
+      - {if: cups > 3, then: lots}
+      - {else: thanks}
+  lots: {say: So many!}
+  thanks: {say: "{{ cups }} cups, thank you.", then: end}
+---
+flow: pictures
+start: {words: [picture]}
+vars: {photo: {type: media}}
+steps:
+  photo: {ask: A picture please, save: photo}
+  got: {say: Got it, then: end}
+---
+flow: offer
+vars: {price: {type: integer, value: 7}}
+steps:
+  price: {say: "Only {{ price }}!"}
+  pay: {ask: Paid?, signals: {paid: thanks}}
+  thanks: {say: Thank you for paying, then: end}
+"""
+
+
+@dataclass
+class Shown:
+    """A playground and the page of its first contact."""
+
+    playground: Playground
+    server: PlaygroundServer
+    folder: Path
+    page: Page
+
+    def write(self, text: str) -> None:
+        self.page.fill("#text", text)
+        self.page.press("#text", "Enter")
+
+    def tap(self, title: str) -> None:
+        self.page.locator("#conversation").get_by_role("button", name=title, exact=True).last.click()
+
+    def hears(self, text: str) -> Locator:
+        """Wait for a message of the bot's; its bubble."""
+        bubble = self.page.locator(".bubble.bot", has_text=text).last
+        expect(bubble).to_be_visible()
+        return bubble
+
+    def save(self, flows: str) -> None:
+        (self.folder / "flows" / "main.yml").write_text(flows)
+
+    def open(self, summary: str) -> None:
+        self.page.locator("summary", has_text=summary).first.click()
+
+
+expect.set_options(timeout=PATIENCE * 1000)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        path = shutil.which("chromium")
+        with playwright.chromium.launch(executable_path=path, args=["--no-sandbox"]) as browser:
+            yield browser
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[tuple[Playground, PlaygroundServer]]:
+    files = BotFiles(folder)
+    program = files.load()
+    with Playground(program, MovableClock(NOON, running=True), secrets={}) as playground:
+        with PlaygroundServer(playground, program, files.folder) as server:
+            with FlowReloader(files, lambda program: server.use(program, files.folder), playground.complain):
+                yield playground, server
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[Playground, PlaygroundServer]]:
+    with running(make_bot(tmp_path, FLOWS, bot=SETTINGS)) as found:
+        yield found
+
+
+Opens = Callable[..., Page]
+
+
+@pytest.fixture
+def opens(browser: Browser) -> Iterator[Opens]:
+    """Opens a page in a browser of its own. At the end no page may have asked another host, or have written to the console."""
+    wrong: list[str] = []
+    contexts = []
+
+    def opened(url: str, width: int = 1400, height: int = 900, dark: bool = False) -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", locale="en-GB"
+        )
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE * 1000)
+        page = context.new_page()
+        host = "/".join(url.split("/")[:3])
+
+        def asked(request: Request) -> None:
+            if not request.url.startswith((f"{host}/", f"blob:{host}", "data:")):
+                wrong.append(f"asked {request.url}")
+
+        def printed(message: ConsoleMessage) -> None:
+            if "409" not in message.text:  # a refusal is said on the page; browsers also print it
+                wrong.append(message.text)
+
+        page.on("request", asked)
+        page.on("console", printed)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(url)
+        expect(page.locator("#drawing svg")).to_be_attached()
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture
+def shown(served: tuple[Playground, PlaygroundServer], opens: Opens, tmp_path: Path) -> Shown:
+    playground, server = served
+    return Shown(playground, server, tmp_path, opens(server.url))
+
+
+def words(locator: Locator) -> str:
+    return re.sub(r"\s+", " ", locator.inner_text()).strip()
