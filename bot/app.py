@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.alarms import Alarm, Alarms
 from bot.clock import Clock, time_of
-from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
+from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell, Transcribe
 from bot.core.errors import BotError
 from bot.core.session import HAS_OPTED_OUT
 from bot.core.signal_addresses import EXAMPLE, SignalAddresses
@@ -36,6 +36,7 @@ from bot.runtime.operator_requests import Answer, Request
 from bot.runtime.performers import CallAttempt, CrashQuarantine, Performers, PerformersByEffect, Say
 from bot.runtime.python_calls import PythonCalls
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
+from bot.runtime.transcriptions import Known, Transcriptions
 from bot.runtime.wake_pipe import WakePipe
 from bot.settings import ModelService
 from bot.store.engine_store import RESULTS_DAYS, Store
@@ -62,7 +63,7 @@ class Engine:
     """The engine half of a bot: it takes the events of a store's inbox, sends, calls handlers and asks models.
 
     ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
-    ``secrets`` holds those that `bot.yml` names; ``gathering`` and ``wakes`` are those of
+    ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``gathering`` and ``wakes`` are those of
     `bot.runtime.engine_loop.EngineLoop`.
     Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
@@ -87,6 +88,7 @@ class Engine:
         gathering: float = GATHERING,
         wakes: WakePipe | None = None,
         addresses: SignalAddresses = EXAMPLE,
+        spoken: Known = lambda url: None,
     ) -> None:
         program.library.prepare()
         self._program = program
@@ -145,7 +147,7 @@ class Engine:
         self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command)
         self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
         self._http_calls = HttpCalls(requester or self._service_requester, clock)
-        self._performers = self._performers_for(FileCalls(Downloads(gateway_url), store), clock)
+        self._performers = self._performers_for(FileCalls(Downloads(gateway_url), store), clock, spoken)
 
     def _open_models(self, models: ModelService, reader: StoreReader, opened: ExitStack) -> "ModelCalls":
         from bot.ai.ai_client import Completions  # 15 ms, which bots without models need not spend
@@ -159,15 +161,17 @@ class Engine:
         call = self._python_calls.call
         return ModelCalls(service, breaker, models.models, facts, reader.used, call, self._clock, self.alarms)
 
-    def _performers_for(self, file_calls: FileCalls, clock: Clock) -> PerformersByEffect:
+    def _performers_for(self, file_calls: FileCalls, clock: Clock, spoken: Known) -> PerformersByEffect:
         """The performers of all kinds of calls."""
         called, quarantine = self._loop.called, CrashQuarantine(lambda: self._loop.in_quarantine, self._loop.claim)
+        transcriptions = Transcriptions(file_calls, self._python_calls, self._http_calls, spoken)
         return PerformersByEffect(
             {
                 Call: Performers(self._python_calls, clock, called, quarantine=quarantine),
                 Tell: Performers(self._python_calls, clock, called, name="hooks", threads=4, quarantine=quarantine),
                 Fetch: Performers(file_calls, clock, called, name="files", threads=4, spare=4),
                 HttpRequest: Performers(self._http_calls, clock, called, name="http"),
+                Transcribe: Performers(transcriptions, clock, called, name="voice notes", quarantine=quarantine),
                 Complete: Performers(
                     self._model_calls or _no_service,
                     clock,

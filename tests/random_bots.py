@@ -345,12 +345,16 @@ class Author:
             old_taps=lambda: self.one("explain", "message"),
             window_closed=lambda: {"template": {"name": "late", "language": "en"}},
         )
+        spoken = self.some(
+            transcribe=lambda: {"http": "POST https://a.example/x", "form": {"file": "{{ voice }}"}, "daily": 9}
+        )
         hours = {"office": {"mon-fri": "9:00-17:00", "holidays": ["2030-05-07"]}}
         return {
             "name": "T",
             "words": words,
             "hours": hours,
             "signals": SIGNALS,
+            **spoken,
             "defaults": {"timeout": {"after": "9h", "then": "end"}, **defaults},
         }
 

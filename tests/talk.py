@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from bot.core.effects import Call, Complete, Effect, Fetch, HttpRequest, Send
+from bot.core.effects import Call, Complete, Effect, Fetch, HttpRequest, Send, Transcribe
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -24,7 +24,7 @@ from bot.core.messages import Buttons, Choice, LinkButton, ListMessage, Message,
 from bot.core.session import Session, effect_ref
 from bot.core.turn import Turn
 from bot.core.values import Media, dumps, loads
-from bot.engine.advance import advance, as_parked, merged
+from bot.engine.advance import advance, merged
 from bot.extensions.gathered import extensions_in
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
@@ -102,6 +102,10 @@ class Talk:
         media = Media("image", url)
         return self.take(MessageReceived(self.next_id(), CONTACT, self.now, self.now, "image", media=media))
 
+    def voice(self, url: str = "https://files.example/1.ogg") -> list[Any]:
+        media = Media("audio", url)
+        return self.take(MessageReceived(self.next_id(), CONTACT, self.now, self.now, "audio", media=media))
+
     def tap(self, title: str) -> list[Any]:
         (choice,) = (choice for choice in self.shown if choice.title == title)
         return self.tap_id(choice.id, title)
@@ -177,19 +181,19 @@ class Talk:
         for ordinal, effect in enumerate(turn.effects):
             if isinstance(effect, Complete):
                 self.asked.append((effect_ref(event.id, ordinal), effect))
-            elif isinstance(effect, Call | Fetch | HttpRequest):
+            elif isinstance(effect, Call | Fetch | HttpRequest | Transcribe):
                 self.calls.append((effect_ref(event.id, ordinal), effect))
             elif isinstance(effect, Send):
                 self.last_ref = effect_ref(event.id, ordinal)
         self.sent += sends
         for message in sends:
             self.shown += choices_of(message)
-        return [*(said(message) for message in sends), *self._parked_after(turn, event)]
+        return [*(said(message) for message in sends), *self._parked_after(turn)]
 
-    def _parked_after(self, turn: Turn, event: Event) -> list[Any]:
+    def _parked_after(self, turn: Turn) -> list[Any]:
         """What was said to messages that waited until the model had answered."""
-        if turn.parks_message and isinstance(event, MessageReceived | Tapped):
-            self.parked.append(as_parked(event))
+        if turn.parks_message is not None:
+            self.parked.append(turn.parks_message)
         if turn.drops_parked:
             self.parked.clear()
         if self.session.keeps_parked or not self.parked:

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from bot.core.effects import Call, Complete, Fetch, Happen, HttpRequest, Send
+from bot.core.effects import Call, Complete, Fetch, Happen, HttpRequest, Send, Transcribe
 from bot.core.events import (
     CallEnded,
     ContactChanged,
@@ -87,6 +87,7 @@ EVENTS = st.one_of(
     st.tuples(st.just("paragraph"), st.integers(0, len(SAYINGS) - 1)),
     st.tuples(st.sampled_from(["assigned", "closed", "contact", "opened", "read"]), st.none()),
     st.tuples(st.sampled_from(["photo", "place", "closed", "reset"]), st.none()),
+    st.tuples(st.just("voice"), st.none()),
     st.tuples(st.just("start"), st.tuples(st.sampled_from([*FLOWS, "none"]), st.sampled_from(BUSY))),
     st.tuples(st.just("signal"), st.integers(0, 1 << 16)),
     st.tuples(st.just("signal"), st.integers(0, 1 << 16)),
@@ -148,9 +149,9 @@ class Contact(Talk):
                 self._pass_time(detail)
             case "call" if self.calls:
                 value: Any = [{"a": {"b": 1}}, "x", None, 5][len(self.calls) % 4] if detail == "done" else None
-                if isinstance(self.calls[-1][1], HttpRequest):
+                ref, asked = self.calls[-2 if self._events % 4 == 3 and len(self.calls) > 1 else -1]
+                if isinstance(asked.by if isinstance(asked, Transcribe) else asked, HttpRequest):
                     value = {"status": 200 if detail == "done" else detail, "answer": value}
-                ref, _ = self.calls[-1]
                 self.take(CallEnded(self.next_id(), CONTACT, self.now, ref, detail, value))
             case "send" if self.last_ref:
                 message = self.sent[-1] if detail == "refused" else None
@@ -185,6 +186,8 @@ class Contact(Talk):
                 self.user(detail)
             case "photo":
                 self.photo()
+            case "voice":
+                self.voice()
             case "place":
                 place = Location(1.0, 2.0)
                 self.take(
@@ -222,7 +225,7 @@ class Contact(Talk):
         if isinstance(event, CallEnded | SendEnded):
             self._open.discard(event.effect)
         for ordinal, effect in enumerate(self.effects):
-            if isinstance(effect, Call | Fetch | Complete | HttpRequest) or (
+            if isinstance(effect, Call | Fetch | Complete | HttpRequest | Transcribe) or (
                 isinstance(effect, Send) and effect.report
             ):
                 self._open.add(effect_ref(event.id, ordinal))
@@ -247,6 +250,10 @@ class Contact(Talk):
         if f"ended: {turn.failure}" in turn.trace.notes:
             assert frame is None
             assert self.session.tags == tuple(tag for tag in self.session.tags if not tag.startswith("handoff:"))
+        if self.session.voice_note is not None:
+            assert self.session.voice_note.effect in self._open, "it waits for what has come already"
+            assert turn.wake_at is None or turn.wake_at in left_out
+            return
         if frame is None:
             planned = left_out if self.session.agent is not None else {plan.at for plan in self.session.plans}
             assert turn.wake_at == min(planned, default=None)

@@ -56,8 +56,8 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, by_hand: bool, fi
       /wait 24h   let time pass        /vars      the current step and variables
       /restart    be a new contact     /trace     why the bot said that
       /file a.png send a file          /start FLOW name=value  as a program does
-      /place 38.7 -9.1 Home            /help      this list
-      /quit       end (Ctrl-D too)
+      /voice two large ones            /place 38.7 -9.1 Home
+      /help       this list            /quit      end (Ctrl-D too)
 
     With --by-hand a line is what the model says. It can end with LEAVE exit, NOTE variable: value, or CALL tool and its
     arguments as JSON.
@@ -216,6 +216,11 @@ class _Chat:
         self._screen.print(styled(f"     you send {found.name}", dim=True))
         self._simulation.send(found.kind, caption.strip() or None, content)
 
+    def voice(self, text: str) -> None:
+        """``/voice two large ones``."""
+        self._screen.print(styled("     you send a voice note", dim=True))
+        self._simulation.speak(text)
+
     def place(self, text: str) -> None:
         """``/place 38.7 -9.1 Home``."""
         parts = text.split(maxsplit=2)
@@ -271,6 +276,7 @@ class _Chat:
 COMMANDS = {
     "/wait": _Command("/wait 24h", "let time pass; everything due in this time happens", _Chat.wait),
     "/file": _Command("/file a.png", "send a file: an image, a recording, a video, a document", _Chat.file),
+    "/voice": _Command("/voice two large ones", "send a voice note that says this", _Chat.voice),
     "/place": _Command("/place 38.7 -9.1 Home", "send a place on the map", _Chat.place),
     "/start": _Command("/start FLOW name=value", "start a flow as a program does", _Chat.start),
     "/vars": _Command("/vars", "the current step, and the variables", _Chat.variables),

@@ -34,6 +34,8 @@ def turn_lines(turn: TurnTraced, zone: tzinfo | None = None) -> Iterator[str]:
 
 def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]:
     """Where a contact is, innermost flow first, and the known values. Times are in the form of `local_time`."""
+    if session.voice_note is not None:
+        yield "a voice note is being transcribed"
     if session.frame is None:
         yield "in no flow"
     for frame in reversed(session.frames):

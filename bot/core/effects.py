@@ -137,6 +137,21 @@ class HttpRequest:
 
 @stored
 @immutable
+class Transcribe:
+    """Have a voice note written down: it is fetched, and ``by`` gets the file where it has a `Media` whose ``file`` is empty.
+
+    The file is deleted afterwards. It ends as ``by`` does, or as ``TooLarge``, ``WrongType`` or ``NotFetched``.
+    ``within`` is in seconds, for all of one try.
+    """
+
+    media: Media
+    by: Call | HttpRequest
+    within: float = 30.0
+    tries: int = 1
+
+
+@stored
+@immutable
 class Happen:
     """Let something happen to another contact, in the same commit: a flow starts there, or a signal is reported."""
 
@@ -154,7 +169,7 @@ class Tell:
     tries: int = 1
 
 
-Performed = Call | Fetch | Complete | HttpRequest | Tell
+Performed = Call | Fetch | Complete | HttpRequest | Transcribe | Tell
 """The effects that performers carry out, outside of turns."""
 
 Effect = Send | PutContact | Performed | Happen

@@ -47,6 +47,7 @@ class MessageReceived:
     message: str | None = None
     # the ids of the messages of which this one is made: they came while a model worked, or were gathered
     together: tuple[str, ...] = ()
+    transcribed: bool = False  # a voice note that was: ``text`` is what was said, None where that is not known
 
 
 @stored

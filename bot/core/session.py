@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import field, fields
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.core.events import CallEnded, SendEnded
+from bot.core.events import CallEnded, MessageReceived, SendEnded
 from bot.core.immutable import immutable, mutable
 from bot.core.values import loads, stored
 
@@ -118,6 +118,15 @@ class ValidReplies:
 
 
 @stored
+@immutable
+class VoiceNote:
+    """A voice note that is being transcribed, and the effect whose end is awaited."""
+
+    effect: str
+    message: MessageReceived
+
+
+@stored
 @mutable
 class Session:
     """A contact's state. It is a value: `bot.engine.advance.advance` returns a new one and leaves the old alone."""
@@ -148,6 +157,9 @@ class Session:
     valid_replies: tuple[ValidReplies, ...] = ()  # of templates that were sent, the newest last
     frames: tuple[Frame, ...] = ()
     history: tuple[Said, ...] = ()  # the newest messages of this conversation, where a text of the bot's asks for them
+    voice_note: VoiceNote | None = None  # it is taken when it is known what it says; what comes meanwhile waits
+    transcribed: int = 0  # how many voice notes were to be transcribed on the day ``transcribed_on`` (UTC)
+    transcribed_on: date | None = None
 
     def copy(self) -> "Session":
         """A copy of the session and its frames that can be changed without changing this one."""
@@ -171,11 +183,23 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """True while the active step waits for a call and takes no messages: they are parked until its result has been taken.
+        """True while messages are parked unread: a voice note is being transcribed, or the active step waits for a call and
+        takes none.
 
         Messages to an agent are not parked: they are not for the bot, now or later.
         """
+        return (self.voice_note is not None and self.agent is None) or self.step_is_busy
+
+    @property
+    def step_is_busy(self) -> bool:
+        """True while the active step waits for a call and takes no messages."""
         return self.waits_for_effect and self.frames[-1].accepts_messages is False
+
+    def awaits(self, effect: str) -> bool:
+        """Whether nothing goes on before the end of this effect."""
+        if self.voice_note is not None and self.voice_note.effect == effect:
+            return True
+        return bool(self.frames) and self.frames[-1].awaited_effect == effect
 
     @property
     def waits_for_effect(self) -> bool:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.effects import Effect
-from bot.core.events import Event
+from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.immutable import immutable, mutable
 from bot.core.session import Session
 
@@ -54,8 +54,8 @@ class Turn:
     ``wake_at`` is when the session wants a `TimeReached` event next. ``failure`` says what went wrong in
     the flow itself (a dead letter for the operator), although the session has moved on as declared. ``in_plain_text``:
     a plain text goes in place of the message that was refused, which is no dead letter then. ``parks_message``: the message waits,
-    with others, until the active step is done. ``drops_parked``: the contact has gone elsewhere, and what waits so is not taken.
-    ``results`` is what is counted for `bot report`. ``start`` is what became of a flow
+    with others, until the active step is done, and this event brings it back. ``drops_parked``: the contact has gone elsewhere,
+    and what waits so is not taken. ``results`` is what is counted for `bot report`. ``start`` is what became of a flow
     that was to start: `STARTED`, `WAITS`, `SKIPPED`, or one of `bot.core.session.BUSY` by which it started.
     """
 
@@ -65,7 +65,7 @@ class Turn:
     trace: Trace
     failure: str | None = None
     in_plain_text: bool = False
-    parks_message: bool = False
+    parks_message: MessageReceived | Tapped | None = None
     drops_parked: bool = False
     results: tuple[Counted, ...] = ()
     start: str = ""

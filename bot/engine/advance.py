@@ -46,6 +46,7 @@ from bot.engine.outside_events import (
 )
 from bot.engine.timers import keep_to_the_clock, take_time, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
+from bot.engine.voice_notes import ask_for_words, begin_turn
 from bot.extensions.decorators import END as CONVERSATION_END
 from bot.flow.definition import Flow
 from bot.flow.library import Library
@@ -60,15 +61,15 @@ from bot.steps.transition import END, NEXT, ROUTE, Word, Words
 def advance(library: Library, session: Session, event: Event) -> Turn:
     """Take one event: return a new session, the effects, and the time at which something is due next.
 
-    A message or tap must not come while ``session.busy``: the caller parks it, and also one for which
-    ``Turn.parks_message`` is true. When the session no longer ``keeps_parked``, the parked ones come as one event
-    (`merged`) if it ``has_parked_messages``, else one by one. A defect in this program may raise anything; a defect
+    A message or tap must not come while ``session.busy``: the caller parks it. It also parks each ``Turn.parks_message``:
+    when the session no longer ``keeps_parked``, these come as one event (`merged`) if it ``has_parked_messages``, else one by
+    one, and before those that came later. A defect in this program may raise anything; a defect
     in a flow never does.
     """
-    turn = TurnContext(library, session, event)
+    turn = begin_turn(library, session, event)
     try:
         executor = Executor(turn)
-        _take(executor, event)
+        _take(executor, turn.event)
         while executor.offered is not None:
             _offer_again(executor, executor.offered)
     except (FlowBroken, *FAILURES) as broken:
@@ -89,7 +90,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         turn.trace,
         turn.failure,
         turn.in_plain_text,
-        turn.parks_message,
+        _as_parked(turn),
         turn.drops_parked,
         results_of(turn, session),
         turn.start,
@@ -103,11 +104,11 @@ def _take(executor: Executor, event: Event) -> None:
         turn.session.unsolicited = False  # the contact continues the conversation, and not time
         turn.session.broadcast = None
         turn.note_contact(event)
-        reply, history = reply_of(event), turn.session.history
+        reply, history, note = reply_of(event), turn.session.history, turn.session.voice_note
         if turn.keeps_history:
             turn.remember_reply(event.title if isinstance(event, Tapped) else from_contact(reply))
         take_message(executor, reply)
-        if turn.parks_message:
+        if turn.parks_message or turn.session.voice_note is not note:
             turn.session.history = history  # it is added when it is taken
         return
     if isinstance(event, TimeReached):
@@ -142,7 +143,7 @@ def _take(executor: Executor, event: Event) -> None:
             take_signal(executor, event)
         case ResetRequested():
             turn.trace.rule = "reset"
-            turn.session.valid_replies = ()
+            turn.session.valid_replies, turn.session.voice_note = (), None
             turn.end_all()
 
 
@@ -204,6 +205,11 @@ def _edited_flow(executor: Executor, reply: Reply) -> bool:
     """A flow that was edited while the contact waited. If that moves the contact, an event for the old step has no meaning."""
     session = executor.turn.session
     return session.frame is not None and session.agent is None and executor.migrate_session() is Migrated.MOVED
+
+
+def _voice_note(executor: Executor, reply: Reply) -> bool:
+    """A voice note, where `transcribe` says who writes down what it says: it is taken as a text afterwards."""
+    return ask_for_words(executor.turn)
 
 
 def _hand_over(executor: Executor, reply: Reply) -> bool:
@@ -362,7 +368,7 @@ def _gather(executor: Executor, reply: Reply) -> bool:
     turn, event = executor.turn, executor.turn.event
     if not turn.defaults.gather or turn.session.waits_for_effect:
         return False
-    fresh = isinstance(event, MessageReceived) and not event.id.startswith(_PARKED)
+    fresh = isinstance(event, MessageReceived) and not is_kept(event)
     written = bool(reply.text) and reply.tap is None and reply.payload is None
     if not fresh or not written or not turn.step.kind.gathers(turn.step_context(), reply):
         return False
@@ -485,6 +491,7 @@ FIRST: tuple[Offer, ...] = (
     _opt_out,  # "stop" works in every flow and outside of all
     _agent,
     _edited_flow,
+    _voice_note,
 )
 OFFERS: tuple[Offer, ...] = (
     _hand_over,
@@ -588,17 +595,25 @@ def reply_of(event: MessageReceived | Tapped) -> Reply:
         return Reply(text=event.text) if tap is None else Reply(tap=tap)
     if event.kind == "location" and event.location is None:
         return Reply(text=event.text)
+    if event.transcribed and event.text is not None:
+        return Reply(text=event.text)
     return Reply(media=event.media, location=event.location)
 
 
 _PARKED = "kept:"
 
 
-def as_parked(message: MessageReceived | Tapped) -> MessageReceived | Tapped:
-    """The event that brings back a message which a step has put off. It has an id of its own, because a turn happens
-    once per event.
+def is_kept(message: MessageReceived | Tapped) -> bool:
+    """Whether a step has put off a parked message. The others were parked unread."""
+    return message.id.startswith(_PARKED)
+
+
+def _as_parked(turn: TurnContext) -> MessageReceived | Tapped | None:
+    """The event that brings back the message of a turn, where a step has put it off. It has an id of its own, because a
+    turn happens once per event.
     """
-    return replace(message, id=_PARKED + message.id)
+    event = turn.event
+    return replace(event, id=_PARKED + event.id) if turn.parks_message and isinstance(event, FROM_CONTACT) else None
 
 
 def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Tapped:

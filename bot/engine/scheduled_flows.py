@@ -108,11 +108,12 @@ def is_decided(turn: TurnContext, plan: Plan) -> bool:
 
 
 def can_be_heard(turn: TurnContext, plan: Plan) -> bool:
-    """Whether a signal is heard now, or never will be. Else it waits: a call has not ended, an agent has the conversation, or
-    the flow that it is for was interrupted.
+    """Whether a signal is heard now, or never will be. Else it waits: a call has not ended, a voice note is being transcribed, an
+    agent has the conversation, or the flow that it is for was interrupted.
     """
     session = turn.session
-    if session.agent is not None or (session.frame is not None and session.frame.is_occupied):
+    occupied = session.voice_note is not None or (session.frame is not None and session.frame.is_occupied)
+    if session.agent is not None or occupied:
         return False
     depths = [depth for depth, frame in enumerate(session.frames) if heard_at(turn, frame, plan) is not None]
     return not depths or depths[-1] >= first_of_conversation(session.frames)
@@ -128,9 +129,11 @@ def heard_at(turn: TurnContext, frame: Frame, plan: Plan) -> Word | None:
 
 
 def can_start(turn: TurnContext, plan: Plan) -> bool:
-    """Whether a plan's flow can start now. A contact who talks to a person, or whose call has not ended, is not interrupted."""
+    """Whether a plan's flow can start now. A contact who talks to a person, whose call has not ended, or whose voice note is
+    being transcribed, is not interrupted.
+    """
     session, frame = turn.session, turn.session.frame
-    if session.agent is not None:
+    if session.agent is not None or session.voice_note is not None:
         return False
     if frame is None:
         return True

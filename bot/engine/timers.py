@@ -54,6 +54,8 @@ def _step_wakes_at(turn: TurnContext) -> datetime | None:
     frame = turn.session.frame
     if frame is None or frame.awaited_effect is not None or turn.session.agent is not None:
         return None
+    if turn.session.voice_note is not None:  # the contact has spoken
+        return None
     step = turn.step
     if frame.gathers_since is not None:
         return _gathered_at(frame, frame.gathers_since, step)

@@ -662,7 +662,8 @@ class NameScope:
                 tapped = ReplyId.parse(event.text or "") is not None  # a tap may come as its id (docs/decisions.md)
                 text, kind = None if tapped else event.text, event.kind
             case MessageReceived():
-                text, kind = None, event.kind if event.kind in MESSAGE_KINDS else "other"
+                text = event.text if event.transcribed else None
+                kind = event.kind if event.kind in MESSAGE_KINDS else "other"
             case Tapped():
                 text, kind = event.title, "text"
         return Record("message", {"text": text, "kind": kind, "tapped": tapped})

@@ -42,6 +42,7 @@ from bot.steps.http_services import SECRETS, SERVICES, read_services
 from bot.steps.intent_step import SURE
 from bot.steps.message_parts import check_length
 from bot.steps.step_options import DEFAULTS, Defaults, read_defaults
+from bot.steps.transcription import TRANSCRIBE, read_transcription
 from bot.steps.transition import WORDS
 from bot.types.contact_zones import TIMEZONE, TimezoneVariable, zone_named
 from bot.types.text_types import ChoiceVariable
@@ -60,6 +61,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
     languages, mark = _LANGUAGES.read(fields), fields.mark_of(_LANGUAGES.name)
     ai, sure, sorry = _read_ai(_AI.read(fields), extensions)
     secrets = _SECRETS.read(fields)
+    services = read_services(_HTTP.read(fields), secrets, problems)  # which know no definitions: nothing but secrets
     return BotDefinition(
         name=_NAME.read(fields) or "Bot",
         mark=node.mark,
@@ -75,9 +77,10 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         sure=sure,
         channels=_CHANNELS.read(fields),
         secrets=secrets,
-        services=read_services(_HTTP.read(fields), secrets, problems),  # which know no definitions: nothing but secrets
+        services=services,
         hours=_read_hours(_HOURS.read(fields), timezone, problems),
         opt_out=_OPT_OUT.read(fields) or OptOut(),
+        transcription=read_transcription(TRANSCRIBE.read(fields), extensions.handlers, services),
         signals=_SIGNALS.read(fields),
         definitions=definitions,
     )
@@ -329,6 +332,6 @@ _SIGNALS = KeySpec(
 )
 BOT_KEYS = KeySet(
     _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _SIGNALS, _HTTP, _SECRETS, _AI,
-    _CHANNELS, _SETTINGS,
+    TRANSCRIBE, _CHANNELS, _SETTINGS,
 )  # fmt: skip
 """The keys of ``bot.yml``. What stands under `settings` is read by `bot.settings`."""

@@ -35,6 +35,7 @@ from bot.steps.step_options import (
     uses_of_words,
 )
 from bot.steps.template_message import SentTemplate
+from bot.steps.transcription import Transcription
 from bot.steps.transition import END, Transition, Words
 from bot.types.variable import Mismatch, Variable
 
@@ -350,6 +351,7 @@ class BotDefinition:
     services: Mapping[str, HttpService] = field(default_factory=dict)  # that it sends requests to, by name
     hours: Mapping[str, Hours] = field(default_factory=dict)  # opening hours, by name
     opt_out: OptOut = field(default_factory=OptOut)
+    transcription: Transcription | None = None  # of voice notes
     signals: Mapping[str, Mapping[str, Variable]] = field(
         default_factory=dict
     )  # what may happen outside, with its data
@@ -379,6 +381,8 @@ def uses_of_bot(bot: BotDefinition) -> Iterator[Used]:
         yield Used(text, VALUES.get(name, frozenset()))
     if bot.opt_out.say is not None:
         yield Used(bot.opt_out.say)
+    if bot.transcription is not None:
+        yield from bot.transcription.uses()
     yield from uses_of_words(bot.words)
     yield from uses_of_defaults(bot.defaults)
 

@@ -211,6 +211,11 @@ class Library:
         flows = {name: flow for name, flow in self.flows.items() if name not in MADE_FLOWS}
         return replace(self, flows=flows, translations=others)
 
+    def without_transcription(self) -> "Library":
+        """The same bot where voice notes are what they are: one that is transcribed is taken like a text."""
+        others = {language: other.without_transcription() for language, other in self.translations.items()}
+        return replace(self, bot=replace(self.bot, transcription=None), translations=others)
+
     @property
     def makes_addresses(self) -> bool:
         """Whether any text makes an address for a signal."""

@@ -16,7 +16,7 @@ from bot.core.events import Event, MessageReceived, ResetRequested, StatusReport
 from bot.core.session import OPTED_OUT, SENDING_WINDOW, Session, UnreadableSession, effect_ref, read_session
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue, json_text, storable
-from bot.engine.advance import as_parked, merged
+from bot.engine.advance import is_kept, merged
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun
 from bot.store.engine_store import Store
@@ -90,8 +90,8 @@ class Batch:
         turn = self._turn(event, fired)
         if before.busy or before.has_parked_messages:
             self._take_parked(event.contact, turn)
-        if turn is not None and turn.parks_message and isinstance(event, MessageReceived | Tapped):
-            self._park(as_parked(event))
+        elif turn is not None and turn.parks_message is not None:
+            self._park(turn.parks_message)
         return turn
 
     def take_due(self, due: DueRow) -> None:
@@ -199,28 +199,35 @@ class Batch:
             self._fail(event, error)
 
     def _take_parked(self, contact: str, after: Turn | None) -> None:
-        """Take what is parked: as one where the step keeps it and has what it awaited, else one by one."""
-        session = self.session(contact)
+        """Take what is parked: what a step keeps as one, where that has what it awaited; then the rest, one by one."""
+        parked = self._unparked(contact)
+        kept = [each for each in parked if is_kept(each[1])]
+        unread = [each for each in parked if not is_kept(each[1])]
         if after is not None and after.drops_parked:
-            self._drop(self._unparked(contact))
-        elif session.busy or (session.keeps_parked and session.has_parked_messages):
-            return
-        elif not session.has_parked_messages:
-            self._take_each(self._unparked(contact))
-        elif parked := self._unparked(contact):
-            self.commit.unparked.update(id for id, _ in parked if id is not None)
-            self._turn(merged([event for _, event in parked]))
+            self._drop(kept)
+            kept = []
+        if after is not None and after.parks_message is not None:
+            kept.append((None, after.parks_message))
+        session = self.session(contact)
+        if session.has_parked_messages and session.keeps_parked:
+            self._take_each(unread, kept)
+        elif session.has_parked_messages and kept:
+            self.commit.unparked.update(id for id, _ in kept if id is not None)
+            self._turn(merged([event for _, event in kept]))
+            self._take_each(unread, [])
+        else:
+            self._take_each(kept + unread, [])
 
     def _unparked(self, contact: str) -> _Parked:
         """What is parked, in order, each with its row's id; what this commit would have parked is taken back, and has none."""
         rows = ((row.id, row.event) for row in self.store.parked(contact) if row.id not in self.commit.unparked)
         return [*rows, *((None, event) for event in self.commit.unpark(contact))]
 
-    def _take_each(self, parked: _Parked) -> None:
-        """Take events one by one; those that the session is busy for, or keeps, stay parked."""
-        stay: _Parked = []
+    def _take_each(self, parked: _Parked, stay: _Parked) -> None:
+        """Take events one by one; those that the session is busy for, or keeps, stay parked, behind what it keeps already."""
         for place, (id, event) in enumerate(parked):
-            if self.session(event.contact).busy:
+            session = self.session(event.contact)
+            if session.step_is_busy or (session.busy and not is_kept(event)):  # a voice note came after what is kept
                 stay += parked[place:]
                 break
             if id is not None:
@@ -229,8 +236,8 @@ class Batch:
             if turn is not None and turn.drops_parked:
                 self._drop(stay)
                 stay = []
-            if turn is not None and turn.parks_message:
-                stay.append((None, as_parked(event)))
+            if turn is not None and turn.parks_message is not None:
+                stay.append((None, turn.parks_message))
         for id, event in stay:
             if id is None:
                 self._park(event)
@@ -318,13 +325,13 @@ def _nothing_else_comes(session: Session, event: Event) -> bool:
     """True when the conversation would be stuck without this event's turn, and so has to end."""
     if isinstance(event, TimeReached | ResetRequested):
         return True
-    return session.frame is not None and session.frame.awaited_effect == getattr(event, "effect", "")
+    return session.awaits(getattr(event, "effect", ""))
 
 
 def _without_what_failed(session: Session) -> Session:
     """The session without its conversation; if it had none, without the next scheduled flow, which could not be started."""
-    if session.frames:
-        return replace(session, frames=())
+    if session.frames or session.voice_note is not None:
+        return replace(session, frames=(), voice_note=None)
     first = min(session.plans, key=lambda plan: plan.at, default=None)
     return replace(session, plans=tuple(plan for plan in session.plans if plan is not first))
 

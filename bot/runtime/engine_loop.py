@@ -15,7 +15,7 @@ from time import monotonic, sleep
 from bot.alarms import Alarms
 from bot.clock import SMALLEST_STEP, Clock, ExpiryTime, Steps, deadline_of
 from bot.core import values
-from bot.core.effects import Fetch
+from bot.core.effects import Fetch, Transcribe
 from bot.core.errors import BotError
 from bot.core.events import BY_PROGRAMS, Event, StatusReported
 from bot.metrics import EngineMetrics
@@ -483,7 +483,9 @@ class EngineCycle:
         for called in incoming.called:
             known = called.row.id in self._calls and called.row.id not in batch.commit.calls_ended
             (handle_call_result if known else handle_late_result)(batch, called)
-            if isinstance(called.row.effect, Fetch) and not (known or self._store.knows(called.row.contact)):
+            if isinstance(called.row.effect, Fetch | Transcribe) and not (
+                known or self._store.knows(called.row.contact)
+            ):
                 self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
         answers = [self._answer(batch, request) for request in incoming.requests]
         rows = self._take_log(batch, self.at_once - len(incoming))

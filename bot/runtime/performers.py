@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from bot.clock import LONGEST_BACKOFF, Clock, DelayQueue, Timekeeper, backoff, left_to_wait
-from bot.core.effects import Call, Complete, Fetch, HttpRequest, Performed, Tell
+from bot.core.effects import Call, Complete, Fetch, HttpRequest, Performed, Tell, Transcribe
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import Usage
@@ -320,6 +320,8 @@ def name_of(row: CallRow) -> str:
             return "the keeping of a file"
         case HttpRequest():
             return "an HTTP request"
+        case Transcribe():
+            return "the transcription of a voice note"
         case Tell(hook=hook):
             return f'hook "{hook}"'
 

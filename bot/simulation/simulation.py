@@ -28,9 +28,11 @@ from bot.flow.definition import BotDefinition
 from bot.flow.library import Library, TemplateUse, template_uses
 from bot.outgoing import Requester
 from bot.program import Program
+from bot.runtime.transcriptions import Known
 from bot.settings import ModelService
 from bot.simulation.gateway_events import GATEWAY_EVENTS, NothingYet
 from bot.simulation.phone import ShownMessage, choice_of, message_from_request, newest_button, newest_row
+from bot.simulation.sample_files import SAMPLE_FILES
 from bot.steps.template_message import FIXED
 from bot.store.store_reader import DeadLetter, StoreReader
 from bot.store.store_schema import migrate
@@ -91,7 +93,9 @@ class Simulation:
         self.emulator.behaviour.coordinates = "object"
         self.service = CompletionService(threads=2, models=None)  # steps may name any model
         self._models = models
-        self._outside = requester, secrets
+        self._spoken: dict[str, str] = {}  # what voice notes say, by their addresses
+        self.on_call: Callable[[], None] = lambda: None  # happens before one of them is transcribed
+        self._outside = requester, secrets, self._said
         self._program = program
 
     def __enter__(self) -> Self:
@@ -114,6 +118,12 @@ class Simulation:
         self.emulator.stop()  # it stops first, because the bot's web server waits a while for open connections
         self._parts.close()
 
+    def _said(self, url: str) -> str | None:
+        words = self._spoken.get(url)
+        if words is not None:
+            self.on_call()
+        return words
+
     def _stand_in(self, parts: ExitStack) -> ModelService:
         parts.enter_context(self.service)
         return ModelService(self.service.url, self.service.key, (STUB_MODEL,), "authorization")
@@ -123,6 +133,14 @@ class Simulation:
     def user(self, text: str, late: timedelta = timedelta()) -> None:
         """The contact writes. ``late`` is how long the message was on its way."""
         self.emulator.receive(self.contact, text, at=self.clock.now() - late)
+        self.settle()
+
+    def speak(self, words: str, late: timedelta = timedelta()) -> None:
+        """The contact sends a voice note that says these words: they need no handler or service."""
+        name = f"voice-{len(self._spoken)}.ogg"
+        url = f"{self.emulator.url}/media/{int(self.clock.now().timestamp())}/{name}"
+        self._spoken[url], self.emulator.media[name] = words, SAMPLE_FILES["ogg"]
+        self.emulator.receive(self.contact, kind="audio", media_url=url, at=self.clock.now() - late)
         self.settle()
 
     def write_meanwhile(self, text: str) -> None:
@@ -402,6 +420,7 @@ class RunningBot:
         models: ModelService,
         requester: Requester | None,
         secrets: Mapping[str, str] | None,
+        spoken: Known = lambda url: None,
     ) -> None:
         self.program = program
         self._store = store
@@ -410,6 +429,7 @@ class RunningBot:
         self._models = models
         self._requester = requester
         self._secrets = secrets
+        self._spoken = spoken
 
     def __enter__(self) -> Self:
         self._start()
@@ -440,6 +460,7 @@ class RunningBot:
             models=self._models,
             requester=self._requester,
             secrets=self._secrets,
+            spoken=self._spoken,
             gathering=0.0,  # there is one contact, so no other events come together with its own
         )
         self._bot = Bot(self.engine, self._store, self._clock, self._emulator.secret)

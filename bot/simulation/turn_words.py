@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bot.core.effects import Call, Complete, Effect, Fetch, Happen, HttpRequest, PutContact, Tell
+from bot.core.effects import Call, Complete, Effect, Fetch, Happen, HttpRequest, PutContact, Tell, Transcribe
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -89,6 +89,8 @@ def effect_in_words(effect: Effect) -> str:
             return f"call {effect.handler}({arguments})"
         case Fetch():
             return f"keep the {effect.media.kind}"
+        case Transcribe():
+            return f"transcribe the voice note: {effect_in_words(effect.by)}"
         case Complete():
             tools = [tool["function"]["name"] for tool in effect.tools]
             more = f", with {', '.join(tools)}" if tools else ""

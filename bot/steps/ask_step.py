@@ -144,6 +144,11 @@ class AskStep(StepKind):
         return not (self.closed or many) and (self.variable is None or self.variable.type == "text")
 
     @property
+    def takes_audio(self) -> bool:
+        """Whether its variable takes audio."""
+        return isinstance(self.variable, FileVariable) and "audio" in self.variable.kinds
+
+    @property
     def _keeping(self) -> FileVariable | None:
         """The variable, where a file that answers is kept before the question is left."""
         return self.variable if isinstance(self.variable, FileVariable) and self.variable.keep else None

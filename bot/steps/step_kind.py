@@ -364,6 +364,11 @@ class StepKind:
         return False
 
     @property
+    def takes_audio(self) -> bool:
+        """Whether a voice note answers it as it is, so that nobody has to transcribe it."""
+        return False
+
+    @property
     def hears_signals(self) -> bool:
         """Whether a signal can lead on from it: it waits for the contact, a person, time, or a flow that it runs."""
         return self.pauses or (self.rest is not None and self.rest.what is RestFor.FLOW)

@@ -95,6 +95,7 @@ class Player:
         self.conversation: list[SpokenLine] = []
         self._simulation = simulation
         self._stubs = stubs
+        simulation.on_call = stubs.interrupt
         self._judge = judge
         self._unheard: defaultdict[str, deque[ShownMessage]] = defaultdict(deque)  # by contact
         self._texts: dict[str, list[str]] = {}  # that were said since the last thing happened, by contact
@@ -172,8 +173,8 @@ class Player:
     def _happen(self, act: InputLine) -> None:
         simulation = self._simulation
         match act:
-            case UserLine(text=text, late=late):
-                simulation.user(text, late)
+            case UserLine(text=text, late=late, voice=voice):
+                (simulation.speak if voice else simulation.user)(text, late)
             case TapLine(title=title, payload=payload, late=late) if payload:
                 simulation.tap_payload(title, payload, late)
             case TapLine(title=title, of=of, late=late):
@@ -309,8 +310,8 @@ def _until_next_act(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
 def _in_words(act: InputLine) -> tuple[str, str]:
     """What happens: who, and what."""
     match act:
-        case UserLine(text=text):
-            return "user", text
+        case UserLine(text=text, voice=voice):
+            return "user", f"(a voice note) {text}" if voice else text
         case TapLine(title=title):
             return "tap", title
         case PickLine(title=title):

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from bot.checker.counterexamples.transcript_writer import document
-from bot.core.effects import Complete, Effect, HttpRequest
+from bot.core.effects import Complete, Effect, HttpRequest, Transcribe
 from bot.core.events import CallEnded, CallProgressed
 from bot.lang.wall_clock import UNITS, duration_words
 from bot.outgoing import Unreachable
@@ -35,6 +35,11 @@ class RecordedSimulation(Simulation):
         """The contact writes."""
         with self._recorded({"user": text}):
             super().user(text, late)
+
+    def speak(self, words: str, late: timedelta = timedelta()) -> None:
+        """The contact sends a voice note."""
+        with self._recorded({"user": {"voice": words}}):
+            super().speak(words, late)
 
     def send(
         self,
@@ -132,9 +137,19 @@ class RecordedSimulation(Simulation):
         turns = self.all_turns()
         new = [turn for turn in turns if turn.event_id not in self._seen]
         self._seen.update(turn.event_id for turn in new)
-        self._lines.extend(_answers_in(new, asked_in(turns)))
+        self._lines.extend(_answers_in(new, self._outside_in(turns)))
         self._lines.extend({"bot": _parts_of(message)} for message in self.heard())
         return len(self._lines) > known
+
+    def _outside_in(self, turns: list[TurnTraced]) -> dict[str, Effect]:
+        """What services and models were asked, by its names; a voice note whose words the chat knows needs nobody."""
+        found: dict[str, Effect] = {}
+        for name, effect in asked_in(turns).items():
+            if not isinstance(effect, Transcribe):
+                found[name] = effect
+            elif effect.media.url not in self._spoken:
+                found[name] = effect.by
+        return found
 
     def _with_draws(self, program: Program) -> Program:
         drawn = program.library.draw

@@ -107,7 +107,7 @@ class Stubs:
     def request(self, request: HttpRequest, key: str) -> HttpAnswer:
         """Answer an `http` step's request. Raises `bot.outgoing.RequestFailed`."""
         name = f"{request.method} {request.address}"
-        self._interrupt()
+        self.interrupt()
         with self._lock:
             self.calls.append(ObservedCall(name, _parts(request)))
             answer = self._scripted(name) or self._turn(self._http, lambda written: is_meant(written, name))
@@ -120,7 +120,7 @@ class Stubs:
 
     def speak(self, request: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
         """The model's answer: that of a line, else of what stands above all lines, else the question again."""
-        self._interrupt()
+        self.interrupt()
         question = asked(request)
         with self._lock:
             answer: ModelStub | None = self._next_models.popleft() if self._next_models else None
@@ -141,7 +141,7 @@ class Stubs:
                 return failure("invalid_request_error", 401)
         return failure(answer.fails, None if answer.fails in ERRORS else 400)
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
         """Let happen what the test says for the next call."""
         with self._lock:
             happen = self._meanwhile.popleft() if self._meanwhile else None
@@ -179,7 +179,7 @@ class Stubs:
         return replace(spec, function=called, errors=errors, providers=providers)
 
     def _note(self, made: ObservedCall, turns: "_AnswerQueue | None") -> HandlerStub | None:
-        self._interrupt()
+        self.interrupt()
         with self._lock:
             self.calls.append(made)
             result: HandlerStub | None = None if turns is None else turns.take()

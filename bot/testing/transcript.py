@@ -74,11 +74,12 @@ class StubDefinitions:
 
 @immutable
 class UserLine:
-    """The contact writes. ``late`` is how long the message was on its way."""
+    """The contact writes, or says so in a ``voice`` note. ``late`` is how long the message was on its way."""
 
     mark: Mark
     text: str
     late: timedelta = timedelta()
+    voice: bool = False
 
 
 @immutable

@@ -180,6 +180,14 @@ def _choice(line: Callable[..., TranscriptLine], *keys: KeySpec[Any]) -> Line:
     return either(_line(STRING, line), nested(KeySet(*keys), read))
 
 
+_VOICE = KeySpec("voice", STRING, "What the contact says in a voice note.", required=True)
+
+
+def _read_voice(fields: Fields) -> UserLine | None:
+    words = _VOICE.read(fields)
+    return None if words is None else UserLine(fields.mark, words, voice=True)
+
+
 def _send(known: KnownNames) -> Line:
     file = or_nothing(Form(STRING.schema, partial(_read_file, folder=known.folder)), schemas.EMPTY)
     files = [KeySpec(kind, file, "A file of the bot's folder, or nothing: a sample.") for kind in MEDIA_KINDS]
@@ -328,7 +336,7 @@ def line_keys(known: KnownNames) -> dict[str, KeySet]:
     """The keys of each line of a conversation, by its first word, where these names are known."""
     model = Form(schemas.NEVER, _refuse_model) if known.evaluates else _line(MODEL, ModelLine)
     on_its_way = (
-        KeySpec("user", _line(STRING, UserLine), "The contact writes."),
+        KeySpec("user", either(_line(STRING, UserLine), nested(KeySet(_VOICE), _read_voice)), "The contact writes."),
         KeySpec("tap", _choice(TapLine, _TITLE, _OF, _PAYLOAD), "The contact taps the newest button of this title."),
         KeySpec("pick", _choice(PickLine, _TITLE, _OF), "The contact picks the newest row of this title."),
         KeySpec("send", _send(known), "The contact sends a file, a place or a sticker."),

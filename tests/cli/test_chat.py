@@ -101,6 +101,13 @@ def test_restart_is_somebody_new(tmp_path: Path) -> None:
     assert "bot: Hello" in lines[-8:]
 
 
+def test_a_voice_note_is_what_is_written_behind_it(tmp_path: Path) -> None:
+    bot = "name: Café\ndefaults: {timeout: {after: 1h, then: end}, retry: {max: 3, else: end}}\n"
+    service = "transcribe: {http: 'POST https://speech.example/x', form: {f: '{{ voice }}'}}\n"
+    lines = chat(make_bot(tmp_path, FLOWS, bot=bot + service), "hi", "/voice tea")
+    assert lines[-2:] == ["     you send a voice note", "bot: How many?"]
+
+
 @pytest.mark.parametrize("line", ["/dance", "/wait soon", "/wait"])
 def test_a_line_that_means_nothing_is_explained_and_not_sent(tmp_path: Path, line: str) -> None:
     lines = chat(make_bot(tmp_path, FLOWS), line)
@@ -113,6 +120,7 @@ def test_help_lists_every_line_and_quit_ends(tmp_path: Path) -> None:
     assert [line.split()[0] for line in lines[1:-1]] == [
         "/wait",
         "/file",
+        "/voice",
         "/place",
         "/start",
         "/vars",

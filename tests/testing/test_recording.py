@@ -137,3 +137,18 @@ def test_a_tap_on_what_was_never_shown_did_not_happen(tmp_path: Path) -> None:
         tests = chat.written()
     assert "tap" not in tests
     assert passes(tmp_path, tests), tests
+
+
+def test_voice_notes_are_said_again_and_their_service_answers_again(tmp_path: Path) -> None:
+    bot = CRM + "transcribe: {http: 'POST crm:/words', form: {file: '{{ voice }}'}, text: answer.said}\n"
+    said = HttpAnswer(200, {"content-type": "application/json"}, b'{"said": "Hi"}')
+    program = load_program(read_folder(make_bot(tmp_path, FLOWS, bot=bot)))
+    with RecordedSimulation(program, MovableClock(START), requester=lambda request, key: said) as chat:
+        chat.speak("hi")
+        chat.send("audio")
+        tests = chat.written()
+    assert "  - user: {voice: hi}\n" in tests
+    assert '  - send: audio\n  - http: {"POST crm:/words": {status: 200, json: {said: Hi}}}\n' in tests
+    loaded = load_with_tests(read_folder(make_bot(tmp_path, FLOWS, bot=bot, tests=tests)))
+    assert loaded.program is not None and not loaded.problems
+    assert [run(each, loaded.program, read_folder(tmp_path)) for each in loaded.transcripts] == [None], tests

@@ -51,7 +51,7 @@ from bot.core.messages import MEDIA_KINDS, Message, TemplateMessage
 from bot.core.session import SENDING_WINDOW, Frame, Session, effect_ref
 from bot.core.turn import Turn
 from bot.core.values import Location, Media
-from bot.engine.advance import advance, as_parked, merged
+from bot.engine.advance import advance, merged
 from bot.extensions.annotations import Results
 from bot.extensions.gathered import Extensions
 from bot.flow.library import Library
@@ -138,7 +138,7 @@ class Explorer:
     """
 
     def __init__(self, library: Library, extensions: Extensions | None = None) -> None:
-        self.library = library.with_draw(self._draw)
+        self.library = library.without_transcription().with_draw(self._draw)
         self.taken = 0
         self.drew = False
         self._results = Results(extensions or Extensions())
@@ -241,7 +241,7 @@ class Explorer:
             elif isinstance(effect, ExternalEffect):
                 state = replace(state, asked={**state.asked, ref: effect})
                 ended += _known(state, ref, effect)
-        return _unparked(state, event, ended)
+        return _unparked(state, ended)
 
     def _send(self, state: ExploredState, effect: Send) -> tuple[ExploredState, str]:
         """Try to send a message, as `bot.runtime.sending` does."""
@@ -269,11 +269,11 @@ class Explorer:
         return _noted(state, ExploredSend(effect.message, outcome, shown, silence)), outcome
 
 
-def _unparked(state: ExploredState, event: Event, ended: list[Event]) -> tuple[ExploredState, list[Event]]:
+def _unparked(state: ExploredState, ended: list[Event]) -> tuple[ExploredState, list[Event]]:
     """Park the message of a turn if the step keeps it; take what is parked when the step does not keep it any more."""
     turn, parked = state.turns[-1], state.parked
-    if turn.parks_message and isinstance(event, MessageReceived | Tapped):
-        parked = (*parked, as_parked(event))
+    if turn.parks_message is not None:
+        parked = (*parked, turn.parks_message)
     if turn.drops_parked:
         parked = ()
     if state.session.keeps_parked or not parked:

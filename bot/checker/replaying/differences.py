@@ -5,9 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import Enum
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
-from bot.core.effects import Call, Complete, Effect, Fetch, Happen, HttpRequest, Performed, PutContact, Send, Tell
+from bot.core.effects import (
+    Call,
+    Complete,
+    Effect,
+    Fetch,
+    Happen,
+    HttpRequest,
+    Performed,
+    PutContact,
+    Send,
+    Tell,
+    Transcribe,
+)
 from bot.core.events import Event, SignalReceived, StartRequested
 from bot.core.immutable import immutable
 from bot.core.messages import (
@@ -176,6 +188,8 @@ def _bare(effect: Effect) -> Effect:
             return replace(effect, flow="", within=0.0, tries=0)
         case HttpRequest():
             return replace(effect, seconds=0.0, within=0.0, tries=0, cache=0.0)
+        case Transcribe(by=by):
+            return replace(effect, by=cast(Call | HttpRequest, _bare(by)), within=0.0, tries=0)
         case Call() | Fetch() | Tell():
             return replace(effect, within=0.0, tries=0)
         case Happen(event=event):
@@ -234,6 +248,9 @@ def _parts(effect: Effect | None) -> Iterator[str]:
             yield from () if body is None else (body,)
         case Fetch(media):
             yield f"keep the {media.kind}"
+        case Transcribe(by=by):
+            yield "transcribe the voice note"
+            yield from _parts(by)
         case Happen(event=StartRequested(contact=contact, flow=flow, data=data)):
             yield f"start /{flow} for {contact}"
             yield from _named(data)
