@@ -24,6 +24,27 @@ def test_what_the_first_message_says_is_not_asked() -> None:
     assert talk.user("Ann") == ["2 Large for 10 May 2030, Ann."]
 
 
+def test_the_trace_says_what_was_found_and_that_is_no_problem() -> None:
+    talk = Talk(ORDER)
+    talk.user("order two large ones for Friday")
+    assert talk.turn is not None
+    assert talk.turn.trace.rule == 'start of order: answers cups "two", size "large", day "Friday"'
+    assert talk.turn.trace.notes == []
+    talk = Talk(ORDER)
+    talk.user("order")
+    talk.user("for Friday, two")
+    assert talk.turn is not None and talk.turn.trace.rule == 'answers cups "two", day "Friday"'
+
+
+def test_an_answer_that_is_none_any_more_when_its_question_comes_is_asked() -> None:
+    talk = Talk(ORDER)
+    talk.user("order two for Friday")
+    talk.edit(ORDER.replace("max: 9", "max: 1"))
+    assert talk.user("Small") == ["How many?"]
+    assert talk.turn is not None
+    assert talk.turn.trace.notes == ["order/cups: asked, although it was answered before: that is no answer now"]
+
+
 def test_only_what_is_missing_is_asked() -> None:
     talk = Talk(ORDER)
     assert talk.user("order something large, please") == ["How many?"]

@@ -451,8 +451,8 @@ class Executor:
         piece = frame.ahead[name]
         frame.ahead = {step: text for step, text in frame.ahead.items() if step != name}
         result = slots.answered(turn, name, piece)
-        if result is not None:
-            turn.trace.notes.append(f"{turn.where}: answered before: {piece}")
+        if result is None:
+            turn.trace.notes.append(f"{turn.where}: asked, although it was answered before: that is no answer now")
         return result
 
     def look_ahead(self, text: str, *, with_others: bool = False) -> bool:
@@ -476,6 +476,7 @@ class Executor:
         """
         turn, frame = self.turn, self.turn.frame
         answers, unseen = slots.taken(turn, found), frame.question_unseen
+        self._also(slots.in_words(answers))
         if unseen:
             frame.ahead = {**frame.ahead, **answers}
             self.run(self._answered_ahead(frame.step) if frame.step in answers else self._put_again())
@@ -499,7 +500,7 @@ class Executor:
         questions = slots.open_questions(turn, found) if len(turn.session.frames) < MOST_FRAMES else {}
         if not questions:
             return None
-        turn.trace.rule += f"{': ' if turn.trace.rule else ''}a model looks for {', '.join(questions)}"
+        self._also(f"a model looks for {', '.join(questions)}")
         if unseen:
             turn.note_step()
             turn.frame.question_unseen = True
@@ -509,6 +510,10 @@ class Executor:
         kind = turn.step.kind
         assert isinstance(kind, SlotStep)
         return kind.look(turn.step_context(), text, flow.name, questions, found)
+
+    def _also(self, rule: str) -> None:
+        """Add to the rule of the trace."""
+        self.turn.trace.rule += f": {rule}" if self.turn.trace.rule else rule
 
     def _read_before_asking(self, name: str) -> StepResult | None:
         """Let a model look for answers in the message that has started the flow, when its first slot is about to be asked."""
@@ -523,13 +528,13 @@ class Executor:
         frame.ahead = {**frame.ahead, **found}
         corrected = slots.answered_before(turn, (step for step in found if step != frame.step))
         if frame.step in found:
-            self.run(self._answered_ahead(frame.step), "answers in one message")
+            self.run(self._answered_ahead(frame.step), slots.in_words(found))
         elif corrected:
             turn.trace.rule = f"corrects {corrected[0]}"
             self.correct(corrected[0])
             self.go(corrected[0], alone=False)
         else:
-            turn.trace.rule = turn.trace.rule or "answers in one message"
+            turn.trace.rule = turn.trace.rule or slots.in_words(found)
             self.put_again()
 
     def _put_again(self) -> StepResult | None:
@@ -590,7 +595,10 @@ class Executor:
     def _read_ahead(self, reply: Reply) -> None:
         """Look in the message that starts the active flow for answers to its slots. A word that starts it holds none."""
         turn, text = self.turn, reply.text or ""
-        turn.frame.ahead, more = slots.found_ahead(turn, text)
+        found, more = slots.found_ahead(turn, text)
+        if found:
+            turn.frame.ahead = found
+            self._also(slots.in_words(found))
         words = () if turn.flow.trigger is None else (normalise(word) for word, _ in turn.flow.trigger.words)
         if turn.flow.model_slots is not None and more and reply.payload is None and normalise(text) not in words:
             turn.frame.unread = text

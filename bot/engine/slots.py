@@ -11,7 +11,9 @@ from dataclasses import replace
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.core.messages import Message, clip, in_plain_text, in_words
+from bot.core.messages import Message, clip, in_plain_text
+from bot.core.messages import in_words as message_in_words
+from bot.core.text import visible
 from bot.engine.turn_context import TurnContext
 from bot.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, WaitHere
 
@@ -60,16 +62,24 @@ def _takes(turn: TurnContext, step: str) -> str:
 
 
 def taken(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str]:
-    """Those of these answers that their questions take, which the trace shows; it has a note of each other one."""
+    """Those of these answers that their questions take; the trace has a note of each other one."""
     kept = {}
     for step, piece in found.items():
         if step in turn.flow.slots and answered(turn, step, piece) is not None:
             kept[step] = piece
         else:
-            turn.trace.notes.append(f"{turn.flow.name}/{step}: not taken, it is no answer: {clip(piece, MOST_NOTED)}")
-    shown = ", ".join(f'{step} "{clip(piece, MOST_NOTED)}"' for step, piece in kept.items())
-    turn.trace.rule += f": answers {shown or 'no slot'}"
+            turn.trace.notes.append(f"{turn.flow.name}/{step}: not taken, it is no answer: {_shown(piece)}")
     return kept
+
+
+def in_words(found: Mapping[str, str]) -> str:
+    """The answers that were found, for the trace: ``answers size "large", cups "two"``."""
+    shown = ", ".join(f'{step} "{_shown(piece)}"' for step, piece in found.items())
+    return f"answers {shown or 'no slot'}"
+
+
+def _shown(piece: str) -> str:
+    return visible(clip(piece, MOST_NOTED))
 
 
 def answered(turn: TurnContext, step: str, piece: str) -> LeaveStep | None:
@@ -102,7 +112,7 @@ class _Question:
     @property
     def words(self) -> str:
         """It and its choices, as they would be sent."""
-        return "\n".join(in_plain_text(message) or in_words(message) for message in self.messages)
+        return "\n".join(in_plain_text(message) or message_in_words(message) for message in self.messages)
 
     def answered(self, piece: str) -> LeaveStep | None:
         """How it is left by an answer."""
