@@ -57,7 +57,8 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, by_hand: bool, fi
       /restart    be a new contact     /trace     why the bot said that
       /file a.png send a file          /start FLOW name=value  as a program does
       /voice two large ones            /place 38.7 -9.1 Home
-      /help       this list            /quit      end (Ctrl-D too)
+      /signal NAME name=value          /help      this list
+      /quit       end (Ctrl-D too)
 
     With --by-hand a line is what the model says. It can end with LEAVE exit, NOTE variable: value, or CALL tool and its
     arguments as JSON.
@@ -243,6 +244,18 @@ class _Chat:
         if refusal:
             self._screen.print(styled(f"The bot refuses this: {refusal}", fg="red"))
 
+    def signal(self, text: str) -> None:
+        """``/signal NAME name=value``."""
+        try:
+            signal, *values = shlex.split(text)
+            data = values_of(tuple(values))
+        except (ValueError, click.UsageError):
+            self._screen.print(styled("Write a signal and its data, such as /signal paid amount=12.", fg="red"))
+            return
+        refusal = self._simulation.signal(signal, data)
+        if refusal:
+            self._screen.print(styled(f"The bot refuses this: {refusal}", fg="red"))
+
     def variables(self, _: str) -> None:
         """``/vars``."""
         from bot.cli.explain import session_lines
@@ -279,6 +292,7 @@ COMMANDS = {
     "/voice": _Command("/voice two large ones", "send a voice note that says this", _Chat.voice),
     "/place": _Command("/place 38.7 -9.1 Home", "send a place on the map", _Chat.place),
     "/start": _Command("/start FLOW name=value", "start a flow as a program does", _Chat.start),
+    "/signal": _Command("/signal NAME name=value", "report a signal as a program does", _Chat.signal),
     "/vars": _Command("/vars", "the current step, and the variables", _Chat.variables),
     "/trace": _Command("/trace", "why the bot did what it did since the last /trace", _Chat.trace),
     "/restart": _Command("/restart", "be a contact that the bot does not know", _Chat.restart),

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +19,7 @@ from bot.simulation.simulation import FIRST_CONTACT, Simulation
 from bot.store.trace_rows import TurnTraced
 from bot.testing.comparison import PARTS, asked_in
 from bot.testing.expectation_reader import written_parts
-from bot.testing.stub_reader import HTTP_FAILURES
+from bot.testing.stub_reader import BROKEN_OFF, EMPTY, HTTP_FAILURES, TIMEOUT
 
 
 class RecordedSimulation(Simulation):
@@ -56,20 +56,29 @@ class RecordedSimulation(Simulation):
 
     def start(self, flow: str, data: Mapping[str, Any], busy: str | None) -> str:
         """A program starts a flow."""
-        with self._recorded({"start": {"flow": flow, "data": dict(data)} if data else flow}):
+        more = ({"data": dict(data)} if data else {}) | ({"busy": busy} if busy else {})
+        with self._recorded({"start": {"flow": flow, **more} if more else flow}):
             refusal = super().start(flow, data, busy)
-        if refusal:
-            self._lines.append({"expect": "refused"})
+        self._note_refusal(refusal)
+        return refusal
+
+    def signal(self, name: str, data: Mapping[str, Any]) -> str:
+        """A program reports a signal for the contact. One that the bot does not know cannot stand in a test."""
+        if name not in self.bot.signals:
+            return super().signal(name, data)
+        with self._recorded({"signal": {"name": name, "data": dict(data)} if data else name}):
+            refusal = super().signal(name, data)
+        self._note_refusal(refusal)
         return refusal
 
     def tap(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:
         """The contact taps a button."""
-        with self._recorded({"tap": title}):
+        with self._recorded({"tap": {"title": title, "of": of} if of else title}):
             super().tap(title, late, of)
 
     def pick(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:
         """The contact picks a row of a list."""
-        with self._recorded({"pick": title}):
+        with self._recorded({"pick": {"title": title, "of": of} if of else title}):
             super().pick(title, late, of)
 
     def wait(self, duration: timedelta) -> None:
@@ -95,6 +104,7 @@ class RecordedSimulation(Simulation):
     def _begin(self) -> None:
         self._lines: list[Mapping[str, Any]] = []
         self._seen: set[str] = set()
+        self._asked_again: set[str] = set()  # calls of models that failed once, and are made again later
         self._draws.clear()
         self._began = self._quiet_since = self.clock.now()
 
@@ -110,6 +120,10 @@ class RecordedSimulation(Simulation):
         head |= {"random": self._draws.copy()} if self._draws else {}
         self._documents.append(document(head, (*self._lines, {"expect": place})))
         self._lines = []
+
+    def _note_refusal(self, refusal: str) -> None:
+        if refusal:
+            self._lines.append({"expect": "refused"})
 
     @contextmanager
     def _recorded(self, act: Mapping[str, Any]) -> Iterator[None]:
@@ -137,7 +151,12 @@ class RecordedSimulation(Simulation):
         turns = self.all_turns()
         new = [turn for turn in turns if turn.event_id not in self._seen]
         self._seen.update(turn.event_id for turn in new)
-        self._lines.extend(_answers_in(new, self._outside_in(turns)))
+        asked = self._outside_in(turns)
+        self._lines.extend(_answers_in(new, asked, self._asked_again))
+        waiting = {frame.awaited_effect for frame in self.session().frames} - self._asked_again
+        again = {name for name in waiting if name is not None and isinstance(asked.get(name), Complete)}
+        self._asked_again |= again
+        self._lines.extend([_ASKED_AGAIN] * len(again))
         self._lines.extend({"bot": _parts_of(message)} for message in self.heard())
         return len(self._lines) > known
 
@@ -161,8 +180,14 @@ class RecordedSimulation(Simulation):
         return replace(program, library=program.library.with_draw(draw))
 
 
-def _answers_in(turns: list[TurnTraced], asked: Mapping[str, Effect]) -> Iterator[Mapping[str, Any]]:
-    """The answers of services and models, as lines of a test."""
+_ASKED_AGAIN: Mapping[str, Any] = {"model": {"fails": "provider_error"}}
+"""The line of a try after which a model is asked again."""
+
+
+def _answers_in(
+    turns: list[TurnTraced], asked: Mapping[str, Effect], asked_again: Collection[str]
+) -> Iterator[Mapping[str, Any]]:
+    """The answers of services and models, as lines of a test. ``asked_again`` are the calls that have failed once."""
     said: defaultdict[str, list[str]] = defaultdict(list)
     for turn in turns:
         match turn.event:
@@ -172,14 +197,30 @@ def _answers_in(turns: list[TurnTraced], asked: Mapping[str, Effect]) -> Iterato
                 effect = asked.get(name)
                 if isinstance(effect, HttpRequest):
                     yield {"http": {f"{effect.method} {effect.address}": _http(ended)}}
-                elif isinstance(effect, Complete):
+                elif isinstance(effect, Complete) and (ended.outcome == "done" or ended.outcome in _MODEL_FAILS):
+                    if name in asked_again and ended.outcome == "down":
+                        yield from [_ASKED_AGAIN] * (effect.tries - 2)  # between the first and the last
                     yield {"model": _model(ended, said[name])}
+
+
+_MODEL_FAILS = {
+    "down": "server_error",
+    "timeout": TIMEOUT,
+    "quota": "quota_exceeded",
+    "refused": "invalid_request_error",
+    "no_tools": "model_no_tool_support",
+    "unsafe": "content_filter",
+    "empty": EMPTY,
+}
+"""How a model fails in a test, by the outcome of the call. Without a request (`over_budget`) none has failed."""
 
 
 def _model(event: CallEnded, said: list[str]) -> Mapping[str, Any]:
     if event.outcome != "done":
-        return {"fails": "server_error"}
+        return {"fails": _MODEL_FAILS[event.outcome]}
     text = "\n\n".join(part for part in (*said, event.value["text"]) if part)
+    if event.value["finish"] == "cut":
+        return {"says": text, "fails": BROKEN_OFF}
     calls = [{call["name"]: json.loads(call["arguments"])} for call in event.value["calls"]]
     return ({"says": text} if text else {}) | ({"calls": calls} if calls else {})
 

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.cli.terminal import call, make_bot
+from tests.cli.terminal import BOT, call, make_bot
 from tests.patience import PATIENCE
 
 FLOWS = """
@@ -123,6 +123,7 @@ def test_help_lists_every_line_and_quit_ends(tmp_path: Path) -> None:
         "/voice",
         "/place",
         "/start",
+        "/signal",
         "/vars",
         "/trace",
         "/restart",
@@ -403,3 +404,18 @@ def test_a_person_writes_what_the_model_says(tmp_path: Path) -> None:
         "bot: You wish a cake.",
     ]
     assert "     a model is asked; it can call: remember, leave_order" in outcome.lines
+
+
+def test_a_signal_is_reported_as_a_program_does(tmp_path: Path) -> None:
+    bot = BOT + "signals: {paid: {amount: number}}\n"
+    flow = """
+flow: main
+start: {otherwise: true}
+steps: {pay: {ask: Please pay., signals: {paid: {say: "Thank you for {{ event.amount }}.", then: end}}}}
+"""
+    said = chat(
+        make_bot(tmp_path, flow, bot=bot), "hi", "/signal paid amount=much", "/signal", "/signal paid amount=12.5"
+    )
+    assert any(line.startswith("The bot refuses this: ") for line in said)
+    assert "Write a signal and its data, such as /signal paid amount=12." in said
+    assert "bot: Thank you for 12.5." in said

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.clock import MovableClock
+from bot.emulator.completion import ErrorAnswer, ModelAnswer, failure
 from bot.folder import read_folder
 from bot.outgoing import HttpAnswer, RequestTimedOut
 from bot.program import load_program
@@ -32,8 +33,27 @@ steps:
 flow: talk
 start: {words: [talk]}
 steps: {talk: {ai: Talk about tea., exits: {done: {when: All is said., then: end}}, errors: {else: end}}}
+---
+flow: pay
+start: {words: [pay]}
+interrupted: resume
+steps: {pay: {ask: Please pay., signals: {paid: {say: "Thank you for {{ event.amount }}.", then: end}}}}
+---
+flow: news
+vars: {what: {type: text}}
+steps: {news: {say: "{{ what }}!", then: end}}
+---
+flow: why
+start: {words: [why]}
+vars: {said: {type: text}}
+steps:
+  why:
+    write: Say why.
+    save: said
+    errors: {unsafe: {say: It is unsafe., then: end}, quota: {say: It is quota., then: end}, empty: {say: It is empty., then: end}, else: {say: It is down., then: end}}
+  said: {say: "{{ said }}", then: end}
 """
-CRM = BOT + "http: {crm: {base: 'https://crm.example'}}\n"
+CRM = BOT + "signals: {paid: {amount: number}}\n" + "http: {crm: {base: 'https://crm.example'}}\n"
 
 
 def recorded(folder: Path, *answers: HttpAnswer) -> RecordedSimulation:
@@ -152,3 +172,84 @@ def test_voice_notes_are_said_again_and_their_service_answers_again(tmp_path: Pa
     loaded = load_with_tests(read_folder(make_bot(tmp_path, FLOWS, bot=bot, tests=tests)))
     assert loaded.program is not None and not loaded.problems
     assert [run(each, loaded.program, read_folder(tmp_path)) for each in loaded.transcripts] == [None], tests
+
+
+def test_signals_and_starts_that_cut_in_come_again(tmp_path: Path) -> None:
+    with recorded(tmp_path) as chat:
+        chat.user("pay")
+        assert chat.start("news", {"what": "Cake"}, "interrupt") == ""
+        chat.start("news", {"what": "Pie"}, "after")
+        assert chat.signal("paid", {"amount": 12}) == ""
+        tests = chat.written()
+    assert "  - start: {flow: news, data: {what: Cake}, busy: interrupt}\n" in tests
+    assert "  - signal: {name: paid, data: {amount: 12}}\n" in tests
+    assert [line for line in tests.splitlines() if line.startswith("  - bot")] == [
+        "  - bot: Please pay.",
+        "  - bot: Cake!",
+        "  - bot: Please pay.",
+        "  - bot: Thank you for 12.",
+        "  - bot: Pie!",
+    ]
+    assert passes(tmp_path, tests), tests
+
+
+def test_a_signal_that_the_bot_refuses_is_refused_again(tmp_path: Path) -> None:
+    with recorded(tmp_path) as chat:
+        chat.user("pay")
+        assert chat.signal("paid", {"amount": "much"})
+        assert chat.signal("nobody", {})
+        tests = chat.written()
+    assert tests.count("signal") == 1
+    assert "  - signal: {name: paid, data: {amount: much}}\n  - expect: refused\n" in tests
+    assert passes(tmp_path, tests), tests
+
+
+@pytest.mark.parametrize(
+    ("answer", "written"),
+    [
+        (failure("content_filter", 400), "unsafe"),
+        (failure("quota_exceeded", 429), "quota"),
+        (failure("server_error", 500), "down"),
+        (ModelAnswer(), "empty"),
+    ],
+)
+def test_a_model_fails_as_it_did(tmp_path: Path, answer: ModelAnswer | ErrorAnswer, written: str) -> None:
+    with recorded(tmp_path) as chat:
+        chat.service.answer_with(lambda request: answer)
+        chat.user("why")
+        tests = chat.written()
+    assert f"  - bot: It is {written}.\n" in tests
+    assert passes(tmp_path, tests), tests
+
+
+def test_a_model_that_broke_off_breaks_off_again(tmp_path: Path) -> None:
+    with recorded(tmp_path) as chat:
+        chat.service.answer_with(lambda request: ModelAnswer("Green tea.\n\nOr bl", cut_after=2))
+        chat.user("talk")
+        tests = chat.written()
+    assert passes(tmp_path, tests), tests
+
+
+@pytest.mark.parametrize("last", [[ModelAnswer("Tea.")], [failure("provider_error", 502)] * 2])
+def test_a_model_that_is_asked_again_is_asked_again_in_the_test(
+    tmp_path: Path, last: list[ModelAnswer | ErrorAnswer]
+) -> None:
+    answers = [failure("provider_error", 502), *last]
+    with recorded(tmp_path) as chat:
+        chat.service.answer_with(lambda request: answers.pop(0))
+        chat.user("talk")
+        chat.wait(timedelta(minutes=1))
+        tests = chat.written()
+    assert answers == []
+    assert "  - user: talk\n  - model: {fails: provider_error}\n  - wait: 1m\n" in tests
+    assert passes(tmp_path, tests), tests
+
+
+def test_which_of_several_buttons_was_tapped_is_written(tmp_path: Path) -> None:
+    with recorded(tmp_path) as chat:
+        chat.user("hi")
+        chat.user("Ann")
+        chat.tap("Yes", of='Tea, or "no"?')
+        tests = chat.written()
+    assert "tap: {title: " in tests and "of: " in tests
+    assert passes(tmp_path, tests), tests
