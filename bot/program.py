@@ -31,11 +31,14 @@ NOT_IN_PYTHON = ("E107", "E204", "E501")  # verbs, functions and handlers that t
 
 
 class FaultyBot(BotError):
-    """A bot whose files have problems: ``problems`` are all of them, sorted."""
+    """A bot whose files have problems: ``problems`` are all of them, sorted. ``sound`` is the rest of it, if that can be
+    checked further.
+    """
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[Problem], sound: Library | None = None) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems = problems
+        self.sound = sound
 
 
 @immutable
@@ -53,9 +56,10 @@ def load_program(folder: Folder) -> Program:
     loaded = load(folder.sources, extensions, folder.documents)
     # if the Python could not be loaded, each call would be reported although it is right
     doubtful = {*NOT_IN_PYTHON} if problems else set()
+    sound = None if problems else loaded.sound
     problems += [found for found in loaded.problems if found.code not in doubtful]
     if problems or loaded.library is None:
-        raise FaultyBot(sorted(problems))
+        raise FaultyBot(sorted(problems), sound)
     return Program(loaded.library, extensions, loaded.tests)
 
 

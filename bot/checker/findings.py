@@ -16,16 +16,23 @@ TITLES: dict[str, str] = {}
 """The title of each code, as the files in `bot.checker.rules` declare it. The page in docs/checks says more."""
 RULES: "list[Rule]" = []
 """All rules. `bot.checker.rules` loads the files that declare them."""
+OF_WHOLE_BOTS: "set[Rule]" = set()
+"""The rules that find what never happens, so that they must know all that can happen."""
 
 Rule = Callable[["Graph"], Iterable["Finding"]]
 
 
-def rule(**titles: str) -> Callable[[Rule], Rule]:
-    """Declare that a function is a rule that finds these codes: `@rule(W501="a message after the 24 hours")`."""
+def rule(*, whole: bool = False, **titles: str) -> Callable[[Rule], Rule]:
+    """Declare that a function is a rule that finds these codes: `@rule(W501="a message after the 24 hours")`.
+
+    ``whole``: it finds what never happens, which nobody knows of a bot that has steps with problems.
+    """
     declare(**titles)
 
     def add(find: Rule) -> Rule:
         RULES.append(find)
+        if whole:
+            OF_WHOLE_BOTS.add(find)
         return find
 
     return add

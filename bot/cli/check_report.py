@@ -20,12 +20,13 @@ from bot import __version__
 from bot.checker import rules
 from bot.checker.analysis.loads import flow_loads, model_loads
 from bot.checker.findings import Finding
-from bot.checker.prove import prove
+from bot.checker.prove import prove, prove_sound
 from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.cli.output import counted, path_from_here, styled
 from bot.core.immutable import immutable
 from bot.core.text import printable
 from bot.core.values import LEAST_COUNTED
+from bot.flow.documents import UNREAD
 from bot.flow.library import Library
 from bot.folder import Folder
 from bot.lang.problems import CODES, Problem
@@ -82,7 +83,7 @@ class ReportEntry:
 
 @dataclass(frozen=True)
 class Report:
-    """All that was found in a bot. There are findings only where it loads."""
+    """All that was found in a bot. Where it does not load, the findings are those of the steps without problems."""
 
     folder: Folder
     loaded: LoadedTests
@@ -128,8 +129,18 @@ def report_on(folder: Folder) -> Report:
     """Check a bot. What its own Python prints goes to standard error, because it is no part of the report."""
     with contextlib.redirect_stdout(sys.stderr), _uncollected():
         loaded = load_with_tests(folder)
-        findings = [] if loaded.program is None else prove(loaded.program.library, folder.sources)
+        findings = _findings(folder, loaded)
     return Report(folder, loaded, findings)
+
+
+def _findings(folder: Folder, loaded: LoadedTests) -> list[Finding]:
+    """The findings of a bot; where some steps have problems, those of the others."""
+    if loaded.program is not None:
+        return prove(loaded.program.library, folder.sources)
+    if loaded.sound is None:
+        return []
+    broken = {problem.path for problem in loaded.problems if problem.code in UNREAD}
+    return prove_sound(loaded.sound, [source for source in folder.sources if source.path not in broken])
 
 
 @contextlib.contextmanager

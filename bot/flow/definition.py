@@ -37,6 +37,7 @@ from bot.steps.step_options import (
 from bot.steps.template_message import SentTemplate
 from bot.steps.transcription import Transcription
 from bot.steps.transition import END, Transition, Words
+from bot.steps.unread_step import UnreadStep
 from bot.types.variable import Mismatch, Variable
 
 
@@ -218,6 +219,11 @@ class Step:
         return None if timeout is None or timeout.never else timeout
 
     @property
+    def unread(self) -> bool:
+        """Whether it only stands in place of a step with a problem."""
+        return isinstance(self.kind, UnreadStep)
+
+    @property
     def waits_for_ever(self) -> bool:
         """Whether it is written that it has no time-out."""
         return self.defaults.timeout is not None and self.defaults.timeout.never
@@ -266,7 +272,6 @@ class Flow:
     interrupted: str | None = None
     slots: tuple[str, ...] = ()  # questions whose answers a message may hold before they are asked
     model_slots: Mark | None = None  # where it says that a model looks for those that their readers do not find
-    unreadable: frozenset[str] = frozenset()  # names of steps with a problem that left nothing of them
     definitions: Definitions = field(default_factory=dict)  # beside those of the bot
 
     @property

@@ -23,7 +23,7 @@ from bot.flow.definition import (
 from bot.flow.documents import BOT_FILE
 from bot.flow.target_checks import Targets, check_loops, failing_flows
 from bot.keys.definitions import Definitions, refuse_defined
-from bot.lang.problems import Mark, Problems, did_you_mean
+from bot.lang.problems import Mark, Problems, did_you_mean, nearest
 from bot.lang.word_matching import normalise
 from bot.steps.step_facts import SavedResult, Used
 from bot.steps.tools import STRUCTURES
@@ -32,7 +32,7 @@ from bot.types.type_registry import check_written
 from bot.types.variable import Mismatch, Variable
 
 CONTACT_FIELDS = ("id", "name", "email", "tags")
-_ELSEWHERE = {
+ELSEWHERE = {
     "secret": "only the services of bot.yml know secrets: put it into `headers` or `query` there",
     "answer": "save it in a variable: only `save` and `errors` of the step itself know it",
     "status": "save it in a variable: only `save` and `errors` of the step itself know it",
@@ -80,10 +80,15 @@ def check(
     _check_signals(bot, flows, problems)
     _check_needs(bot, flows, problems)
     _check_collisions(bot, flows, problems)
-    if not problems:  # a way that is mended may be in no circle, and a choice that is mended may have a value
-        check_loops(flows, failing, problems)
-        for flow in flows.values():
-            _check_unsaved(flow, problems)
+
+
+def check_sound(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """Check what more is wrong in flows of which nothing is left that has a problem: a way that is mended may be in no
+    circle, and a choice that is mended may have a value.
+    """
+    check_loops(flows, failing_flows(flows, bot.words), problems)
+    for flow in flows.values():
+        _check_unsaved(flow, problems)
 
 
 def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:
@@ -107,7 +112,7 @@ def _check_uses(
         defined = [each.expression for each in used.text.definitions]
         for name in sorted(used.text.names.difference(everywhere, used.extra, *(each.names for each in defined))):
             known = {*variables, *BUILT_INS, *used.extra}
-            fix = _ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used, vars_of))
+            fix = ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used, vars_of))
             problems.add("E301", used.text.mark, f'no variable "{name}"', fix)
         for name in sorted(used.text.names & used.extra & variables.keys()):
             what = f'variable "{name}": at {used.text.mark} "{name}" means something else'
@@ -406,7 +411,9 @@ def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) 
 
 def _check_needed(flow: Flow, inputs: Iterable[Assignment], mark: Mark, problems: Problems) -> None:
     """Each variable is given that the flow needs."""
-    for name in sorted({*flow.needed} - {item.name for item in inputs}):
+    given = {item.name for item in inputs}
+    given |= {nearest(name, flow.variables) or name for name in given - flow.variables.keys()}  # misspelt
+    for name in sorted({*flow.needed} - given):
         problems.add("E105", mark, f'flow {flow.name} needs "{name}"', f"add with: {{{name}: ...}}")
 
 
@@ -429,9 +436,10 @@ def _check_slots(flow: Flow, problems: Problems) -> None:
     for name in flow.slots:
         step = flow.steps.get(name)
         if step is None:
-            if name not in flow.unreadable:
-                fix = did_you_mean(name, flow.steps, f"write questions of flow {flow.name}")
-                problems.add("E102", flow.mark, f'slots: no step "{name}" in flow {flow.name}', fix)
+            fix = did_you_mean(name, flow.steps, f"write questions of flow {flow.name}")
+            problems.add("E102", flow.mark, f'slots: no step "{name}" in flow {flow.name}', fix)
+            continue
+        if step.unread:
             continue
         variable = flow.variables.get(step.options.save or "")
         if not step.kind.asks or variable is None:
@@ -487,7 +495,7 @@ def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
     for _, step in steps:
         given |= {step.options.save or "", *step.kind.gives}
         given |= {item.name for run in step.kind.flows_run() for item in run.inputs}
-    for flow, step in steps:
+    for flow, step in steps if not any(step.unread for _, step in steps) else ():
         for need in step.kind.needs():
             variable = flow.variables[need.variable]
             if isinstance(variable, STRUCTURES) and variable.value is None and variable.name not in given:
@@ -509,7 +517,7 @@ def _check_cancelled(bot: BotDefinition, flows: Mapping[str, Flow], problems: Pr
     """Where some name is only known at run time, any name may be that one."""
     steps = [step for flow in flows.values() for step in flow.steps.values()]
     names = [schedule.name for step in steps for schedule in step.options.schedule]
-    if not all(name.constant for name in names):
+    if not all(name.constant for name in names) or any(step.unread for step in steps):
         return
     known = {name.source for name in names}
     transitions = [

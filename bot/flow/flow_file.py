@@ -32,7 +32,7 @@ from bot.keys.fields import Fields, entries_of, name_of, refuse_no_map
 from bot.keys.key_schemas import ANY, Schema, by_key, record
 from bot.keys.patterns import MATCH, PATTERN
 from bot.keys.text_shapes import TEXT
-from bot.lang.problems import Mark, Problems, did_you_mean
+from bot.lang.problems import Mark, Problems, did_you_mean, nearest
 from bot.lang.source import List, Map, Node, Scalar, digest, fingerprint
 from bot.lang.wall_clock import in_zone
 from bot.steps import KINDS, step_options
@@ -53,6 +53,7 @@ from bot.steps.step_options import (
     read_step_options,
 )
 from bot.steps.transition import AGAIN, END, NEXT, RESERVED, STAY, TRANSITION, WORDS, Target, Transition
+from bot.steps.unread_step import UnreadStep
 from bot.types.type_registry import VARIABLES
 from bot.types.variable import Variable
 
@@ -74,7 +75,7 @@ def read_flow(
     reading = ReadContext(
         "", fields.problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds
     )
-    steps, unreadable = _read_steps(fields, defaults, reading)
+    steps = _read_steps(fields, defaults, reading)
     slots, model_slots = _read_slots(fields)
     return Flow(
         name,
@@ -88,7 +89,6 @@ def read_flow(
         _INTERRUPTED.read(fields),
         slots,
         model_slots,
-        unreadable,
         definitions,
     )
 
@@ -246,24 +246,27 @@ def _read_slots(fields: Fields) -> tuple[tuple[str, ...], Mark | None]:
 # -- its steps --------------------------------------------------------------------------------------
 
 
-def _read_steps(fields: Fields, defaults: Defaults, reading: ReadContext) -> tuple[dict[str, Step], frozenset[str]]:
-    """The steps, and the names of those of which nothing is left."""
+def _read_steps(fields: Fields, defaults: Defaults, reading: ReadContext) -> dict[str, Step]:
+    """The steps; something that leads nowhere stands in place of those of which nothing could be read."""
     node = _STEPS.read(fields)
     if node is None:
-        return {}, frozenset()
+        return {}
     form = "{name: {say: ...}}"
     if isinstance(node, List) and any(isinstance(item, Map) and _is_step(item, reading) for item in node.items):
         form += ", with a name for each step in place of its dash"
         node = List(node.mark, ())
     entries = entries_of(node, fields.problems, f"{fields.what}: {_STEPS.name}", form)
-    found = {key.text: _read_step(key, item, defaults, reading) for key, item in _steps_in(entries, reading)}
+    found = {
+        key.text: _read_step(key, item, defaults, reading) or unread_step(key.text, key.mark)
+        for key, item in _steps_in(entries, reading)
+    }
     if isinstance(node, Map) and not node.entries:
         fields.problems.add("E105", node.mark, f"{fields.what} has no steps", "add the first one")
-    steps = {name: step for name, step in found.items() if step is not None}
-    return steps, frozenset(found.keys() - steps.keys())
+    return found
 
 
 def _is_step(node: Node, reading: ReadContext) -> bool:
+    """Whether it is a map with a verb."""
     return isinstance(node, Map) and any(key.text in reading.kinds for key, _ in node.entries)
 
 
@@ -276,9 +279,9 @@ def _steps_in(entries: Iterable[tuple[Scalar, Node]], reading: ReadContext) -> l
     """The steps, each with the keys that stand beside it and not below it."""
     known, found, misplaced = {*reading.kinds, *STEP_OPTIONS.names}, list[tuple[Scalar, Node]](), False
     for key, item in entries:
-        if _is_step(item, reading) or not (
-            key.text in known or (found and key.text in _own_keys(found[-1][1], reading))
-        ):
+        of_step = key.text in known or (bool(found) and key.text in _own_keys(found[-1][1], reading))
+        named = isinstance(item, Map) and key.text in reading.kinds  # a step's name may be that of a verb
+        if not of_step or named or _is_step(item, reading):
             found.append((key, item))
             misplaced = False
             continue
@@ -336,6 +339,12 @@ def _with_definitions(step: Step) -> Step:
     return replace(step, fingerprint=digest([step.fingerprint, used])) if used else step
 
 
+def unread_step(name: str, mark: Mark) -> Step:
+    """What stands in place of a step."""
+    options = read_step_options(Fields(Map(mark, ()), Problems(), name), saves=False)
+    return Step(name, mark, UnreadStep(), options, Defaults(), "")
+
+
 def _in_a_line(node: Node | None) -> str:
     """A node in one line, for people: of a map the keys and their values, of a list nothing."""
     match node:
@@ -354,8 +363,10 @@ def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[St
         if len(verbs) > 1 and option in verbs:
             verbs.remove(option)
     verbs = [name for name in verbs if name in KINDS] or verbs  # a built-in verb's key may be a verb of the bot's own
+    first = next(iter(keys), None)
+    if verbs == ["set"] and first not in (*verbs, *STEP_OPTIONS.names) and nearest(first or "", kinds) is not None:
+        verbs = []  # which is an option beside the verb that is misspelt
     if not verbs:
-        first = next(iter(keys), None)
         found = f'{what} has no verb, it begins with "{first}"' if first else f"{what} is empty"
         problems.add("E107", node.mark, found, did_you_mean(first or "", kinds, f"write one of {', '.join(kinds)}"))
     for extra in verbs[1:]:

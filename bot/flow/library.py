@@ -31,7 +31,8 @@ from bot.extensions.gathered import Extensions
 from bot.flow.bot_file import read_bot
 from bot.flow.definition import FIRST, MADE_FLOWS, RETURNING, BotDefinition, Flow, Trigger, uses_of_bot, uses_of_flow
 from bot.flow.documents import BOT_FILE, UNREAD, Documents, Source, read_documents
-from bot.flow.flow_checks import check
+from bot.flow.faulty_parts import MISSING, PartIndex, faulty_steps, without
+from bot.flow.flow_checks import ELSEWHERE, check, check_sound
 from bot.flow.flow_file import intents_flow, read_flow, slot_flow, wired
 from bot.flow.translations import Translations, read_translations
 from bot.lang.problems import Mark, Problem, Problems
@@ -42,8 +43,6 @@ from bot.steps.template_message import SentTemplate, TemplateToSend
 from bot.types.contact_zones import zone_named, zone_of_number
 
 UNKNOWN_KEY = "E104"
-MISSING = ("E115", "E130", "E131", "E508", "E509")
-"""Problems of what is not there: an outcome's target, opening hours, a service, a secret."""
 
 
 def name_of_event(event: Event) -> str:
@@ -248,15 +247,20 @@ class Library:
 
 @immutable
 class LoadResult:
-    """The result of loading: a library unless there are problems, and the test documents as they are."""
+    """The result of loading: a library unless there are problems, and the test documents as they are.
+
+    ``sound``: where there are problems, the same without the steps that have some, to be checked further. None where
+    these are all over it.
+    """
 
     library: Library | None
     problems: list[Problem]
     tests: list[Map]
+    sound: Library | None = None
 
 
 def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[Source] = ()) -> LoadResult:
-    """Read and check all files of a bot. All problems are found at once; those of locales only where there are no others.
+    """Read and check all files of a bot. All problems are found at once; those of locales only where the flows have none.
 
     ``extensions`` are what its Python adds, ``documents`` its text files, which AI turns may know.
     """
@@ -272,7 +276,9 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
         problems.include(of_locales)
         translated = loading.read_translated(translations, bot, problems)
     if problems:
-        return LoadResult(None, problems.sorted(), found.tests)
+        sound = _sound(loading, found, bot, flows, problems)
+        whole = None if sound is None else _library(bot, sound, texts, sources, extensions)
+        return LoadResult(None, problems.sorted(), found.tests, whole)
     library = _library(bot, flows, texts, sources, extensions)
     others = {language: _translated(library, *each) for language, each in translated.items()}
     keeps_history = any(spoken.names_history for spoken in (library, *others.values()))
@@ -293,12 +299,28 @@ class _Loading:
         flows = _the_flows(documents, bot, self.extensions, self.texts, problems)
         check(bot, flows, self.extensions.own, problems, self.unread)
         self._forgive(documents, problems)
+        sound = _sound(self, documents, bot, flows, problems) if problems else flows
+        if sound is not None:
+            check_sound(bot, sound, problems)
         return bot, flows
 
     def _forgive(self, documents: Documents, problems: Problems) -> None:
-        """Drop the problems of what is missing, where it may be in a file that could not be read, or under a misspelt key."""
-        unknown = self.unread | problems.paths((UNKNOWN_KEY,))
-        problems.drop(MISSING, None if BOT_FILE in unknown or not documents.bots else unknown)
+        """Drop the problems of what is missing, where it may be in a file that could not be read, or under a misspelt key:
+        of the same step, of its flow, or of the bot.
+        """
+        problems.drop(MISSING, None if BOT_FILE in self.unread or not documents.bots else self.unread)
+        found = problems.sorted()
+        missing = [problem for problem in found if problem.code in MISSING or problem.fix in ELSEWHERE.values()]
+        if missing:
+            parts = PartIndex(documents)
+            unknown = {
+                part for problem in found if problem.code == UNKNOWN_KEY and (part := parts.of(problem)) is not None
+            }
+            problems.withdraw(
+                problem
+                for problem in missing
+                if any(part.may_have(problem.code, parts.of(problem)) for part in unknown)
+            )
 
     def read_translated(
         self, translations: Translations, bot: BotDefinition, problems: Problems
@@ -355,6 +377,17 @@ def _the_flows(
     if not documents.flows and not problems:
         problems.add("E100", bot.mark, "the bot has no flows", 'add a file that begins with "flow: main"')
     return flows
+
+
+def _sound(
+    loading: "_Loading", documents: Documents, bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems
+) -> dict[str, Flow] | None:
+    """The flows without steps that have problems; None where one is in ``bot.yml`` or a document was not read at all."""
+    parts = PartIndex(documents)
+    found = [parts.of(problem) for problem in problems.sorted()]
+    if loading.unread or any(part is None or (part.flow is None and part.document[0] == BOT_FILE) for part in found):
+        return None
+    return without(flows, faulty_steps(flows, found))
 
 
 def _library(

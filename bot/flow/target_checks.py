@@ -60,14 +60,12 @@ class Targets:
 
     def _check_correction(self, transition: Transition, flow: Flow | None) -> None:
         """Only an answer of the same flow can be corrected: by the step that asks for it."""
-        if (
-            not transition.corrects
-            or transition.then is None
-            or (flow is not None and transition.then.text in flow.unreadable)
-        ):
+        if not transition.corrects or transition.then is None:
             return
         step = None if flow is None else flow.steps.get(transition.then.text)
-        if step is None or not step.kind.asks:
+        if step is None and flow is not None and is_name(transition.then.text) and transition.then.text not in RESERVED:
+            return  # which is a problem of the target
+        if step is None or not (step.kind.asks or step.unread):
             what = f'"{transition.then.text}" asks nothing that could be corrected'
             fix = "write `then`" if flow is None else f"name a step of flow {flow.name} with a question"
             self._problems.add("E110", transition.then.mark, what, fix)
@@ -115,7 +113,7 @@ class Targets:
 
     def _lacks(self, flow: Flow, step: str) -> bool:
         """Whether it is certain that a flow has no step of this name."""
-        return step not in (*flow.steps, *flow.unreadable) and flow.mark.path not in self._unread
+        return step not in flow.steps and flow.mark.path not in self._unread
 
     def check_flow(self, name: str, mark: Mark) -> None:
         """A flow of this name is there."""

@@ -12,7 +12,7 @@ from bot.expressions.templates import Template
 from bot.extensions.decorators import HandlerSpec
 from bot.keys.declared_keys import STRING, KeySet, KeySpec, integer, seconds
 from bot.keys.fields import Fields, refuse_altered
-from bot.lang.problems import did_you_mean
+from bot.lang.problems import did_you_mean, nearest
 from bot.lang.source import Map
 from bot.steps.message_parts import check_error_names
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, SavedResult, StepFailed, Used
@@ -123,6 +123,7 @@ def check_known(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment, 
 
 def _check_needed(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment, ...]) -> None:
     given = {argument.name for argument in arguments}
+    given |= {nearest(name, spec.parameters) or name for name in given - spec.parameters.keys()}  # misspelt
     for parameter in spec.parameters.values():
         if parameter.required and parameter.name not in given:
             fields.problems.add(

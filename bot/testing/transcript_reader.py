@@ -15,6 +15,7 @@ from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY
 from bot.core.text import digits, is_phone
 from bot.flow.documents import read_documents
+from bot.flow.library import Library
 from bot.folder import Folder
 from bot.gateway.gateway_answers import BY_CODE
 from bot.keys import key_schemas as schemas
@@ -77,11 +78,15 @@ FAULTS = (
 
 @immutable
 class LoadedTests:
-    """A bot with its tests, and every problem of all its files. Without problems ``program`` is there."""
+    """A bot with its tests, and every problem of all its files. Without problems ``program`` is there.
+
+    ``sound`` is what can be checked of a bot with problems: see `bot.flow.library.LoadResult`.
+    """
 
     program: Program | None
     transcripts: list[Transcript]
     problems: list[Problem]
+    sound: Library | None = None
 
 
 def load_with_tests(folder: Folder) -> LoadedTests:
@@ -94,7 +99,7 @@ def load_with_tests(folder: Folder) -> LoadedTests:
         tests = read_documents(folder.sources, Problems()).tests
         reader = TranscriptReader(KnownNames(folder=folder.path, complete=False))
         transcripts = [reader.read(node, found) for node in tests]
-        return LoadedTests(None, transcripts, sorted({*error.problems, *found.sorted()}))
+        return LoadedTests(None, transcripts, sorted({*error.problems, *found.sorted()}), error.sound)
     library = program.library
     known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, library.bot.signals, folder.path)
     reader = TranscriptReader(known)

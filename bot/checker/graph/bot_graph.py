@@ -53,6 +53,8 @@ def roots_of(library: Library, steps: Mapping[Place, Step], edges: Iterable[Edge
     found = [*_started(library), *_opened_by_words(library), *_opened_by_steps(library, steps)]
     led_to = {root.place[0] for root in found}
     led_to |= {edge.target[0] for edge in edges if edge.target and edge.target[0] != edge.source[0]}
+    if any(step.unread for step in steps.values()):  # which may lead to any flow
+        led_to |= library.flows.keys()
     for flow in library.flows.values():
         if flow.name not in led_to and flow.steps:
             found.append(Root((flow.name, flow.first), Opening.PROGRAM, flow.mark))

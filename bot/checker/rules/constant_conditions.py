@@ -25,7 +25,7 @@ _QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
 Known = Mapping[str, AbstractValues]
 
 
-@rule(W302="a condition that is always true", W303="a condition that is never true")
+@rule(whole=True, W302="a condition that is always true", W303="a condition that is never true")
 def find_constants(graph: Graph) -> Iterator[Finding]:
     """Find each such condition once, wherever it is inherited."""
     judge, reachability = _Judge(graph), graph.analysis(Reachability)
@@ -221,7 +221,7 @@ def _as_value(variable: Variable, value: Any) -> AbstractValue:
         return NULL
 
 
-@rule(W304="a choice that no option gives")
+@rule(whole=True, W304="a choice that no option gives")
 def find_unoffered(graph: Graph) -> Iterator[Finding]:
     """Find variables with choices of which questions offer only some, and that get no value elsewhere."""
     values = graph.analysis(PossibleValues)

@@ -11,7 +11,7 @@ from bot.checker.graph.traversal import cycle_through, reachable
 from bot.steps.step_facts import RestFor, SentText
 
 
-@rule(W101="a step that nobody reaches", W102="a conversation that never ends")
+@rule(whole=True, W101="a step that nobody reaches", W102="a conversation that never ends")
 def find_ends(graph: Graph) -> Iterator[Finding]:
     """Find steps that no conversation reaches, and steps from which no conversation can end."""
     reachability = graph.analysis(Reachability)
@@ -76,7 +76,7 @@ def _around(place: Place, graph: Graph, stuck: set[Place]) -> set[Place]:
     return set(reachable([place], near))
 
 
-@rule(W103="a step for failures that a success runs into")
+@rule(whole=True, W103="a step for failures that a success runs into")
 def find_successes_in_failures(graph: Graph) -> Iterator[Finding]:
     """Find steps to which only failures lead, except that the step before has no `then` and so goes on to it."""
     reached = graph.analysis(Reachability).reached

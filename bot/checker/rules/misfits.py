@@ -135,7 +135,7 @@ def _misfit(mark: Mark, kind: ValueKind, variable: Variable) -> Found:
     return mark, what, "give it a value of its type, or declare another one"
 
 
-@rule(W307="a value that goes into a flow which never reads it")
+@rule(whole=True, W307="a value that goes into a flow which never reads it")
 def find_unused(graph: Graph) -> Iterator[Finding]:
     """Find inputs of flows that no flow reads, in a bot without hooks: hooks get all variables."""
     if not graph.library.hooks:
@@ -172,7 +172,7 @@ def _read_in(flow: Flow) -> Iterator[str]:
         yield from step.kind.gives if step.kind.asks_models else ()
 
 
-@rule(W309="a definition that nothing uses")
+@rule(whole=True, W309="a definition that nothing uses")
 def find_unused_definitions(graph: Graph) -> Iterator[Finding]:
     """Find definitions that no text and no expression uses, in any language, also not through another definition."""
     library = graph.library

@@ -30,6 +30,7 @@ class _Language:
 
 
 @rule(
+    whole=True,
     W801="texts that are not translated",
     W802="a translation of an older text",
     W803="a translation that shows other values",

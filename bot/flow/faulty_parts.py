@@ -1,0 +1,106 @@
+"""Which part of a bot each problem is in, and the bot without these parts."""
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from bot.core.immutable import immutable
+from bot.flow.bot_file import BOT_KEYS
+from bot.flow.definition import Flow
+from bot.flow.documents import BOT_FILE, Documents
+from bot.flow.flow_file import FLOW_KEYS, unread_step
+from bot.lang.problems import Mark, Problem
+from bot.lang.source import Map, Node, Scalar, one_or_more
+from bot.steps.transition import RESERVED
+
+STEPS, DEFAULTS = "steps", "defaults"
+OF_STEPS = ("E130", "E131")
+MISSING = ("E115", *OF_STEPS, "E508", "E509")
+"""Problems of what is not there: an outcome's target, opening hours, a service, a secret."""
+_Place = tuple[str, int, int]
+
+
+@immutable
+class BotPart:
+    """A part of the bot's files: what stands under a ``key`` of a document, or one of its steps.
+
+    The document is that of a ``flow``, of ``bot.yml`` (None), or another one, which has no keys here.
+    """
+
+    document: _Place
+    flow: str | None = None
+    key: str | None = None
+    step: str | None = None
+
+    def may_have(self, code: str, other: "BotPart | None") -> bool:
+        """Whether what is missing in another part may be what a misspelt key of this one says."""
+        if self == other:
+            return True
+        of_step = code in OF_STEPS
+        if self.flow is None:
+            inherited = self.key == DEFAULTS or self.key not in BOT_KEYS.names
+            return self.document[0] == BOT_FILE and (inherited or not of_step)
+        inherited = self.key == DEFAULTS or self.key not in FLOW_KEYS.names
+        return of_step and inherited and other is not None and other.document == self.document
+
+
+class PartIndex:
+    """The parts of a bot's documents. The part of a problem is the last one that begins before it."""
+
+    def __init__(self, documents: Documents) -> None:
+        found = [each for node in documents.bots for each in _parts(node, None)]
+        for node in documents.flows:
+            name = node.get("flow")
+            found += _parts(node, name.text if isinstance(name, Scalar) else "")
+        others = (*documents.tests, *documents.locales.values())
+        found += [(_place(node.mark), BotPart(_place(node.mark))) for node in others]
+        found.sort(key=lambda each: each[0])
+        self._places = [place for place, _ in found]
+        self._parts = [part for _, part in found]
+
+    def of(self, problem: Problem) -> BotPart | None:
+        """The part that a problem is in; None where it is in no document that was read."""
+        before = bisect_right(self._places, (problem.path, problem.line, problem.column)) - 1
+        found = self._parts[before] if before >= 0 else None
+        return found if found is not None and found.document[0] == problem.path else None
+
+
+def _parts(node: Map, flow: str | None) -> Iterator[tuple[_Place, BotPart]]:
+    document = _place(node.mark)
+    yield document, BotPart(document, flow)
+    for key, value in node.entries:
+        yield _place(key.mark), BotPart(document, flow, key.text)
+        for step in _names(value) if flow is not None and key.text == STEPS else ():
+            yield _place(step.mark), BotPart(document, flow, STEPS, step.text)
+
+
+def _names(steps: Node) -> Iterator[Scalar]:
+    for item in one_or_more(steps):
+        if isinstance(item, Map):
+            yield from (key for key, _ in item.entries)
+
+
+def _place(mark: Mark) -> _Place:
+    return mark.path, mark.line, mark.column
+
+
+def faulty_steps(flows: Mapping[str, Flow], parts: Iterable[BotPart | None]) -> frozenset[tuple[str, str]]:
+    """The steps that are not sound: those with a problem, and all steps of a flow with a problem elsewhere in it. A step
+    called like a target is one of the latter: what leads to the target may mean the step.
+    """
+    faulty = {part for part in parts if part is not None and part.flow is not None}
+    whole = {part.flow for part in faulty if part.step is None or part.step in RESERVED}
+    alone = {(part.flow or "", part.step or "") for part in faulty}
+    steps = ((flow.name, step) for flow in flows.values() for step in flow.steps)
+    return frozenset(place for place in steps if place[0] in whole or place in alone)
+
+
+def without(flows: Mapping[str, Flow], faulty: Collection[tuple[str, str]]) -> dict[str, Flow]:
+    """The flows with nothing known of these steps. A flow has a step in any case."""
+    found = {}
+    for name, flow in flows.items():
+        steps = {
+            step: unread_step(step, each.mark) if (name, step) in faulty else each for step, each in flow.steps.items()
+        }
+        found[name] = replace(flow, steps=steps or {STEPS: unread_step(STEPS, flow.mark)})
+    return found
