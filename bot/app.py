@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from bot.alarms import Alarm, Alarms
 from bot.clock import Clock, time_of
-from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell, Transcribe
+from bot.core.effects import Call, Complete, Fetch, HttpRequest, Publish, Tell, Transcribe
 from bot.core.errors import BotError
 from bot.core.session import HAS_OPTED_OUT
 from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.engine.advance import advance
 from bot.engine.scheduled_flows import objections, signal_objections
+from bot.flow.event_receiver import EventReceiver
 from bot.flow.library import Library
 from bot.gateway import webhook_events
 from bot.gateway.gateway_client import Gateway
@@ -33,7 +34,7 @@ from bot.runtime.file_calls import Downloads, FileCalls
 from bot.runtime.gateway_commands import GatewayCommands
 from bot.runtime.http_calls import HttpCalls
 from bot.runtime.operator_requests import Answer, Request
-from bot.runtime.performers import CallAttempt, CrashQuarantine, Performers, PerformersByEffect, Say
+from bot.runtime.performers import CallAttempt, CrashQuarantine, Perform, Performers, PerformersByEffect, Say
 from bot.runtime.python_calls import PythonCalls
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.runtime.transcriptions import Known, Transcriptions
@@ -64,7 +65,7 @@ class Engine:
 
     ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
     ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``gathering`` and ``wakes`` are those of
-    `bot.runtime.engine_loop.EngineLoop`.
+    `bot.runtime.engine_loop.EngineLoop`. Without ``delivers_events`` nobody gets the bot's events.
     Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
 
@@ -89,6 +90,7 @@ class Engine:
         wakes: WakePipe | None = None,
         addresses: SignalAddresses = EXAMPLE,
         spoken: Known = lambda url: None,
+        delivers_events: bool = True,
     ) -> None:
         program.library.prepare()
         self._program = program
@@ -148,6 +150,8 @@ class Engine:
         self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
         self._http_calls = HttpCalls(requester or self._service_requester, clock)
         self._performers = self._performers_for(FileCalls(Downloads(gateway_url), store), clock, spoken)
+        self._secrets = secrets or {}
+        self._delivers_events = delivers_events
 
     def _open_models(self, models: ModelService, reader: StoreReader, opened: ExitStack) -> "ModelCalls":
         from bot.ai.ai_client import Completions  # 15 ms, which bots without models need not spend
@@ -180,8 +184,21 @@ class Engine:
                     threads=32,
                     quarantine=replace(quarantine, concerns=_is_moderated),
                 ),
-            }
+            },
+            {Publish: self._open_events},
         )
+
+    def _open_events(self) -> Performers:
+        """Performers for events."""
+        perform: Perform = _not_delivered
+        if self._delivers_events:
+            from bot.runtime.event_calls import EventCalls  # which needs time that other bots need not spend
+
+            perform = EventCalls(self._receiver, self._secrets, self._clock, self.alarms)
+        return Performers(perform, self._clock, self._loop.called, name="events", threads=8, spare=8)
+
+    def _receiver(self) -> EventReceiver | None:
+        return self._program.library.bot.events_to
 
     def start(self) -> None:
         """Begin to work. Raises `bot.store.integrity.StoresDiffer`."""
@@ -243,7 +260,7 @@ class Engine:
         return answer
 
     def _metrics_text(self, status: Answer) -> str:
-        rows = {queue: status[queue] for queue in ("outbox", "calls", "parked", "dead_letters")}
+        rows = {queue: status[queue] for queue in ("outbox", "calls", "events_out", "parked", "dead_letters")}
         rows["inbox"] = self._inbox.count_after(status["cursor"])
         return self._metrics.text(rows, status["oldest"], self._delivery.status().left, self.alarms.current())
 
@@ -290,6 +307,11 @@ def _no_service(row: CallRow, say: Say) -> CallAttempt:
     return CallAttempt(
         "refused", detail="no chat-completion service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL"
     )
+
+
+def _not_delivered(row: CallRow, say: Say) -> CallAttempt:
+    """Performs `Publish` where the contacts are made up: nobody gets these events."""
+    return CallAttempt("done")
 
 
 def _is_moderated(row: CallRow) -> bool:

@@ -116,15 +116,17 @@ class Streamed:
 class ReachabilityAlarm:
     """Whether a service answers: an alarm when it has not for longer than a minute, until it does.
 
-    Safe to use from many threads. ``service`` is what it is called in the alarm; ``advice`` is for causes that have none
-    of their own.
+    Safe to use from many threads. ``service`` is what it is called in the alarm, ``trouble`` what it does then; ``advice``
+    is for causes that have none of their own.
     """
 
-    def __init__(self, alarms: Alarms, clock: Clock, name: str, service: str, advice: str) -> None:
+    def __init__(
+        self, alarms: Alarms, clock: Clock, name: str, service: str, advice: str, trouble: str = "gives no answer"
+    ) -> None:
         self._alarms = alarms
         self._clock = clock
         self._name = name
-        self._service = service
+        self._what = f"{service} {trouble}"
         self._advice = advice
         self._lock = threading.Lock()
         self._since: float | None = None  # no answer
@@ -136,7 +138,7 @@ class ReachabilityAlarm:
             if self._since is None:
                 self._since = now
             if now - self._since >= UNREACHED_SECONDS:
-                self._alarms.report(self._name, f"{self._service} gives no answer: {what}", advice or self._advice)
+                self._alarms.report(self._name, f"{self._what}: {what}", advice or self._advice)
 
     def answered(self) -> None:
         """It answers."""

@@ -1,7 +1,7 @@
 """The requests of ``http`` steps: the address and secrets of a service are filled in, and no request reaches our own network."""
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
@@ -119,7 +119,7 @@ class ServiceRequester:
         """Send a request once and read the whole answer. Raises `RequestFailed`."""
         deadline = monotonic() + request.seconds
         name, _, path = request.address.partition(":/")
-        try:
+        with _refusals(name, TO_ALLOW):
             body, of_body = _body_of(request, key)
             if path.startswith("/"):
                 return _sent(request, request.address, _headers(request, {}, key) | of_body, body, deadline)
@@ -127,21 +127,44 @@ class ServiceRequester:
             headers = _headers(request, service.headers_told(self._secrets), key) | of_body
             url = service.address(f"/{path}", self._secrets)
             return _sent(request, url, headers, body, deadline, service)
-        except NotPublic as error:
-            raise NotAllowed(f"{error}: {TO_ALLOW}") from error
-        except BadAddress as error:
-            raise NotAllowed(str(error)) from error
-        except TemplateFailed as error:
-            raise NotAllowed(f"the service {name}: {error}") from error
 
     def _service(self, name: str) -> HttpService:
         service = self._services.get(name)
         if service is None:  # an edit removed it since
             raise NotAllowed(f'there is no service "{name}"')
-        missing = sorted(secret for secret in service.needs if not self._secrets.get(secret))
-        if missing:
-            raise NotAllowed(f"the service {name} needs {', '.join(missing)}: set it, in the environment or in .env")
+        _check_secrets(name, service.needs, self._secrets)
         return service
+
+
+def post(
+    service: HttpService, secrets: Mapping[str, str], body: str, headers: dict[str, str], key: str, seconds: float
+) -> HttpAnswer:
+    """Post to the address of a service that has only one, and read the whole answer. Raises `RequestFailed`."""
+    deadline = monotonic() + seconds
+    with _refusals(service.name, "write allow_private: true where it lies in your own network"):
+        _check_secrets(service.name, service.needs, secrets)
+        request = HttpRequest("POST", service.name, headers)
+        url = service.own_address(secrets)
+        return _sent(request, url, _headers(request, {}, key), body.encode(), deadline, service)
+
+
+@contextmanager
+def _refusals(service: str, to_allow: str) -> Iterator[None]:
+    """Raise `NotAllowed` for what keeps a request from being sent at all."""
+    try:
+        yield
+    except NotPublic as error:
+        raise NotAllowed(f"{error}: {to_allow}") from error
+    except BadAddress as error:
+        raise NotAllowed(str(error)) from error
+    except TemplateFailed as error:
+        raise NotAllowed(f"the service {service}: {error}") from error
+
+
+def _check_secrets(service: str, names: Iterable[str], secrets: Mapping[str, str]) -> None:
+    missing = sorted(name for name in names if not secrets.get(name))
+    if missing:
+        raise NotAllowed(f"the service {service} needs {', '.join(missing)}: set it, in the environment or in .env")
 
 
 def _headers(request: HttpRequest, service_headers: Mapping[str, str], key: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from bot import handler
 from bot.core.session import BUSY
 from bot.extensions.gathered import extensions_in
 from bot.flow.documents import Source
+from bot.flow.event_receiver import EVENTS
 from bot.flow.library import Library, load
 from tests.talk import sources_of
 
@@ -355,6 +356,8 @@ class Author:
             "hours": hours,
             "signals": SIGNALS,
             **spoken,
+            "secrets": ["CRM"],
+            "events_to": {"url": "https://crm.example/bot", "secret": "CRM", "on": [*EVENTS]},
             "defaults": {"timeout": {"after": "9h", "then": "end"}, **defaults},
         }
 

@@ -39,7 +39,7 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, as_json: b
     """Check everything that the bot in DIR needs, and say what is wrong and how to fix it.
 
     It checks the settings and files; this machine; the store; both services (do they answer, accept the keys, and have
-    the same time); the templates and files that the flows use; and the webhook's public address and certificate.
+    the same time); the templates and files that the flows use; the receiver of events; and the webhook's public address and certificate.
     No contact gets a message. It works with and without a running server, and takes at most 10 seconds: whatever has
     not answered by then is reported.
 
@@ -164,6 +164,10 @@ def _outside(
         if (loaded := library.result()) is not None:
             yield from network_checks.reachable(loaded, settings.gateway_url, deadline - monotonic() - SPARE)
 
+    def receiver() -> Iterator["CheckResult"]:
+        if (loaded := library.result()) is not None and loaded.bot.events_to is not None:
+            yield from network_checks.events_receiver(loaded.bot.events_to, os.environ)
+
     late, service = f"there was no answer within {SECONDS:.0f} s", settings.model_service
     public = url.rstrip("/") if url else settings.public_url
     yield Check(
@@ -174,6 +178,8 @@ def _outside(
     )
     if service is not None:
         yield Check(partial(_models, service), fail("models", late, "check BOT_AI_URL and the network"))
+    if bot.written("events_to") is not None:
+        yield Check(receiver, fail(network_checks.RECEIVER, late, "check events_to in bot.yml, and the receiver"))
     yield Check(files, fail("files", late, "see whether the gateway gets them in a few seconds"))
     if public is None:
         advice = "set BOT_PUBLIC_URL, such as https://bot.example"

@@ -20,7 +20,7 @@ ACTIONS = ("retry", "drop")
 THINGS = {"retry": "message", "drop": "dead letter"}
 QUESTIONS = {"retry": "Send {} again?", "drop": "Delete {} for ever?"}
 DONE = {"retry": "To be sent again: {}.", "drop": "Deleted: {}."}
-MISSING = {"retry": "dead letter {} of a message", "drop": "dead letter {}"}
+MISSING = {"retry": "dead letter {} of a message or of an event to deliver", "drop": "dead letter {}"}
 TURN_ADVICE = "correct the flow or the handler, then see the contact with `bot trace`"
 START = '{"$StartRequested"'  # how the store's text of a start begins
 START_ADVICE = "correct the flow or the program that requested it, and start it again (`bot start`)"
@@ -43,7 +43,7 @@ SIGNAL_ADVICE = "correct the program or the step that sent it, and send it again
     "--json",
     "as_json",
     is_flag=True,
-    help="Print an object: alarms, pending, waits, dead, broadcasts, counts; or done, missing, opted_out, held.",
+    help="Print an object: alarms, pending, waits, events, dead, broadcasts, counts; or done, missing, opted_out, held.",
 )
 @click.pass_context
 def command(
@@ -58,11 +58,11 @@ def command(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Show the messages that wait to be sent, and the dead letters (messages and turns that were given up), with the
-    gateway's reason and what to do.
+    """Show the messages that wait to be sent, the events that wait to be delivered (events_to in bot.yml), and the dead
+    letters (messages, events and turns that were given up), with the reason and what to do.
 
-    "retry ID" sends a message again, after everything else for its contact; when several messages are retried, new
-    replies go first. "drop ID" deletes a dead letter for ever. The running server does both; if none runs, the
+    "retry ID" sends a message or an event again, after everything else for its contact; when several messages are
+    retried, new replies go first. "drop ID" deletes a dead letter for ever. The running server does both; if none runs, the
     messages wait for the next start.
 
     \b
@@ -117,16 +117,19 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
 
     with open_store(folder) as store:
         pending, dead, counts = store.pending_sends(limit), store.dead_letters(limit), store.counts()
+        events = store.pending_events(limit)
         broadcasts = store.unfinished_broadcasts()
         begin = {name: found.begins_at for name in broadcasts if (found := store.broadcast(name)) is not None}
     server = _ask_server(folder, [send.id for send in pending])
     if as_json:
-        shown = {"alarms": server.alarms, "pending": pending, "waits": server.waits, "dead": dead}
+        shown = {"alarms": server.alarms, "pending": pending, "waits": server.waits, "events": events, "dead": dead}
         echo_json(shown | {"broadcasts": broadcasts, "counts": counts})
         return
     _echo_alarms(server)
     for send in pending:
         _echo(_pending_lines(send, server))
+    for event in events:
+        _echo(_event_lines(event))
     for letter in reversed(dead):
         _echo(_dead_lines(letter))
     for name, numbers in broadcasts.items():
@@ -137,6 +140,8 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
         click.echo(f'broadcast "{name}": {by_outcome}{why}')
     waiting, given_up = counts["outbox"], counts["dead_letters"]
     click.echo(f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'} to be sent, {given_up} given up.")
+    if delivered := counts["events_out"]:
+        click.echo(f"{counted(delivered, 'event')} {'waits' if delivered == 1 else 'wait'} to be delivered.")
     if len(pending) < waiting or len(dead) < given_up:
         click.echo(f"{len(pending)} and {len(dead)} are shown: -n shows more.")
 
@@ -180,6 +185,16 @@ def _pending_lines(send: "PendingSend", server: _Server) -> Iterator[str]:
     yield f"  {_why(send, server)}"
 
 
+def _event_lines(event: "PendingSend") -> Iterator[str]:
+    from bot.simulation.turn_words import effect_in_words
+
+    yield f"{styled('waiting', fg='yellow')} event {event.id}  of {event.contact}  since {local_time(event.created_at)}"
+    yield f"  {effect_in_words(event.effect)}"
+    if event.attempts:
+        tries = counted(event.attempts, "try") if event.attempts == 1 else f"{event.attempts} tries"
+        yield f"  {tries}: {event.detail}; it is tried again: {local_time(event.due_at)}"
+
+
 def _why(send: "PendingSend", server: _Server) -> str:
     """Why a message waits."""
     if not server.runs:
@@ -204,7 +219,9 @@ def _dead_lines(letter: "DeadLetter") -> Iterator[str]:
 
 def _advice(letter: "DeadLetter") -> str:
     """What to do about it."""
-    if letter.what == "send":
+    from bot.store.engine_tables import EVENT_OUT
+
+    if letter.what in ("send", EVENT_OUT):
         return f"when you have corrected that: bot queue retry {letter.id}"
     if letter.what != "turn":
         return EVENT_ADVICE

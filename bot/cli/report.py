@@ -16,7 +16,7 @@ from bot.cli.csv_rows import guarded
 from bot.cli.operate import CommandRefused, bot_option, loaded, span, store_of
 from bot.cli.output import echo_json, quiet_log, styled
 from bot.core.immutable import mutable
-from bot.core.turn import ANSWERED, ENTERED, WAYS
+from bot.core.turn import ANSWERED, ENTERED, WAYS, shown_outcome
 from bot.flow.definition import Flow
 from bot.flow.library import Library
 from bot.lang import wall_clock
@@ -42,11 +42,11 @@ class StepResults:
         """Add a row of the store."""
         if row.split:
             place, _, part = row.split.partition(": ")
-            self.splits.setdefault(place, {}).setdefault(_in_words(part), Counter())[row.way] += row.count
+            self.splits.setdefault(place, {}).setdefault(shown_outcome(part), Counter())[row.way] += row.count
             return
         self.ways[row.way] += row.count
         if row.outcome:
-            self.outcomes[row.way, _in_words(row.outcome)] += row.count
+            self.outcomes[row.way, shown_outcome(row.outcome)] += row.count
 
 
 @click.command("report")
@@ -108,14 +108,6 @@ def _name(flow: Flow | None, step: str) -> str:
         return step
     now = next((each.name for each in flow.steps.values() if each.options.renamed_from == step), step)
     return flow.reported_as.get(step if step in flow.steps else now, now)
-
-
-def _in_words(outcome: str) -> str:
-    """``[Red]`` -> ``Red``, ``if 1: number > 5`` -> ``if number > 5``"""
-    if outcome.startswith("[") and outcome.endswith("]"):
-        return outcome[1:-1]
-    before, colon, condition = outcome.partition(": ")
-    return f"if {condition}" if colon and before.startswith("if ") else outcome
 
 
 def _book(rows: Iterable[ResultCount]) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import field
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from bot.core.events import SignalReceived, StartRequested
 from bot.core.immutable import immutable
@@ -169,7 +169,20 @@ class Tell:
     tries: int = 1
 
 
-Performed = Call | Fetch | Complete | HttpRequest | Transcribe | Tell
+@stored
+@immutable
+class Publish:
+    """Deliver an event to the address under ``events_to`` of `bot.yml`. No step waits for it. ``at`` is when it happened."""
+
+    within: ClassVar[float] = 20.0
+    tries: ClassVar[int] = 1  # a failed delivery is a row that is due later
+
+    name: str
+    at: datetime
+    data: dict[str, Any]
+
+
+Performed = Call | Fetch | Complete | HttpRequest | Transcribe | Tell | Publish
 """The effects that performers carry out, outside of turns."""
 
 Effect = Send | PutContact | Performed | Happen

@@ -21,6 +21,14 @@ STARTED, WAITS, SKIPPED = "started", "waits", "skipped"
 """What becomes of a flow that is to start for a contact who is in none, or whose flow is in the way; else it starts as `busy` says."""
 
 
+def shown_outcome(outcome: str) -> str:
+    """``[Red]`` -> ``Red``, ``if 1: number > 5`` -> ``if number > 5``"""
+    if outcome.startswith("[") and outcome.endswith("]"):
+        return outcome[1:-1]
+    before, colon, condition = outcome.partition(": ")
+    return f"if {condition}" if colon and before.startswith("if ") else outcome
+
+
 @mutable
 class StepTaken:
     """One step of a turn's path: its outcome, and what its conditions evaluated to."""

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -10,19 +10,24 @@ from urllib.parse import urlsplit
 
 from bot.ai.ai_client import Completions
 from bot.ai.ai_errors import CompletionError
+from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
 from bot.core.messages import MEDIA_BYTES
 from bot.doctor.check_results import Check, CheckResult, fail, ok, together, warn
+from bot.flow.event_receiver import NAME as EVENTS_TO
+from bot.flow.event_receiver import EventReceiver
 from bot.flow.library import Library, template_uses
 from bot.gateway.gateway_account import TemplateInfo
 from bot.http_client import CERTIFICATE_REFUSED, HttpClient, HttpError, Response
+from bot.outgoing import RequestFailed, ServiceRequester
 from bot.runtime.file_calls import Downloads, DownloadTooLarge, NotFetched
 from bot.runtime.template_check import misfits
 from bot.settings import ModelService
 from bot.steps.step_facts import SentFile
 
 PATIENCE = 5.0  # seconds
+RECEIVER = "receiver"  # of events
 REFUSED_BEYOND = timedelta(minutes=5)
 DOUBTFUL_BEYOND = timedelta(minutes=1)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -71,6 +76,19 @@ def models(service: ModelService) -> Iterator[CheckResult]:
         yield fail("models", f'"{model}" is not in the list', "`bot models` lists them; set BOT_AI_MODEL")
     if not missing:
         yield ok("models", f"the key is accepted; models in the list: {len(there)}")
+
+
+def events_receiver(receiver: EventReceiver, secrets: Mapping[str, str]) -> Iterator[CheckResult]:
+    """Whether something answers at the address for events, and the secret is there that signs them. None is sent."""
+    if not secrets.get(receiver.secret):
+        yield fail(RECEIVER, f"{receiver.secret} is not set", "set it, in the environment or in .env")
+    try:
+        looks = ServiceRequester({EVENTS_TO: receiver.service}, secrets)
+        looks(HttpRequest("GET", f"{EVENTS_TO}:/", seconds=PATIENCE), "")
+    except RequestFailed as error:
+        yield fail(RECEIVER, str(error), "check events_to in bot.yml, and the receiver")
+    else:
+        yield ok(RECEIVER, "something answers there")
 
 
 def _clock(about: str, date: str | None, now: datetime) -> Iterator[CheckResult]:

@@ -30,7 +30,7 @@ from bot.core.events import (
 from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
 from bot.core.text import KEPT_CHARACTERS
-from bot.core.turn import Turn
+from bot.core.turn import Counted, Turn, shown_outcome
 from bot.engine.executor import Executor, Migrated
 from bot.engine.flow_results import results_of
 from bot.engine.migration import name_now
@@ -49,6 +49,7 @@ from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
 from bot.engine.voice_notes import ask_for_words, begin_turn
 from bot.extensions.decorators import END as CONVERSATION_END
 from bot.flow.definition import Flow
+from bot.flow.event_receiver import OPT_OUT, RESULT, TAGS
 from bot.flow.library import Library
 from bot.lang.languages import OWN_WORDINGS, wording
 from bot.lang.word_matching import normalise
@@ -81,6 +82,8 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     _keep_quiet(turn)
     if turn.session.history and not (turn.session.frames and turn.keeps_history):
         turn.session.history = ()  # it is of one conversation
+    results = results_of(turn, session)
+    _publish_changes(turn, session, results)
     _call_end_hooks(turn, session)
     _update_gateway_contact(turn, session)
     return Turn(
@@ -92,7 +95,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         turn.in_plain_text,
         _as_parked(turn),
         turn.drops_parked,
-        results_of(turn, session),
+        results,
         turn.start,
     )
 
@@ -688,3 +691,19 @@ def _update_gateway_contact(turn: TurnContext, before: Session) -> None:
     said_itself = isinstance(turn.event, ContactChanged) and {*session.tags} == {*session.gateway_tags}
     if {*session.tags} != {*before.tags} and not said_itself:
         turn.add_effect(PutContact(session.name, session.email, session.tags))
+
+
+def _publish_changes(turn: TurnContext, before: Session, results: tuple[Counted, ...]) -> None:
+    """Deliver what shows only at the end of a turn: results of steps with a `report`, tags, an opt-out."""
+    if turn.library.bot.events_to is None:
+        return
+    flows = turn.library.flows
+    for flow, step, split, way, outcome in results:
+        if not split and flow in flows and step in flows[flow].reported_as.values():
+            turn.publish(RESULT, flow=flow, report=step, way=way, outcome=shown_outcome(outcome))
+    had, has = ([tag for tag in tags if tag != OPTED_OUT] for tags in (before.tags, turn.session.tags))
+    added, removed = [tag for tag in has if tag not in had], [tag for tag in had if tag not in has]
+    if added or removed:
+        turn.publish(TAGS, added=added, removed=removed, tags=has)
+    if before.opted_out != turn.session.opted_out:
+        turn.publish(OPT_OUT, opted_out=turn.session.opted_out)

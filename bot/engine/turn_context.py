@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.core.effects import Effect, Happen, Send, Tell
+from bot.core.effects import Effect, Happen, Publish, Send, Tell
 from bot.core.errors import BotError
 from bot.core.events import MESSAGE_KINDS, Event, MessageReceived, SignalReceived, StartRequested, Tapped
 from bot.core.messages import Message, TemplateMessage, clip, clipped, fits, in_words, violations
@@ -530,14 +530,21 @@ class TurnContext:
             return None
 
     def call_hooks(self, event: str, flow: str | None, **told: Any) -> None:
-        """Call the hooks for an event, those of this flow and those of all. They are called by effects, so that a
-        crash loses none.
+        """Call the hooks for an event, those of this flow and those of all, and deliver it if `bot.yml` asks for that.
+        Both are done by effects, so that a crash loses none.
         """
+        self.publish(event, flow=flow, **told)
         for hook in self.library.hooks:
             if hook.event == event and hook.flow in (None, flow):
                 self.add_effect(
                     Tell(hook.name, {"contact": self.session.contact, "at": self.now, "flow": flow, **told})
                 )
+
+    def publish(self, event: str, **data: Any) -> None:
+        """Deliver an event to the address under `events_to`, if it is one of those that go there."""
+        receiver = self.library.bot.events_to
+        if receiver is not None and event in receiver.on:
+            self.add_effect(Publish(event, self.event.at, data))
 
     def refuse_start(self, failed: Failure) -> None:
         """Start no flow, and report why to the operator."""

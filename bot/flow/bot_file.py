@@ -12,6 +12,8 @@ from bot.expressions.opening_hours import Hours, Span
 from bot.expressions.templates import Template
 from bot.extensions.gathered import Extensions
 from bot.flow.definition import LANGUAGE, BotDefinition, OptOut
+from bot.flow.event_receiver import NAME as EVENTS_TO
+from bot.flow.event_receiver import RECEIVER, read_receiver
 from bot.keys import key_schemas as schemas
 from bot.keys.declared_keys import (
     BOOLEAN,
@@ -83,6 +85,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         transcription=read_transcription(TRANSCRIBE.read(fields), extensions.handlers, services),
         signals=_SIGNALS.read(fields),
         definitions=definitions,
+        events_to=read_receiver(_EVENTS_TO.read(fields), secrets),
     )
 
 
@@ -308,6 +311,7 @@ _HOURS = KeySpec("hours", Form(schemas.map_of(_OPEN), entries_of, absent=()), "O
 _HTTP = KeySpec("http", SERVICES, "The services that it sends requests to, by name.")
 _SECRETS = KeySpec("secrets", SECRETS, "Names of environment variables whose values the services get.")
 _AI = KeySpec("ai", opened(KeySet(*SETTINGS, _SURE, _SORRY)), "What holds for all AI turns.")
+_EVENTS_TO = KeySpec(EVENTS_TO, RECEIVER, "Where the bot delivers what has happened to its contacts, signed.")
 _CHANNELS = KeySpec(
     "channels", map_of(STRING, _read_channels, absent={}), "The gateway's channel ids, by the channel's number."
 )
@@ -332,6 +336,6 @@ _SIGNALS = KeySpec(
 )
 BOT_KEYS = KeySet(
     _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _SIGNALS, _HTTP, _SECRETS, _AI,
-    TRANSCRIBE, _CHANNELS, _SETTINGS,
+    TRANSCRIBE, _EVENTS_TO, _CHANNELS, _SETTINGS,
 )  # fmt: skip
 """The keys of ``bot.yml``. What stands under `settings` is read by `bot.settings`."""

@@ -15,6 +15,7 @@ from bot.expressions.filters import SHARE
 from bot.expressions.opening_hours import Hours
 from bot.expressions.templates import Template
 from bot.flow.documents import BOT_FILE
+from bot.flow.event_receiver import EventReceiver
 from bot.keys.definitions import Definitions
 from bot.lang.languages import VALUES
 from bot.lang.problems import Mark
@@ -361,6 +362,7 @@ class BotDefinition:
         default_factory=dict
     )  # what may happen outside, with its data
     definitions: Definitions = field(default_factory=dict)  # names for expressions, in all flows
+    events_to: EventReceiver | None = None  # where its events are delivered
 
 
 def transitions_of_bot(bot: BotDefinition) -> Iterator[Transition]:

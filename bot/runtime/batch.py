@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from time import perf_counter_ns
 
-from bot.core.effects import Effect, Happen, Performed, PutContact, Send, Tell
+from bot.core.effects import Effect, Happen, Performed, Publish, PutContact, Send, Tell
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
 from bot.core.session import OPTED_OUT, SENDING_WINDOW, Session, UnreadableSession, effect_ref, read_session
@@ -20,7 +20,7 @@ from bot.engine.advance import is_kept, merged
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun
 from bot.store.engine_store import Store
-from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, MessageStatus, OutboxRow
+from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, MessageStatus, NewEvent, OutboxRow
 
 TRIED_FOR = {REPLY: timedelta(minutes=15), SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
 """How long the bot tries to send a row, by its priority (decisions: "Sending")."""
@@ -162,13 +162,15 @@ class Batch:
                 key = effect_key(self.store.store_id, ref)
                 self.commit.add_call(CallRow(id, ref, key, contact or "", Tell(hook, told), 0, self.now))
 
-    def _row(self, ref: str, effect: Effect, session: Session) -> OutboxRow | CallRow | None:
+    def _row(self, ref: str, effect: Effect, session: Session) -> OutboxRow | CallRow | NewEvent | None:
         if isinstance(effect, Send):
             return self.send_row(ref, effect, session, REPLY if session.broadcast is None else CAMPAIGN)
         if isinstance(effect, PutContact):
             return self.send_row(ref, effect, session, SYNC)
         if isinstance(effect, Happen):
             return None
+        if isinstance(effect, Publish):
+            return NewEvent(ref, effect_key(self.store.store_id, ref), session.contact, effect)
         return self._call_row(ref, effect, session)
 
     def session(self, contact: str) -> Session:

@@ -1,9 +1,10 @@
 """What goes out of the engine and comes back: rows in flight, their results, and the events that these become."""
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
 from bot.core.effects import Complete, Send, Tell
@@ -22,9 +23,9 @@ from bot.metrics import EngineMetrics
 from bot.runtime.batch import Batch
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
 from bot.runtime.operator_requests import Request
-from bot.runtime.performers import CallResult
+from bot.runtime.performers import NO_RECEIVER, CallResult
 from bot.runtime.sending import REFUSED, SendResult
-from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, MessageStatus, OutboxRow, SentRow
+from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, EventRow, MessageStatus, OutboxRow, SentRow
 
 Read = Callable[[bytes, datetime], Event | None]
 """Makes an event of an acknowledged body and the time it came, or None where it concerns no conversation."""
@@ -35,6 +36,8 @@ PLAIN = "plain"
 FAILED = "failed"
 _CODE = re.compile(r"^[0-9A-Z_]{3,64}(?=:|$)")  # of the gateway's, before its words
 _READ_AT_ONCE = 256
+
+log = logging.getLogger(__name__)
 
 R = TypeVar("R", bound=OutboxRow | CallRow)
 R_contra = TypeVar("R_contra", bound=OutboxRow | CallRow, contravariant=True)
@@ -253,6 +256,27 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
         return
     ended = CallEnded(f"call:{row.ref}", row.contact, batch.now, row.ref, result.outcome, result.value, result.detail)
     batch.take(ended)
+
+
+RETRY_AFTER = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 1800, 7200))
+"""How long after a failed delivery of an event the next one is, as the gateway does it; then the last of them each time."""
+
+DELIVERED_FOR = timedelta(days=3)
+"""How long an event is tried. After that it is given up at the first failure."""
+
+
+def handle_event_result(batch: Batch, result: CallResult) -> None:
+    """Note what became of the delivery of an event: it is done, tried again, or a dead letter."""
+    row, now = result.row, batch.now
+    assert isinstance(row, EventRow)
+    if result.outcome == "done":
+        batch.commit.event_ended(row)
+    elif result.outcome == NO_RECEIVER or now - row.created_at >= DELIVERED_FOR:
+        log.error("an event could not be delivered and is given up: see `bot queue`")
+        batch.commit.event_given_up(row, result.detail)
+    else:
+        wait = RETRY_AFTER[min(result.attempts, len(RETRY_AFTER)) - 1]
+        batch.commit.event_again(row, result.attempts, now + wait, result.detail)
 
 
 def handle_late_result(batch: Batch, result: SendResult | CallResult) -> None:

@@ -29,6 +29,7 @@ from bot.runtime.engine_input import (
     SendConsumer,
     can_wait,
     handle_call_result,
+    handle_event_result,
     handle_late_result,
     handle_send_result,
     handle_status,
@@ -43,7 +44,7 @@ from bot.store.engine_store import Store
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxReader, LogRow
 from bot.store.integrity import check_pair
-from bot.store.rows import CallRow, OutboxRow
+from bot.store.rows import CallRow, EventRow, OutboxRow
 from bot.telemetry import log_turns, turn_log
 
 _WAITING_RESULTS = 32  # results that wait at most for something else that is to be committed
@@ -62,6 +63,7 @@ AT_ONCE = 256
 """How many events one commit takes."""
 
 _CALLS_AT_ONCE = 1000
+_EVENTS_AT_ONCE = 16
 _SET_BACK = (
     "no wait gets longer than it was declared, appointments keep their day and hour; let the machine keep time (NTP)"
 )
@@ -421,6 +423,7 @@ class EngineCycle:
         self._erasing = True  # as far as is known
         self._erased_at = clock.elapsed()
         self._sends = InFlightWindow(store.pending_sends, delivery, delivery.room, delivery.takes, delivery.takes_again)
+        self._events: set[int] = set()  # that are being delivered
         self._calls: InFlightWindow[CallRow] = InFlightWindow(
             store.pending_calls, performers, lambda: _CALLS_AT_ONCE - len(self._calls)
         )
@@ -481,6 +484,10 @@ class EngineCycle:
             known = sent.row.id in self._sends and sent.row.id not in batch.commit.sends_ended
             (handle_send_result if known else handle_late_result)(batch, sent)
         for called in incoming.called:
+            if isinstance(called.row, EventRow):
+                known = called.row.id in self._events and called.row.id not in batch.commit.events_tried
+                (handle_event_result if known else handle_late_result)(batch, called)
+                continue
             known = called.row.id in self._calls and called.row.id not in batch.commit.calls_ended
             (handle_call_result if known else handle_late_result)(batch, called)
             if isinstance(called.row.effect, Fetch | Transcribe) and not (
@@ -502,6 +509,8 @@ class EngineCycle:
             finish_done(batch)
         batch.call_dead_letter_hooks(self._dead_letter_hooks())
         worked = self._commit(batch)
+        if self._store.has_events:
+            self._deliver_events(batch.now)
         operated = bool(incoming.called or incoming.requests or batch.commit.broadcasts or batch.commit.begins_flows)
         self.more = operated or len(rows) + len(incoming) >= self.at_once or self._sends.behind or self._calls.behind
         self.more = self.more or bool(self._store.done_broadcasts())
@@ -523,7 +532,8 @@ class EngineCycle:
             self._store.caught_up()
             self._caught_up = True
             self._run = ORDINARY
-        times = self._store.next_wake(), self._store.next_broadcast()
+        event = self._store.next_event(self._events) if len(self._events) < _EVENTS_AT_ONCE else None
+        times = self._store.next_wake(), self._store.next_broadcast(), event
         self.next_wake = min((at for at in times if at is not None), default=None)
         now = self._clock.elapsed()
         if self._erasing and now >= self._erased_at:
@@ -563,7 +573,7 @@ class EngineCycle:
 
     def idle(self) -> bool:
         """True when nothing that was handed on can be done now."""
-        return self._sends.idle() and self._calls.idle()
+        return self._sends.idle() and self._calls.idle() and not (self._events and not self._performers.idle())
 
     def _take_log(self, batch: Batch, most: int) -> list[LogRow]:
         """Take the next rows of the log, which are returned, and what is due once it is read to its end."""
@@ -607,8 +617,15 @@ class EngineCycle:
         self._erasing = True
         self._sends.done(rows.sends)
         self._calls.done(rows.calls)
+        self._events -= rows.events
         self._delivery.withdraw(contact)
         self._performers.withdraw(contact)
+
+    def _deliver_events(self, now: datetime) -> None:
+        """Hand on the events that are due, a few at a time. Those behind them stay in the file."""
+        rows = self._store.due_events(now, self._events, _EVENTS_AT_ONCE - len(self._events))
+        self._events.update(row.id for row in rows)
+        self._performers.offer(rows)
 
     def _answer(self, batch: Batch, request: Request | OutboxRow | CallRow) -> Answer | RequestRefused:
         try:
@@ -639,6 +656,7 @@ class EngineCycle:
         self.cursor = commit.cursor
         self._sends.done(commit.sends_ended)
         self._calls.done(commit.calls_ended)
+        self._events -= commit.events_tried
         self._sends.add(commit.sends)
         self._calls.add(commit.calls)
         if commit.moved:

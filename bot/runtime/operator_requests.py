@@ -29,7 +29,7 @@ from bot.runtime.broadcasting import (
 from bot.runtime.gateway_commands import note_command
 from bot.store.broadcast_rows import RUNNING, TRYING
 from bot.store.engine_tables import DeadSend
-from bot.store.rows import CAMPAIGN, REPLY, SYNC
+from bot.store.rows import CAMPAIGN, REPLY, SYNC, NewEvent
 from bot.store.trace_rows import OPERATOR
 
 QUESTIONS = ("status", "metrics")
@@ -186,13 +186,15 @@ _LAST_ID = 2**63 - 1
 
 
 def retry_dead_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[Any]]:
-    """Send the messages of dead letters again, behind all other messages to their contacts.
+    """Send the messages of dead letters again, behind all other messages to their contacts, and deliver their events again.
 
     When several messages are retried, new replies are sent first. Answers which are ``done``, and which are ``missing``: they are no
-    dead letters of messages, or not any more; which stay since their contacts have ``opted_out``; and which broadcasts
+    dead letters of messages or events out, or not any more; which stay since their contacts have ``opted_out``; and which broadcasts
     are stopped or paused, so that their messages are ``held`` until these are resumed. Raises `RequestRefused`.
     """
-    found = {id: dead for id in _read(ids) if _is_there(batch, id) and (dead := batch.store.dead_send(id)) is not None}
+    there = [id for id in _read(ids) if _is_there(batch, id)]
+    found = {id: dead for id in there if (dead := batch.store.dead_send(id)) is not None}
+    events = {id: event for id in there if (event := batch.store.dead_event(id)) is not None}
     opted_out = [
         id for id, dead in found.items() if isinstance(dead.effect, Send) and batch.session(dead.contact).opted_out
     ]
@@ -210,7 +212,12 @@ def retry_dead_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str,
             held |= set() if broadcast.state in (TRYING, RUNNING) else {broadcast.name}
         asked = json_text({"do": "retry", "id": id, "attempts": dead.attempts})  # which count against the limits still
         batch.commit.add_note(dead.contact, event_id, asked, OPERATOR, note)
-    answer = _answer([id for id in ids if id not in opted_out], found.keys())
+    for id, event in events.items():
+        batch.commit.end_dead_letter(id)
+        batch.commit.add_event(NewEvent(event.ref, event.key, event.contact, event.effect))
+        asked = json_text({"do": "retry", "id": id})
+        batch.commit.add_note(event.contact, event_id, asked, OPERATOR, "an event is delivered again")
+    answer = _answer([id for id in ids if id not in opted_out], found.keys() | events.keys())
     return answer | {"opted_out": opted_out, "held": sorted(held)}
 
 

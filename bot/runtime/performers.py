@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from bot.clock import LONGEST_BACKOFF, Clock, DelayQueue, Timekeeper, backoff, left_to_wait
-from bot.core.effects import Call, Complete, Fetch, HttpRequest, Performed, Tell, Transcribe
+from bot.core.effects import Call, Complete, Fetch, HttpRequest, Performed, Publish, Tell, Transcribe
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import Usage
@@ -20,6 +20,9 @@ from bot.store.rows import CallRow
 
 LONGEST_WAIT = LONGEST_BACKOFF
 """The seconds that a service may ask for before the next attempt: somebody waits for the answer."""
+
+NO_RECEIVER = "no receiver"
+"""The outcome of an event that nobody is to get any more."""
 
 log = logging.getLogger(__name__)
 
@@ -265,20 +268,34 @@ class Performers:
 
 
 class PerformersByEffect:
-    """All performers as one: gives each row to the performers of its effect."""
+    """All performers as one: gives each row to the performers of its effect.
 
-    def __init__(self, performers: Mapping[type[Performed], Performers]) -> None:
+    Those that only some bots need are ``late``: they are made with their first row.
+    """
+
+    def __init__(
+        self,
+        performers: Mapping[type[Performed], Performers],
+        late: Mapping[type[Performed], Callable[[], Performers]] | None = None,
+    ) -> None:
         self._performers = performers
+        self._late = dict(late or {})
+        self._lock = threading.Lock()
+        self._running = False
 
     def start(self) -> None:
         """Begin to make calls."""
-        for performers in self._performers.values():
-            performers.start()
+        with self._lock:
+            self._running = True
+            for performers in self._performers.values():
+                performers.start()
 
     def end(self) -> None:
         """Begin no more calls."""
-        for performers in self._performers.values():
-            performers.end()
+        with self._lock:
+            self._running = False
+            for performers in self._performers.values():
+                performers.end()
 
     def stop(self, timeout: float) -> None:
         """Begin no more calls, and wait for those in flight, all within ``timeout`` seconds."""
@@ -289,6 +306,8 @@ class PerformersByEffect:
 
     def offer(self, rows: Sequence[CallRow]) -> None:
         """Take rows."""
+        for kind in [kind for kind in self._late if any(isinstance(row.effect, kind) for row in rows)]:
+            self._open(kind)
         for kind, performers in self._performers.items():
             own = [row for row in rows if isinstance(row.effect, kind)]
             if own:
@@ -298,6 +317,13 @@ class PerformersByEffect:
         """Forget a contact's calls."""
         for performers in self._performers.values():
             performers.withdraw(contact)
+
+    def _open(self, kind: type[Performed]) -> None:
+        with self._lock:
+            performers = self._late.pop(kind)()
+            self._performers = {**self._performers, kind: performers}
+            if self._running:
+                performers.start()
 
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered)."""
@@ -324,6 +350,8 @@ def name_of(row: CallRow) -> str:
             return "the transcription of a voice note"
         case Tell(hook=hook):
             return f'hook "{hook}"'
+        case Publish():
+            return "the delivery of an event"
 
 
 def _result(

@@ -461,6 +461,7 @@ class RunningBot:
             requester=self._requester,
             secrets=self._secrets,
             spoken=self._spoken,
+            delivers_events=False,
             gathering=0.0,  # there is one contact, so no other events come together with its own
         )
         self._bot = Bot(self.engine, self._store, self._clock, self._emulator.secret)

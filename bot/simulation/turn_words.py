@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bot.core.effects import Call, Complete, Effect, Fetch, Happen, HttpRequest, PutContact, Tell, Transcribe
+from bot.core.effects import Call, Complete, Effect, Fetch, Happen, HttpRequest, Publish, PutContact, Tell, Transcribe
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -103,6 +103,8 @@ def effect_in_words(effect: Effect) -> str:
             return f"for {event.contact}: {event_in_words(event)}"
         case Tell():
             return f"tell the hook {line_of(effect.hook)}"
+        case Publish():
+            return line_of(f"event {effect.name}: {value_in_words(effect.data)}")
         case PutContact():
             return f"tell the gateway: tags {', '.join(effect.tags) or 'none'}"
     return f"send {message_in_words(effect.message)}"

@@ -49,6 +49,10 @@ class HttpService:
         joint = "" if not query else "&" if "?" in path else "?"
         return self.base.render(scope).rstrip("/") + path + joint + query
 
+    def own_address(self, secrets: Mapping[str, str]) -> str:
+        """The address itself, for a service that has only one. Raises `TemplateFailed`."""
+        return self.base.render(self._scope(secrets))
+
     def headers_told(self, secrets: Mapping[str, str]) -> dict[str, str]:
         """The headers that go with every request. Raises `TemplateFailed`."""
         scope = self._scope(secrets)
@@ -91,7 +95,7 @@ def _read_service(name: str, fields: Fields, secrets: tuple[str, ...]) -> HttpSe
         base or Template.plain("", fields.mark),
         HEADERS.read(fields),
         _QUERY.read(fields),
-        _ALLOW_PRIVATE.read(fields),
+        ALLOW_PRIVATE.read(fields),
     )
     if base is not None and base.constant and not _is_base(base.source):
         what = f"{fields.what}: base: this is no address"
@@ -99,7 +103,7 @@ def _read_service(name: str, fields: Fields, secrets: tuple[str, ...]) -> HttpSe
             "E405", base.mark, what, "write one like https://api.example/v1, with no name, key or query"
         )
     for text in service.texts():
-        _check_text(fields, text, secrets)
+        check_service_text(fields, text, secrets)
     return service
 
 
@@ -127,16 +131,20 @@ def is_header(value: str) -> bool:
     return value.isascii() and value.isprintable()
 
 
-def _is_base(text: str) -> bool:
+def is_web_address(text: str) -> bool:
+    """Whether requests can go to it: http or https, a host, and nothing that is not sent there."""
     try:
         parts = urlsplit(text)
     except ValueError:
         return False
-    more = parts.username or parts.query or parts.fragment
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and not more
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.username or parts.fragment)
 
 
-def _check_text(fields: Fields, text: Template, secrets: tuple[str, ...]) -> None:
+def _is_base(text: str) -> bool:
+    return is_web_address(text) and not urlsplit(text).query
+
+
+def check_service_text(fields: Fields, text: Template, secrets: tuple[str, ...]) -> None:
     """A service's texts know the bot's secrets and nothing else, not even its own Python."""
     check_calls(text.calls, {}, fields.problems)
     for name in sorted(text.names - {SECRET} - FUNCTIONS.keys()):
@@ -153,10 +161,10 @@ _NAMED: Form[Named] = map_of(TEMPLATE, _read_named, absent=())
 HEADERS: KeySpec[Named] = KeySpec("headers", replace(_NAMED, read=_read_headers), "Headers that go with every request.")
 _BASE = KeySpec("base", TEMPLATE, "The address that all requests to it begin with.", required=True)
 _QUERY = KeySpec("query", _NAMED, "What is added to the query of every request.")
-_ALLOW_PRIVATE = KeySpec(
+ALLOW_PRIVATE = KeySpec(
     "allow_private", BOOLEAN, "Whether it may lie in a private network; false where nothing is said."
 )
-_SERVICE = KeySet(_BASE, HEADERS, _QUERY, _ALLOW_PRIVATE)
+_SERVICE = KeySet(_BASE, HEADERS, _QUERY, ALLOW_PRIVATE)
 SERVICES: Form[Entries] = Form(key_schemas.map_of(_SERVICE.schema()), entries_of, absent=())
 """Services by name; `read_services` makes them of it."""
 SECRETS = Form(

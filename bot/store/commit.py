@@ -20,7 +20,7 @@ from bot.core.values import (
 )
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.broadcast_rows import Broadcast, FlowToStart, RepeatedSend
-from bot.store.rows import CAMPAIGN, CallRow, MessageStatus, OutboxRow, SentRow
+from bot.store.rows import CAMPAIGN, CallRow, EventRow, MessageStatus, NewEvent, OutboxRow, SentRow
 
 DEAD_LETTER_OUTCOMES = ("failed", "unknown")
 """The outcomes of a send that make a dead letter."""
@@ -62,6 +62,7 @@ _ORDER = (
     *(engine_tables.ADD_DEAD_LETTER, *OF_BROADCASTS),
     *(engine_tables.ADD_CALL, engine_tables.CLAIM_CALL, engine_tables.CALL_AGAIN),
     *(engine_tables.CALL_SAID, engine_tables.CALL_ENDED, engine_tables.ADD_USAGE),
+    *(engine_tables.ADD_EVENT, engine_tables.EVENT_AGAIN, engine_tables.EVENT_ENDED, engine_tables.NEXT_EVENT_DUE),
     engine_tables.COUNT_RESULT,
 )
 _PLACE = {sql: place for place, sql in enumerate(_ORDER)}
@@ -81,6 +82,7 @@ class Commit:
         self.unparked: set[int] = set()
         self.sends_ended: set[int] = set()
         self.calls_ended: set[int] = set()
+        self.events_tried: set[int] = set()  # events to deliver that ended, or are due again later
         self.dead_letters_ended: set[int] = set()
         self.turns: list[tuple[Event, Turn, int]] = []  # with the microseconds of each
         self.dead_letters: list[tuple[str, str | None, str]] = []  # new dead letters: what, the contact, and why
@@ -151,7 +153,12 @@ class Commit:
         self.cursor, self._last_event = seq, event_id
 
     def add_turn(
-        self, before: Session, event: Event, turn: Turn, rows: Sequence[OutboxRow | CallRow | None], micros: int
+        self,
+        before: Session,
+        event: Event,
+        turn: Turn,
+        rows: Sequence[OutboxRow | CallRow | NewEvent | None],
+        micros: int,
     ) -> None:
         """Everything that a turn decided, and its trace. ``before`` is the session before it; ``rows`` are those of
         its effects, in order; None: that effect has none.
@@ -175,6 +182,8 @@ class Commit:
         for row, effect in zip(rows, effects, strict=True):
             if isinstance(row, OutboxRow):
                 self._add_send(row, effect)
+            elif isinstance(row, NewEvent):
+                self._add_event(row, effect)
             elif row is not None:
                 self._add_call(row, effect)
 
@@ -368,6 +377,32 @@ class Commit:
         """The call is done. Its result is an event."""
         self.calls_ended.add(row.id)
 
+    def add_event(self, event: NewEvent) -> None:
+        """An event to deliver that was not decided by a turn."""
+        self._add_event(event, json_text(event.effect))
+
+    @property
+    def adds_events(self) -> bool:
+        """Whether there are new events to deliver."""
+        return engine_tables.ADD_EVENT in self._rows
+
+    def event_again(self, row: EventRow, attempts: int, due_at: datetime, detail: str) -> None:
+        """The event could not be delivered and is tried again later."""
+        self._add(engine_tables.EVENT_AGAIN, (attempts, time_text(due_at), storable(detail), row.id))
+        self.events_tried.add(row.id)
+
+    def event_ended(self, row: EventRow) -> None:
+        """The event was delivered, or is given up: the contact's next one is due."""
+        self._add(engine_tables.EVENT_ENDED, (row.id,))
+        self._add(engine_tables.NEXT_EVENT_DUE, (storable(row.contact), self._at))
+        self.events_tried.add(row.id)
+
+    def event_given_up(self, row: EventRow, detail: str) -> None:
+        """The event becomes a dead letter."""
+        body = {"ref": row.ref, "key": row.key, "effect": row.effect}
+        self.add_dead_letter(engine_tables.EVENT_OUT, row.contact, detail, json_text(body))
+        self.event_ended(row)
+
     def _add(self, sql: str, row: _Row) -> None:
         self._rows[sql].append(row)
 
@@ -398,6 +433,10 @@ class Commit:
         self._add(
             engine_tables.ADD_SEND, (row.id, storable(row.ref), row.key, *what, created, row.attempts, due, expires)
         )
+
+    def _add_event(self, event: NewEvent, effect: str) -> None:
+        row = storable(event.ref), event.key, storable(event.contact), effect, self._at
+        self._add(engine_tables.ADD_EVENT, row)
 
     def _add_call(self, row: CallRow, effect: str) -> None:
         self.calls.append(row)

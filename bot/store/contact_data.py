@@ -44,6 +44,7 @@ OF_CONTACT: Mapping[str, str] = {
     "sessions": _OWN,
     "parked": _OWN,
     "calls": _own_or_names("effect", "detail"),  # a hook may be called for a dead letter without a contact
+    "events_out": _OWN,
     "turns": _OWN,
     "statuses": f"{_own_or_names('detail')} OR message_id IN ({_SENT_TO})",
     "message_ids": "sent_id IN (SELECT id FROM sent WHERE contact = ?1)",
@@ -120,6 +121,7 @@ _REQUESTS = f"""
 _KEPT_OF_NOBODY = {"usage": "UPDATE usage SET contact = '' WHERE contact = ?1"}
 _SENDS = "SELECT id FROM outbox WHERE contact = ?"
 _CALLS = "SELECT id FROM calls WHERE contact = ?"
+_EVENTS = "SELECT id FROM events_out WHERE contact = ?"
 _BEGIN = """
     INSERT INTO erasures (contact, upto, asked_at) VALUES (?, ?, ?)
     ON CONFLICT (contact) DO UPDATE SET upto = excluded.upto
@@ -134,6 +136,7 @@ class Withdrawn:
 
     sends: frozenset[int]
     calls: frozenset[int]
+    events: frozenset[int]
 
 
 def begin_erasure(engine: sqlite3.Connection, contact: str, upto: int, now: datetime) -> Withdrawn:
@@ -144,7 +147,8 @@ def begin_erasure(engine: sqlite3.Connection, contact: str, upto: int, now: date
     contact = storable(contact)
     with transaction(engine):
         requests = 0
-        withdrawn = Withdrawn(*(frozenset(id for (id,) in engine.execute(sql, (contact,))) for sql in (_SENDS, _CALLS)))
+        rows = ([id for (id,) in engine.execute(sql, (contact,))] for sql in (_SENDS, _CALLS, _EVENTS))
+        withdrawn = Withdrawn(*map(frozenset, rows))
         for number in numbers_of(engine, contact):
             requests += engine.execute(_REQUESTS, (number, time_text(now - _A_DAY))).fetchone()[0]
             for table, where in OF_CONTACT.items():

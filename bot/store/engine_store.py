@@ -13,7 +13,7 @@ from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tab
 from bot.store.commit import OF_BROADCASTS, Commit
 from bot.store.contact_data import Withdrawn, numbers_of
 from bot.store.files import FileLock, close_writer, open_writer, reads_rows, transaction, trouble_in_words
-from bot.store.rows import CallRow, DueRow, MessageStatus, OutboxRow, ParkedRow, SentRow
+from bot.store.rows import CallRow, DueRow, EventRow, MessageStatus, OutboxRow, ParkedRow, SentRow
 from bot.store.trace_rows import GATEWAY_COMMAND
 
 KEPT = {
@@ -41,6 +41,8 @@ _SET_BACK = (
     f"{_SHIFTED.format('messages', 'due_at')} AND outcome IS NULL",
     _SHIFTED.format("calls", "created_at"),
     _SHIFTED.format("calls", "due_at"),
+    _SHIFTED.format("events_out", "created_at"),
+    _SHIFTED.format("events_out", "due_at"),
     _SHIFTED.format("messages", "at"),
     _SHIFTED.format("dead_letters", "at"),
     f"{_SHIFTED.format('turns', 'at')} AND contact IS NULL AND rule = '{GATEWAY_COMMAND}'",
@@ -87,6 +89,7 @@ class Store:
             self._cursor: int = meta[1]
             self.set_back: int = meta[3]
             self._last_ids = dict(self._all(_LAST_IDS))
+            self._has_events = bool(self._one(engine_tables.SOME_EVENT)[0])  # as far as is known
             self.failed_early = {name for (name,) in self._all(_FAILED_EARLY)}
         except BaseException:
             self._lock.release()
@@ -232,6 +235,32 @@ class Store:
         """The calls to make, in order, with ids above one."""
         return [engine_tables.call_row(*row) for row in self._all(engine_tables.PENDING_CALLS, after, limit)]
 
+    @property
+    def has_events(self) -> bool:
+        """Whether there may be events to deliver."""
+        return self._has_events
+
+    @reads_rows
+    def due_events(self, now: datetime, without: Collection[int], limit: int) -> list[EventRow]:
+        """The events that can be delivered, the oldest first, but for ``without``: of each contact the first one."""
+        rows = self._all(engine_tables.DUE_EVENTS, time_text(now), json_text([*without]), limit)
+        return [engine_tables.event_row(*row) for row in rows]
+
+    @reads_rows
+    def next_event(self, without: Collection[int]) -> datetime | None:
+        """When the first event but for ``without`` is to be delivered; None if there is none."""
+        if not self._has_events:
+            return None
+        row = self._one(engine_tables.FIRST_EVENT, json_text([*without]))
+        self._has_events = row is not None or bool(without)
+        return None if row is None else datetime.fromisoformat(row[0])
+
+    @reads_rows
+    def dead_event(self, id: int) -> engine_tables.DeadEvent | None:
+        """The event of a dead letter; None if there is none with this id, or it is of something else."""
+        row = self._one(engine_tables.DEAD_LETTER, id)
+        return None if row is None else engine_tables.dead_event(*row)
+
     @reads_rows
     def dead_send(self, id: int) -> engine_tables.DeadSend | None:
         """The message of a dead letter; None if there is none with this id, or it is not of a message."""
@@ -239,7 +268,7 @@ class Store:
         return None if row is None else engine_tables.dead_send(*row)
 
     def dead_letter(self, id: int) -> tuple[str, str | None] | None:
-        """The kind of a dead letter (event, send or turn), and its contact; None if there is none with this id."""
+        """The kind of a dead letter (event, send, turn or event_out), and its contact; None if there is none with this id."""
         row = self._one(engine_tables.DEAD_LETTER, id)
         return None if row is None else (row[0], row[1])
 
@@ -363,6 +392,7 @@ class Store:
             return False
         self._write(*statements)
         self._cursor = commit.cursor
+        self._has_events = self._has_events or commit.adds_events
         for table, rows in (("messages", commit.sends), ("calls", commit.calls)):
             if rows:
                 self._last_ids[table] = rows[-1].id

@@ -3,14 +3,14 @@
 from datetime import datetime
 
 from bot.core import values
-from bot.core.effects import PutContact, Send
+from bot.core.effects import Publish, PutContact, Send
 from bot.core.immutable import immutable
 from bot.core.session import SENDING_WINDOW
 from bot.core.values import LEAST_COUNTED
-from bot.store.rows import (
-    CallRow,
-    OutboxRow,
-)
+from bot.store.rows import CallRow, EventRow, OutboxRow
+
+EVENT_OUT = "event_out"
+"""What a dead letter is of: an event that could not be delivered."""
 
 WRITE_SESSION = """
     INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, conversation, opted_out, state, updated_at)
@@ -68,6 +68,25 @@ PENDING_CALLS = """
     SELECT id, ref, key, contact, effect, attempts, due_at, said, crashes FROM calls WHERE id > ? ORDER BY id LIMIT ?
 """
 
+ADD_EVENT = """
+    INSERT INTO events_out (ref, key, contact, effect, created_at, due_at)
+    SELECT ?1, ?2, ?3, ?4, ?5, CASE WHEN EXISTS (SELECT 1 FROM events_out WHERE contact = ?3) THEN NULL ELSE ?5 END
+"""
+"""Only the first event of a contact is due: the others come after it."""
+EVENT_AGAIN = "UPDATE events_out SET attempts = ?, due_at = ?, detail = ? WHERE id = ?"
+EVENT_ENDED = "DELETE FROM events_out WHERE id = ?"
+NEXT_EVENT_DUE = """
+    UPDATE events_out SET due_at = ?2
+    WHERE id = (SELECT min(id) FROM events_out WHERE contact = ?1) AND due_at IS NULL
+"""
+_NOT_THESE = "id NOT IN (SELECT value FROM json_each(?))"
+DUE_EVENTS = f"""
+    SELECT id, ref, key, contact, effect, attempts, due_at, created_at FROM events_out
+    WHERE due_at <= ? AND {_NOT_THESE} ORDER BY due_at, id LIMIT ?
+"""
+SOME_EVENT = "SELECT EXISTS (SELECT 1 FROM events_out)"
+FIRST_EVENT = f"SELECT due_at FROM events_out WHERE due_at IS NOT NULL AND {_NOT_THESE} ORDER BY due_at LIMIT 1"
+
 PARK = "INSERT INTO parked (contact, event, parked_at) VALUES (?, ?, ?)"
 UNPARK = "DELETE FROM parked WHERE id = ?"
 PARKED = "SELECT id, event FROM parked WHERE contact = ? ORDER BY id"
@@ -81,6 +100,7 @@ COUNTS = """
     UNION ALL SELECT 'parked', count(*) FROM parked
     UNION ALL SELECT 'outbox', count(*) FROM outbox
     UNION ALL SELECT 'calls', count(*) FROM calls
+    UNION ALL SELECT 'events_out', count(*) FROM events_out
     UNION ALL SELECT 'dead_letters', count(*) FROM dead_letters
 """
 """How many sessions there are, and how many rows in each queue, by table."""
@@ -88,6 +108,7 @@ COUNTS = """
 OLDEST = """
     SELECT 'outbox', (SELECT created_at FROM outbox ORDER BY id LIMIT 1)
     UNION ALL SELECT 'calls', (SELECT created_at FROM calls ORDER BY id LIMIT 1)
+    UNION ALL SELECT 'events_out', (SELECT created_at FROM events_out ORDER BY id LIMIT 1)
     UNION ALL SELECT 'parked', (SELECT parked_at FROM parked ORDER BY id LIMIT 1)
 """
 """Since when the oldest row of each table waits; NULL for none."""
@@ -104,6 +125,16 @@ class DeadSend:
     effect: Send | PutContact
     send_id: int | None
     attempts: int
+
+
+@immutable
+class DeadEvent:
+    """An event that could not be delivered, as its dead letter has it."""
+
+    contact: str
+    ref: str
+    key: str
+    effect: Publish
 
 
 def outbox_row(
@@ -142,6 +173,19 @@ def call_row(
 ) -> CallRow:
     """A call to make, from its row."""
     return CallRow(id, ref, key, contact, values.loads(effect), attempts, datetime.fromisoformat(due_at), said, crashes)
+
+
+def event_row(
+    id: int, ref: str, key: str, contact: str, effect: str, attempts: int, due_at: str, created_at: str
+) -> EventRow:
+    """An event to deliver, from its row."""
+    due, created = datetime.fromisoformat(due_at), datetime.fromisoformat(created_at)
+    return EventRow(id, ref, key, contact, values.loads(effect), attempts, due, created_at=created)
+
+
+def dead_event(what: str, contact: str, body: str, send_id: int | None) -> DeadEvent | None:
+    """The event of a dead letter, from its row; None if it is not of an event that was to be delivered."""
+    return DeadEvent(contact=contact, **values.loads(body)) if what == EVENT_OUT else None
 
 
 def dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadSend | None:

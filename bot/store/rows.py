@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from bot.core.effects import Performed, PutContact, Send
+from bot.core.effects import Performed, Publish, PutContact, Send
 from bot.core.events import MessageReceived, Tapped
 from bot.core.immutable import immutable
 
@@ -83,6 +83,23 @@ class CallRow:
     due_at: datetime
     said: int = 0
     crashes: int = 0
+
+
+@immutable
+class NewEvent:
+    """An event that the engine has decided to deliver, and that has no row yet. The rest is as in `OutboxRow`."""
+
+    ref: str
+    key: str
+    contact: str
+    effect: Publish
+
+
+@immutable(kw_only=True)
+class EventRow(CallRow):
+    """An event that is to be delivered. It is tried for a time after ``created_at``."""
+
+    created_at: datetime
 
 
 @immutable

@@ -21,15 +21,17 @@ from bot.store.rows import MessageStatus
 from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR, TurnTraced
 
 _AT_ONCE = 500  # sessions
+_SENT_AGAIN = ("send", engine_tables.EVENT_OUT)
 _LAST_REPLACED = "SELECT max(at) FROM sent WHERE contact = ? AND outcome = 'replaced'"
 _IN_OUTBOX = "SELECT 1 FROM outbox WHERE id = ?"
 _SENT = "SELECT outcome, detail FROM sent WHERE id = ?"
 _GIVEN_UP = "SELECT body ->> '$.outcome', reason FROM dead_letters WHERE send_id = ? ORDER BY id DESC LIMIT 1"
 _PENDING = "SELECT id, contact, effect, created_at, attempts, due_at, detail FROM outbox ORDER BY id LIMIT ?"
+_EVENTS = "SELECT id, contact, effect, created_at, attempts, coalesce(due_at, created_at), detail FROM events_out ORDER BY id LIMIT ?"
 _DEAD = "SELECT id, what, contact, reason, body, at FROM dead_letters ORDER BY id DESC LIMIT ?"
 _LETTERS = """
     SELECT id FROM dead_letters
-    WHERE (?1 = 0 OR what = 'send')
+    WHERE (?1 = 0 OR what IN ('send', 'event_out'))
         AND (?2 IS NULL OR instr(' ' || reason || ':', ' ' || ?2 || ':') > 0)
         AND (?3 IS NULL OR send_id IN (SELECT send_id FROM recipients WHERE broadcast = ?3))
     ORDER BY id
@@ -74,7 +76,7 @@ class SessionSummary:
 
 @immutable
 class PendingSend:
-    """A message to send; ``detail`` says what went wrong at the last try."""
+    """A message to send, or an event to deliver; ``detail`` says what went wrong at the last try."""
 
     id: int
     contact: str
@@ -87,9 +89,9 @@ class PendingSend:
 
 @immutable
 class DeadLetter:
-    """Something that was given up. ``what``: event, send or turn; only a send can be tried again.
+    """Something that was given up. ``what``: event, send, turn or event_out; only a send and an event_out can be tried again.
 
-    ``body`` of a send is a value: its outcome, key, ref and effect. Otherwise it is the event's raw body.
+    ``body`` of these is a value: its key, ref and effect, and the outcome of a send. Otherwise it is the event's raw body.
     """
 
     id: int
@@ -246,21 +248,23 @@ class StoreReader:
     @reads_rows
     def pending_sends(self, limit: int = 100) -> list[PendingSend]:
         """The messages to send, in order."""
-        return [
-            PendingSend(id, contact, values.loads(effect), _time(created_at), attempts, _time(due_at), detail)
-            for id, contact, effect, created_at, attempts, due_at, detail in self._all(_PENDING, limit)
-        ]
+        return [_pending(*row) for row in self._all(_PENDING, limit)]
+
+    @reads_rows
+    def pending_events(self, limit: int = 100) -> list[PendingSend]:
+        """The events to deliver, in order."""
+        return [_pending(*row) for row in self._all(_EVENTS, limit)]
 
     @reads_rows
     def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
         """The dead letters, the newest first."""
         return [
-            DeadLetter(id, what, contact, reason, values.loads(body) if what == "send" else body, _time(at))
+            DeadLetter(id, what, contact, reason, values.loads(body) if what in _SENT_AGAIN else body, _time(at))
             for id, what, contact, reason, body, at in self._all(_DEAD, limit)
         ]
 
     def dead_letter_ids(self, *, sends_only: bool, code: str | None, broadcast: str | None) -> list[int]:
-        """The ids of dead letters, in order: of messages only, with a code of the gateway's, or of a broadcast."""
+        """The ids of dead letters, in order: only of messages and of events that were to be delivered, with a code of the gateway's, or of a broadcast."""
         named = optional_storable(broadcast)
         return [id for (id,) in self._all(_LETTERS, int(sends_only), optional_storable(code), named)]
 
@@ -324,6 +328,12 @@ class StoreReader:
     def _all(self, sql: str, *parameters: Any) -> list[Any]:
         with self._lock, trouble_in_words(self.path):
             return self._connection.execute(sql, parameters).fetchall()
+
+
+def _pending(
+    id: int, contact: str, effect: str, created_at: str, attempts: int, due_at: str, detail: str
+) -> PendingSend:
+    return PendingSend(id, contact, values.loads(effect), _time(created_at), attempts, _time(due_at), detail)
 
 
 def _time(text: str) -> datetime:

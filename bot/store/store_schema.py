@@ -152,6 +152,19 @@ _ENGINE = """
         claimed_at TEXT,
         crashes INTEGER NOT NULL DEFAULT 0
     );
+    CREATE TABLE events_out (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        ref TEXT NOT NULL,
+        key TEXT NOT NULL,
+        contact TEXT NOT NULL,
+        effect TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        due_at TEXT,
+        detail TEXT NOT NULL DEFAULT ''
+    );
+    CREATE INDEX events_out_due ON events_out (due_at) WHERE due_at IS NOT NULL;
+    CREATE INDEX events_out_by_contact ON events_out (contact, id);
     CREATE TABLE turns (
         id INTEGER PRIMARY KEY,
         at TEXT NOT NULL,
@@ -169,7 +182,7 @@ _ENGINE = """
     CREATE INDEX turns_by_contact ON turns (contact);
     CREATE TABLE dead_letters (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
-        what TEXT NOT NULL CHECK (what IN ('event', 'send', 'turn')),
+        what TEXT NOT NULL CHECK (what IN ('event', 'send', 'turn', 'event_out')),
         contact TEXT,
         reason TEXT NOT NULL,
         body NOT NULL,

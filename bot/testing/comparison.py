@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from bot.core.effects import Complete, Effect
+from bot.core.effects import Complete, Effect, Publish
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
@@ -99,6 +99,7 @@ class ObservedState:
     sent: int = 0
     exits: Sequence[str] = ()
     reached: Sequence[str] = ()
+    events: Sequence[ObservedCall] = ()
     filled: Mapping[str, Any] = field(default_factory=dict)
     said: Sequence[str] = ()
     refusal: str = ""
@@ -130,9 +131,21 @@ def _conversation_differences(wanted: Mapping[str, Node], seen: ObservedState) -
     missed = [name for name in texts_of(wanted.get("reached")) if name not in seen.reached]
     if missed:
         yield ExpectationDifference("reached", ", ".join(missed), ", ".join(seen.reached) or "null")
+    yield from _differing_events(wanted.get("events"), seen.events)
     yield from _differing_deeds(wanted, seen)
     yield from _differing_texts("says", wanted.get("says"), "\n".join(seen.said))
     yield from _differing_texts("asked", wanted.get("asked"), "\n".join(seen.asked))
+
+
+def _differing_events(wanted: Node | None, events: Sequence[ObservedCall]) -> Iterator[ExpectationDifference]:
+    """The events that are missing among those that were delivered; where none is wanted, those that were."""
+    delivered = _found([{event.name: event.arguments} for event in events])
+    nodes = one_or_more(wanted)
+    if wanted is not None and not nodes and events:
+        yield ExpectationDifference("events", "[]", delivered)
+    for node in nodes:
+        if not any(_call_fits(node, event) for event in events):
+            yield ExpectationDifference("events", _expected(node), delivered)
 
 
 def _differing_deeds(wanted: Mapping[str, Node], seen: ObservedState) -> Iterator[ExpectationDifference]:
@@ -270,6 +283,12 @@ def reached_in(turns: Iterable[TurnTraced], library: Library) -> list[str]:
     """The steps with a `report` through which the conversation has come, by its name."""
     steps = ((library.flows.get(step["flow"]), step["step"]) for turn in turns for step in turn.steps)
     return [flow.reported_as[step] for flow, step in steps if flow is not None and step in flow.reported_as]
+
+
+def events_in(turns: Iterable[TurnTraced]) -> list[ObservedCall]:
+    """The events that were delivered, in order."""
+    effects = (effect for turn in turns for effect in turn.effects)
+    return [ObservedCall(effect.name, effect.data) for effect in effects if isinstance(effect, Publish)]
 
 
 def filled_in(turns: Sequence[TurnTraced], session: Session, library: Library) -> dict[str, Any]:

@@ -101,6 +101,7 @@ _EXIT = KeySpec(
     "exit", or_nothing(STRINGS, _NULL), "The exit that a model took since then, or any of several; null: none."
 )
 _REACHED = KeySpec("reached", STRINGS, "Steps through which the conversation has come since then, by their `report`.")
+_EVENTS = KeySpec("events", CALLS, "Events that were delivered since then, with some of their data; []: none.")
 _FILLED = KeySpec("filled", _VALUES, "Variables that a model notes, with their values.")
 _JUDGE = KeySpec("judge", STRINGS, "Questions about the conversation that a model says yes to.")
 _SAID = KeySet(
@@ -141,6 +142,7 @@ EXPECTED = KeySet(
     _NOT_CALLED,
     _EXIT,
     _REACHED,
+    _EVENTS,
     _FILLED,
     _SAYS,
     _REFUSED,
@@ -205,6 +207,7 @@ def _check_names(fields: Fields, known: KnownNames) -> None:
     _check_variables(fields, _FILLED, notable, " that a model may note")
     _check_exits(fields, known)
     _check_called(fields, known)
+    _check_events(fields, known)
     if language is not None:
         replace(_LANGUAGE, form=one_of(*known.languages)).read(fields)
 
@@ -234,3 +237,10 @@ def _check_called(fields: Fields, known: KnownNames) -> None:
         if " " not in name and name not in known.handlers:
             fix = did_you_mean(name, known.handlers, "write a handler's name, or a request like GET crm:/orders/*")
             fields.problems.add("E501", mark, f'no handler "{name}"', fix)
+
+
+def _check_events(fields: Fields, known: KnownNames) -> None:
+    for mark, name, _ in _EVENTS.read(fields):
+        if name not in known.events:
+            fix = did_you_mean(name, known.events, f"name it in bot.yml: events_to: on: [{name}]")
+            fields.problems.add("E109", mark, f'no event "{name}" is delivered', fix)

@@ -284,6 +284,7 @@ class KnownNames:
     languages: tuple[str, ...] = ()
     signals: Collection[str] = ()
     folder: Path = Path()
+    events: Collection[str] = ()  # that are delivered
     complete: bool = True
     evaluates: bool = False
 

@@ -101,7 +101,9 @@ def load_with_tests(folder: Folder) -> LoadedTests:
         transcripts = [reader.read(node, found) for node in tests]
         return LoadedTests(None, transcripts, sorted({*error.problems, *found.sorted()}), error.sound)
     library = program.library
-    known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, library.bot.signals, folder.path)
+    bot, receiver = library.bot, library.bot.events_to
+    events = () if receiver is None else receiver.on
+    known = KnownNames(library.flows, program.extensions.calls, bot.languages, bot.signals, folder.path, sorted(events))
     reader = TranscriptReader(known)
     transcripts = [reader.read(node, found) for node in program.tests]
     _check_names(transcripts, found)

@@ -15,6 +15,7 @@ from bot.emulator import MessageTemplate
 from bot.store.files import ENGINE_FILE, VERSIONS, inbox_path
 from tests.cli.keeping import kept
 from tests.cli.terminal import call, make_bot
+from tests.gateway.peer import hang_up, peer
 
 FLOWS = """
 flow: main
@@ -200,3 +201,18 @@ def test_a_server_that_cannot_send_fails_with_the_gateways_words(tmp_path: Path)
         code, found = doctor(tmp_path)
     assert code == 1
     assert about(found, "server")[0].startswith("fail: nothing can be sent until this is put right")
+
+
+def test_the_receiver_of_events_is_looked_at_and_gets_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRM_SECRET", "s3cret")
+    with peer() as receiver:
+        events = f"{{url: '{receiver.url}/hooks', secret: CRM_SECRET, on: [end], allow_private: true}}"
+        make_bot(tmp_path, FLOWS, bot=f"name: T\nsecrets: [CRM_SECRET]\nevents_to: {events}\n")
+        settings(tmp_path, gateway_url=receiver.url, gateway_key="k", webhook_secret="s")
+        _, found = doctor(tmp_path)
+        assert about(found, "receiver") == ["ok: something answers there"]
+        assert {request.method for request in receiver.requests} == {"GET"}
+        receiver.by_default = hang_up
+        _, found = doctor(tmp_path)
+    (what,) = about(found, "receiver")
+    assert what.startswith("fail: ")

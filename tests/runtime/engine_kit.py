@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.alarms import Alarms
 from bot.clock import MovableClock
-from bot.core.effects import Call, Effect, Send
+from bot.core.effects import Call, Effect, Publish, Send
 from bot.core.events import CallEnded, Event, MessageReceived, ResetRequested, StatusReported, TimeReached
 from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session, effect_ref
@@ -62,6 +62,8 @@ def advance(session: Session, event: Event) -> Turn:
             failure = "the flow is broken"
         case MessageReceived(text="report"):
             effects = (Send(TextMessage("report"), report=True),)
+        case MessageReceived(text="publish"):
+            effects = (Publish("tags", event.at, {}), Publish("end", event.at, {}))
         case MessageReceived(text=text):
             effects = (Send(TextMessage(f"1: {text}")), Send(TextMessage(f"2: {text}")))
         case CallEnded(outcome=outcome):

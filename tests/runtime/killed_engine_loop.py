@@ -151,6 +151,9 @@ def outcome(path: Path, kills: int, contacts: Sequence[str]) -> dict[str, Any]:
         "said": {contact: _said(reader, contact) for contact in contacts},
         "sent": [row[0] for row in reader._all("SELECT ref FROM sent ORDER BY id")],
         "performed": sorted(set(notes.read_text().splitlines())) if notes.exists() else [],
+        "order": list(dict.fromkeys(line.split()[0] for line in notes.read_text().splitlines()))
+        if notes.exists()
+        else [],
         "counts": reader.counts(),
         "dead": [(letter.what, letter.reason, letter.body) for letter in reader.dead_letters()],
     }

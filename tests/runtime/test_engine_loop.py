@@ -428,7 +428,7 @@ def test_a_message_of_unknown_fate_is_retried_under_its_old_key(world: World) ->
 
 def test_the_status_counts(world: World) -> None:
     world.say(ANN, "hi")
-    counts = {"cursor": 1, "sessions": 1, "parked": 0, "outbox": 2, "calls": 0, "dead_letters": 0}
+    counts = {"cursor": 1, "sessions": 1, "parked": 0, "outbox": 2, "calls": 0, "events_out": 0, "dead_letters": 0}
     world.clock.move(timedelta(minutes=1))
     assert world.turns.operate({"do": "status"}) == {**counts, "stopped": 0, "oldest": {"outbox": 60.0}}
 
@@ -510,7 +510,14 @@ def test_a_full_disk_loses_nothing_and_hands_nothing_on_that_is_not_committed(wo
     assert refused.wait(LONG)
     world.turns.sent(sent(world.delivery.rows[0]))
     assert not world.turns.wait_settled(0.05)
-    assert world.reader.counts() == {"sessions": 1, "parked": 0, "outbox": 1, "calls": 0, "dead_letters": 0}
+    assert world.reader.counts() == {
+        "sessions": 1,
+        "parked": 0,
+        "outbox": 1,
+        "calls": 0,
+        "events_out": 0,
+        "dead_letters": 0,
+    }
     assert len(world.delivery.rows) == 1
     assert world.turns.operate({"do": "status"})["outbox"] == 1, "who asks how it is gets an answer"
     (alarm,) = world.alarms.current()

@@ -42,7 +42,27 @@ def test_wherever_it_is_killed_each_event_is_taken_once_in_order_and_each_effect
             place
         )  # one key each, and the call
         assert one["dead"] == [], place
-        assert one["counts"] == {"sessions": 2, "parked": 0, "outbox": 0, "calls": 0, "dead_letters": 0}, place
+        assert one["counts"] == {
+            "sessions": 2,
+            "parked": 0,
+            "outbox": 0,
+            "calls": 0,
+            "events_out": 0,
+            "dead_letters": 0,
+        }, place
+
+
+@search
+def test_wherever_it_is_killed_each_event_out_is_delivered_under_one_key_in_order(tmp_path: Path) -> None:
+    said = [(ANN, "publish"), (BOB, "publish"), (ANN, "publish")]
+    found = outcomes(tmp_path, said, "kill", tries(5, 1))
+    assert len(found) > tries(4, 20) and found[-1]["kills"] == 0
+    for place, one in enumerate(found, start=1):
+        refs = [line.split()[0] for line in one["performed"]]  # each with its key
+        assert refs == ["evt_0#0", "evt_0#1", "evt_1#0", "evt_1#1", "evt_2#0", "evt_2#1"], place
+        anns = [ref for ref in one["order"] if not ref.startswith("evt_1")]
+        assert anns == ["evt_0#0", "evt_0#1", "evt_2#0", "evt_2#1"], place
+        assert (one["dead"], one["counts"]["events_out"]) == ([], 0), place
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,11 @@ def known_at(monkeypatch: pytest.MonkeyPatch) -> dict[Mark, set[str]]:
     return found
 
 
-REST = Folder(Path("rest"), (Source("bot.yml", b"name: T"), Source("main.yml", b"""
+REST = Folder(Path("rest"), (Source("bot.yml", b"""
+name: T
+secrets: [CRM_SECRET]
+events_to: {url: "https://crm.example/bot", secret: CRM_SECRET, on: [end], allow_private: false}
+"""), Source("main.yml", b"""
 flow: main
 steps: {a: {say: A photo., image: {link: "https://files.example/a.png"}}}
 """)), ())  # fmt: skip

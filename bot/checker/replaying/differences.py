@@ -15,6 +15,7 @@ from bot.core.effects import (
     Happen,
     HttpRequest,
     Performed,
+    Publish,
     PutContact,
     Send,
     Tell,
@@ -139,7 +140,7 @@ _PERFORMED = get_args(Performed)
 
 def has_result(effect: Effect | None) -> bool:
     """Whether the conversation waits for a result of the effect."""
-    return isinstance(effect, _PERFORMED) and not isinstance(effect, Tell)
+    return isinstance(effect, _PERFORMED) and not isinstance(effect, Tell | Publish)
 
 
 def same_effect(one: Effect, other: Effect) -> bool:
@@ -260,6 +261,9 @@ def _parts(effect: Effect | None) -> Iterator[str]:
         case Tell(hook, told):
             yield f"tell the hook {hook}"
             yield from _named(told)
+        case Publish(name, _, data):
+            yield f"event {name}"
+            yield from _named(data)
         case PutContact(name, email, tags):
             yield "tell the gateway"
             yield from _named({"name": name, "email": email, "tags": list(tags)})
