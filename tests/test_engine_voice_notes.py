@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from bot import step_kind
 from bot.core.effects import Call, HttpRequest, Transcribe
 from bot.core.events import ConversationAssigned, HandoffClosed, SignalReceived, StartRequested, TimeReached
 from bot.core.values import Media
 from bot.extensions.decorators import handler
+from bot.steps.step_kind import Reply
 from tests.talk import BOT, CONTACT, Talk, library_of, problems_of
 
 
@@ -295,3 +297,24 @@ def test_mistakes_are_named(written: str, problem: str) -> None:
 
     found = problems_of(FLOW, BOT + f"transcribe: {written}\n", {"words": words, "other": other})
     assert any(problem in each for each in found), found
+
+
+@pytest.mark.parametrize(("takes", "said"), [("reply.media and 1", ["1"]), ("int(reply.text)", [])])
+def test_a_kind_of_step_of_the_bots_own_that_takes_audio_gets_it(takes: str, said: list[str]) -> None:
+    @step_kind("own")
+    class Own:
+        own: str
+
+        def run(self) -> str:
+            return self.own
+
+        def answer(self, reply: Reply) -> Any:
+            return eval(takes)
+
+    flow = "flow: main\nstart: {otherwise: true}\nvars: {n: integer}\n"
+    flow += "steps: {own: {own: Say it., save: n, errors: {else: end}}, n: {say: '{{ n }}', then: end}}\n"
+    talk = Talk(flow, WITH_HANDLER, {**HANDLERS, "Own": Own})
+    talk.voice()
+    talk.returns("hi")
+    assert talk.voice() == said
+    assert talk.session.busy is (not said)

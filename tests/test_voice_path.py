@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from bot.clock import MovableClock
+from bot.core.events import CallEnded, Event
+from bot.core.session import Session
+from bot.engine.turn_context import TurnContext
+from bot.flow.library import Library
 from bot.folder import read_folder
 from bot.program import load_program
 from bot.simulation.simulation import Simulation
@@ -120,6 +124,22 @@ def test_a_restart_forgets_nothing(chat: Simulation) -> None:
     chat.restart()
     chat.speak("two")
     assert heard(chat) == ["Second?", "Third?"]
+
+
+def test_a_defect_while_a_transcript_is_taken_leaves_no_contact_stuck(
+    chat: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(library: Library, session: Session, event: Event) -> TurnContext:
+        if isinstance(event, CallEnded):
+            raise RuntimeError("a defect")
+        return TurnContext(library, session, event)
+
+    monkeypatch.setattr("bot.engine.advance.begin_turn", fail)
+    chat.speak("one")
+    assert heard(chat) == []
+    assert chat.session().voice_note is None and len(chat.dead_letters()) == 1
+    chat.user("hello?")
+    assert heard(chat) == ["First?"]
 
 
 GATHERING = FLOWS.replace("save: a", "save: a, gather: 3s, words: {menu: {say: Menu., then: b}}")

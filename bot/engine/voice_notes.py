@@ -4,8 +4,10 @@ from dataclasses import replace
 
 from bot.core.events import CallEnded, Event, MessageReceived
 from bot.core.session import Session, VoiceNote
+from bot.core.values import Media
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.flow.library import Library
+from bot.steps.step_kind import Reply
 
 
 def ask_for_words(turn: TurnContext) -> bool:
@@ -13,7 +15,7 @@ def ask_for_words(turn: TurnContext) -> bool:
     note, transcription = turn.event, turn.library.bot.transcription
     if not isinstance(note, MessageReceived) or note.media is None or note.kind != "audio" or note.transcribed:
         return False
-    if transcription is None or _is_for_step(turn):
+    if transcription is None or _is_for_step(turn, note.media):
         return False
     session, today = turn.session, turn.event.at.date()
     if session.voice_note is not None:
@@ -35,9 +37,11 @@ def ask_for_words(turn: TurnContext) -> bool:
     return True
 
 
-def _is_for_step(turn: TurnContext) -> bool:
+def _is_for_step(turn: TurnContext, media: Media | None) -> bool:
     step = turn.known_step
-    return step is not None and (step.kind.ignores_messages or step.kind.takes_audio)
+    if step is None:
+        return False
+    return step.kind.ignores_messages or step.kind.takes_audio(turn.step_context(), Reply(media=media))
 
 
 def begin_turn(library: Library, session: Session, event: Event) -> TurnContext:
@@ -47,7 +51,7 @@ def begin_turn(library: Library, session: Session, event: Event) -> TurnContext:
         return turn
     text, transcription = None, library.bot.transcription
     try:
-        if transcription is not None and not _is_for_step(turn):
+        if transcription is not None and not _is_for_step(turn, note.message.media):
             text = transcription.words(event, turn.scope())
     except FAILURES as failed:
         turn.trace.notes.append(f"not transcribed: {failed}")

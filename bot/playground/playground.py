@@ -158,6 +158,15 @@ class Playground:
             self._add(self._known(contact), text=text)
             self.simulation.emulator.receive(contact, text, at=self._sent_at())
 
+    def speak(self, contact: str, words: str) -> None:
+        """A contact sends a voice note that says this."""
+        if not words.strip():
+            raise Refused("the voice note says nothing")
+        with self._runs:
+            address = self.simulation.voice_note(words[:MOST_TEXT])
+            self._add(self._known(contact), text=words, kind="audio", file=f"{PurePath(address).name} voice.ogg")
+            self.simulation.emulator.receive(contact, kind="audio", media_url=address, at=self._sent_at())
+
     def choose(self, contact: str, number: int, choice: int) -> None:
         """A contact taps a button, or picks a row: the choice of a bubble, counted from 0, also of an old one."""
         found = next((bubble for bubble in self.bubbles(contact) if bubble.number == number), None)

@@ -255,6 +255,7 @@ def _values(asked: Asked) -> dict[str, str]:
 
 ACTS: dict[str, Callable[[Playground, str, Asked], Any]] = {
     "write": lambda playground, contact, asked: playground.write(contact, str(asked["text"])),
+    "speak": lambda playground, contact, asked: playground.speak(contact, str(asked["text"])),
     "choose": lambda playground, contact, asked: playground.choose(contact, int(asked["bubble"]), int(asked["choice"])),
     "place": lambda playground, contact, asked: playground.send_place(
         contact, float(asked["latitude"]), float(asked["longitude"]), str(asked.get("name", ""))

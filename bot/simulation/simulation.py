@@ -137,11 +137,16 @@ class Simulation:
 
     def speak(self, words: str, late: timedelta = timedelta()) -> None:
         """The contact sends a voice note that says these words: they need no handler or service."""
-        name = f"voice-{len(self._spoken)}.ogg"
-        url = f"{self.emulator.url}/media/{int(self.clock.now().timestamp())}/{name}"
-        self._spoken[url], self.emulator.media[name] = words, SAMPLE_FILES["ogg"]
-        self.emulator.receive(self.contact, kind="audio", media_url=url, at=self.clock.now() - late)
+        address = self.voice_note(words)
+        self.emulator.receive(self.contact, kind="audio", media_url=address, at=self.clock.now() - late)
         self.settle()
+
+    def voice_note(self, words: str) -> str:
+        """The address of a new voice note that says these words."""
+        name = f"voice-{len(self._spoken)}.ogg"
+        address = f"{self.emulator.url}/media/{int(self.clock.now().timestamp())}/{name}"
+        self._spoken[address], self.emulator.media[name] = words, SAMPLE_FILES["ogg"]
+        return address
 
     def write_meanwhile(self, text: str) -> None:
         """The contact writes while a call is under way. Returns when the bot has taken that; it may still wait for the call."""

@@ -144,11 +144,6 @@ class AskStep(StepKind):
         return not (self.closed or many) and (self.variable is None or self.variable.type == "text")
 
     @property
-    def takes_audio(self) -> bool:
-        """Whether its variable takes audio."""
-        return isinstance(self.variable, FileVariable) and "audio" in self.variable.kinds
-
-    @property
     def _keeping(self) -> FileVariable | None:
         """The variable, where a file that answers is kept before the question is left."""
         return self.variable if isinstance(self.variable, FileVariable) and self.variable.keep else None
@@ -307,6 +302,10 @@ class AskStep(StepKind):
             fetch = Fetch(file, keeping.bytes_allowed(file.kind), keeping.types)
             return WaitForEffect(effect=fetch, step_state=context.step_state)
         return LeaveStep("then", saved=value)
+
+    def takes_audio(self, context: StepContext, reply: Reply) -> bool:
+        """Whether its variable takes audio."""
+        return isinstance(self.variable, FileVariable) and "audio" in self.variable.kinds
 
     def objection(self, context: StepContext, reply: Reply) -> str | None:
         """What the variable says to an answer that does not fit it."""

@@ -13,7 +13,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import Message, TextMessage
 from bot.expressions.filters import FILTERS, FUNCTIONS
 from bot.expressions.sandbox import call_own, kept
-from bot.expressions.templates import Expression, Template
+from bot.expressions.templates import Expression, Template, TemplateFailed
 from bot.extensions.decorators import FUNCTION, NOW_PARAMETER, BadDeclaration, named_in, summary
 from bot.extensions.gathered import Extensions
 from bot.extensions.verbs import Expression as Bare
@@ -142,6 +142,13 @@ class CustomStep(StepKind):
             return None
         result = call_own(self._what, self.spec.answer, [self._made(context), reply])
         return None if result is None else self._leave(context, left_by(result))
+
+    def takes_audio(self, context: StepContext, reply: Reply) -> bool:
+        """Whether the class takes it. One that fails at a reply without a text does not."""
+        try:
+            return self.answer(context, reply) is not None
+        except (StepFailed, TemplateFailed):
+            return False
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The call has ended: it says how the step is left, or its error is the outcome."""

@@ -364,11 +364,6 @@ class StepKind:
         return False
 
     @property
-    def takes_audio(self) -> bool:
-        """Whether a voice note answers it as it is, so that nobody has to transcribe it."""
-        return False
-
-    @property
     def hears_signals(self) -> bool:
         """Whether a signal can lead on from it: it waits for the contact, a person, time, or a flow that it runs."""
         return self.pauses or (self.rest is not None and self.rest.what is RestFor.FLOW)
@@ -465,6 +460,10 @@ class StepKind:
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """Take a reply that no word took. None: it is no answer."""
         return None
+
+    def takes_audio(self, context: StepContext, reply: Reply) -> bool:
+        """Whether a voice note answers it as it is, so that nobody has to transcribe it."""
+        return False
 
     def objection(self, context: StepContext, reply: Reply) -> str | None:
         """What is said to a reply that is no answer, in place of the step's `retry`."""

@@ -160,8 +160,11 @@ def test_a_picture_a_voice_note_a_file_and_a_place_are_sent(shown: Shown, tmp_pa
     picture = page.locator(".bubble.mine img")
     expect(picture).to_be_visible()
     assert picture.evaluate("image => image.naturalWidth") == 320
-    page.get_by_role("button", name="A voice note").click()
+    page.get_by_role("button", name="A voice note", exact=True).click()
     expect(page.locator(".bubble.mine audio")).to_be_visible()
+    page.get_by_label("Voice note that says").fill("A tea, please")
+    page.get_by_role("button", name="Send voice note").click()
+    expect(page.locator(".bubble.mine", has_text="A tea, please").locator("audio")).to_be_visible()
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4\n%%EOF\n")
     page.set_input_files("input[type=file]", tmp_path / "a.pdf")
     page.get_by_role("button", name="Send file").click()

@@ -58,10 +58,11 @@ def test_the_policy_allows_nothing_inline_and_no_other_host(served: Served) -> N
 
 
 def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None:
-    assert do(served, do="dance") == (409, "what can be done is write, choose, place, start, signal, happen, restart, "
+    assert do(served, do="dance") == (409, "what can be done is write, speak, choose, place, start, signal, happen, restart, "
                                            "wait, next, shut, switch, contact")  # fmt: skip
     assert do(served, do="write", text="  ") == (409, "the message is empty")
     assert do(served, do="write", text="a" * 5000) == (409, "a message has at most 4096 characters")
+    assert do(served, do="speak", text=" ") == (409, "the voice note says nothing")
     assert do(served, do="write") == (409, "this cannot be done: 'text'")
     assert do(served, do="choose", bubble=7, choice=0) == (409, "there is no such button any more")
     assert do(served, do="place", latitude=91, longitude=0)[0] == 409
