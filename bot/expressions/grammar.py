@@ -92,6 +92,7 @@ class TemplateUses:
     """The free names of a template, the dotted paths that it reads, its calls, and what is not allowed in it."""
 
     names: set[str] = field(default_factory=set)
+    loops: set[str] = field(default_factory=set)  # what its loops call their elements
     paths: set[tuple[str, ...]] = field(default_factory=set)
     calls: list[Called] = field(default_factory=list)
     hours: set[str] = field(default_factory=set)  # names of opening hours that are written out
@@ -220,6 +221,10 @@ class TemplateUses:
         targets = {name.name for name in node.target.find_all(nodes.Name)} | (
             {node.target.name} if isinstance(node.target, nodes.Name) else set()
         )
+        self.loops |= targets
+        for taken in sorted(targets.intersection(RESERVED_NAMES)):
+            fix = f"give the element of the loop another name: {RESERVED_LIST}"
+            self._fault("E306", node, f'"{taken}": the name is reserved', fix)
         inner = bound | targets | {"loop"}
         for child in (*node.body, *([] if node.test is None else [node.test])):
             self.walk(child, inner, depth + 1, loops + 1)

@@ -39,7 +39,19 @@ _FAILURES = (
 class _Program:
     """Parsed source, compiled when it is first used or prepared."""
 
-    __slots__ = ("_pieces", "_root", "_tree", "calls", "definitions", "hours", "mark", "names", "paths", "source")
+    __slots__ = (
+        "_pieces",
+        "_root",
+        "_tree",
+        "calls",
+        "definitions",
+        "hours",
+        "loops",
+        "mark",
+        "names",
+        "paths",
+        "source",
+    )
 
     def __init__(
         self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: TemplateUses | None = None
@@ -49,6 +61,7 @@ class _Program:
         self.names = frozenset() if uses is None else frozenset(uses.names)
         self.paths = frozenset() if uses is None else frozenset(uses.paths)
         self.hours = frozenset() if uses is None else frozenset(uses.hours)
+        self.loops = frozenset() if uses is None else frozenset(uses.loops)
         self.calls: tuple[tuple[Called, Mark], ...] = ()  # of the bot's own Python
         self.definitions: tuple[Definition, ...] = ()  # that it uses, also where one uses another
         self._tree = tree
@@ -399,6 +412,7 @@ class AnyOf(Template):
         self.constant = False
         self.names = frozenset().union(*(wording.names for wording in wordings))
         self.paths = frozenset().union(*(wording.paths for wording in wordings))
+        self.loops = frozenset().union(*(wording.loops for wording in wordings))
         self.calls = tuple(call for wording in wordings for call in wording.calls)
         self.definitions = tuple(dict.fromkeys(each for wording in wordings for each in wording.definitions))
         self._wordings = wordings

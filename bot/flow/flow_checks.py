@@ -67,6 +67,7 @@ def check(
     failing = failing_flows(flows, bot.words)
     for flow in flows.values():
         _check_uses(uses_of_flow(flow), flow.variables, problems)
+        _check_loop_names(uses_of_flow(flow), flow, problems)
         _check_assignments(flow, problems)
         _check_cleared(flow, bot, problems)
         _check_saves(flow, problems)
@@ -118,6 +119,15 @@ def _check_uses(
             what = f'variable "{name}": at {used.text.mark} "{name}" means something else'
             problems.add("E306", variables[name].mark, what, "choose another name for the variable")
         check_contact_fields(used.text, problems)
+
+
+def _check_loop_names(uses: Iterable[Used], flow: Flow, problems: Problems) -> None:
+    """No loop in a text calls its element as something is called that could not be read there any more."""
+    for used in uses:
+        for name in sorted(used.text.loops & {*flow.variables, *flow.definitions, *used.extra}):
+            kind = "variable" if name in flow.variables else "definition" if name in flow.definitions else "value"
+            what = f'"{name}": the loop hides the {kind} of this name'
+            problems.add("E306", used.text.mark, what, "give the element of the loop another name")
 
 
 def check_contact_fields(text: Expression | Template, problems: Problems) -> None:
@@ -200,6 +210,9 @@ def _check_own(
     """Report every call of what is not there, and every variable whose name is a function's."""
     for used in (*uses_of_bot(bot), *(used for flow in flows.values() for used in uses_of_flow(flow))):
         check_calls(used.text.calls, own, problems)
+        for name in sorted(used.text.loops & own.keys()):
+            what = f'"{name}": the loop hides the {own[name].kind} of this name in the bot\'s Python'
+            problems.add("E306", used.text.mark, what, "give the element of the loop another name")
     for variable in (variable for flow in flows.values() for variable in flow.variables.values()):
         if variable.name in own:
             what = f'variable "{variable.name}": the bot\'s Python has a {own[variable.name].kind} of this name'

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from bot import handler
+from bot import function, handler
+from bot.expressions.grammar import RESERVED_LIST
 from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source
 from bot.flow.library import load
@@ -228,6 +229,28 @@ CASES = {
     "a flow that runs itself": (
         flow("  a: {run: /main}\n"),
         "4:3: E140 these steps go round without waiting: a -> a (let one of them wait for an answer, or bound its visits)",
+    ),
+    "a loop that hides a variable": (
+        flow('  a: {say: "{% for t in l %}{{ t }}{% endfor %}"}\n', "vars: {t: {type: text}, l: {type: list}}\n"),
+        '5:12: E306 "t": the loop hides the variable of this name (give the element of the loop another name)',
+    ),
+    "a loop that hides a definition": (
+        flow(
+            '  a: {say: "{% for t in l %}{{ t }}{% endfor %}{{ t }}"}\n',
+            "vars: {l: {type: list}}\ndefine: {t: l | first}\n",
+        ),
+        '6:12: E306 "t": the loop hides the definition of this name (give the element of the loop another name)',
+    ),
+    "a loop that hides what a service has answered": (
+        flow(
+            '  a: {http: GET https://a.example, errors: {else: {say: "{% for answer in l %}-{% endfor %}", then: end}}}\n',
+            "vars: {l: {type: list}}\n",
+        ),
+        '5:57: E306 "answer": the loop hides the value of this name (give the element of the loop another name)',
+    ),
+    "a loop that hides what every text knows": (
+        flow('  a: {say: "Hi {% for now in [1] %}{{ now }}{% endfor %}"}\n'),
+        f'4:12: E306 "now": the name is reserved (give the element of the loop another name: {RESERVED_LIST})',
     ),
     "a value that is saved where nothing comes of it": (
         flow("  a: {wait: 2h, save: t}\n", "vars: {t: {type: text}}\n"),
@@ -620,6 +643,17 @@ LOOPS = {
 @pytest.mark.parametrize("name", LOOPS)
 def test_it_is_no_loop_without_a_wait(name: str) -> None:
     assert problems_of(flow(LOOPS[name])) == []
+
+
+def test_a_loop_hides_no_function_of_the_bots_own_python() -> None:
+    @function("price")
+    def price(of: str) -> int:
+        return 1
+
+    text = flow('  a: {say: "{% for price in [1] %}{{ price }}{% endfor %}"}\n')
+    what = '"price": the loop hides the function of this name in the bot\'s Python'
+    fix = "give the element of the loop another name"
+    assert problems_of(text, handlers={"price": price}) == [f"flows/test.yml:4:12: E306 {what} ({fix})"]
 
 
 def test_a_variable_that_a_signals_data_hide_is_refused_where_it_is_declared() -> None:
