@@ -5,6 +5,7 @@ import importlib
 import sys
 
 import click
+from click.shell_completion import CompletionItem
 
 from bot import __version__
 from bot.core.errors import BotError
@@ -19,6 +20,7 @@ SECTIONS = {  # of --help: each command is the module of its name
         "graph": "Draw a bot or one of its flows.",
         "locales": "Translate a bot, and list missing translations.",
         "schema": "Print the JSON Schema for editors.",
+        "completion": "Print the completion script for a shell.",
     },
     "Go live": {
         "webhook": "Register the bot's webhook, and check that events arrive.",
@@ -76,6 +78,11 @@ class _Commands(click.Group):
             fix = did_you_mean(args[0], COMMANDS, "`bot --help` lists them")
             ctx.fail(f'there is no command "{args[0]}" ({fix})')
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = (name for name in COMMANDS if name.startswith(incomplete))
+        found = [CompletionItem(name, help=COMMANDS[name]) for name in names]  # click would import them all
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, section in SECTIONS.items():

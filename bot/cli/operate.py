@@ -13,10 +13,12 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from bot.cli.output import counted, problem_lines, styled
 from bot.core.errors import BotError
 from bot.core.text import is_phone
+from bot.flow.documents import BOT_FILE
 from bot.folder import Folder, env_files, find_bot, read_folder
 from bot.lang import wall_clock
 from bot.settings import read_store
@@ -39,20 +41,34 @@ class CommandRefused(BotError):
     """A request cannot be carried out."""
 
 
+class BotFolder(click.Path):
+    """The folder of a bot. A shell completes it to the bots of the folder that is typed so far, else to its folders."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The bots whose path begins with ``incomplete``."""
+        above = incomplete[: incomplete.rfind("/") + 1]
+        bots = (f"{above}{file.parent.name}" for file in sorted(Path(above).glob(f"*/{BOT_FILE}")))
+        found = [CompletionItem(bot) for bot in bots if bot.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="dir")]
+
+
 def bot_option(command: F) -> F:
     """The option that names the bot's folder, where the arguments are something else."""
     return click.option(
         "--bot",
         "folder",
         metavar="DIR",
-        type=click.Path(path_type=Path),
+        type=BotFolder(),
         help="The bot's folder, if not here or flows/.",
     )(command)
 
 
 def bot_argument(command: F) -> F:
     """The argument that names the bot's folder, of a command that is about the bot itself."""
-    return click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))(command)
+    return click.argument("folder", metavar="[DIR]", required=False, type=BotFolder())(command)
 
 
 def env_file(folder: Path) -> Path | None:
