@@ -355,18 +355,21 @@ def is_enough(recent: Sequence[str]) -> bool:
 
 
 def _is_current(broadcast: Broadcast, place: BroadcastPlace, ref: str) -> bool:
-    return place.edit == broadcast.edit and _is_of(place, ref)
+    return place.edit == broadcast.edit and _is_of(broadcast, place, ref)
 
 
 def _was_corrected(batch: Batch, place: BroadcastPlace, ref: str) -> bool:
     """Whether a message's recipient has other parameters since it was made."""
-    return place.edit == _known(batch, place.broadcast).edit and not _is_of(place, ref)
+    broadcast = _known(batch, place.broadcast)
+    return place.edit == broadcast.edit and not _is_of(broadcast, place, ref)
 
 
-def _is_of(place: BroadcastPlace, ref: str) -> bool:
+def _is_of(broadcast: Broadcast, place: BroadcastPlace, ref: str) -> bool:
     """Whether a message is the recipient's present one, or the first that followed from the present start of its flow."""
     present = _ref(place.broadcast, place.contact, place.retries)
-    return ref == present or f"{present}#" in ref
+    if _is_flow(broadcast):  # a start that waited for a conversation has the name of what ended that
+        return f"{present}#" in ref or "broadcast:" not in ref
+    return ref == present
 
 
 def _is_flow(of: Broadcast | Content) -> bool:

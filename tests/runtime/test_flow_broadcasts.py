@@ -182,6 +182,19 @@ def test_a_start_that_waited_for_a_conversation_is_counted_as_started(tmp_path: 
     world.close()
 
 
+def test_the_message_of_a_start_that_waited_is_a_dead_letter_if_it_is_refused(tmp_path: Path) -> None:
+    world = opened(tmp_path, "after")
+    world.say(ANN, "hi")
+    done(world, rows(world))
+    ask(world, ANN, flow="news")
+    world.say(ANN, "fine")
+    world.report(world.delivery.pop(), "failed", "no", code="WHATSAPP_SEND_FAILED")
+    assert world.reader.outcomes("spring") == {"failed (WHATSAPP_SEND_FAILED)": 1}
+    assert len(letters(world)) == 1
+    assert rows(world) == []
+    world.close()
+
+
 def test_who_has_opted_out_gets_nothing_before_and_after_the_request(world: World) -> None:
     world.say(BO, "stop")
     done(world, rows(world))
