@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bot.cli.contact_times import moments, moments_in_words, over_in_words, read_contacts_time, with_times
 from bot.cli.csv_rows import BodyTexts, FlowValues, Recipient, header, read_recipients
-from bot.cli.operate import CommandRefused, bot_option, loaded, open_store, operate, reach_gateway, store_of
+from bot.cli.operate import CommandRefused, bot_option, loaded, open_store, operate, reach_gateway, span, store_of
 from bot.cli.output import counted, echo_json
 from bot.cli.start import values_of
 from bot.core.errors import BotError
-from bot.lang.wall_clock import ISO_MOMENT, in_zone, read_iso
+from bot.lang.wall_clock import duration_words
 from bot.settings import read_limits
 
 if TYPE_CHECKING:
@@ -49,7 +50,15 @@ USAGE = (
     metavar="EXPRESSION",
     help="Only contacts for whom this holds: of the file, else of all who have written.",
 )
-@click.option("--at", metavar="TIME", help="Begin later: a time like 2030-12-24 18:00, in the bot's time zone.")
+@click.option(
+    "--at", metavar="TIME", help='Later, on each contact\'s own clock: 9:00, or a time like "2030-12-24 18:00".'
+)
+@click.option(
+    "--late",
+    metavar="DURATION",
+    callback=span,
+    help="With --at: how late it is sent if no server ran at the time.  [default: 1h]",
+)
 @click.option("--name", help="The broadcast's name.  [default: the template, and the file or the expression]")
 @click.option(
     "--edit", "edited", metavar="NAME", help="Correct the broadcast of this name: template, parameters, file."
@@ -74,6 +83,7 @@ def command(
     head: str | None,
     where: str | None,
     at: str | None,
+    late: timedelta | None,
     name: str | None,
     edited: str | None,
     stopped: str | None,
@@ -86,7 +96,9 @@ def command(
     """Send TEMPLATE to the contacts in the file: a column "phone", and columns for the template's parameters.
 
     Columns named 1, 2, ... are the body's parameters; or write each with --body. --where chooses contacts by what the
-    bot knows of them: contact.tags, and variables with keep; without a file --body can name these. --at begins later.
+    bot knows of them: contact.tags, and variables with keep; without a file --body can name these. --at sends later: at
+    the next 9:00, or at a day and time, on each contact's own clock. If no server runs then, it is sent up to an hour
+    late (--late), because a restart should cost nothing, and a morning's message should not come in the evening.
     The running server sends; replies go first. The first message is sent alone, the others when the gateway has accepted it. Contacts who have opted out
     get nothing, and nobody gets a broadcast twice: run the same command again to continue, or with another --name
     to send again.
@@ -101,7 +113,8 @@ def command(
     \b
       $ bot broadcast sale contacts.csv --body "{{name}}" --body "20 %"
       $ bot broadcast sale --where "'vip' in contact.tags and town == 'Rome'"
-      $ bot broadcast sale contacts.csv --at "2030-12-24 18:00"
+      $ bot broadcast sale contacts.csv --at 9:00
+      $ bot broadcast sale contacts.csv --at "2030-12-24 18:00" --late 3h
       $ bot broadcast --flow /course contacts.csv --with "day=3"
       $ bot broadcast "sale: contacts"
       $ bot broadcast sale contacts.csv --body "20 %" --edit "sale: contacts"
@@ -121,18 +134,21 @@ def command(
         raise click.UsageError(USAGE)
     if (at is not None or flow is not None) and not (asked[0] in (template, flow) and sends):
         raise click.UsageError(USAGE)
+    if late is not None and at is None:
+        raise click.UsageError("--late is for --at: it says how late a message is sent if no server ran at its time")
     if stopped is not None:
         _stop(folder, stopped)
         return
     if resumed is not None:
         answer = operate(folder, {"do": "resume", "name": resumed})
-        click.echo(f"{counted(answer['resumed'], 'contact')} will get it now.")
+        then = f", {counted(answer['to_come'], 'contact')} at their time" if answer["to_come"] else ""
+        click.echo(f"{counted(answer['resumed'], 'contact')} will get it now{then}.")
         follow(ctx, folder, resumed, wait)
         return
     if not sends:
         show(folder, asked[0], as_json)
         return
-    what: dict[str, Any] = {} if at is None else {"at": _moment(folder, at).isoformat()}
+    what: dict[str, Any] = {}
     if flow is not None:
         flow = flow.removeprefix("/")
         what |= {"flow": flow}
@@ -142,10 +158,17 @@ def command(
         what["template"] |= {"header": header(head)} if head else {}
         recipients = _recipients(folder, file, where, BodyTexts(body))
         _check_template(folder, what["template"], recipients[0], str(file or "--where"))
+    name = edited or name or ": ".join([flow or asked[0], *([file.stem] if file else []), *([where] if where else [])])
+    with open_store(folder) as store:
+        known = store.broadcast(name)
+    if at is not None or (known is not None and known.at):
+        clock = read_contacts_time(at or (known.at if known is not None else ""))
+        bound = _bound(late) if at is not None or known is None else known.late
+        what |= {"at": clock.text, "late": bound.total_seconds()}
+        recipients = with_times(folder, clock, recipients, datetime.now(UTC))
     if edited is not None:
-        _edit(folder, edited, what, recipients, yes)
+        _edit(folder, edited, what, recipients, yes, moved=at is not None)
         return
-    name = name or ": ".join([flow or asked[0], *([file.stem] if file else []), *([where] if where else [])])
     _begin(folder, name, what, recipients, yes)
     follow(ctx, folder, name, wait)
 
@@ -209,16 +232,13 @@ def _recipients(
     return found.recipients
 
 
-def _moment(folder: Path | None, text: str) -> datetime:
-    """The moment that a time of the bot's zone is. Raises `CommandRefused`."""
-    at = read_iso(text.strip(), ISO_MOMENT)
-    if not isinstance(at, datetime):
-        raise CommandRefused(f'--at "{text}" is no time: write one like "2030-12-24 18:00", in the bot\'s time zone')
-    zone = _zone(folder)
-    at = in_zone(at, zone)
-    if at <= datetime.now(UTC):
-        raise CommandRefused(f"--at {at:%Y-%m-%d %H:%M} ({zone}) is over: write a later time, or leave --at out")
-    return at
+def _bound(late: timedelta | None) -> timedelta:
+    """How late a message may be sent. Raises `click.UsageError`."""
+    from bot.runtime.broadcasting import LATE, LEAST_LATE
+
+    if late is not None and late < LEAST_LATE:
+        raise click.UsageError(f"--late is {duration_words(LEAST_LATE)} at least")
+    return LATE if late is None else late
 
 
 def _zone(folder: Path | None) -> tzinfo:
@@ -252,8 +272,15 @@ def _begin(folder: Path | None, name: str, what: Mapping[str, Any], recipients: 
         click.echo(f'{differ} in it have other parameters, and keep them: --edit "{name}" corrects that.', err=True)
 
 
-def _edit(folder: Path | None, name: str, what: Mapping[str, Any], recipients: Sequence[Recipient], yes: bool) -> None:
-    """Have a broadcast corrected. Until that is whole, and the broadcast is resumed, nothing of it is sent."""
+def _edit(
+    folder: Path | None, name: str, what: Mapping[str, Any], recipients: Sequence[Recipient], yes: bool, moved: bool
+) -> None:
+    """Have a broadcast corrected. Until that is whole, and the broadcast is resumed, nothing of it is sent.
+
+    Unless it is ``moved``, contacts who are in it keep their times.
+    """
+    if not moved:
+        what = {key: value for key, value in what.items() if key not in ("at", "late")}
     with open_store(folder) as store:
         if store.broadcast(name) is None:
             raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
@@ -264,7 +291,7 @@ def _edit(folder: Path | None, name: str, what: Mapping[str, Any], recipients: S
     if not yes:
         click.confirm("Correct it?", abort=True)
     begun = operate(folder, {"do": "edit", "name": name, **what})
-    request = {"do": "correct", "name": name, "edit": begun["edit"]}
+    request = {"do": "correct", "name": name, "edit": begun["edit"], "moved": moved}
     kinds = ("corrected", "added", "had_it", "unknown", "opted_out")
     total = _in_chunks(folder, request, recipients, dict.fromkeys(kinds, 0))
     total |= operate(folder, {"do": "end_edit", "name": name, "edit": begun["edit"]})
@@ -330,11 +357,16 @@ def _preview(folder: Path | None, what: Mapping[str, Any], recipients: Sequence[
     limits = f"{counted(per_minute, 'request')} a minute and {per_day:,} a day"
     click.echo(f"{counted(len(recipients), 'contact')}: at {limits} that takes {_in_words(takes)} or more.")
     if "at" in what:
-        click.echo(_begins(datetime.fromisoformat(what["at"])))
+        times, late = moments(recipients), timedelta(seconds=what["late"])
+        click.echo(_when(what["at"], times, _zone(folder)))
+        for line in over_in_words(times, datetime.now(UTC), late):
+            click.echo(line, err=True)
+        click.echo(f"If no server runs then, it is sent up to {duration_words(late)} late, and else counted as missed.")
 
 
-def _begins(at: datetime) -> str:
-    return f"It begins at {at:%Y-%m-%d %H:%M} ({at.tzname()})."
+def _when(at: str, times: Mapping[datetime, int], zone: tzinfo) -> str:
+    """When contacts get a broadcast whose time is ``at`` on each contact's clock."""
+    return f"At {at} on each contact's clock: {moments_in_words(times, zone)}."
 
 
 def _in_words(duration: timedelta) -> str:
@@ -401,11 +433,11 @@ def _list(folder: Path | None, as_json: bool) -> None:
 def show(folder: Path | None, name: str, as_json: bool) -> None:
     """Print the state of a broadcast, why messages were not sent, and what became of those that were. Raises `CommandRefused`."""
     from bot.runtime.broadcasting import why_paused
-    from bot.store.broadcast_rows import ANSWERED_WITHIN, PAUSED, SCHEDULED, FlowToStart
+    from bot.store.broadcast_rows import ANSWERED_WITHIN, PAUSED, FlowToStart
 
     with open_store(folder) as store:
         broadcast, counts, recipients = store.broadcast(name), store.outcomes(name), store.recipients(name)
-        reached = store.reached(name)
+        reached, to_come = store.reached(name), store.to_come(name)
     if broadcast is None:
         raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
     content = broadcast.content
@@ -420,7 +452,10 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
         ]
         named = {"name": name, **named, "state": broadcast.state, "code": broadcast.code}
         totals = {
-            "at": broadcast.begins_at,
+            "at": broadcast.at or None,
+            "late": broadcast.late.total_seconds(),
+            "begins_at": broadcast.begins_at,
+            "to_come": [{"at": at, "contacts": count} for at, count in to_come.items()],
             "ended_at": broadcast.ended_at,
             "outcomes": counts,
             "reached": _totals(reached.values()),
@@ -428,8 +463,8 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
         echo_json({**named, **totals, "recipients": each})
         return
     click.echo(f"{name}: {words}")
-    if broadcast.state == SCHEDULED and broadcast.begins_at is not None:
-        click.echo(_begins(broadcast.begins_at.astimezone(_zone(folder))))
+    if to_come:
+        click.echo(_when(broadcast.at, to_come, _zone(folder)))
     if broadcast.ended_at is not None:
         ended = broadcast.ended_at.astimezone(_zone(folder))
         click.echo(f"It ended at {ended:%Y-%m-%d %H:%M} ({ended.tzname()}).")
@@ -527,6 +562,7 @@ def summary(counts: Mapping[str, int]) -> str:
     by_outcome = ", ".join(f"{number:,} {outcome_in_words(outcome)}" for outcome, number in sorted(counts.items()))
     goes_on = " What waits is sent whenever a server runs." if counts.get("waiting") else ""
     held = next((f" It was {state}: --resume goes on with it." for state in HELD[2:] if counts.get(state)), "")
+    held += " Those who missed it get it with --edit, at once or with another --at." if counts.get("missed") else ""
     why = " `bot queue` says why." if any(outcome.startswith(ATTENTION) for outcome in counts) else ""
     return f"{by_outcome or 'Nobody is in it'}.{goes_on}{held}{why}"
 

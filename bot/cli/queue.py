@@ -119,7 +119,7 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
         pending, dead, counts = store.pending_sends(limit), store.dead_letters(limit), store.counts()
         events = store.pending_events(limit)
         broadcasts = store.unfinished_broadcasts()
-        begin = {name: found.begins_at for name in broadcasts if (found := store.broadcast(name)) is not None}
+        next_at = {name: min(store.to_come(name), default=None) for name in broadcasts}
     server = _ask_server(folder, [send.id for send in pending])
     if as_json:
         shown = {"alarms": server.alarms, "pending": pending, "waits": server.waits, "events": events, "dead": dead}
@@ -134,8 +134,8 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
         _echo(_dead_lines(letter))
     for name, numbers in broadcasts.items():
         why = f' (bot broadcast "{name}" says why)' if "paused" in numbers else ""
-        if "scheduled" in numbers and (at := begin.get(name)) is not None:
-            why = f" (it begins at {local_time(at)})"
+        if "scheduled" in numbers and (at := next_at.get(name)) is not None:
+            why = f" (the next at {local_time(at)})"
         by_outcome = ", ".join(f"{number:,} {outcome_in_words(outcome)}" for outcome, number in numbers.items())
         click.echo(f'broadcast "{name}": {by_outcome}{why}')
     waiting, given_up = counts["outbox"], counts["dead_letters"]

@@ -1,11 +1,12 @@
 """Broadcasts: one template, or one flow, to many contacts, in the time that replies leave (decisions: "Broadcasts").
 
 They wait in the store and are moved to the outbox a few at a time, so that replies never wait behind them. A flow is
-started in the commit that notes it, so that nobody is in it twice. The first message is sent alone; the others follow
+started in the commit that notes it, so that nobody is in it twice. A recipient may have a time of its own, before which it
+does not wait. The first message is sent alone; the others follow
 once the gateway has taken it. A broadcast that is refused is paused.
 """
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,6 +24,7 @@ from bot.store.broadcast_rows import (
     EDITING,
     FINISHED,
     GOT_IT,
+    LIVE,
     PAUSED,
     RUNNING,
     SCHEDULED,
@@ -47,13 +49,17 @@ STARTING = 20
 """How many flows that broadcasts have started may wait at once for a call, or for their first message to be sent: a contact
 who writes meanwhile answers a question that has not come yet, so these are few."""
 
+LATE, LEAST_LATE = timedelta(hours=1), timedelta(minutes=1)
+"""How long after a contact's time its message is sent still if no server ran then: a restart or a short outage costs nothing, and
+what was meant for the morning does not come in the evening. Less than a minute would be missed by a busy server."""
+
 CANARY_WAITS = timedelta(minutes=10)
 """How long a first message may wait for its channel, or its contact's share, before another one is the first."""
 
 ALARM = "broadcast-paused"
 
 _RECENT = 10
-_ADDED_AGAIN = (None, "left_out", "failed", "unknown")
+_ADDED_AGAIN = (None, "left_out", "missed", "failed", "unknown")
 _ENOUGH_OF_ANY = 3, 5
 _ENOUGH_OF_CONTACTS = 9, 10
 _ABOUT_CONTACTS = ("VALIDATION_INVALID_PHONE", "WHATSAPP_SEND_FAILED", SHUT)
@@ -68,11 +74,12 @@ TakeBack = Callable[[Set[int]], Set[int]]
 
 
 def add_recipients(
-    batch: Batch, name: str, content: Content, recipients: list[Any], begins_at: datetime | None = None
+    batch: Batch, name: str, content: Content, recipients: list[Any], at: str = "", late: timedelta = timedelta()
 ) -> dict[str, Any]:
     """Add recipients, ``{"contact", "body": [...]}`` each, to the broadcast of this name; make it with the first.
 
-    ``{"contact", "data": {...}}`` is one of a broadcast that starts a flow.
+    ``{"contact", "data": {...}}`` is one of a broadcast that starts a flow. Each may have an ``at``, the moment at which the clock
+    of its contact shows what the broadcast's ``at`` says.
 
     Answers how many were added, how many it had already (``differ``: so many of those have not got it, and have other
     parameters), and how many have opted out. Raises `RequestRefused`.
@@ -81,18 +88,19 @@ def add_recipients(
     if known is not None and known.content != content:
         what = "starts another flow" if _is_flow(known) and _is_flow(content) else "sends another template or language"
         raise RequestRefused(f'the broadcast "{name}" {what}: `--edit "{name}"` corrects it, or choose another name')
-    if known is not None and begins_at is not None and known.begins_at != begins_at:
+    if known is not None and known.at != at:
         raise RequestRefused(f'the broadcast "{name}" was requested for another time: `--edit "{name}"` corrects it')
     if known is not None and known.state == STOPPED:
         raise RequestRefused(f'the broadcast "{name}" was stopped: `bot broadcast --resume "{name}"` goes on with it')
     if known is not None and known.state == EDITING:
         raise RequestRefused(_broken_off(name))
     rows = [_read(recipient, content) for recipient in recipients]
-    broadcast = known or _at_its_time(batch, Broadcast(name, content, begins_at=begins_at))
-    if known is None:
-        batch.commit.set_broadcast(None, broadcast)
+    first = known or Broadcast(name, content, SCHEDULED if at else TRYING, at=at, late=late)
+    broadcast = _begins_no_later(first, rows)
+    if broadcast is not known:
+        batch.commit.set_broadcast(known, broadcast)
     added = opted_out = differ = 0
-    for contact, own in rows:
+    for contact, own, due_at in rows:
         if (name, contact) in batch.commit.recipients:
             continue
         if (there := batch.store.recipient(name, contact)) is not None:
@@ -101,7 +109,7 @@ def add_recipients(
         elif batch.session(contact).opted_out:
             opted_out += 1
         else:
-            batch.commit.add_recipient(broadcast, contact, own)
+            batch.commit.add_recipient(broadcast, contact, own, due_at)
             added += 1
     if added:
         _reopen(batch, broadcast)
@@ -130,19 +138,23 @@ def resume(batch: Batch, name: str, event_id: str) -> dict[str, int]:
     """Go on with a broadcast that was stopped or paused: its next message goes alone, then the others.
 
     Contacts whose message was refused because of the template, or with the code that paused it, get another message,
-    unless a correction has left them out. Answers how many contacts wait for it again. Raises `RequestRefused`.
+    unless a correction has left them out; contacts whose time has come meanwhile get it now. Answers how many contacts wait
+    for it again, and how many wait for their time (``to_come``). Raises `RequestRefused`.
     """
     broadcast = _known(batch, name)
     if broadcast.state == EDITING:
         raise RequestRefused(_broken_off(name))
-    resumed = 0
+    resumed = to_come = 0
     if broadcast.state in (PAUSED, STOPPED):
-        resumed = batch.store.waiting_of(name) + batch.store.refused_of(name, broadcast.code)
+        to_come = sum(count for at, count in batch.store.to_come(name).items() if at > batch.now)
+        resumed = batch.store.waiting_of(name) + batch.store.refused_of(name, broadcast.code) - to_come
         batch.commit.resume_refused(broadcast, broadcast.code)
-        again = _at_its_time(batch, replace(broadcast, code="", recent=(), canary=None))
+        state = SCHEDULED if broadcast.begins_at is not None and broadcast.begins_at > batch.now else TRYING
+        again = replace(broadcast, state=state, code="", recent=(), canary=None, resumed_at=batch.now)
         batch.commit.set_broadcast(broadcast, again)
-    batch.commit.add_note(None, event_id, json_text({"do": "resume", "name": name}), OPERATOR, f"{resumed} wait again")
-    return {"resumed": resumed}
+    note = f"{resumed + to_come} wait again"
+    batch.commit.add_note(None, event_id, json_text({"do": "resume", "name": name}), OPERATOR, note)
+    return {"resumed": resumed, "to_come": to_come}
 
 
 def begin_edit(
@@ -151,9 +163,10 @@ def begin_edit(
     content: Content,
     event_id: str,
     take_back: TakeBack,
-    begins_at: datetime | None = None,
+    at: str = "",
+    late: timedelta = timedelta(),
 ) -> dict[str, int]:
-    """Begin to correct a broadcast: it is stopped, and sends this content when it is resumed, not before ``begins_at``.
+    """Begin to correct a broadcast: it is stopped, and sends this content when it is resumed; with ``at``, at another time.
 
     Answers the correction's number (``edit``), and how many messages are ``in_flight``: they are not
     corrected, but where one is refused the corrected one follows. Raises `RequestRefused`.
@@ -166,30 +179,34 @@ def begin_edit(
         )
     asked = json_text({"do": "edit", "name": name})
     _, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
-    begins_at = begins_at or broadcast.begins_at
-    changed = replace(broadcast, content=content, begins_at=begins_at, ended_at=None)
+    changed = replace(broadcast, content=content, ended_at=None)
+    if at:
+        changed = replace(changed, at=at, late=late, begins_at=None)
     edited = replace(changed, state=EDITING, edit=broadcast.edit + 1)
     batch.commit.set_broadcast(broadcast, edited)
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edited.edit} has begun")
     return {"edit": edited.edit, "in_flight": in_flight}
 
 
-def correct(batch: Batch, name: str, edit: int, recipients: list[Any]) -> dict[str, int]:
-    """Set the parameters of recipients, as `add_recipients` takes them; other contacts become recipients.
+def correct(batch: Batch, name: str, edit: int, recipients: list[Any], moved: bool = False) -> dict[str, int]:
+    """Set the parameters of recipients, as `add_recipients` takes them, and their times where the broadcast was ``moved``;
+    other contacts become recipients.
 
     Answers how many were ``corrected`` or ``added``; how many ``had_it``, or may have had it (``unknown``): those stay
     as they are; how many have ``opted_out``. Raises `RequestRefused`.
     """
     broadcast = _in_edit(batch, name, edit)
     rows = [_read(recipient, broadcast.content) for recipient in recipients]
+    if (earlier := _begins_no_later(broadcast, rows)) is not broadcast:
+        batch.commit.set_broadcast(broadcast, earlier)
     answer = dict.fromkeys(("corrected", "added", "had_it", "unknown", "opted_out"), 0)
-    for contact, own in rows:
+    for contact, own, due_at in rows:
         there = batch.store.recipient(name, contact)
         outcome = there and there[0]
         if outcome == "opted_out" or batch.session(contact).opted_out:
             answer["opted_out"] += 1
         elif outcome in _ADDED_AGAIN:
-            batch.commit.add_recipient(broadcast, contact, own)
+            batch.commit.add_recipient(broadcast, contact, own, due_at, moved)
             answer["added" if there is None else "unknown" if outcome == "unknown" else "corrected"] += 1
         else:
             answer["had_it"] += 1
@@ -210,15 +227,20 @@ def end_edit(batch: Batch, name: str, edit: int, event_id: str) -> dict[str, int
     return {"left_out": left_out}
 
 
-def _at_its_time(batch: Batch, broadcast: Broadcast) -> Broadcast:
-    """The broadcast as it begins now, or waits for its time."""
-    waits = broadcast.begins_at is not None and broadcast.begins_at > batch.now
-    return replace(broadcast, state=SCHEDULED if waits else TRYING)
+def _begins_no_later(broadcast: Broadcast, rows: Iterable["_RecipientRow"]) -> Broadcast:
+    """The broadcast, beginning with the first of these rows that has a time."""
+    times = [at for at in (broadcast.begins_at, *(due_at for _, _, due_at in rows)) if at is not None]
+    begins_at = min(times, default=None)
+    return broadcast if begins_at == broadcast.begins_at else replace(broadcast, begins_at=begins_at)
 
 
 def begin_due(batch: Batch) -> None:
-    """Begin the broadcasts whose time has come, unless this batch has stopped or corrected them."""
+    """Let those recipients wait whose time has come, some at a time, unless this batch has stopped or corrected their
+    broadcast. Those whose time has passed by too much, while no server ran, get nothing.
+    """
     for broadcast in [_known(batch, name) for name in batch.store.due_broadcasts(batch.now)]:
+        if broadcast.state in LIVE:
+            batch.commit.release(broadcast, batch.now)
         if broadcast.state == SCHEDULED:
             batch.commit.set_broadcast(broadcast, replace(broadcast, state=TRYING))
 
@@ -553,14 +575,22 @@ def read_template(fields: dict[str, Any]) -> TemplateMessage:
     raise RequestRefused("a template has a name, a language, and perhaps a header and texts for its body")
 
 
-def read_time_to_begin(request: dict[str, Any]) -> datetime | None:
-    """When a request wants its broadcast to begin, in UTC; None for now. Raises `RequestRefused`."""
-    if "at" not in request:
+def read_time_to_begin(request: dict[str, Any]) -> tuple[str, timedelta]:
+    """The ``at`` of a request, an empty text for now, and how ``late`` it may be, in seconds. Raises `RequestRefused`."""
+    match request.get("at", ""), request.get("late", LATE.total_seconds()):
+        case str(at), int(late) | float(late) if late >= LEAST_LATE.total_seconds():
+            return at, timedelta(seconds=int(late))
+    raise RequestRefused(f"at is a text, and late a number of seconds, from {LEAST_LATE.total_seconds():.0f} on")
+
+
+def _due_at(recipient: dict[str, Any]) -> datetime | None:
+    """When a recipient's time comes, in UTC; None for now. Raises `RequestRefused`."""
+    if "at" not in recipient:
         return None
     try:
-        return datetime.fromisoformat(request["at"]).astimezone(UTC)
+        return datetime.fromisoformat(recipient["at"]).astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
-        raise RequestRefused("at is a time with its offset, such as 2030-12-24T18:00:00+01:00") from None
+        raise RequestRefused("a recipient's at is a time with its offset, such as 2030-12-24T18:00:00+01:00") from None
 
 
 def _is_parameter(value: Any) -> bool:
@@ -582,15 +612,19 @@ def read_content(request: dict[str, Any]) -> Content:
     raise RequestRefused("a broadcast has a template, or a flow to start")
 
 
-def _read(recipient: Any, content: Content) -> tuple[str, list[str] | dict[str, Any]]:
+_RecipientRow = tuple[str, list[str] | dict[str, Any], datetime | None]
+"""A contact, its parameters or data, and its time."""
+
+
+def _read(recipient: Any, content: Content) -> _RecipientRow:
     match recipient, content:
         case {"contact": str(contact)}, FlowToStart() if contact.isdecimal():
             data = recipient.get("data", {})
             if isinstance(data, dict):
-                return contact, data
+                return contact, data, _due_at(recipient)
             raise RequestRefused("data is an object")
         case {"contact": str(contact)}, TemplateMessage() if contact.isdecimal():
-            return contact, _texts(recipient.get("body", []))
+            return contact, _texts(recipient.get("body", [])), _due_at(recipient)
     raise RequestRefused(
         "a recipient has a contact, in digits, and perhaps texts for the template's body, or data for the flow"
     )

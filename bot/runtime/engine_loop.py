@@ -511,7 +511,9 @@ class EngineCycle:
         worked = self._commit(batch)
         if self._store.has_events:
             self._deliver_events(batch.now)
-        operated = bool(incoming.called or incoming.requests or batch.commit.broadcasts or batch.commit.begins_flows)
+        operated = bool(
+            incoming.called or incoming.requests or batch.commit.broadcasts or batch.commit.frees_recipients
+        )
         self.more = operated or len(rows) + len(incoming) >= self.at_once or self._sends.behind or self._calls.behind
         self.more = self.more or bool(self._store.done_broadcasts())
         if worked:

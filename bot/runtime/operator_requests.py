@@ -47,7 +47,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
     "name", "data"}`` lets the step hear a signal that waits for it.
     ``{"do": "retry", "ids": [...]}`` and ``{"do": "drop", ...}`` are for `bot.runtime.operator_requests`.
     ``{"do": "send", "contact": ..., "text": ...}``, or a ``template``, sends a message, in the contact's window only
-    where it is a text. ``{"do": "broadcast", "name", "template" or "flow", "recipients"}``, perhaps with ``at``, is for
+    where it is a text. ``{"do": "broadcast", "name", "template" or "flow", "recipients"}``, perhaps with ``at`` and ``late``, is for
     `bot.runtime.broadcasting.add_recipients`; ``{"do": "stop", "name": ...}`` and ``{"do": "resume", ...}`` stop a
     broadcast, where ``take_back`` keeps its messages from those who send, and go on with it. ``{"do": "edit", "name",
     "template"}`` begins a correction of one, ``{"do": "correct", "name", "edit", "recipients"}`` is part of it, and
@@ -71,16 +71,15 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
         case {"do": "send", "contact": str(contact)} if contact.isdecimal():
             return _send(batch, contact, request)
         case {"do": "broadcast", "name": str(name), "recipients": list(recipients)}:
-            return add_recipients(batch, name, read_content(request), recipients, read_time_to_begin(request))
+            return add_recipients(batch, name, read_content(request), recipients, *read_time_to_begin(request))
         case {"do": "stop", "name": str(name)}:
             return stop(batch, name, _event_id(), take_back)
         case {"do": "resume", "name": str(name)}:
             return resume(batch, name, _event_id())
         case {"do": "edit", "name": str(name)}:
-            begins_at = read_time_to_begin(request)
-            return begin_edit(batch, name, read_content(request), _event_id(), take_back, begins_at)
+            return begin_edit(batch, name, read_content(request), _event_id(), take_back, *read_time_to_begin(request))
         case {"do": "correct", "name": str(name), "edit": int(edit), "recipients": list(recipients)}:
-            return correct(batch, name, edit, recipients)
+            return correct(batch, name, edit, recipients, bool(request.get("moved")))
         case {"do": "end_edit", "name": str(name), "edit": int(edit)}:
             return end_edit(batch, name, edit, _event_id())
         case {"do": "note_command", "call": str(call)}:

@@ -1,6 +1,6 @@
 """Broadcasts in the engine's file: which template or flow, to whom, and the outcome of each message.
 
-A recipient waits until its broadcast sends and its message is in the outbox, and has an outcome when that message is
+A recipient waits until its own time has come, if it has one, and its broadcast sends and its message is in the outbox, and has an outcome when that message is
 done. Of a flow that starts, it is the first message. Recipients are never deleted, so that nobody gets a broadcast twice, however often it is
 requested.
 """
@@ -19,12 +19,15 @@ from bot.core.turn import SKIPPED, STARTED, WAITS
 
 SCHEDULED, TRYING, RUNNING = "scheduled", "trying", "running"
 PAUSED, STOPPED, EDITING, FINISHED = "paused", "stopped", "editing", "finished"
-"""The states of a broadcast: its time has not come; its first message goes alone; all messages go; refusals have paused
+"""The states of a broadcast: nobody's time has come; its first message goes alone; all messages go; refusals have paused
 it; an operator has stopped it; a correction of it has begun and not ended; nobody waits for it any more.
 
 Only while it runs do those who wait get their message; the recipients themselves say nothing of it, so that a stop costs
 the same for a million as for one.
 """
+
+LIVE = SCHEDULED, TRYING, RUNNING
+"""The states in which a contact's time comes."""
 
 TEMPLATE_CODES = "132"
 """The first characters of the gateway's codes about a template or its parameters."""
@@ -38,22 +41,32 @@ CUT_IN = *CUTS_IN, "replace"
 ANSWERED_WITHIN = timedelta(hours=24)
 """A contact who writes so long after a message of a broadcast has answered it."""
 
-_BROADCASTS = "SELECT name, template, flow, state, edit, code, recent, canary, begins_at, ended_at FROM broadcasts"
+_BROADCASTS = "SELECT name, template, flow, state, edit, code, recent, canary, at, late, resumed_at, begins_at, ended_at FROM broadcasts"
 BROADCAST = f"{_BROADCASTS} WHERE name = ?"
 ALL_TRYING = "SELECT name FROM broadcasts INDEXED BY broadcasts_trying WHERE state = 'trying' ORDER BY name"
-FIRST_SCHEDULED = "SELECT begins_at FROM broadcasts WHERE state = 'scheduled' ORDER BY begins_at LIMIT 1"
-ALL_DUE = "SELECT name FROM broadcasts WHERE state = 'scheduled' AND begins_at <= ? ORDER BY name"
 ALL_PAUSED = f"{_BROADCASTS} WHERE state = 'paused' ORDER BY name"
 RECIPIENT = "SELECT outcome, body FROM recipients WHERE broadcast = ? AND contact = ?"
 OF_SEND = "SELECT broadcast, contact, retries, recipients.edit FROM recipients WHERE send_id = ?"
 
 _WAIT = "send_id IS NULL AND outcome IS NULL"
+_READY = f"{_WAIT} AND due_at IS NULL"
 _BY_WAITING = "recipients INDEXED BY recipients_waiting"
+_LIVE = f"broadcasts INDEXED BY broadcasts_live WHERE state IN {LIVE}"
+FIRST_DUE = f"""
+    SELECT min((SELECT min(due_at) FROM {_BY_WAITING} WHERE broadcast = name AND {_WAIT} AND due_at IS NOT NULL)) FROM {_LIVE}
+"""
+ALL_DUE = f"""
+    SELECT name FROM {_LIVE} AND EXISTS (SELECT 1 FROM {_BY_WAITING} WHERE broadcast = name AND {_WAIT} AND due_at <= ?)
+    ORDER BY name
+"""
+TO_COME = f"""
+    SELECT due_at, count(*) FROM {_BY_WAITING} WHERE broadcast = ? AND {_WAIT} AND due_at IS NOT NULL GROUP BY due_at ORDER BY due_at
+"""
 _RECIPIENT = "recipients.id, broadcast, contact, body, template, flow, retries, again"
 # Every pass makes these queries. SQLite would take the index of `send_id`, which has every recipient of every broadcast.
 _WAITING = f"""
     SELECT {_RECIPIENT} FROM broadcasts INDEXED BY broadcasts_running CROSS JOIN recipients ON recipients.id IN (
-        SELECT id FROM {_BY_WAITING} WHERE broadcast = name AND {_WAIT} ORDER BY retries, id LIMIT ?1
+        SELECT id FROM {_BY_WAITING} WHERE broadcast = name AND {_READY} ORDER BY retries, id LIMIT ?1
     )
     WHERE state = 'running' AND {{}} ORDER BY retries, recipients.id LIMIT ?1
 """
@@ -68,14 +81,15 @@ IN_OUTBOX = """
 """
 FIRST_WAITING = f"""
     SELECT {_RECIPIENT} FROM {_BY_WAITING} JOIN broadcasts ON broadcasts.name = recipients.broadcast
-    WHERE broadcast = ? AND {_WAIT} ORDER BY retries, recipients.id LIMIT 1
+    WHERE broadcast = ? AND {_READY} ORDER BY retries, recipients.id LIMIT 1
 """
 IN_OUTBOX_SINCE = "SELECT created_at FROM outbox WHERE id = ?"
 
 _SOME_WAIT_IN = f"EXISTS (SELECT 1 FROM {_BY_WAITING} WHERE broadcast = name AND {_WAIT})"
+_SOME_READY_IN = f"EXISTS (SELECT 1 FROM {_BY_WAITING} WHERE broadcast = name AND {_READY})"
 SOME_WAIT = f"""
     SELECT EXISTS (SELECT 1 FROM broadcasts WHERE state = 'trying')
-        OR EXISTS (SELECT 1 FROM broadcasts INDEXED BY broadcasts_running WHERE state = 'running' AND {_SOME_WAIT_IN})
+        OR EXISTS (SELECT 1 FROM broadcasts INDEXED BY broadcasts_running WHERE state = 'running' AND {_SOME_READY_IN})
 """
 _SOME_OUT_OF = """
     EXISTS (
@@ -83,12 +97,7 @@ _SOME_OUT_OF = """
         WHERE broadcast = name AND send_id IS NOT NULL AND outcome IS NULL
     )
 """
-DONE = f"""
-    SELECT name FROM broadcasts INDEXED BY broadcasts_trying
-    WHERE state = 'trying' AND NOT {_SOME_WAIT_IN} AND NOT {_SOME_OUT_OF}
-    UNION ALL SELECT name FROM broadcasts INDEXED BY broadcasts_running
-    WHERE state = 'running' AND NOT {_SOME_WAIT_IN} AND NOT {_SOME_OUT_OF}
-"""
+DONE = f"SELECT name FROM {_LIVE} AND NOT {_SOME_WAIT_IN} AND NOT {_SOME_OUT_OF}"
 WAITING_OF = f"SELECT count(*) FROM {_BY_WAITING} WHERE broadcast = ? AND {_WAIT}"
 STOPPED_OF_ALL = f"""
     SELECT count(*) FROM broadcasts CROSS JOIN {_BY_WAITING} ON broadcast = name AND {_WAIT}
@@ -106,7 +115,7 @@ IN_OUTBOX_TO = """
 """
 
 STATE = "SELECT state FROM broadcasts WHERE name = ?"
-_OUTCOME = f"CASE WHEN {_WAIT} THEN 'not_begun' ELSE outcome END"
+_OUTCOME = f"CASE WHEN {_READY} THEN 'not_begun' WHEN {_WAIT} THEN 'to_come' ELSE outcome END"
 OUTCOMES = f"SELECT {_OUTCOME}, code, count(*) FROM recipients WHERE broadcast = ? GROUP BY 1, 2 ORDER BY 1, 2"
 RECIPIENTS = f"SELECT contact, {_OUTCOME}, code FROM recipients WHERE broadcast = ? ORDER BY id"
 REACHED = f"""
@@ -131,18 +140,24 @@ UNFINISHED = f"""
 """
 
 SET_BROADCAST = """
-    INSERT INTO broadcasts (name, template, flow, state, edit, code, recent, canary, begins_at, ended_at, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO broadcasts
+        (name, template, flow, state, edit, code, recent, canary, at, late, resumed_at, begins_at, ended_at, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET template = excluded.template, flow = excluded.flow, state = excluded.state,
         edit = excluded.edit,
         code = excluded.code, recent = excluded.recent, canary = excluded.canary,
-        begins_at = excluded.begins_at, ended_at = excluded.ended_at
+        at = excluded.at, late = excluded.late, resumed_at = excluded.resumed_at, begins_at = excluded.begins_at, ended_at = excluded.ended_at
 """
 ADD_RECIPIENT = """
-    INSERT INTO recipients (broadcast, contact, body, added_at, edit) VALUES (?, ?, ?, ?, ?)
+    INSERT INTO recipients (broadcast, contact, body, added_at, edit, due_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT (broadcast, contact) DO UPDATE SET body = excluded.body, edit = excluded.edit, retries = retries + 1,
-        outcome = nullif(outcome, 'left_out')
-    WHERE outcome IS NULL OR outcome IN ('left_out', 'failed', 'unknown')
+        outcome = CASE WHEN outcome IN ('left_out', 'missed') THEN NULL ELSE outcome END,
+        due_at = CASE WHEN ?7 THEN excluded.due_at ELSE due_at END
+    WHERE outcome IS NULL OR outcome IN ('left_out', 'missed', 'failed', 'unknown')
+"""
+RELEASE = f"""
+    UPDATE recipients SET due_at = NULL, outcome = CASE WHEN due_at < ?3 AND due_at > ?4 THEN 'missed' END
+    WHERE id IN (SELECT id FROM {_BY_WAITING} WHERE broadcast = ?1 AND {_WAIT} AND due_at <= ?2 ORDER BY due_at LIMIT 1000)
 """
 TO_OUTBOX = "UPDATE recipients SET send_id = ? WHERE id = ?"
 BEGAN = "UPDATE recipients SET began = ?, outcome = ?, code = ? WHERE id = ?"
@@ -195,7 +210,10 @@ class Broadcast:
     ``edit`` counts its corrections.
 
     ``recent`` are the codes of its last messages, the newest last; empty for one that the gateway accepted. ``code``
-    is the one for which it was paused. ``canary`` is the id of the message that goes alone. ``begins_at``: not before that.
+    is the one for which it was paused. ``canary`` is the id of the message that goes alone. ``at`` is the time of day, or the day
+    and time, on each contact's own clock, as it was requested; empty: at once. A contact whose time has passed by more than
+    ``late`` while no server ran gets nothing, unless it had passed before ``resumed_at``, when it was resumed last.
+    ``begins_at`` is the first contact's time.
     ``ended_at``, of one that is finished: since when nobody waits for it.
     """
 
@@ -206,6 +224,9 @@ class Broadcast:
     code: str = ""
     recent: tuple[str, ...] = ()
     canary: int | None = None
+    at: str = ""
+    late: timedelta = timedelta()
+    resumed_at: datetime | None = None
     begins_at: datetime | None = None
     ended_at: datetime | None = None
 
@@ -277,8 +298,12 @@ def outcome_in_words(outcome: str | None, state: str) -> str:
     """The outcome of a recipient's message in a broadcast of this state, for people: see `StoreReader.outcomes`."""
     if outcome in CUT_IN:
         return f"{STARTED} ({outcome})"
+    if outcome in ("not_begun", "to_come") and state not in LIVE:
+        return "paused" if state == PAUSED else "stopped"
+    if outcome == "to_come":
+        return "scheduled"
     if outcome == "not_begun":
-        return {SCHEDULED: "scheduled", TRYING: "waiting", RUNNING: "waiting", PAUSED: "paused"}.get(state, "stopped")
+        return "waiting"
     return outcome or "waiting"
 
 
@@ -291,13 +316,18 @@ def broadcast(
     code: str,
     recent: str,
     canary: int | None,
+    at: str,
+    late: int,
+    resumed_at: str | None,
     begins_at: str | None,
     ended_at: str | None,
 ) -> Broadcast:
     """A broadcast from its row."""
     codes = tuple(values.loads(recent))
-    times = values.read_time(begins_at), values.read_time(ended_at)
-    return Broadcast(name, _content(template, flow), state, edit, code, codes, canary, *times)
+    times = (values.read_time(time) for time in (resumed_at, begins_at, ended_at))
+    return Broadcast(
+        name, _content(template, flow), state, edit, code, codes, canary, at, timedelta(seconds=late), *times
+    )
 
 
 def listed_broadcast(name: str, state: str, began_at: str, ended_at: str | None) -> ListedBroadcast:

@@ -44,11 +44,12 @@ OF_BROADCASTS = (
     *(broadcast_rows.ENDED, broadcast_rows.WAIT_AGAIN, broadcast_rows.REPEAT),
     *(broadcast_rows.STEP_ASIDE, broadcast_rows.TAKE_BACK),
     *(broadcast_rows.REFUSED_LETTERS, broadcast_rows.REFUSED_AGAIN, broadcast_rows.LEAVE_OUT),
-    broadcast_rows.OPT_OUT,
+    *(broadcast_rows.RELEASE, broadcast_rows.OPT_OUT),
 )
 """The statements after which other recipients may wait than before."""
 _LETS_WAIT = (
     broadcast_rows.ADD_RECIPIENT,
+    broadcast_rows.RELEASE,
     broadcast_rows.FIRST_SEND,
     broadcast_rows.WAIT_AGAIN,
     broadcast_rows.REPEAT,
@@ -235,14 +236,23 @@ class Commit:
         return any(sql in self._rows for sql in _LETS_WAIT)
 
     @property
-    def begins_flows(self) -> bool:
-        """Whether it starts a flow of a broadcast, or notes that it could not."""
-        return broadcast_rows.BEGAN in self._rows
+    def frees_recipients(self) -> bool:
+        """Whether other recipients may have their turn after it: it starts flows of a broadcast, or the time of some has come."""
+        return broadcast_rows.BEGAN in self._rows or broadcast_rows.RELEASE in self._rows
 
-    def add_recipient(self, broadcast: Broadcast, contact: str, own: list[str] | dict[str, Any]) -> None:
-        """A contact is to get a broadcast, or gets it with other parameters. ``own`` has those of the template, or the flow's data."""
-        names = storable(broadcast.name), storable(contact)
-        self._add(broadcast_rows.ADD_RECIPIENT, (*names, json_text(own), self._at, broadcast.edit))
+    def add_recipient(
+        self,
+        broadcast: Broadcast,
+        contact: str,
+        own: list[str] | dict[str, Any],
+        due_at: datetime | None,
+        moved: bool = False,
+    ) -> None:
+        """A contact is to get a broadcast, not before a time, or gets it with other parameters; and at another time where it
+        is ``moved``. ``own`` has the parameters of the template, or the flow's data.
+        """
+        what = storable(broadcast.name), storable(contact), json_text(own), self._at, broadcast.edit
+        self._add(broadcast_rows.ADD_RECIPIENT, (*what, optional_time_text(due_at), moved))
         self.recipients.add((broadcast.name, contact))
 
     def add_send(self, row: OutboxRow) -> None:
@@ -253,6 +263,11 @@ class Commit:
         """The message of a broadcast to a recipient."""
         self.add_send(row)
         self._add(broadcast_rows.TO_OUTBOX, (row.id, recipient))
+
+    def release(self, broadcast: Broadcast, now: datetime) -> None:
+        """The time of a broadcast's recipients up to now has come, or they have missed it: of some, who are due for longest."""
+        missed = time_text(now - broadcast.late), optional_time_text(broadcast.resumed_at) or ""
+        self._add(broadcast_rows.RELEASE, (storable(broadcast.name), time_text(now), *missed))
 
     def begin_flow(self, recipient: int, began: str, code: str = "") -> None:
         """A broadcast has started its flow for a recipient, or could not: ``began`` says what became of it."""
@@ -421,6 +436,9 @@ class Commit:
             *how,
             recent,
             broadcast.canary,
+            broadcast.at,
+            int(broadcast.late.total_seconds()),
+            optional_time_text(broadcast.resumed_at),
             optional_time_text(broadcast.begins_at),
             optional_time_text(broadcast.ended_at),
             self._at,

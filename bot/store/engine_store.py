@@ -81,7 +81,7 @@ class Store:
         self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
         self._some_wait: bool | None = None  # as of `broadcasts_wait`; None if that is to be asked
         self._done: list[str] | None = None  # as of `done_broadcasts`; None if that is to be asked
-        self._first_scheduled: tuple[str, ...] | None = None  # as of `next_broadcast`; None if that is to be asked
+        self._first_due: tuple[str, ...] | None = None  # as of `next_broadcast`; None if that is to be asked
         try:
             self._connection = open_writer(path)
             meta = self._one(_META)
@@ -292,13 +292,13 @@ class Store:
 
     @reads_rows
     def next_broadcast(self) -> datetime | None:
-        """When the next broadcast begins that was requested for a later time."""
-        if self._first_scheduled is None:
-            self._first_scheduled = self._one(broadcast_rows.FIRST_SCHEDULED) or ()
-        return datetime.fromisoformat(self._first_scheduled[0]) if self._first_scheduled else None
+        """When the next message of a broadcast is due that was requested for a later time."""
+        if self._first_due is None:
+            self._first_due = tuple(at for at in self._one(broadcast_rows.FIRST_DUE) if at is not None)
+        return datetime.fromisoformat(self._first_due[0]) if self._first_due else None
 
     def due_broadcasts(self, now: datetime) -> list[str]:
-        """The names of the broadcasts whose time has come."""
+        """The names of the broadcasts for which the time of some recipients has come."""
         return [name for (name,) in self._all(broadcast_rows.ALL_DUE, time_text(now))]
 
     def trying_broadcasts(self) -> list[str]:
@@ -359,6 +359,11 @@ class Store:
         rows = self._all(broadcast_rows.IN_OUTBOX_TO, storable(contact))
         return [broadcast_rows.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
 
+    def to_come(self, broadcast: str) -> dict[datetime, int]:
+        """How many recipients of a broadcast wait for each time that has not come, in order."""
+        rows = self._all(broadcast_rows.TO_COME, storable(broadcast))
+        return {datetime.fromisoformat(at): count for at, count in rows}
+
     def waiting_of(self, broadcast: str) -> int:
         """How many recipients of a broadcast wait while their message is not in the outbox."""
         return int(self._one(broadcast_rows.WAITING_OF, storable(broadcast))[0])
@@ -400,7 +405,7 @@ class Store:
         self.failed_early |= commit.failed_early
         self.failed_early.difference_update(commit.messages)
         if any(sql in OF_BROADCASTS for sql, _ in statements):
-            self._some_wait = self._done = self._first_scheduled = None
+            self._some_wait = self._done = self._first_due = None
         for session, row in commit.sessions():
             self._remember(session, row)
         for contact in list(islice(self._recent, max(0, len(self._recent) - _RECENT))):
@@ -422,7 +427,7 @@ class Store:
     def _forget(self) -> None:
         """Rows were changed otherwise than by a commit: ask the file again."""
         self._recent.clear()
-        self._first_wake = self._some_wait = self._done = self._first_scheduled = None
+        self._first_wake = self._some_wait = self._done = self._first_due = None
 
     def prune(self, now: datetime) -> bool:
         """Delete some rows that were kept long enough. Returns whether there may be more."""

@@ -222,6 +222,11 @@ class StoreReader:
         """The broadcasts for which contacts wait, or that were stopped before all had their message: how many, by name."""
         return {name: self.outcomes(name) for (name,) in self._all(broadcast_rows.UNFINISHED)}
 
+    @reads_rows
+    def to_come(self, name: str) -> dict[datetime, int]:
+        """How many recipients of a broadcast wait for each time that has not come, in order."""
+        return {_time(at): count for at, count in self._all(broadcast_rows.TO_COME, storable(name))}
+
     def recipients(self, name: str) -> list[tuple[str, str, str]]:
         """The recipients of a broadcast in order: contact, outcome as in `outcomes`, and the code of a refusal."""
         state, rows = self._state_of(name), self._all(broadcast_rows.RECIPIENTS, storable(name))

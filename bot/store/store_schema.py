@@ -199,11 +199,14 @@ _ENGINE = """
         code TEXT NOT NULL,
         recent TEXT NOT NULL,
         canary INTEGER,
+        at TEXT NOT NULL DEFAULT '',
+        late INTEGER NOT NULL DEFAULT 0,
+        resumed_at TEXT,
         begins_at TEXT,
         ended_at TEXT,
         created_at TEXT NOT NULL
     );
-    CREATE INDEX broadcasts_scheduled ON broadcasts (begins_at) WHERE state = 'scheduled';
+    CREATE INDEX broadcasts_live ON broadcasts (name) WHERE state IN ('scheduled', 'trying', 'running');
     CREATE INDEX broadcasts_running ON broadcasts (name) WHERE state = 'running';
     CREATE INDEX broadcasts_trying ON broadcasts (name) WHERE state = 'trying';
     CREATE TABLE recipients (
@@ -219,9 +222,10 @@ _ENGINE = """
         code TEXT NOT NULL DEFAULT '',
         retries INTEGER NOT NULL DEFAULT 0,
         again TEXT,
+        due_at TEXT,
         UNIQUE (broadcast, contact)
     );
-    CREATE INDEX recipients_waiting ON recipients (broadcast, retries, id) WHERE send_id IS NULL AND outcome IS NULL;
+    CREATE INDEX recipients_waiting ON recipients (broadcast, due_at, retries, id) WHERE send_id IS NULL AND outcome IS NULL;
     CREATE INDEX recipients_in_outbox ON recipients (id) WHERE send_id IS NOT NULL AND outcome IS NULL;
     CREATE INDEX recipients_failed ON recipients (broadcast) WHERE outcome = 'failed';
     CREATE INDEX recipients_open ON recipients (contact) WHERE outcome IS NULL;

@@ -52,7 +52,7 @@ def stop(world: World, name: str = "spring") -> dict[str, Any]:
 def resume(world: World, name: str = "spring") -> dict[str, Any]:
     answer = world.turns.operate({"do": "resume", "name": name})
     world.settle()
-    return answer
+    return {key: count for key, count in answer.items() if key != "to_come" or count}
 
 
 def letters(world: World) -> list[int]:

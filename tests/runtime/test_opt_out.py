@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -17,13 +18,14 @@ from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused
 from bot.runtime.broadcasting import AHEAD
 from bot.runtime.engine_loop import EngineLoop
+from bot.store.broadcast_rows import FINISHED
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CAMPAIGN
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import migrate
-from tests.runtime.broadcasting import ask, begun, letters, resume, stop
+from tests.runtime.broadcasting import SALE, ask, begun, letters, resume, stop
 from tests.runtime.engine_kit import START, Hands, World, read
 from tests.talk import BOT, library_of
 
@@ -72,6 +74,17 @@ def test_a_broadcast_that_waits_for_it_is_cancelled(world: World, contact: str, 
     assert contact not in campaigns(world)
     assert world.reader.outcomes("spring") == {"opted_out": 1, "waiting": AHEAD + 1}
     assert ask(world, contact) == {"added": 0, "known": 1, "differ": 0, "opted_out": 0}
+
+
+def test_who_opts_out_before_its_time_has_come_gets_nothing(world: World) -> None:
+    recipients = [{"contact": contact, "at": (START + timedelta(hours=1)).isoformat()} for contact in CONTACTS[:2]]
+    request = {"do": "broadcast", "name": "autumn", "template": SALE, "at": "10:00", "recipients": recipients}
+    world.turns.operate(request)
+    world.say(ANN, "stop")
+    world.say(CONTACTS[1], "stop")
+    assert world.reader.outcomes("autumn") == {"opted_out": 2}
+    found = world.reader.broadcast("autumn")
+    assert found is not None and (found.state, found.ended_at) == (FINISHED, START)
 
 
 def test_who_opts_out_just_before_the_outbox_is_filled_gets_no_broadcast(

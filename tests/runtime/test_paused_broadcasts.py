@@ -468,8 +468,8 @@ def test_other_parameters_under_the_same_name_are_counted(world: World) -> None:
 
 def later(world: World, **by: int) -> None:
     at = (world.clock.now() + timedelta(**by)).isoformat()
-    recipients = [{"contact": contact, "body": [f"for {contact}"]} for contact in people(3)]
-    request = {"do": "broadcast", "name": "spring", "template": SALE, "recipients": recipients, "at": at}
+    recipients = [{"contact": contact, "body": [f"for {contact}"], "at": at} for contact in people(3)]
+    request = {"do": "broadcast", "name": "spring", "template": SALE, "recipients": recipients, "at": "10:00"}
     world.turns.operate(request)
     world.settle()
 

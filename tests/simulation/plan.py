@@ -144,7 +144,8 @@ def _broadcast(random: Random, contacts: Contacts, number: int) -> Drawn:
     what, sends = random.choice(("add", "add", "add", "stop", "resume")), random.choice(("news", *FLOWS_OF_PROGRAMS))
     return {
         "what": what,
-        "name": f"{sends} {random.randint(1, 2)}",
+        "name": f"{sends} {random.randint(1, 3)}",
+        "later": random.choice((0, 600, 7200)),
         "contacts": random.sample(contacts, random.randint(1, len(contacts))),
     }
 

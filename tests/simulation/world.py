@@ -411,17 +411,19 @@ class World:
 
         self.machine.scheduler.begin(self.machine.outside, "program", ask)
 
-    def broadcast(self, what: str, name: str, contacts: list[str]) -> None:
+    def broadcast(self, what: str, name: str, contacts: list[str], later: int) -> None:
         if what != "add":
             self._operate({"do": what, "name": name})
             return
         sends = name.split()[0]
         request: dict[str, Any] = {"do": "broadcast", "name": name, "recipients": []}
         request |= {"template": {"name": "news", "language": "en"}} if sends == "news" else {"flow": sends}
-        for contact in contacts:
-            text = f"{name} for {contact}"
+        timed = name.endswith("3")  # those are on each contact's own clock
+        request |= {"at": "10:00"} if timed else {}
+        for place, contact in enumerate(contacts):
+            text, due_at = f"{name} for {contact}", TrueClock().now() + timedelta(seconds=later + 600 * place)
             own = {"body": [text]} if sends == "news" else {"data": {"what": text} if sends == "told" else {}}
-            request["recipients"].append({"contact": contact, **own})
+            request["recipients"].append({"contact": contact, **own, **({"at": due_at.isoformat()} if timed else {})})
         self._operate(request)
 
     def operator(self, what: str, contact: str, text: str) -> None:
