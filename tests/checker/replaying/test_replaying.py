@@ -85,6 +85,19 @@ def test_the_same_flows_do_the_same(talk: Taped) -> None:
     assert talk.against(SHOP) == [None]
 
 
+def test_a_voice_note_says_again_what_it_said() -> None:
+    bot = BOT + "transcribe: {http: 'POST https://speech.example/x', form: {file: '{{ voice }}'}}\n"
+    talk = Taped(bot=bot)
+    talk.voice(), talk.returns({"status": 200, "answer": "hi"})
+    talk.voice(), talk.returns({"status": 200, "answer": {"text": "Oslo"}})
+    talk.reset()
+    assert [each for each in talk.against(SHOP, bot) if each is not None] == []
+    found = the(talk.against(SHOP, BOT)[:1])
+    assert found.before[0] == "transcribe the voice note"
+    found = the(talk.against(SHOP.replace("Which size?", "How large?"), bot)[-1:])
+    assert (found.before[0], found.after[0]) == ("Which size?", "How large?")
+
+
 def test_an_edited_text_is_the_difference_at_its_step_and_line(talk: Taped) -> None:
     found = the(talk.against(SHOP.replace("How many?", "How many cups?")))
     assert shown(found) == (DifferenceKind.SAYS, "main/cups", ("How many?",), ("How many cups?",))
