@@ -425,7 +425,13 @@ def _list(folder: Path | None, as_json: bool) -> None:
     zone = _zone(folder)
     for each in listed:
         began, ended = (f"{at.astimezone(zone):%Y-%m-%d %H:%M}" if at else "" for at in (each.began_at, each.ended_at))
-        click.echo(f"{each.state:9}  {began}  {ended:16}  {each.name}")
+        notes = (
+            [f"{each.to_come:,} to come, next at {each.next_at.astimezone(zone):%Y-%m-%d %H:%M}"]
+            if each.next_at
+            else []
+        )
+        notes += [f"{each.missed:,} missed"] if each.missed else []
+        click.echo(f"{each.state:9}  {began}  {ended:16}  {each.name}" + (f"  ({'; '.join(notes)})" if notes else ""))
     if not listed:
         click.echo("There are no broadcasts.")
 

@@ -6,6 +6,7 @@ does not wait. The first message is sent alone; the others follow
 once the gateway has taken it. A broadcast that is refused is paused.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -65,6 +66,8 @@ _ENOUGH_OF_CONTACTS = 9, 10
 _ABOUT_CONTACTS = ("VALIDATION_INVALID_PHONE", "WHATSAPP_SEND_FAILED", SHUT)
 NOT_STARTED = "not_started"
 """The code of a flow that could not be started: its inputs do not fit, or it is not there."""
+
+log = logging.getLogger(__name__)
 
 TakeBack = Callable[[Set[int]], Set[int]]
 """Takes messages back from delivery, by their ids; returns the ids of those that were certainly not sent."""
@@ -240,6 +243,13 @@ def begin_due(batch: Batch) -> None:
     """
     for broadcast in [_known(batch, name) for name in batch.store.due_broadcasts(batch.now)]:
         if broadcast.state in LIVE:
+            if missed := batch.store.missed_of(broadcast, batch.now):
+                log.warning(
+                    'no server ran when the broadcast "%s" was due for %d contacts: they get nothing '
+                    "(`bot broadcast ... --edit NAME` sends it to them)",
+                    broadcast.name,
+                    missed,
+                )
             batch.commit.release(broadcast, batch.now)
         if broadcast.state == SCHEDULED:
             batch.commit.set_broadcast(broadcast, replace(broadcast, state=TRYING))

@@ -133,7 +133,13 @@ REACHED = f"""
     WHERE broadcast = ? AND recipients.outcome IN ('sent', began) AND messages.outcome IN ('sent', 'replaced')
     ORDER BY recipients.id
 """
-LISTED = "SELECT name, state, coalesce(begins_at, created_at), ended_at FROM broadcasts ORDER BY created_at DESC, name"
+_TO_COME_IN = f"FROM {_BY_WAITING} WHERE broadcast = name AND {_WAIT} AND due_at IS NOT NULL"
+LISTED = f"""
+    SELECT name, state, coalesce(begins_at, created_at), ended_at,
+        (SELECT count(*) {_TO_COME_IN}), (SELECT min(due_at) {_TO_COME_IN}),
+        (SELECT count(*) FROM recipients INDEXED BY recipients_missed WHERE broadcast = name AND outcome = 'missed')
+    FROM broadcasts ORDER BY created_at DESC, name
+"""
 UNFINISHED = f"""
     SELECT name FROM broadcasts WHERE {_SOME_WAIT_IN}
     UNION SELECT broadcast FROM recipients INDEXED BY recipients_in_outbox WHERE send_id IS NOT NULL AND outcome IS NULL
@@ -155,9 +161,11 @@ ADD_RECIPIENT = """
         due_at = CASE WHEN ?7 THEN excluded.due_at ELSE due_at END
     WHERE outcome IS NULL OR outcome IN ('left_out', 'missed', 'failed', 'unknown')
 """
+_MISSED = "due_at < ?3 AND due_at > ?4"
+_DUE = f"FROM {_BY_WAITING} WHERE broadcast = ?1 AND {_WAIT} AND due_at <= ?2 ORDER BY due_at LIMIT 1000"
+MISSED_OF = f"SELECT count(*) FROM (SELECT due_at {_DUE}) WHERE {_MISSED}"
 RELEASE = f"""
-    UPDATE recipients SET due_at = NULL, outcome = CASE WHEN due_at < ?3 AND due_at > ?4 THEN 'missed' END
-    WHERE id IN (SELECT id FROM {_BY_WAITING} WHERE broadcast = ?1 AND {_WAIT} AND due_at <= ?2 ORDER BY due_at LIMIT 1000)
+    UPDATE recipients SET due_at = NULL, outcome = CASE WHEN {_MISSED} THEN 'missed' END WHERE id IN (SELECT id {_DUE})
 """
 TO_OUTBOX = "UPDATE recipients SET send_id = ? WHERE id = ?"
 BEGAN = "UPDATE recipients SET began = ?, outcome = ?, code = ? WHERE id = ?"
@@ -233,12 +241,17 @@ class Broadcast:
 
 @immutable
 class ListedBroadcast:
-    """A broadcast in the list of all. ``began_at``: when it began, or will."""
+    """A broadcast in the list of all. ``began_at``: when it began, or will. So many contacts' time is ``to_come``, the next
+    at ``next_at``, and so many have ``missed`` it.
+    """
 
     name: str
     state: str
     began_at: datetime
     ended_at: datetime | None
+    to_come: int
+    next_at: datetime | None
+    missed: int
 
 
 @immutable
@@ -294,6 +307,12 @@ class InOutbox:
     claimed: bool
 
 
+def release_row(broadcast: Broadcast, now: datetime) -> tuple[str, str, str, str]:
+    """What `RELEASE` and `MISSED_OF` take, for the recipients of a broadcast whose time has come."""
+    resumed_at = values.optional_time_text(broadcast.resumed_at) or ""
+    return values.storable(broadcast.name), values.time_text(now), values.time_text(now - broadcast.late), resumed_at
+
+
 def outcome_in_words(outcome: str | None, state: str) -> str:
     """The outcome of a recipient's message in a broadcast of this state, for people: see `StoreReader.outcomes`."""
     if outcome in CUT_IN:
@@ -330,9 +349,12 @@ def broadcast(
     )
 
 
-def listed_broadcast(name: str, state: str, began_at: str, ended_at: str | None) -> ListedBroadcast:
+def listed_broadcast(
+    name: str, state: str, began_at: str, ended_at: str | None, to_come: int, next_at: str | None, missed: int
+) -> ListedBroadcast:
     """A broadcast of the list from its row."""
-    return ListedBroadcast(name, state, datetime.fromisoformat(began_at), values.read_time(ended_at))
+    began, ended, due = datetime.fromisoformat(began_at), values.read_time(ended_at), values.read_time(next_at)
+    return ListedBroadcast(name, state, began, ended, to_come, due, missed)
 
 
 def recipient(

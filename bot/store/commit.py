@@ -266,8 +266,7 @@ class Commit:
 
     def release(self, broadcast: Broadcast, now: datetime) -> None:
         """The time of a broadcast's recipients up to now has come, or they have missed it: of some, who are due for longest."""
-        missed = time_text(now - broadcast.late), optional_time_text(broadcast.resumed_at) or ""
-        self._add(broadcast_rows.RELEASE, (storable(broadcast.name), time_text(now), *missed))
+        self._add(broadcast_rows.RELEASE, broadcast_rows.release_row(broadcast, now))
 
     def begin_flow(self, recipient: int, began: str, code: str = "") -> None:
         """A broadcast has started its flow for a recipient, or could not: ``began`` says what became of it."""

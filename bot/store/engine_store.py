@@ -359,6 +359,10 @@ class Store:
         rows = self._all(broadcast_rows.IN_OUTBOX_TO, storable(contact))
         return [broadcast_rows.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
 
+    def missed_of(self, broadcast: broadcast_rows.Broadcast, now: datetime) -> int:
+        """How many of the recipients whose time is noted next have missed it: see `bot.store.commit.Commit.release`."""
+        return int(self._one(broadcast_rows.MISSED_OF, *broadcast_rows.release_row(broadcast, now))[0])
+
     def to_come(self, broadcast: str) -> dict[datetime, int]:
         """How many recipients of a broadcast wait for each time that has not come, in order."""
         rows = self._all(broadcast_rows.TO_COME, storable(broadcast))

@@ -228,6 +228,7 @@ _ENGINE = """
     CREATE INDEX recipients_waiting ON recipients (broadcast, due_at, retries, id) WHERE send_id IS NULL AND outcome IS NULL;
     CREATE INDEX recipients_in_outbox ON recipients (id) WHERE send_id IS NOT NULL AND outcome IS NULL;
     CREATE INDEX recipients_failed ON recipients (broadcast) WHERE outcome = 'failed';
+    CREATE INDEX recipients_missed ON recipients (broadcast) WHERE outcome = 'missed';
     CREATE INDEX recipients_open ON recipients (contact) WHERE outcome IS NULL;
     CREATE TABLE usage (
         id INTEGER PRIMARY KEY AUTOINCREMENT,

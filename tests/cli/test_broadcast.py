@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -599,6 +600,50 @@ def test_a_time_that_cannot_be_is_refused(folder: Path, options: tuple[str, ...]
     assert code != 0
     assert words in " ".join(err.split())
     assert call("broadcast", "--bot", folder).lines == ["There are no broadcasts."]
+
+
+# -- what became of it
+
+
+def test_all_broadcasts_are_listed_with_their_states_and_times(folder: Path, bot: Kept) -> None:
+    assert call("broadcast", "--bot", folder).lines == ["There are no broadcasts."]
+    broadcast(folder, "--yes", "--name", "first")
+    let_pass(bot, timedelta(minutes=1))
+    broadcast(folder, "--yes", "--name", "later", "--at", "2130-12-24 18:00")
+    later, first = call("broadcast", "--bot", folder).lines
+    note = "(3 to come, next at 2130-12-24 18:00)"
+    assert later == f"scheduled  2130-12-24 18:00                    later  {note}"
+    assert re.fullmatch(r"finished   \S+ \S+  \S+ \S+  first", first)
+    listed = json.loads(call("broadcast", "--json", "--bot", folder).out)["broadcasts"]
+    assert [(each["name"], each["state"], each["ended_at"] is None) for each in listed] == [
+        ("later", "scheduled", True), ("first", "finished", False)
+    ]  # fmt: skip
+    assert (listed[0]["to_come"], listed[0]["next_at"], listed[0]["missed"]) == (3, "2130-12-24T18:00:00+00:00", 0)
+
+
+def test_a_broadcast_counts_what_was_delivered_read_and_answered(folder: Path, bot: Kept) -> None:
+    (folder / "people.csv").write_text(BOOK + "6281234567893,Di,40%\n")
+    broadcast(folder, "--yes", "--no-wait")
+    let_pass(bot, timedelta(minutes=1))
+    to = {sent.to: sent.message_id for sent in bot.emulator.sent}
+    told: tuple[tuple[int, Literal["delivered", "read"]], ...]
+    told = ((0, "delivered"), (1, "read"), (2, "delivered"), (2, "read"))
+    for number, status in told:
+        bot.emulator.status(to[str(int(CONTACT) + number)], status)
+    bot.user("Yes!", contact=CONTACT)
+    let_pass(bot, timedelta(hours=25))
+    bot.user("Too late", contact="6281234567891")
+    assert call("broadcast", NAME, "--bot", folder).lines[-2:] == [
+        "Of the 4 sent: 3 delivered, 2 read, 1 answered within 24 hours.", "4 sent."
+    ]  # fmt: skip
+    shown = json.loads(call("broadcast", NAME, "--json", "--bot", folder).out)
+    assert shown["reached"] == {"known": 4, "delivered": 3, "read": 2, "answered": 1}
+    ann = {"contact": CONTACT, "outcome": "sent", "code": "", "delivered": True, "read": False, "answered": True}
+    assert shown["recipients"][0] == ann
+    let_pass(bot, timedelta(days=8))
+    bot.user("hello", contact="6281234567899")
+    shown = call("broadcast", NAME, "--bot", folder)
+    assert (shown.lines[1].startswith("It ended at "), shown.lines[2:]) == (True, ["4 sent."])
 
 
 # -- starting a flow

@@ -93,7 +93,9 @@ def test_a_server_that_was_down_at_the_time_sends_late_within_the_bound_and_else
         assert restarted.reader.outcomes("spring") == {"missed": 1, "sent": 2}
 
 
-def test_one_that_all_have_missed_is_finished(world: World, tmp_path: Path) -> None:
+def test_one_that_all_have_missed_is_finished_and_the_log_and_the_list_say_so(
+    world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     ask(world, {ANN: 60, BO: 60})
     down = shutil.copytree(tmp_path, tmp_path / "down")
     world.clock.move(timedelta(days=1))
@@ -101,6 +103,8 @@ def test_one_that_all_have_missed_is_finished(world: World, tmp_path: Path) -> N
         restarted.settle()
         assert (send(restarted), state(restarted)) == ([], FINISHED)
         assert restarted.reader.outcomes("spring") == {"missed": 2}
+        assert 'no server ran when the broadcast "spring" was due for 2 contacts: they get nothing' in caplog.text
+        assert [each.missed for each in restarted.reader.broadcasts() if each.name == "spring"] == [2]
         assert ask(restarted, {ANN: 60}) == {"added": 0, "known": 1, "differ": 0, "opted_out": 0}
 
 
