@@ -34,12 +34,43 @@ class Documents:
 
 
 def read_documents(sources: Iterable[Source], problems: Problems) -> Documents:
-    """Read every file; a document that is none of these is a problem."""
+    """Read every file; a document that is none of these is a problem. Those of which something is not read that
+    others depend on are `Problems.unread` and `Problems.undeclared`.
+    """
     documents = Documents()
     for source in sources:
-        for node in read(source.path, source.text, problems):
+        for node in read(source.path, source.text, problems, _is_bot if source.path == BOT_FILE else _is_flow):
             _sort_in(documents, source.path, node, problems)
+    for (path, _), keys in problems.emptied.items():
+        if path == BOT_FILE or not _is_confined(keys):
+            (problems.undeclared if keys[0] in _DECLARED and path != BOT_FILE else problems.unread).add(path)
+    problems.unread |= problems.paths(("E101",))
     return documents
+
+
+_FLOW = re.compile(r"(?:---[^\n]*\n)?(?:\s*(?:#[^\n]*)?\n)*flow\s*:")
+
+
+def _is_flow(text: str) -> bool:
+    return _FLOW.match(text) is not None
+
+
+def _is_bot(text: str) -> bool:
+    return True
+
+
+_ALONE = ("about", "start", "interrupted", "slots", "words")
+"""Keys of a flow to which nothing elsewhere refers."""
+_DECLARED = ("vars", "define", "defaults")
+"""Keys of a flow with what its steps refer to."""
+_NAMED = ("steps", "vars")
+"""Keys of a flow below which something has a name, which is all that the rest of the bot must know of it."""
+
+
+def _is_confined(keys: tuple[str, str]) -> bool:
+    """Whether nothing else in the bot can depend on what was not read under a key of a flow."""
+    key, below = keys
+    return key in _ALONE or (key in ("", *_NAMED) and bool(below))
 
 
 def _sort_in(documents: Documents, path: str, node: Node, problems: Problems) -> None:

@@ -8,12 +8,13 @@ from bot.core.immutable import immutable
 from bot.flow.bot_file import BOT_KEYS
 from bot.flow.definition import Flow
 from bot.flow.documents import BOT_FILE, Documents
+from bot.flow.flow_checks import ELSEWHERE
 from bot.flow.flow_file import FLOW_KEYS, unread_step
-from bot.lang.problems import Mark, Problem
+from bot.lang.problems import Mark, Problem, Problems
 from bot.lang.source import Map, Node, Scalar, one_or_more
 from bot.steps.transition import RESERVED
 
-STEPS, DEFAULTS = "steps", "defaults"
+STEPS, DEFAULTS, VARS = "steps", "defaults", "vars"
 OF_STEPS = ("E130", "E131")
 MISSING = ("E115", *OF_STEPS, "E508", "E509")
 """Problems of what is not there: an outcome's target, opening hours, a service, a secret."""
@@ -82,6 +83,32 @@ def _names(steps: Node) -> Iterator[Scalar]:
 
 def _place(mark: Mark) -> _Place:
     return mark.path, mark.line, mark.column
+
+
+def follow_ups(documents: Documents, problems: Problems) -> Iterator[Problem]:
+    """The problems that only follow from others: what is missing, because it stands under a misspelt key, or where nothing
+    could be read; a part whose lines do not fit each other; values of texts that cannot be read; uses of variables whose name is none.
+    """
+    found, parts = problems.sorted(), PartIndex(documents)
+    in_parts = [(problem, parts.of(problem)) for problem in found]
+    misspelt = {part for problem, part in in_parts if problem.code == "E104" and part is not None}
+    broken_texts = {part for problem, part in in_parts if problem.code in ("E201", "E202", "E205")}
+    unnamed = {
+        part.document for problem, part in in_parts if problem.code == "E108" and part is not None and part.key == VARS
+    }
+    unaligned = {part for problem, part in in_parts if problem.code == "E002" and part is not None}
+    begin = {_place(node.mark) for node in documents.flows if node.mark.path in problems.unread}
+    for problem, part in in_parts:
+        missing = problem.code in MISSING or problem.fix in ELSEWHERE.values()
+        if (
+            ((problem.path, problem.line) in problems.emptied and problem.code >= "E100")
+            or (missing and any(each.may_have(problem.code, part) for each in misspelt))
+            or (problem.code in ("E105", "E303") and part is not None and part in broken_texts)
+            or (problem.code == "E301" and part is not None and part.document in unnamed)
+            or (problem.code >= "E100" and part in unaligned)
+            or (problem.code == "E105" and (problem.path, problem.line, problem.column) in begin)
+        ):
+            yield problem
 
 
 def faulty_steps(flows: Mapping[str, Flow], parts: Iterable[BotPart | None]) -> frozenset[tuple[str, str]]:

@@ -78,7 +78,8 @@ def check(
         _check_schedules(flow, flows, problems)
         _check_needed_by_triggers(flow, problems)
         _check_slots(flow, problems)
-    _check_signals(bot, flows, problems)
+    if BOT_FILE not in unread:
+        _check_signals(bot, flows, problems)
     _check_needs(bot, flows, problems)
     _check_collisions(bot, flows, problems)
 
@@ -362,6 +363,8 @@ def _check_unsaved(flow: Flow, problems: Problems) -> None:
 
 def _declared(name: str, mark: Mark, flow: Flow, problems: Problems) -> Variable | None:
     variable = flow.variables.get(name)
+    if flow.mark.path in problems.unread | problems.undeclared:
+        return variable
     if variable is None and not refuse_defined(name, mark, flow.definitions, problems):
         fix = did_you_mean(name, flow.variables, f"declare it in flow {flow.name} under vars: {name}: {{type: text}}")
         problems.add("E301", mark, f'no variable "{name}" in flow {flow.name}', fix)

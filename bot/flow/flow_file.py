@@ -296,6 +296,9 @@ def _steps_in(entries: Iterable[tuple[Scalar, Node]], reading: ReadContext) -> l
                 "E106", key.mark, f'"{key.text}" stands beside step "{step.text}", and not below it', fix
             )
             misplaced = True
+        if (key.mark.path, key.mark.line) in reading.problems.emptied:
+            found[-1] = step, item
+            continue
         entries_above = above.entries if isinstance(above, Map) else ()
         found[-1] = step, Map(item.mark if above is None else above.mark, (*entries_above, (key, item)))
     return found

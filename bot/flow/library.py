@@ -30,9 +30,9 @@ from bot.extensions.decorators import HookSpec
 from bot.extensions.gathered import Extensions
 from bot.flow.bot_file import read_bot
 from bot.flow.definition import FIRST, MADE_FLOWS, RETURNING, BotDefinition, Flow, Trigger, uses_of_bot, uses_of_flow
-from bot.flow.documents import BOT_FILE, UNREAD, Documents, Source, read_documents
-from bot.flow.faulty_parts import MISSING, PartIndex, faulty_steps, without
-from bot.flow.flow_checks import ELSEWHERE, check, check_sound
+from bot.flow.documents import BOT_FILE, Documents, Source, read_documents
+from bot.flow.faulty_parts import MISSING, PartIndex, faulty_steps, follow_ups, without
+from bot.flow.flow_checks import check, check_sound
 from bot.flow.flow_file import intents_flow, read_flow, slot_flow, wired
 from bot.flow.translations import Translations, read_translations
 from bot.lang.problems import Mark, Problem, Problems
@@ -42,7 +42,7 @@ from bot.lang.word_matching import ANYWHERE, CLOSE, match_wider, normalise
 from bot.steps.template_message import SentTemplate, TemplateToSend
 from bot.types.contact_zones import zone_named, zone_of_number
 
-UNKNOWN_KEY = "E104"
+NO_VARIABLE = "E301"
 
 
 def name_of_event(event: Event) -> str:
@@ -268,7 +268,7 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
     texts = {source.path: source.text.decode("utf-8", "replace") for source in documents}
     problems, of_locales = Problems(), Problems()
     found = read_documents(sources, problems)
-    loading = _Loading(extensions, texts, problems.paths(UNREAD))
+    loading = _Loading(extensions, texts, frozenset(problems.unread))
     translations = read_translations(found, extensions, of_locales) if found.locales else None
     bot, flows = loading.read(found if translations is None else translations.spoken(None), problems)
     translated = {}
@@ -308,19 +308,10 @@ class _Loading:
         """Drop the problems of what is missing, where it may be in a file that could not be read, or under a misspelt key:
         of the same step, of its flow, or of the bot.
         """
-        problems.drop(MISSING, None if BOT_FILE in self.unread or not documents.bots else self.unread)
-        found = problems.sorted()
-        missing = [problem for problem in found if problem.code in MISSING or problem.fix in ELSEWHERE.values()]
-        if missing:
-            parts = PartIndex(documents)
-            unknown = {
-                part for problem in found if problem.code == UNKNOWN_KEY and (part := parts.of(problem)) is not None
-            }
-            problems.withdraw(
-                problem
-                for problem in missing
-                if any(part.may_have(problem.code, parts.of(problem)) for part in unknown)
-            )
+        all_of_it = BOT_FILE in self.unread or not documents.bots
+        problems.drop((*MISSING, NO_VARIABLE), None if all_of_it else self.unread | problems.undeclared)
+        if problems:
+            problems.withdraw(follow_ups(documents, problems))
 
     def read_translated(
         self, translations: Translations, bot: BotDefinition, problems: Problems
@@ -337,7 +328,7 @@ class _Loading:
 def _the_bot(documents: Documents, extensions: Extensions, problems: Problems) -> BotDefinition:
     top = Mark(BOT_FILE, 1, 1)
     if not documents.bots:
-        if not problems.paths(UNREAD) & {BOT_FILE}:
+        if BOT_FILE not in problems.unread:
             problems.add("E100", top, "there is no bot.yml to read", "add one with a `name`")
         return read_bot(Map(top, ()), extensions, problems)
     for further in documents.bots[1:]:

@@ -122,16 +122,24 @@ class Problem:
 class Problems:
     """All problems found so far. ``definitions`` are the names that expressions may use where they are found, each with
     what it stands for (`bot.expressions.templates.Definition`).
+
+    ``unread`` are the files of which something could not be read, and nobody knows what; ``undeclared`` are those of which
+    it is only the variables, definitions or defaults of flows. ``emptied`` are the lines, by
+    file and number, of keys whose values could not be read: only these keys are known.
     """
 
     def __init__(self) -> None:
         self._found: set[Problem] = set()
         self.definitions: Mapping[str, Any] = {}
+        self.unread: set[str] = set()
+        self.undeclared: set[str] = set()
+        self.emptied: dict[tuple[str, int], tuple[str, str]] = {}  # the document's key, and the one below it
 
     def defining(self, definitions: Mapping[str, Any]) -> "Problems":
         """The same problems, where expressions may use these names as well."""
         inner = Problems()
         inner._found = self._found
+        inner.unread, inner.undeclared, inner.emptied = self.unread, self.undeclared, self.emptied
         inner.definitions = {**self.definitions, **definitions}
         return inner
 
@@ -159,6 +167,14 @@ class Problems:
     def include(self, further: "Problems") -> None:
         """Add the problems of other files."""
         self._found |= further._found
+        self.unread |= further.unread
+        self.emptied |= further.emptied
+
+    def of_line(self, line: int) -> "Problems":
+        """Those of a line."""
+        found = Problems()
+        found._found = {each for each in self._found if each.line == line}
+        return found
 
     def drop(self, codes: Collection[str], paths: Collection[str] | None = None) -> None:
         """Remove the problems of some codes, in some files or in all."""

@@ -8,7 +8,7 @@ import hashlib
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import field
 from typing import Any
 
@@ -16,7 +16,7 @@ import yaml
 
 from bot.core.immutable import immutable, mutable
 from bot.lang.problems import Mark, Problems
-from bot.lang.yaml_errors import QUOTE, explained
+from bot.lang.yaml_errors import MISALIGNED, NO_KEY_HERE, QUOTE, explained
 
 
 @immutable
@@ -123,13 +123,17 @@ _WORDS: dict[str, bool | None] = {
 }
 
 
-def read(path: str, text: str | bytes, problems: Problems) -> tuple[Node, ...]:
+def read(
+    path: str, text: str | bytes, problems: Problems, partly: Callable[[str], bool] = lambda text: False
+) -> tuple[Node, ...]:
     """Read every document of a file that is not empty. Never raises: what cannot be read becomes a problem.
 
-    A document with a syntax error is left out; those after it are read.
+    A document with a syntax error is left out; those after it are read. If it is one to be read ``partly``, only what
+    stands under the key with the error is left out, that of a step, for example: see `Problems.emptied`.
     """
     decoded = _decoded(path, text, problems)
     if decoded is None:
+        problems.unread.add(path)
         return ()
     starts = [0, *(found.start() for found in _DOCUMENT.finditer(decoded) if found.start())]
     documents: list[Node] = []
@@ -137,9 +141,129 @@ def read(path: str, text: str | bytes, problems: Problems) -> tuple[Node, ...]:
     for start, end in zip(starts, [*starts[1:], len(decoded)], strict=True):
         part = decoded[start:end]
         if part.strip() not in ("", "---"):
-            documents += _Builder(path, part, line, problems).documents()
+            documents += _documents(path, part, line, problems, partly=partly(part))
         line += part.count("\n")
     return tuple(documents)
+
+
+_MOST_ERRORS = 20
+"""How many syntax errors of a document are looked for."""
+
+
+def _documents(path: str, text: str, line: int, problems: Problems, *, partly: bool) -> list[Node]:
+    """Read one document; none where it has a syntax error, unless it is read ``partly``."""
+    emptied = dict[tuple[str, int], tuple[str, str]]()
+    for _ in range(_MOST_ERRORS):
+        found = Problems()
+        builder = _Builder(path, text, line, found)
+        documents = builder.documents()
+        if builder.broken_at is None:
+            problems.include(found)
+            problems.emptied |= emptied
+            return documents
+        problems.include(found.of_line(builder.broken_at + line + 1))
+        lines = text.split("\n")
+        if not partly:
+            break
+        level = _level_meant(lines, builder.broken_at) if builder.misaligned else None
+        if level is not None and (mended := _whole(path, _aligned(lines, builder.broken_at, level), line)) is not None:
+            problems.emptied |= emptied
+            return mended
+        block = _Block.around(lines, builder.broken_at, level)
+        if block is None or (path, line + block.first + 1) in emptied:
+            break
+        emptied |= {(path, line + number + 1): block.keys for number in block.known}
+        text = block.emptied
+    problems.include(found)
+    problems.unread.add(path)
+    return []
+
+
+def _whole(path: str, lines: list[str], line: int) -> list[Node] | None:
+    """The document of these lines, if that has no problem."""
+    found = Problems()
+    documents = _Builder(path, "\n".join(lines), line, found).documents()
+    return None if found else documents
+
+
+def _level_meant(lines: list[str], at: int) -> int | None:
+    """How far a line may have been meant to be indented that is not like any key above; None if it is like one."""
+    depth, above = _indent(lines[at]), _levels_above(lines, at)
+    return min(above, key=lambda level: (abs(level - depth), -level)) if above and depth not in above else None
+
+
+def _aligned(lines: list[str], at: int, meant: int) -> list[str]:
+    """The lines with one of them indented so far. What is indented like it, or further, goes along to the left."""
+    depth = _indent(lines[at])
+    after = (number for number in range(at + 1, len(lines)) if lines[number].strip() and _indent(lines[number]) < depth)
+    end = at + 1 if meant > depth else next(after, len(lines))
+    moved = [" " * (_indent(line) + meant - depth) + line.lstrip(" ") for line in lines[at:end]]
+    return [*lines[:at], *moved, *lines[end:]]
+
+
+def _levels_above(lines: list[str], at: int) -> list[int]:
+    """How far the line above is indented, and each key that it belongs to."""
+    levels: list[int] = []
+    for line in reversed(lines[:at]):
+        if line.strip() and not line.lstrip().startswith("#") and (not levels or _indent(line) < levels[-1]):
+            levels.append(_indent(line))
+    return levels
+
+
+_KEY = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:,{}\[\]-][^\s"'#:,{}\[\]]*)(?=\s*:(?:\s|$))""")
+
+
+@immutable
+class _Block:
+    """What stands under a key of a document, or under a key of one of these: from its ``first`` line to the next key.
+
+    ``emptied`` is the text without it, ``keys`` are the two keys, as far as they are known. ``known`` are the lines of
+    keys that are left without all or a part of what belongs to them.
+    """
+
+    first: int
+    emptied: str
+    keys: tuple[str, str]
+    known: tuple[int, ...]
+
+    @classmethod
+    def around(cls, lines: list[str], at: int, level: int | None) -> "_Block | None":
+        """The innermost one around a line; None where it is all of the document. Where the line may have been meant at
+        the ``level`` of the block's own key, nobody knows what keys there are.
+        """
+        written = [number for number, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")]
+        written = [number for number in written if not lines[number].startswith("---")]
+        tops = [number for number in written if not lines[number].startswith((" ", "\t", "-", "}", "]"))]
+        top = next((number for number in reversed(tops) if number <= at), None)
+        if top is None:
+            return None
+        end = next((number for number in tops if number > top), len(lines))
+        below = [number for number in written if top < number < end]
+        first, key = top, _KEY.match(lines[top])
+        if (
+            key is not None
+            and lines[top][key.end() :].strip(" :") == ""
+            and below
+            and not lines[below[0]].lstrip().startswith("-")
+        ):
+            depth = _indent(lines[below[0]])
+            keys = [number for number in below if _indent(lines[number]) <= depth]
+            inner = next((number for number in reversed(keys) if number <= at), None)
+            if inner is not None:
+                first, end = inner, next((number for number in keys if number > inner), end)
+        here = _KEY.match(lines[first])
+        if here is None and first == tops[0]:
+            return None
+        kept = [] if here is None else [f"{here[0]}:"]
+        emptied = [*lines[:first], *kept, *[""] * (end - first - len(kept)), *lines[end:]]
+        alone = level is None or level > _indent(lines[first])
+        inner_key = here[0].strip() if here is not None and first != top and alone else ""
+        named = "" if key is None else key[0].strip(), inner_key
+        return cls(first, "\n".join(emptied), named, (first,) if here is not None else (first, top))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def _decoded(path: str, written: str | bytes, problems: Problems) -> str | None:
@@ -207,6 +331,8 @@ class _Builder:
         self._open: list[_Open] = []
         self._done: list[Node] = []
         self._reported: set[int] = set()  # lines with a problem: what follows from it is not another one
+        self.broken_at: int | None = None  # the line of the syntax error after which nothing could be read
+        self.misaligned = False  # which is one of a line that does not fit the others
 
     def documents(self) -> list[Node]:
         """Every document, up to the first syntax error."""
@@ -216,9 +342,10 @@ class _Builder:
                 self._take(event)
                 last = event
         except _TooDeep:
-            pass
+            self._problems.unread.add(self._path)
         except yaml.MarkedYAMLError as error:
             code, place, what, fix = explained(error, last, self._text)
+            self.broken_at, self.misaligned = place.line, what in (MISALIGNED, NO_KEY_HERE)
             if place.line not in self._reported:
                 self._problems.add(code, self._mark(place), what, fix)
         return [node for node in self._done if not (isinstance(node, Scalar) and node.text == "")]
@@ -297,7 +424,8 @@ class _Builder:
         before, value = list(above.entries.values())[-1]
         if isinstance(value, Scalar) and value.value is None and not above.misplaced:
             above.misplaced = True
-            del above.entries[before.text]
+            named = before.text if len(self._open) == 2 else ""  # else it may be one of the keys above these
+            self._problems.emptied[self._path, before.mark.line] = "", named
             what = f'nothing stands below "{before.text}", and "{key.text}" comes a second time'
             self._problems.add("E006", before.mark, what, f'indent what belongs to "{before.text}" further')
         elif not above.misplaced:

@@ -1,11 +1,21 @@
 """Errors of the YAML parser in the words of a flow's author. Most of them are a text that needs quotes."""
 
+import re
 from typing import Any, NamedTuple
 
 import yaml
 
 QUOTE = "put the whole text in quotes"
+MISALIGNED = "this line fits neither the lines above nor their indentation"
+NO_KEY_HERE = "a key is not expected here"
 _GOES_ON = ",:{["  # a line that ends with one of these is not the last one of what stands between brackets
+
+
+class _Place(NamedTuple):
+    """A line and a column, 0-based."""
+
+    line: int
+    column: int
 
 
 class Explained(NamedTuple):
@@ -79,7 +89,21 @@ class _Error:
             return None
         if self._follows_plain_text():
             return Explained("E007", self._last.start_mark, 'a text without quotes has ": " in it', QUOTE)
-        return Explained("E002", self._at, "a key is not expected here", "look at the indentation")
+        return self._no_colon() or Explained("E002", self._at, NO_KEY_HERE, "look at the indentation")
+
+    def _no_colon(self) -> Explained | None:
+        """The line above has no colon, so that this one goes on with it."""
+        lines = self._text.split("\n")
+        above = next((number for number in range(int(self._at.line) - 1, -1, -1) if lines[number].strip()), None)
+        if above is None or re.fullmatch(r"\s*[\w/]+( [\w/]+)?\s*", lines[above]) is None:
+            return None
+        column = len(lines[above]) - len(lines[above].lstrip())
+        return Explained(
+            "E002",
+            _Place(above, column),
+            'a line that is neither "key: value" nor "- item"',
+            "add the colon with a space behind it",
+        )
 
     def _bracket(self) -> Explained | None:
         """Inside of ``{...}`` or ``[...]``."""
@@ -127,8 +151,7 @@ class _Error:
                 "add the colon with a space behind it, or indent it as a part of the text above",
             )
         if "block" in self._context:
-            what = "this line fits neither the lines above nor their indentation"
-            return Explained("E002", self._at, what, "align it with the keys that it belongs to")
+            return Explained("E002", self._at, MISALIGNED, "align it with the keys that it belongs to")
         return None
 
     def _character(self, place: Any) -> str:

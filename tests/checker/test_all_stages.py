@@ -103,3 +103,47 @@ def test_one_misspelt_verb_is_one_problem(path: Path) -> None:
         written = [Source(each.path, text) if each is source else each for each in folder.sources]
         (only,) = found_in(load(written, extensions, folder.documents), written)
         assert only.endswith("E107"), (source.path, verb[0])
+
+
+UNREAD = """flow: order
+start: {words: [order]}
+vars:
+  drink: text
+  size: {type: text
+steps:
+  hello: {say: "Welcome!}
+  drink:
+    ask: What would you like: tea or coffee?
+    save: drink
+  size: {ask: Which size?, save: size, then: halo}
+  bye:
+    say: "{{ drnk }}, {{ size }}."
+    then: hello
+     tag: x
+  late: {say: L, then: end}
+"""
+
+
+def test_each_step_that_can_be_read_is_checked_whatever_stands_in_the_others() -> None:
+    assert found(UNREAD) == ["5: E002", "7: E002", "9: E007", "11: E102", "15: E002"]
+    assert found(UNREAD.replace("     tag", "    tag")) == ["5: E002", "7: E002", "9: E007", "11: E102", "13: E301"]
+
+
+def test_what_stands_under_a_key_that_could_not_be_read_is_not_missing_elsewhere() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nvars: {x: {type: text\ndefaults: {timeout: {after: 1h, then: end}}\nsteps:\n  b: {ask: B?, save: x}\n  c: {say: '{{ x }}', then: d}\n"
+    other = "flow: f\nstart: {words: [f]}\nsteps:\n  b: {run: /a, with: {x: 1}, then: g}\n"
+    assert found(flow, other) == ["3: E002", "7: E102", "4: E102"]
+    bot = 'name: "T\nsignals: {paid: {n: integer}}\ndefine: {late: now > today}\nlanguages: [en]\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}'
+    uses = "flow: a\nstart: {words: [a]}\nsteps:\n  b: {ask: '{{ language }}', signals: {paid: {if: event.n > 1 and late, then: c}}}\n  c: {say: C, then: d}\n"
+    assert found(uses, bot=bot) == ["1: E002", "5: E102"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line"),
+    [("   say: a", "   say: a", 0), ("  b:\n", "   b:\n", 6), ("    then: d\n", "     then: d\n", 8), ("  b:\n", "  b\n", 6), ("flow: a", "flow a", 1),
+     ("steps:", "steps", 3), ('"{{ x }}"', '{{ x }}"', 11), ("say: B", "say: B: b", 7), ("{say: D}", "{say: D", 9)],
+)  # fmt: skip
+def test_one_slip_is_one_problem(right: str, wrong: str, line: int) -> None:
+    flow = 'flow: a\nstart: {words: [a]}\nsteps:\n  a:\n    say: a\n  b:\n    say: B\n    then: d\n  d: {say: D}\n  e:\n    say: "{{ x }}"\nvars: {x: {type: text, value: x}}\n'
+    assert right in flow
+    assert [each.partition(":")[0] for each in found(flow.replace(right, wrong, 1))] == ([str(line)] if line else [])
