@@ -507,7 +507,11 @@ def _fields(reached: "Reached | None") -> dict[str, bool | None]:
 def follow(ctx: click.Context, folder: Path | None, name: str, wait: bool) -> None:
     """Show the progress of the broadcast, and end with its results."""
     if _server(folder) is None:
-        click.echo("No server runs: it begins when `bot serve` does.")
+        with open_store(folder) as store:
+            waits = store.outcomes(name).get("scheduled")
+        click.echo(
+            f"No server runs: {'start `bot serve` before its time' if waits else 'it begins when `bot serve` does'}."
+        )
     elif wait:
         with open_store(folder) as store:
             counts = _watch(folder, store, name)

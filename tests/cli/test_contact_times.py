@@ -106,5 +106,6 @@ def test_the_command_says_when_contacts_get_it_as_the_docs_show_it(folder: Path)
     lines = call("broadcast", "sale", *arguments, "--yes").lines
     docs = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
     assert "    " + "\n    ".join(lines[:4]) + "\n" in docs
+    assert lines[-1] == "No server runs: start `bot serve` before its time."
     shown = call("broadcast", "sale: contacts", "--bot", folder).lines
     assert shown == ["sale: contacts: sale (en)", lines[2], "3 scheduled."]

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,20 @@ def test_the_flow_starts_for_each_contact_with_its_values_the_first_one_alone(wo
     done(world, rows(world))
     assert (state(world), world.reader.outcomes("spring")) == (FINISHED, {"started": 3})
     assert world.rules(ANN) == ['start of course: by broadcast "spring"']
+
+
+def test_a_flow_starts_at_each_contacts_own_time(world: World) -> None:
+    times = {ANN: START + timedelta(hours=1), BO: START + timedelta(hours=7)}
+    recipients = [{"contact": each, "at": at.isoformat()} for each, at in times.items()]
+    request = {"do": "broadcast", "name": "spring", "flow": "news", "at": "10:00", "recipients": recipients}
+    world.turns.operate(request)
+    for contact, at in times.items():
+        assert world.turns.next_wake() == at
+        world.clock.move_to(at)
+        world.settle()
+        assert [row.contact for row in rows(world)] == [contact]
+        done(world, rows(world))
+    assert (state(world), world.reader.outcomes("spring")) == (FINISHED, {"started": 2})
 
 
 def test_what_it_sends_goes_behind_replies_until_the_contact_writes(world: World) -> None:
