@@ -354,6 +354,10 @@ def _signals_of(node: Node, problems: Problems, what: str) -> Words:
 
 
 def _word_of(key: Scalar, node: Node, problems: Problems, what: str) -> Word:
+    if isinstance(node, List):
+        fix = "write one, and let it lead to a `branch` that tells the cases apart"
+        problems.add("E106", node.mark, f"{what}: one transition is expected, this is a list", fix)
+        return Word(key.text, key.mark, Transition(node.mark))
     if not isinstance(node, Map):
         return Word(key.text, key.mark, transition_to(node, problems, what))
     fields = _WORD_KEYS.open(node, problems, what)

@@ -511,6 +511,14 @@ USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
             '8:34: E402 step "drink": "A large cup of coffee" has 21 characters, 20 are allowed (shorten it, or use a list (24 characters))',
         ),
     ),
+    "several transitions for one word": (
+        "    save: drink\n",
+        "    save: drink\n    words: {menu: [{if: n > 1, then: bye}, {then: count}]}\n",
+        (
+            '10:19: E106 word "menu": one transition is expected, this is a list '
+            "(write one, and let it lead to a `branch` that tells the cases apart)",
+        ),
+    ),
     "a flow that is not there": ("else: bye", "else: /ordr", ('10:27: E103 no flow "ordr" (did you mean "order"?)',)),
     "a flow for a step": ("else: bye", "else: order", ('10:27: E102 no step "order" (for the flow write /order)',)),
 }

@@ -25,6 +25,37 @@ def test_a_detached_ring_is_reported_once() -> None:
     assert codes(f"flow: a\nstart: {{words: [a]}}\nsteps:\n  b: {{say: B, then: end}}\n{ring}") == [("W101", "c")]
 
 
+def test_each_of_several_conditions_for_one_event_leads_to_its_step() -> None:
+    """A word at three levels, a signal at two, and two replies to one template: none hides another."""
+    bot = BOT + "\nsignals: {paid: {amount: number}}\nwords: {pay: {if: \"'vip' in contact.tags\", then: /vip}}\n"
+    flow = """
+flow: a
+start: {words: [a]}
+vars: {ok: {type: boolean, value: false}}
+words: {pay: {if: ok, then: of_flow}}
+defaults: {signals: {paid: {if: event.amount > 9, then: much}}}
+steps:
+  b: {ask: B?, buttons: {B: c}, words: {pay: {if: not ok, then: of_step}}, signals: {paid: {if: event.amount > 5, set: {ok: true}, then: some}}}
+  c: {wait: 2h, then: end}
+  of_flow: {say: F, then: end}
+  of_step: {say: S, then: end}
+  much: {say: M, then: end}
+  some: {say: E, then: end}
+"""
+    vip = """
+flow: vip
+vars: {ok: {type: boolean, value: false}}
+steps:
+  b: {template: {name: t, language: en}, replies: {"Yes": {if: ok, then: yes_}, "No": {if: not ok, then: no_}}, other: end}
+  yes_: {say: Y, then: end}
+  no_: {say: N, then: end}
+"""
+    assert codes(flow, vip, bot=bot) == []
+    assert codes(
+        flow.replace("if: event.amount > 9, then: much", "if: event.amount > 9, then: some"), vip, bot=bot
+    ) == [("W101", "much")]
+
+
 def test_words_errors_plans_and_other_flows_lead_to_steps() -> None:
     flow = """
 flow: a
