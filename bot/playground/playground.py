@@ -2,7 +2,9 @@
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from datetime import datetime, timedelta
+from itertools import zip_longest
 from pathlib import PurePath
 from typing import Any, Self
 
@@ -13,6 +15,7 @@ from bot.core.immutable import immutable
 from bot.core.session import SENDING_WINDOW
 from bot.emulator import AcceptedMessage
 from bot.lang.problems import Problem
+from bot.lang.wall_clock import LONGEST, UNITS, duration_words, parse_duration
 from bot.playground.service_faults import LATE, SERVICE_FAULTS, Switch
 from bot.program import Program
 from bot.settings import ModelService
@@ -23,7 +26,6 @@ from bot.simulation.simulation import FIRST_CONTACT, Simulation
 MOST_TEXT = 4096  # characters of what a contact writes
 MOST_FILE = 16 << 20  # bytes
 MOST_CONTACTS = 50
-LONGEST_WAIT = timedelta(days=400)
 
 
 class Refused(BotError):
@@ -32,9 +34,11 @@ class Refused(BotError):
 
 @immutable
 class Bubble:
-    """A message on a contact's phone: the bot's (``message``), or the contact's own (a text, a tap, a file, a place).
+    """What happened at a contact's phone: a message of the bot's (``message``), one of the contact's own (a text, a `choice`, a
+    file, a `location`), or something besides (`wait`, `start`, `signal`, `event`).
 
-    ``number`` counts all bubbles of a playground. ``id`` is the gateway's, of a message of the bot's.
+    ``number`` counts all bubbles of a playground. ``id`` is the gateway's, of a message of the bot's. ``data`` is what it takes
+    to do it again.
     """
 
     number: int
@@ -44,6 +48,25 @@ class Bubble:
     text: str = ""
     kind: str = "text"
     file: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def besides(self) -> bool:
+        """Whether it is no message."""
+        return self.kind in BESIDES
+
+
+BESIDES = ("wait", "start", "signal", "event")
+
+
+@immutable
+class Replayed:
+    """A conversation that was held again by a new ``contact``. ``difference`` is the first one in what the bot said; empty
+    if there is none.
+    """
+
+    contact: str
+    difference: str
 
 
 @immutable
@@ -129,10 +152,11 @@ class Playground:
         text: str = "",
         kind: str = "text",
         file: str = "",
+        data: Mapping[str, Any] | None = None,
     ) -> None:
         with self._lock:
             self._count += 1
-            bubble = Bubble(self._count, self.now(), message, id, text, kind, file)
+            bubble = Bubble(self._count, self.now(), message, id, text, kind, file, data or {})
             self._bubbles.setdefault(contact, []).append(bubble)
             self._changes += 1
 
@@ -164,7 +188,8 @@ class Playground:
             raise Refused("the voice note says nothing")
         with self._runs:
             address = self.simulation.voice_note(words[:MOST_TEXT])
-            self._add(self._known(contact), text=words, kind="audio", file=f"{PurePath(address).name} voice.ogg")
+            file, data = f"{PurePath(address).name} voice.ogg", {"words": words}
+            self._add(self._known(contact), text=words, kind="audio", file=file, data=data)
             self.simulation.emulator.receive(contact, kind="audio", media_url=address, at=self._sent_at())
 
     def choose(self, contact: str, number: int, choice: int) -> None:
@@ -176,7 +201,7 @@ class Playground:
         title = message.choices[choice]
         id = message.ids[choice] if choice < len(message.ids) else title  # of a template whose replies have no payload
         with self._runs:
-            self._add(contact, text=title, kind="choice")
+            self._add(contact, text=title, kind="choice", data={"how": "pick" if message.rows else "tap"})
             self.simulation.emulator.tap(contact, id, at=self._sent_at())
 
     def send_file(self, contact: str, name: str, content: bytes, caption: str = "") -> None:
@@ -200,7 +225,7 @@ class Playground:
             raise Refused("a latitude lies between -90 and 90, a longitude between -180 and 180")
         place: dict[str, Any] = {"latitude": latitude, "longitude": longitude} | ({"name": name} if name else {})
         with self._runs:
-            self._add(self._known(contact), text=name or f"{latitude}, {longitude}", kind="location")
+            self._add(self._known(contact), text=name or f"{latitude}, {longitude}", kind="location", data=place)
             self.simulation.emulator.receive(contact, kind="location", location=place, at=self._sent_at())
 
     def _known(self, contact: str) -> str:
@@ -214,17 +239,19 @@ class Playground:
 
     def start(self, contact: str, flow: str, data: Mapping[str, Any]) -> None:
         """A program starts a flow for a contact."""
-        self._as(contact, lambda bot: _refuse(bot.start(flow, data, None)))
+        told = {"flow": flow, "data": dict(data)}
+        self._besides(contact, f"start of {flow}", "start", told, lambda bot: _refuse(bot.start(flow, data, None)))
 
     def signal(self, contact: str, name: str, data: Mapping[str, Any]) -> None:
         """A program reports a signal for a contact."""
-        self._as(contact, lambda bot: _refuse(bot.signal(name, data)))
+        told = {"name": name, "data": dict(data)}
+        self._besides(contact, f"signal {name}", "signal", told, lambda bot: _refuse(bot.signal(name, data)))
 
     def happen(self, contact: str, event: str) -> None:
         """The gateway reports one of `GATEWAY_EVENTS`."""
         if event not in GATEWAY_EVENTS:
             raise Refused(f"the gateway has no event {event}")
-        self._as(contact, lambda bot: bot.happen(event, {}))
+        self._besides(contact, event, "event", {}, lambda bot: bot.happen(event, {}))
 
     def restart(self, contact: str) -> None:
         """The bot is stopped and started again, with its store."""
@@ -233,8 +260,10 @@ class Playground:
 
     def wait(self, duration: timedelta) -> None:
         """Time passes; whatever falls due in between happens at its time."""
-        if not timedelta() < duration <= LONGEST_WAIT:
-            raise Refused(f"time passes by more than nothing and at most {LONGEST_WAIT.days} days")
+        if not timedelta() < duration <= LONGEST:
+            raise Refused(f"time passes by more than nothing and at most {LONGEST.days} days")
+        for contact in self.contacts:
+            self._add(contact, text=duration_words(duration, len(UNITS)), kind="wait")
         self._as(FIRST_CONTACT, lambda bot: bot.wait(duration))
 
     def wait_for_next(self) -> None:
@@ -242,7 +271,7 @@ class Playground:
         due = self.simulation.next_due()
         if due is None:
             raise Refused("nothing happens by itself: no reminder, time-out, schedule or retry is waiting")
-        self.wait(max(due - self.now(), timedelta(milliseconds=1)))
+        self.wait(max(due - self.now(), timedelta()) + timedelta(seconds=1))
 
     def shut_window(self, contact: str) -> None:
         """Time passes until the gateway takes nothing but templates for a contact."""
@@ -265,6 +294,19 @@ class Playground:
                 self._faults.pop(fault)()
             self._changes += 1
 
+    def _besides(
+        self, contact: str, text: str, kind: str, data: Mapping[str, Any], act: Callable[[Simulation], None]
+    ) -> None:
+        """Let something happen that is no message, and show it at the contact's phone; what is refused has not happened."""
+        self._add(self._known(contact), text=text, kind=kind, data=data)
+        shown = self.bubbles(contact)[-1]
+        try:
+            self._as(contact, act)
+        except BotError:
+            with self._lock:
+                self._bubbles[contact].remove(shown)
+            raise
+
     def _as(self, contact: str, act: Callable[[Simulation], None]) -> None:
         self._known(contact)
         with self._acting:
@@ -273,6 +315,57 @@ class Playground:
                 act(self.simulation)
             finally:
                 self._changes += 1
+
+    # Time travel
+
+    def replay(self, contact: str, before: int | None = None) -> Replayed:
+        """Hold a contact's conversation again as a new contact, with the flows of now: all of it, or what came before a bubble."""
+        held = [bubble for bubble in self.bubbles(contact) if before is None or bubble.number < before]
+        new = self.add_contact()
+        difference = ""
+        for bubble in held:
+            if bubble.message is None and not difference:
+                try:
+                    self._again(new, bubble)
+                    self._as(new, lambda bot: bot.settle())
+                except Refused as error:
+                    difference = f"{error}: {bubble.text}"
+        said, says = _said_in(held), _said_in(self.bubbles(new))
+        for number, (one, other) in enumerate(zip_longest(said, says), start=1):
+            if one != other and not difference:
+                words = [_NOTHING if message is None else _in_words(message) for message in (one, other)]
+                difference = f"message {number} of the bot's was {words[0]}, and is now {words[1]}"
+        return Replayed(new, difference)
+
+    def _again(self, contact: str, bubble: Bubble) -> None:
+        """Let happen at another contact what happened at a bubble."""
+        data = bubble.data
+        match bubble.kind:
+            case "text":
+                self.write(contact, bubble.text)
+            case "choice":
+                self.choose(contact, *self._newest_choice(contact, bubble.text))
+            case "audio" if "words" in data:
+                self.speak(contact, data["words"])
+            case "location":
+                self.send_place(contact, data["latitude"], data["longitude"], data.get("name", ""))
+            case "wait":
+                self.wait(parse_duration(bubble.text) or timedelta(seconds=1))
+            case "start":
+                self.start(contact, data["flow"], data["data"])
+            case "signal":
+                self.signal(contact, data["name"], data["data"])
+            case "event":
+                self.happen(contact, bubble.text)
+            case _:
+                kept, _, name = bubble.file.partition(" ")
+                self.send_file(contact, name, self.simulation.emulator.media[kept], bubble.text)
+
+    def _newest_choice(self, contact: str, title: str) -> tuple[int, int]:
+        for bubble in reversed(self.bubbles(contact)):
+            if bubble.message is not None and title in bubble.message.choices:
+                return bubble.number, bubble.message.choices.index(title)
+        raise Refused("there is no such button any more")
 
     # What the author does
 
@@ -298,6 +391,19 @@ def _nothing(*_: Any) -> Switch:
 def _refuse(why: str) -> None:
     if why:
         raise Refused(f"the bot refuses this: {why}")
+
+
+_NOTHING = "not sent"
+
+
+def _said_in(bubbles: Iterable[Bubble]) -> list[ShownMessage]:
+    """The bot's messages, without what is different each time."""
+    return [replace(bubble.message, ids=()) for bubble in bubbles if bubble.message is not None]
+
+
+def _in_words(message: ShownMessage) -> str:
+    parts = [message.text or message.template or message.place or (message.file.link if message.file else "")]
+    return " ".join([f'"{parts[0]}"', *(f"[{title}]" for title in message.choices)])
 
 
 def values_in(lines: Iterable[str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from bot.core.session import Session
 from bot.lang import wall_clock
 from bot.playground import contact_view
 from bot.playground.flow_map import OVERVIEW, FlowMap
+from bot.playground.kept_test import kept_test
 from bot.playground.playground import MOST_FILE, Playground, Refused, values_in
 from bot.playground.service_faults import SERVICE_FAULTS
 from bot.simulation.gateway_events import GATEWAY_EVENTS
@@ -249,6 +250,12 @@ def _wait(playground: Playground, asked: Asked) -> None:
     playground.wait(duration)
 
 
+def _replay(playground: Playground, contact: str, asked: Asked) -> dict[str, str]:
+    before = asked.get("before")
+    replayed = playground.replay(contact, None if before is None else int(before))
+    return {"contact": replayed.contact, "difference": replayed.difference, "replayed": "all" if before is None else ""}
+
+
 def _values(asked: Asked) -> dict[str, str]:
     return values_in(str(asked.get("values", "")).splitlines())
 
@@ -268,6 +275,8 @@ ACTS: dict[str, Callable[[Playground, str, Asked], Any]] = {
     "next": lambda playground, *_: playground.wait_for_next(),
     "shut": lambda playground, contact, _: playground.shut_window(contact),
     "switch": lambda playground, _, asked: playground.switch(str(asked["fault"]), bool(asked["on"])),
+    "replay": lambda playground, contact, asked: _replay(playground, contact, asked),
+    "keep": lambda playground, contact, _: {"test": kept_test(playground, contact)},
     "contact": lambda playground, *_: {"contact": playground.add_contact()},
 }
 """What a person can do, by its name in JSON. Each may return what the page gets to know."""

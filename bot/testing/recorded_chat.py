@@ -152,12 +152,12 @@ class RecordedSimulation(Simulation):
         new = [turn for turn in turns if turn.event_id not in self._seen]
         self._seen.update(turn.event_id for turn in new)
         asked = self._outside_in(turns)
-        self._lines.extend(_answers_in(new, asked, self._asked_again))
+        self._lines.extend(answers_in(new, asked, self._asked_again))
         waiting = {frame.awaited_effect for frame in self.session().frames} - self._asked_again
         again = {name for name in waiting if name is not None and isinstance(asked.get(name), Complete)}
         self._asked_again |= again
         self._lines.extend([_ASKED_AGAIN] * len(again))
-        self._lines.extend({"bot": _parts_of(message)} for message in self.heard())
+        self._lines.extend({"bot": parts_of(message)} for message in self.heard())
         return len(self._lines) > known
 
     def _outside_in(self, turns: list[TurnTraced]) -> dict[str, Effect]:
@@ -184,8 +184,8 @@ _ASKED_AGAIN: Mapping[str, Any] = {"model": {"fails": "provider_error"}}
 """The line of a try after which a model is asked again."""
 
 
-def _answers_in(
-    turns: list[TurnTraced], asked: Mapping[str, Effect], asked_again: Collection[str]
+def answers_in(
+    turns: list[TurnTraced], asked: Mapping[str, Effect], asked_again: Collection[str] = ()
 ) -> Iterator[Mapping[str, Any]]:
     """The answers of services and models, as lines of a test. ``asked_again`` are the calls that have failed once."""
     said: defaultdict[str, list[str]] = defaultdict(list)
@@ -233,7 +233,7 @@ def _http(event: CallEnded) -> Mapping[str, Any]:
     return {"status": event.value["status"], **content}
 
 
-def _parts_of(message: ShownMessage) -> str | Mapping[str, Any]:
+def parts_of(message: ShownMessage) -> str | Mapping[str, Any]:
     """A message as a test writes it: a text alone if it has no other parts."""
     parts = {key: found for key, part in PARTS.items() if (found := part(message))}
     text = parts.get("says")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.cli.terminal import call
 from tests.playground.conftest import FLOWS, Opens, Shown, words
 
 AXE = Path(sys.prefix, "lib", "node_modules", "axe-core", "axe.min.js")
@@ -160,11 +161,10 @@ def test_a_picture_a_voice_note_a_file_and_a_place_are_sent(shown: Shown, tmp_pa
     picture = page.locator(".bubble.mine img")
     expect(picture).to_be_visible()
     assert picture.evaluate("image => image.naturalWidth") == 320
-    page.get_by_role("button", name="A voice note", exact=True).click()
-    expect(page.locator(".bubble.mine audio")).to_be_visible()
-    page.get_by_label("Voice note that says").fill("A tea, please")
+    page.get_by_label("Voice note that says").fill("two, please")
     page.get_by_role("button", name="Send voice note").click()
-    expect(page.locator(".bubble.mine", has_text="A tea, please").locator("audio")).to_be_visible()
+    expect(page.locator(".bubble.mine audio")).to_be_visible()
+    expect(page.locator(".bubble.mine", has_text="two, please")).to_be_visible()
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4\n%%EOF\n")
     page.set_input_files("input[type=file]", tmp_path / "a.pdf")
     page.get_by_role("button", name="Send file").click()
@@ -253,6 +253,72 @@ def test_several_contacts_have_conversations_of_their_own_and_two_people_see_the
     other.press("#text", "Enter")
     expect(other.locator(".bubble.bot", has_text="A picture please")).to_be_visible()
     expect(shown.page.locator(".bubble", has_text="picture")).to_have_count(0)
+
+
+def held(shown: Shown) -> None:
+    for text in ("hi", "tea", "small", "2"):
+        shown.write(text)
+    shown.hears("2 cups, thank you.")
+
+
+def test_a_conversation_goes_on_from_an_earlier_message_differently_as_a_new_contact(shown: Shown) -> None:
+    held(shown)
+    page = shown.page
+    third = page.locator(".bubble.mine").nth(3)
+    third.hover()
+    third.locator(".back").click()
+    expect(page.locator("#contacts [aria-current]")).to_have_text("15555550101")
+    shown.hears("How many cups?")
+    expect(page.locator(".bubble.mine")).to_have_count(3)
+    shown.write("5")
+    shown.hears("So many!")
+
+
+def test_a_conversation_is_held_again_with_the_edited_flows_and_the_first_difference_is_said(shown: Shown) -> None:
+    held(shown)
+    page = shown.page
+    page.get_by_role("button", name="Replay").click()
+    expect(page.locator("#said")).to_have_text("Replayed: the bot said the same.")
+    page.goto(shown.server.url)
+    page.locator("#flow").select_option("main")
+    shown.save(FLOWS.replace("cups, thank you.", "cups, thanks."))
+    expect(page.locator("#drawing svg", has_text="thanks.")).to_be_visible()
+    page.get_by_role("button", name="Replay").click()
+    expect(page.locator("#said")).to_have_text(
+        'Message 5 of the bot\'s was "2 cups, thank you.", and is now "2 cups, thanks.".'
+    )
+    shown.hears("2 cups, thanks.")
+
+
+def test_a_conversation_is_kept_as_a_test_that_passes(shown: Shown) -> None:
+    page = shown.page
+    shown.open("Let something happen")
+    start = page.get_by_role("form", name="Start", exact=True)
+    start.locator("select").select_option("offer")
+    start.locator("textarea").fill("price=9")
+    start.get_by_role("button").click()
+    shown.hears("Only 9!")
+    page.get_by_role("form", name="Signal").get_by_role("button").click()
+    shown.hears("Thank you for paying")
+    held(shown)
+    shown.write("hi")
+    shown.tap("Coffee")
+    shown.hears("How large?").locator("summary").click()
+    page.locator(".row", has_text="Large").last.click()
+    shown.hears("How many cups?")
+    page.fill("#wait-for", "90m")
+    page.get_by_role("button", name="Let pass").click()
+    shown.hears("Still there?")
+    expect(page.locator(".besides", has_text="1h 30m pass")).to_be_visible()
+    page.get_by_role("button", name="Keep as a test").click()
+    kept = page.get_by_label("Test", exact=True)
+    expect(kept).to_have_value(re.compile("expect: "))
+    test = kept.input_value()
+    page.get_by_role("button", name="Close").click()
+    (shown.folder / "tests.yml").write_text(test)
+    outcome = call("test", shown.folder)
+    assert outcome.code == 0, f"{test}\n{outcome.out}"
+    assert "pick: Large" in test and "wait: 1h 30m" in test and "signal: paid" in test
 
 
 def test_what_has_the_focus_and_what_is_open_stays_so_when_the_page_changes(shown: Shown) -> None:

@@ -45,7 +45,10 @@ let live;
 function listen() {
   live = new EventSource(`${base}/live`);
   live.onmessage = (event) => show(JSON.parse(event.data));
-  live.onopen = () => tell("");
+  live.onopen = () => {
+    tell(sessionStorage.getItem("said") ?? "");
+    sessionStorage.removeItem("said");
+  };
   live.onerror = () => tell("The bot does not answer: is `bot dev` still running?");
 }
 
@@ -57,13 +60,17 @@ function tell(text) {
 
 async function act(what) {
   const answer = await send(`${base}/do`, JSON.stringify(what), "application/json", OF_CONTACT.includes(what.do));
+  if (answer?.test) keep(answer.test);
+  if (answer?.replayed) {
+    sessionStorage.setItem("said", answer.difference ? sentence(answer.difference) : "Replayed: the bot said the same.");
+  }
   if (answer?.contact) location.href = `/contact/${answer.contact}`;
   return answer !== null;
 }
 
 // What the contact does goes out in order, one after the other; the clock and programs need not wait for it.
 let last = Promise.resolve();
-const OF_CONTACT = ["write", "choose", "place"];
+const OF_CONTACT = ["write", "choose", "speak", "place"];
 
 function send(address, body, type, ordered = true) {
   if (!ordered) return sendNow(address, body, type);
@@ -83,11 +90,22 @@ async function sendNow(address, body, type) {
   }
 }
 
+// Shows a conversation as a test, to be saved.
+function keep(test) {
+  const dialog = part("kept");
+  dialog.querySelector("textarea").value = test;
+  const link = dialog.querySelector("a");
+  URL.revokeObjectURL(link.href);
+  link.href = URL.createObjectURL(new Blob([test], { type: "text/yaml" }));
+  dialog.showModal();
+}
+
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 
 document.addEventListener("submit", async (event) => {
-  event.preventDefault();
   const form = event.target;
+  if (form.method === "dialog") return;
+  event.preventDefault();
   if (form.classList.contains("file")) {
     const file = form.elements.file.files[0];
     if (await sendFile(file.name, file, form.elements.caption.value)) form.reset();
@@ -104,15 +122,19 @@ function sendFile(name, content, caption) {
 }
 
 document.addEventListener("click", async (event) => {
-  const target = event.target.closest("[data-choice], button[data-do], [data-all], [data-place], [data-sample]");
+  const target = event.target.closest("[data-choice], button[data-do], [data-all], [data-place], [data-sample], [data-before], [data-copy]");
   if (!target || target.closest("svg")) return;
   if (target.dataset.choice) {
     act({ do: "choose", bubble: Number(target.dataset.bubble), choice: Number(target.dataset.choice) });
     target.closest("details")?.removeAttribute("open");
+  } else if (target.dataset.before) {
+    act({ do: "replay", before: Number(target.dataset.before) });
+  } else if ("copy" in target.dataset) {
+    navigator.clipboard.writeText(part("kept").querySelector("textarea").value);
   } else if (target.dataset.do) {
     act({ do: target.dataset.do });
-  } else if (target.dataset.sample) {
-    sendFile(...(await sample(target.dataset.sample)), "");
+  } else if ("sample" in target.dataset) {
+    sendFile("photo.jpg", await photo(), "");
   } else if (target.dataset.place) {
     map.open(target.dataset.place);
   } else {
@@ -133,23 +155,18 @@ part("text").addEventListener("keydown", (event) => {
   }
 });
 
-// A picture that is drawn here, or a second of a tone as a recording that phones do not make but play.
-async function sample(kind) {
-  if (kind === "photo") {
-    const canvas = Object.assign(document.createElement("canvas"), { width: 320, height: 200 });
-    const context = canvas.getContext("2d");
-    const sky = context.createLinearGradient(0, 0, 0, 200);
-    sky.addColorStop(0, "#7db9e8");
-    sky.addColorStop(1, "#f7c59f");
-    context.fillStyle = sky;
-    context.fillRect(0, 0, 320, 200);
-    context.fillStyle = "#2f6f4f";
-    context.fillRect(0, 150, 320, 50);
-    return ["photo.jpg", await new Promise((done) => canvas.toBlob(done, "image/jpeg"))];
-  }
-  const head = new Uint8Array(28);
-  head.set([0x4f, 0x67, 0x67, 0x53, 0, 2]);
-  return ["voice.ogg", new Blob([head])];
+// A picture that is drawn here.
+async function photo() {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 320, height: 200 });
+  const context = canvas.getContext("2d");
+  const sky = context.createLinearGradient(0, 0, 0, 200);
+  sky.addColorStop(0, "#7db9e8");
+  sky.addColorStop(1, "#f7c59f");
+  context.fillStyle = sky;
+  context.fillRect(0, 0, 320, 200);
+  context.fillStyle = "#2f6f4f";
+  context.fillRect(0, 150, 320, 50);
+  return new Promise((done) => canvas.toBlob(done, "image/jpeg"));
 }
 
 // -- panes on narrow screens
