@@ -150,6 +150,7 @@ class Assembly:
         self.finish = word(choice.get("finish_reason")) or self.finish
         content = _dict(choice.get("delta") or choice.get("message"))
         self._take_calls(content.get("tool_calls"))
+        self._raw.append(_text(content.get("reasoning_content")))
         return self._show(self._thoughts.feed(self._sound(_text(content.get("content")))))
 
     def end(self) -> str:
@@ -251,10 +252,14 @@ def _warn_of(model: str) -> None:
     )
 
 
+_TEXT_TYPES = ("text", "output_text")
+
+
 def _text(content: Any) -> str:
-    """A content's text: all of it, or that of its parts."""
+    """A content's text: all of it, or that of its parts. A part of another type, such as ``reasoning``, is no answer."""
     if isinstance(content, list):
-        return "".join(_text(_dict(part).get("text")) for part in content)
+        parts = (_dict(part) for part in content)
+        return "".join(_text(part.get("text")) for part in parts if part.get("type", "text") in _TEXT_TYPES)
     return content if isinstance(content, str) else ""
 
 

@@ -114,7 +114,7 @@ class ClassifyStep(StepKind):
 def to_sort(text: str, rules: str, settings: AiSettings, flow: str, within: float) -> Complete:
     """The question to a model that sorts a text by these rules."""
     question = settings.question(rules, text, flow, within)
-    return replace(question, max_tokens=ANSWER_TOKENS, temperature=0, reasoning_split=None, said=None)
+    return replace(question, max_tokens=ANSWER_TOKENS, temperature=0, said=None)
 
 
 def label(text: str) -> str:

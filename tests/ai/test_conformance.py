@@ -369,8 +369,11 @@ def test_the_key_goes_where_it_is_wanted(service: CompletionService, key_in: Any
 
 
 @both_ways
-def test_reasoning_that_was_left_is_removed(ours: Completions, service: CompletionService, stream: bool) -> None:
-    service.behaviour.reasoning = "left"
+@pytest.mark.parametrize("place", ["left", "apart"])
+def test_reasoning_that_was_left_is_removed(
+    ours: Completions, service: CompletionService, stream: bool, place: Any
+) -> None:
+    service.behaviour.reasoning = place
     service.say("Seven.", think="3 + 4 is 7", chunks=2)
     if not stream:
         assert ours.complete(REQUEST).text.strip() == "Seven."

@@ -341,3 +341,9 @@ def test_a_page_is_not_the_services() -> None:
     answer = stream([b"<html>Log in</html>"], headers={"Content-Type": "text/html"})
     with pytest.raises(NotTheService):
         list(answer)
+
+
+def test_a_part_of_the_content_that_is_no_text_is_not_the_answer() -> None:
+    parts = [{"type": "reasoning", "text": "Say no."}, {"type": "text", "text": "Yes"}, {"text": "."}]
+    text, _ = read(events(piece({"content": parts}), *LAST))
+    assert text == "Yes."

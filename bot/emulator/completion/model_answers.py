@@ -19,7 +19,8 @@ class CompletionBehaviour:
 
     Answers:
 
-    * ``reasoning``: reasoning blocks are ``removed``, as they should be, or ``left`` in the content.
+    * ``reasoning``: reasoning blocks are ``removed``, as they should be, ``left`` in the content, or stand ``apart`` from it
+      (``reasoning_content``).
     * ``usage``: whole answers have it. ``usage_in_stream``: ``never``, in the ``last_chunk``, or in a chunk of its
       own without choices (``own_chunk``).
     * ``finish_reason``: in a last chunk with an ``empty_delta``, in the ``last_delta`` with content, or ``missing``.
@@ -37,7 +38,7 @@ class CompletionBehaviour:
     tool_choice: Literal["any", "string", "array"] = "any"
     unknown_model: Literal["invalid_request_error", "model_not_in_package", "server_error"] = "invalid_request_error"
 
-    reasoning: Literal["removed", "left"] = "removed"
+    reasoning: Literal["removed", "left", "apart"] = "removed"
     usage: bool = True
     usage_in_stream: Literal["never", "last_chunk", "own_chunk"] = "never"
     finish_reason: Literal["empty_delta", "last_delta", "missing"] = "empty_delta"
@@ -224,6 +225,7 @@ class EmulatedCompletion:
         think = f"<think>{answer.think}</think>\n" if answer.think else ""
         self._pieces = [think, *cut] if think and behaviour.reasoning == "left" else cut
         written = think + "".join(cut) + "".join(call["function"]["arguments"] for call in self._calls)
+        self._apart = answer.think if behaviour.reasoning == "apart" else ""
         self._usage = _usage(tokens(prompt), tokens(written))
 
     @property
@@ -244,6 +246,8 @@ class EmulatedCompletion:
     def body(self) -> dict[str, Any]:
         """The response that is not streamed."""
         message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if self._apart:
+            message["reasoning_content"] = self._apart
         if self._calls:
             message |= {"content": self.text or None, "tool_calls": self._calls}
         choice = {"index": 0, "message": message, "finish_reason": self._finish}
@@ -287,7 +291,8 @@ class EmulatedCompletion:
         chunks[-1]["usage"] = self._usage
 
     def _deltas(self) -> list[dict[str, Any]]:
-        deltas: list[dict[str, Any]] = [{"content": piece} for piece in self._pieces]
+        thought = [{"content": "", "reasoning_content": piece} for piece in _cut(self._apart)] if self._apart else []
+        deltas: list[dict[str, Any]] = [*thought, *({"content": piece} for piece in self._pieces)]
         for index, call in enumerate(self._calls):
             function = {"name": call["function"]["name"], "arguments": ""}
             deltas.append({"tool_calls": [{"index": index, **call, "function": function}]})
