@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, tzinfo
+from itertools import pairwise
 
 from bot.core.events import EVENTS
 from bot.core.messages import BUTTON_TITLE
@@ -275,10 +276,29 @@ def _own_keys(step: Node, reading: ReadContext) -> set[str]:
     return {name for verb in verbs for name in reading.kinds[verb].keys.names}
 
 
+def _split(entries: Iterable[tuple[Scalar, Node]], reading: ReadContext) -> Iterator[tuple[Scalar, Node]]:
+    """The steps, without those that stand among the keys of another one: a name without a value, and then a verb."""
+    for key, item in entries:
+        below = item.entries if isinstance(item, Map) else ()
+        names = [
+            number
+            for number, ((name, value), (verb, _)) in enumerate(pairwise(below))
+            if isinstance(value, Scalar) and not value.text and not value.quoted
+            if verb.text in reading.kinds
+            and name.text not in (*reading.kinds, *STEP_OPTIONS.names, *_own_keys(item, reading))
+        ]
+        for first, end in pairwise((-1, *names, len(below))):
+            step = key if first < 0 else below[first][0]
+            if first >= 0:
+                what = f'step "{step.text}" stands among the keys of step "{key.text}"'
+                reading.problems.add("E106", step.mark, what, "indent its name like that one's")
+            yield step, Map(below[first + 1][0].mark, below[first + 1 : end]) if names and first + 1 < end else item
+
+
 def _steps_in(entries: Iterable[tuple[Scalar, Node]], reading: ReadContext) -> list[tuple[Scalar, Node]]:
     """The steps, each with the keys that stand beside it and not below it."""
     known, found, misplaced = {*reading.kinds, *STEP_OPTIONS.names}, list[tuple[Scalar, Node]](), False
-    for key, item in entries:
+    for key, item in _split(entries, reading):
         of_step = key.text in known or (bool(found) and key.text in _own_keys(found[-1][1], reading))
         named = isinstance(item, Map) and key.text in reading.kinds  # a step's name may be that of a verb
         if not of_step or named or _is_step(item, reading):

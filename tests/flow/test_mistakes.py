@@ -453,6 +453,11 @@ USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
             '7:3: E106 "ask" stands beside step "drink", and not below it (indent it further: it belongs to step "drink")',
         ),
     ),
+    "a step that is indented like the keys of another": (
+        "  count: {set",
+        "    more:\n    branch: [{if: n > 1, then: count}, {else: bye}]\n  count: {set",
+        ('11:5: E106 step "more" stands among the keys of step "drink" (indent its name like that one\'s)',),
+    ),
     "a verb where a step's name is missing": (
         CAFE[CAFE.index("  hello") :],
         "  say: Hello!\n  then: end\n",
