@@ -25,6 +25,8 @@ name: Simulated
 timezone: Europe/Berlin
 words: {stop: {say: "Bye, {{ contact.id }}.", then: end}}
 http: {crm: {base: "https://crm.example"}}
+secrets: [CRM_SECRET]
+events_to: {url: "http://crm.simulated/events", secret: CRM_SECRET, on: [result, tags, handoff, end, error], allow_private: true}
 defaults:
   retry: {max: 2, else: end}
   timeout: {after: 2h, then: end}

@@ -30,17 +30,19 @@ from bot.http_client import (
     HttpClient,
     HttpError,
     NotSent,
+    ReachabilityAlarm,
     Response,
     Silent,
     Streamed,
 )
+from bot.runtime import event_calls  # noqa: F401 (it is imported before the stand-ins are put in)
 from bot.store import files
 from bot.web import web_server
 from tests.simulation import threads
 from tests.simulation.threads import Condition, Event, Killed, Process, Scheduler
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
-GATEWAY, MODELS = "http://gateway.simulated", "http://models.simulated/api/v1"
+GATEWAY, MODELS, RECEIVER = "http://gateway.simulated", "http://models.simulated/api/v1", "http://crm.simulated"
 
 Serve = Callable[["Request"], "Served"]
 
@@ -240,7 +242,7 @@ class _Http:
     """`bot.http_client.HttpClient`, to a simulated peer."""
 
     def __init__(self, url: str, *, seconds: float = 30.0, **options: Any) -> None:
-        self._peer = next(peer for peer in (GATEWAY, MODELS) if url.startswith(peer))
+        self._peer = next(peer for peer in (GATEWAY, MODELS, RECEIVER) if url.startswith(peer))
         self._prefix = urlsplit(url).path.rstrip("/")
         self._seconds = seconds
 
@@ -379,6 +381,14 @@ def app_of_newest_server() -> Any:
     return _Server.newest.app
 
 
+class _ReachabilityAlarm(ReachabilityAlarm):
+    """Its module is left as it is, but several threads of the bot may meet in it."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._lock = threads.THREADING.Lock()
+
+
 def _random(seed: object = None) -> random.Random:
     return machine().chance() if seed is None else random.Random(seed)  # type: ignore[arg-type]
 
@@ -397,6 +407,7 @@ STAND_INS: dict[int, object] = {
         token_urlsafe=lambda size: f"{machine().chance().getrandbits(8 * size):x}",
     ),
     id(HttpClient): _Http,
+    id(ReachabilityAlarm): _ReachabilityAlarm,
     id(files.FileLock): _FileLock,
     id(webhooks.Poster): _Poster,
     id(web_server.WebServer): _Server,

@@ -13,7 +13,7 @@ from bot.runtime.engine_input import InFlightWindow
 from bot.runtime.engine_loop import EngineCycle, EngineLoop
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.sending import Sender
-from bot.store.engine_tables import FORGET_SEND
+from bot.store.engine_tables import EVENT_ENDED, FORGET_SEND
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxWriter
 
@@ -106,6 +106,28 @@ def row_deleted_before_its_result() -> AbstractContextManager[object]:
     return _around(InFlightWindow, "_give", give)
 
 
+def event_deleted_before_it_is_taken() -> AbstractContextManager[object]:
+    """An event's row is deleted when it is handed to those who deliver."""
+
+    def deliver(real: Any, cycle: EngineCycle, now: Any) -> None:
+        real(cycle, now)
+        with suppress(StoreUnavailable):
+            cycle._store._write((EVENT_ENDED, [(id,) for id in cycle._events]))
+
+    return _around(EngineCycle, "_deliver_events", deliver)
+
+
+def event_that_waits_for_none() -> AbstractContextManager[object]:
+    """Every event is due at once, whether or not an earlier one of its contact waits."""
+
+    def deliver(real: Any, cycle: EngineCycle, now: Any) -> None:
+        with suppress(StoreUnavailable):
+            cycle._store._write(("UPDATE events_out SET due_at = created_at WHERE due_at IS NULL", [()]))
+        real(cycle, now)
+
+    return _around(EngineCycle, "_deliver_events", deliver)
+
+
 def failures_cost_no_budget() -> AbstractContextManager[object]:
     """A request that was not answered well is not counted against the gateway's limits."""
 
@@ -140,6 +162,8 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
     "wake lost in a crash": (wake_lost_in_a_crash, "quiet"),
     "claim not durable": (claim_not_durable, "sent_once"),
     "row deleted before its result": (row_deleted_before_its_result, "visible"),
+    "event deleted before it is taken": (event_deleted_before_it_is_taken, "events_delivered"),
+    "event that waits for none": (event_that_waits_for_none, "events_delivered"),
     "failures cost no budget": (failures_cost_no_budget, "limits_kept"),
     "parked lost in a reload": (parked_lost_in_a_reload, "taken_once"),
 }

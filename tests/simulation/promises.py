@@ -7,9 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from bot.core import values
-from bot.core.effects import PutContact, Send
+from bot.core.effects import Publish, PutContact, Send
 from bot.core.session import effect_ref
 from bot.gateway import gateway_client
+from bot.runtime.batch import effect_key
 from tests.simulation.world import World
 
 UNDER_WAY = 3
@@ -129,6 +130,27 @@ def _ref(body: str) -> str:
     return ref
 
 
+def events_delivered(world: World) -> Iterator[str]:
+    """Each event of a turn is taken by the receiver or stands among what was given up, in order; and no other is."""
+    store_id = world.reader.execute("SELECT store_id FROM meta").fetchone()[0]
+    decided: dict[str, str | None] = {}
+    for _, contact, event_id, _, effects in world.seen.turns:
+        for ordinal, effect in enumerate(values.loads(effects)):
+            if isinstance(effect, Publish):
+                decided[effect_key(store_id, effect_ref(event_id, ordinal))] = contact
+    given_up = {values.loads(body)["key"] for what, _, _, body in world.seen.letters.values() if what == "event_out"}
+    for key, contact in decided.items():
+        if contact not in world.erased and key not in world.events_taken and key not in given_up:
+            yield f"an event of {contact} is gone: {key}"
+    for key, contact in world.events_taken.items():
+        if contact not in world.erased and key not in decided:
+            yield f"an event of {contact} was delivered that was never decided: {key}"
+    for contact in {*decided.values()} - world.erased:
+        taken = [key for key, of in world.events_taken.items() if of == contact and key not in given_up]
+        if taken != [key for key in decided if decided[key] == contact and key in taken]:
+            yield f"the events of {contact} came in another order than they were decided"
+
+
 def limits_kept(world: World) -> Iterator[str]:
     """The gateway never had to refuse for its limits, but after a crash: nobody knows what was under way then."""
     counts = world.gateway.counts
@@ -148,7 +170,7 @@ def quiet(world: World) -> Iterator[str]:
     """In the end nobody waits for anything, and nothing is left to do."""
     if world.failed is not None:
         return
-    for table in ("outbox", "calls", "parked"):
+    for table in ("outbox", "calls", "events_out", "parked"):
         for row in world.reader.execute(f"SELECT * FROM {table}"):
             yield f"left in {table}: {row}"
     for contact, flow, step, wake_at in world.reader.execute("SELECT contact, flow, step, wake_at FROM sessions"):
@@ -171,6 +193,7 @@ PROMISES: tuple[Callable[[World], Iterator[str]], ...] = (
     sent_once,
     sent_in_order,
     visible,
+    events_delivered,
     limits_kept,
     window_kept,
     quiet,

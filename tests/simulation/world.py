@@ -27,6 +27,8 @@ from bot.emulator.emulated_account import NotShown
 from bot.emulator.emulated_templates import MessageTemplate
 from bot.emulator.event_payloads import EVENTS
 from bot.emulator.gateway_api import RawRequest
+from bot.gateway import webhook_events
+from bot.gateway.webhook_events import Verdict
 from bot.local_socket import NotRunning
 from bot.outgoing import AnswerCut, HttpAnswer, RequestTimedOut, Unreachable
 from bot.settings import ModelService
@@ -38,6 +40,7 @@ from tests.simulation import bots
 from tests.simulation.machine import (
     GATEWAY,
     MODELS,
+    RECEIVER,
     BotClock,
     Crash,
     Disk,
@@ -52,6 +55,7 @@ from tests.simulation.plan import Plan
 from tests.simulation.threads import Event, Process
 
 API_KEY = "programs-key"
+EVENTS_SECRET = "events-secret"
 RESTART_SECONDS = 1.0
 MOST_STARTS = 30
 """How often in a row a process may fail to start."""
@@ -112,6 +116,9 @@ class World:
         self.network = Network()
         self.mood = {"http": "fine", "work": plan.world["work"]}
         self.delivered: dict[str, Delivered] = {}
+        self.events_taken: dict[
+            str, str
+        ] = {}  # by the receiver: contacts by the events' ids, in the order in which these came first
         self.programs_starts: dict[str, tuple[str, str]] = {}  # by event id: what was answered 202
         self.erased: set[str] = set()
         self.operated: list[tuple[str, str]] = []  # texts that an operator asked to be sent: contact, text
@@ -160,6 +167,7 @@ class World:
         self.models = CompletionService(TrueClock())  # type: ignore[arg-type]
         self.models.answer_with(lambda request: "We have it.\n\nWhat else?")
         self.machine.peers[MODELS] = self._serve_models
+        self.machine.peers[RECEIVER] = self._serve_receiver
 
     def begin(self) -> None:
         """Start the bot and the gateway."""
@@ -232,6 +240,7 @@ class World:
             repeat_unknown=world["repeat_unknown"],
             models=ModelService(MODELS, self.models.key, ("acme/swift", "acme/wise"), "authorization"),
             requester=self._request,
+            secrets={"CRM_SECRET": EVENTS_SECRET},
         )
         engine.start()
         self.engine, self._up["engine"], self._begun = engine, True, True
@@ -298,6 +307,19 @@ class World:
         reply = self.models._api.respond(asked)
         ends = {"whole": "whole", "closed": "cut", "stalled": "hangs"}[reply.ending]
         return Served(reply.status, {"Content-Type": reply.content_type}, [p.data for p in reply.pieces], ends=ends)
+
+    def _serve_receiver(self, request: Request) -> Served:
+        """The receiver of events. Where its answer is lost it has taken the event all the same."""
+        mood, event = self.mood["http"], json.loads(request.body)
+        headers = request.headers["X-Service-Timestamp"], request.headers["X-Service-Signature"]
+        now, tolerance = BotClock().now(), timedelta(minutes=5)
+        if webhook_events.verify([EVENTS_SECRET], *headers, request.body, now, tolerance) is not Verdict.GENUINE:
+            self.machine.defects.append(f"the event {event['id']} is not signed as it should be")
+        self.machine.note(f"receiver: {event['event']} of {event['data']['contact']}, {mood}")
+        if mood in ("404", "500", "unreachable"):
+            return Served(int(mood) if mood.isdigit() else 503, {}, [])
+        self.events_taken.setdefault(event["id"], event["data"]["contact"])
+        return Served(0 if mood == "late" else 200, {}, [], ends={"broken": "cut", "late": "hangs"}.get(mood, "whole"))
 
     def _request(self, request: HttpRequest, key: str) -> HttpAnswer:
         self.machine.point("request")
