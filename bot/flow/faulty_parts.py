@@ -14,7 +14,7 @@ from bot.lang.problems import Mark, Problem, Problems
 from bot.lang.source import Map, Node, Scalar, one_or_more
 from bot.steps.transition import RESERVED
 
-STEPS, DEFAULTS, VARS = "steps", "defaults", "vars"
+STEPS, DEFAULTS, VARS, START = "steps", "defaults", "vars", "start"
 OF_STEPS = ("E130", "E131")
 MISSING = ("E115", *OF_STEPS, "E508", "E509")
 """Problems of what is not there: an outcome's target, opening hours, a service, a secret."""
@@ -97,6 +97,7 @@ def follow_ups(documents: Documents, problems: Problems) -> Iterator[Problem]:
         part.document for problem, part in in_parts if problem.code == "E108" and part is not None and part.key == VARS
     }
     unaligned = {part for problem, part in in_parts if problem.code == "E002" and part is not None}
+    starts = {part for problem, part in in_parts if problem.code in ("E104", "E106") and part and part.key == START}
     begin = {_place(node.mark) for node in documents.flows if node.mark.path in problems.unread}
     for problem, part in in_parts:
         missing = problem.code in MISSING or problem.fix in ELSEWHERE.values()
@@ -106,6 +107,7 @@ def follow_ups(documents: Documents, problems: Problems) -> Iterator[Problem]:
             or (problem.code in ("E105", "E303") and part is not None and part in broken_texts)
             or (problem.code == "E301" and part is not None and part.document in unnamed)
             or (problem.code >= "E100" and part in unaligned)
+            or (problem.code == "E105" and part in starts)
             or (problem.code == "E105" and (problem.path, problem.line, problem.column) in begin)
         ):
             yield problem

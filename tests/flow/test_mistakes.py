@@ -509,6 +509,19 @@ USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "[order, coffee]",
         ('2:8: E106 flow "order": start: a map of keys is expected (write start: {words: [order, coffee]})',),
     ),
+    "a key of start, misspelt": (
+        "{words: [order]}",
+        "{wrods: [order], otherwise: ture}",
+        (
+            '2:9: E104 flow "order": start: unknown key "wrods" (did you mean "words"?)',
+            '2:36: E106 flow "order": start: otherwise: "ture" is not true or false (write true or false)',
+        ),
+    ),
+    "a start that is not true": (
+        "{words: [order]}",
+        "{otherwise: ture}",
+        ('2:20: E106 flow "order": start: otherwise: "ture" is not true or false (write true or false)',),
+    ),
     "a button's title that is too long": (
         "Coffee: {",
         "A large cup of coffee: {",
