@@ -1,6 +1,7 @@
 """``bot dev``."""
 
 import os
+import signal
 import sys
 import threading
 import webbrowser
@@ -79,10 +80,11 @@ def _serve(program: "Program", files: BotFiles, port: int, ai: bool, opens: bool
             )
 
         parts.enter_context(FlowReloader(files, use, complain))
-        click.echo(f"{program.library.bot.name} is at {styled(server.url, bold=True)}. Ctrl-C ends it.")
-        if opens:
-            webbrowser.open(server.url)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that a kill leaves no store behind
         try:
+            click.echo(f"{program.library.bot.name} is at {styled(server.url, bold=True)}. Ctrl-C ends it.")
+            if opens:
+                webbrowser.open(server.url)
             threading.Event().wait()
         except KeyboardInterrupt:
             click.echo("The bot ends.")

@@ -1,11 +1,14 @@
 """`bot dev` as a process."""
 
+import os
 import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from urllib.request import urlopen
+
+import pytest
 
 from tests.cli.terminal import call, make_bot
 from tests.patience import PATIENCE
@@ -33,6 +36,23 @@ def test_it_prints_its_address_serves_the_page_loads_saved_flows_and_ends_cleanl
             process.send_signal(signal.SIGINT)
             assert process.wait(PATIENCE) == 0
         assert process.stderr.read() == ""
+
+
+@pytest.mark.parametrize("ended", [signal.SIGINT, signal.SIGTERM])
+def test_it_leaves_nothing_behind(tmp_path: Path, ended: signal.Signals) -> None:
+    make_bot(tmp_path / "bot", FLOWS)
+    kept = tmp_path / "tmp"
+    kept.mkdir()
+    command = [sys.executable, "-m", "bot", "dev", str(tmp_path / "bot"), "--port", "0"]
+    environ = {**os.environ, "TMPDIR": str(kept)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert "Ctrl-C ends it" in process.stdout.readline()
+        assert list(kept.iterdir()) != []
+        process.send_signal(ended)
+        assert process.wait(PATIENCE) == 0
+        assert process.stdout.read() == "The bot ends.\n" and process.stderr.read() == ""
+    assert list(kept.iterdir()) == []
 
 
 def test_a_bot_with_problems_is_not_shown(tmp_path: Path) -> None:
