@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bot.cli.flow_reloader import BotFiles, FlowReloader
-from bot.cli.operate import bot_argument, load_env
-from bot.cli.output import message_lines, problem_lines, quiet_log, styled
+from bot.cli.flow_reloader import BotFiles, FlowReloader, loaded_to_run
+from bot.cli.operate import bot_argument
+from bot.cli.output import message_lines, problem_lines, styled
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
-from bot.folder import find_bot, read_folder
 from bot.lang import wall_clock
 from bot.settings import ModelService, read_model_service
 
@@ -68,22 +67,12 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, by_hand: bool, fi
 
     Exit code 0: the chat has ended. 1: the bot has problems, which are listed.
     """
-    from bot.program import FaultyBot
-
     if ai and by_hand:
         raise click.UsageError("--by-hand: the models answer themselves with --ai")
     if file is not None and not file.parent.is_dir():
         raise click.UsageError(f"--record: there is no folder {file.parent}")
-    quiet_log()
-    path = find_bot(folder)
-    files = BotFiles(path)
-    try:
-        program = files.load()
-    except FaultyBot as error:
-        click.echo("\n".join(problem_lines(path, error.problems)))
-        ctx.exit(1)
-    load_env(path)
-    models = read_model_service(os.environ, read_folder(path).settings()) if ai else None
+    program, files = loaded_to_run(ctx, folder)
+    models = read_model_service(os.environ, files.folder.settings()) if ai else None
     _run(program, files, models, file, by_hand)
 
 

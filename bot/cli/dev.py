@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.flow_reloader import BotFiles, FlowReloader
-from bot.cli.operate import bot_argument, load_env
-from bot.cli.output import problem_lines, quiet_log, styled
-from bot.folder import find_bot, read_folder
+from bot.cli.flow_reloader import BotFiles, FlowReloader, loaded_to_run
+from bot.cli.operate import bot_argument
+from bot.cli.output import problem_lines, styled
 from bot.settings import read_model_service
 
 if TYPE_CHECKING:
@@ -44,17 +43,7 @@ def command(ctx: click.Context, folder: Path | None, port: int, ai: bool, no_bro
 
     Exit code 0: it was ended. 1: the bot has problems, which are listed, or the port is taken.
     """
-    from bot.program import FaultyBot
-
-    quiet_log()
-    path = find_bot(folder)
-    files = BotFiles(path)
-    try:
-        program = files.load()
-    except FaultyBot as error:
-        click.echo("\n".join(problem_lines(path, error.problems)))
-        ctx.exit(1)
-    load_env(path)
+    program, files = loaded_to_run(ctx, folder)
     _serve(program, files, port, ai, not no_browser and sys.stdout.isatty())
 
 
@@ -63,7 +52,7 @@ def _serve(program: "Program", files: BotFiles, port: int, ai: bool, opens: bool
     from bot.playground.playground import Playground
     from bot.playground.playground_server import PlaygroundServer
 
-    models = read_model_service(os.environ, read_folder(files.path).settings()) if ai else None
+    models = read_model_service(os.environ, files.folder.settings()) if ai else None
     clock = MovableClock(datetime.now(UTC), running=True)
     with ExitStack() as parts:
         playground = parts.enter_context(Playground(program, clock, models, os.environ))

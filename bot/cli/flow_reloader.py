@@ -5,7 +5,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.folder import Folder, NoBot, fingerprint, read_folder
+import click
+
+from bot.cli.operate import load_env
+from bot.cli.output import problem_lines, quiet_log
+from bot.folder import Folder, NoBot, find_bot, fingerprint, read_folder
 from bot.lang.problems import Problem
 
 if TYPE_CHECKING:
@@ -36,6 +40,22 @@ class BotFiles:
     def changed(self) -> bool:
         """Whether a file was saved since the bot was loaded."""
         return fingerprint(self.path) != self._loaded
+
+
+def loaded_to_run(ctx: click.Context, given: Path | None) -> "tuple[Program, BotFiles]":
+    """The bot in a folder, to run it here: its `.env` is read, and its log is quiet. Ends the command with the problems of a faulty one."""
+    from bot.program import FaultyBot
+
+    quiet_log()
+    path = find_bot(given)
+    files = BotFiles(path)
+    try:
+        program = files.load()
+    except FaultyBot as error:
+        click.echo("\n".join(problem_lines(path, error.problems)))
+        ctx.exit(1)
+    load_env(path)
+    return program, files
 
 
 class FlowReloader:
