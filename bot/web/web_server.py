@@ -397,9 +397,16 @@ class _Connection(asyncio.BufferedProtocol):
         if not keeps:
             self._queue.clear()
             if self._discarding:  # closed now, it would be reset before the sender has read the answer
-                self._transport.write_eof()
+                self._end_answers()
             else:
                 self._transport.close()
+
+    def _end_answers(self) -> None:
+        """Say that nothing more will be sent; a sender that has gone has reset the connection already."""
+        try:
+            self._transport.write_eof()
+        except OSError:
+            self._transport.abort()
 
     def _environ(self, request: _Request) -> Environ:
         path, query = _path_and_query(request.url)

@@ -473,6 +473,23 @@ def spoilt(data: bytes, chance: random.Random) -> bytes:
     return bytes(changed)
 
 
+def test_a_sender_that_has_gone_before_its_last_answer_is_no_mistake_of_ours(
+    web: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An answer to a closed socket is a reset, often at once: before the end of the answer is announced."""
+    for _ in range(20):
+        with web.connect() as client:
+            client.sendall(post(b"a", headers="Connection: close\r\n") + b"nonsense")
+            assert web.entered.acquire(timeout=10)
+        web.gate.set()
+        with web.connect() as client:
+            client.sendall(post(b"hello"))
+            assert answer(client)[0] == 200 and web.entered.acquire(timeout=10)
+        web.gate.clear()
+    web.stop()
+    assert not caplog.records and not web.server.connections
+
+
 @search
 @pytest.mark.parametrize("seed", range(tries(5, 200)))
 def test_requests_cut_anywhere_are_answered_and_spoilt_ones_cost_nobody_else_anything(
