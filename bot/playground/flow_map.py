@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import count
 
 from bot.checker.drawing import FindingIndex, draw_bot, draw_flow, svg
 from bot.checker.drawing.drawing_model import BoxFinding
@@ -14,6 +15,7 @@ from bot.lang.problems import Mark
 from bot.program import Program
 
 OVERVIEW = ""
+_numbers = count(1)
 
 
 @immutable
@@ -31,6 +33,8 @@ class FlowMap:
     """
 
     def __init__(self, program: Program, folder: Folder) -> None:
+        self.number = next(_numbers)
+        """Another one for each map."""
         self.program = program
         self._folder = folder
         self._graph = Graph(program.library)

@@ -145,7 +145,7 @@ class _Pages:
 
     def _map_version(self) -> str:
         flow_map = self._maps()
-        return f"{id(flow_map)} {flow_map.checked.is_set()}"
+        return f"{flow_map.number}.{flow_map.checked.is_set():d}"
 
     def _parts(self, contact: str, *, everything: bool) -> dict[str, Any]:
         """The parts of the page that change, by their ids in it; `state` is for the map."""
