@@ -59,8 +59,9 @@ class ShownBubble:
 
 @immutable
 class Unsent:
-    """A message that the gateway has not taken: it waits for its next try, or was given up."""
+    """A message that the gateway has not taken, as far as the bot knows: it waits for its next try, or was given up."""
 
+    key: str
     text: str
     status: str
     detail: str
@@ -80,7 +81,9 @@ class PhoneView:
 
 def phone_view(playground: Playground, contact: str, *, everything: bool = False) -> PhoneView:
     """The phone of a contact. Raises `bot.playground.playground.Refused` for an unknown one."""
-    bubbles, reader = playground.bubbles(contact), playground.simulation.reader
+    unsent, reader = list(_unsent(playground, contact)), playground.simulation.reader
+    bubbles = playground.bubbles(contact)  # after what is not sent: what was accepted meanwhile is shown once
+    accepted = {bubble.key for bubble in bubbles if bubble.key is not None}
     shown = bubbles if everything else bubbles[-NEWEST_BUBBLES:]
     statuses = reader.message_statuses(contact)
     seen = []
@@ -90,17 +93,19 @@ def phone_view(playground: Playground, contact: str, *, everything: bool = False
         seen.append(ShownBubble(bubble, name, "" if status is None else status.detail))
     session = reader.session(contact)
     types = session is not None and session.waits_for_effect
-    return PhoneView(tuple(seen), tuple(_unsent(playground, contact)), len(bubbles) - len(shown), types)
+    return PhoneView(
+        tuple(seen), tuple(each for each in unsent if each.key not in accepted), len(bubbles) - len(shown), types
+    )
 
 
 def _unsent(playground: Playground, contact: str) -> Iterator[Unsent]:
     reader = playground.simulation.reader
     for letter in reader.dead_letters():
-        if letter.contact == contact and isinstance(letter.body, dict):
-            yield Unsent(_text_of(letter.body["effect"]), "failed", letter.reason)
+        if letter.contact == contact and letter.what == "send" and isinstance(letter.body, dict):
+            yield Unsent(letter.body["key"], _text_of(letter.body["effect"]), "failed", letter.reason)
     for send in reader.pending_sends():
         if send.contact == contact and isinstance(send.effect, Send):
-            yield Unsent(_text_of(send.effect), "waiting", send.detail, send.attempts, send.due_at)
+            yield Unsent(send.key, _text_of(send.effect), "waiting", send.detail, send.attempts, send.due_at)
 
 
 def _text_of(effect: Effect) -> str:

@@ -1,12 +1,13 @@
 """A conversation of the playground, kept as a test."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
 from bot.checker.counterexamples.transcript_writer import document
-from bot.core.effects import Transcribe
-from bot.core.events import TimeReached
+from bot.core.effects import Effect, Transcribe
+from bot.core.events import CallEnded, CallProgressed, SendEnded, StatusReported, TimeReached
 from bot.core.session import Session
 from bot.lang.wall_clock import UNITS, duration_words
 from bot.playground.playground import Bubble, Playground, Refused
@@ -29,35 +30,63 @@ def kept_test(playground: Playground, contact: str) -> str:
     head = {"test": f"kept on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}", "contact": contact}
     frame = (reader.session(contact) or Session(contact)).frame
     place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
-    lines = _lines(bubbles, reader.trace(contact, EVERY_TURN))
+    turns = reader.trace(contact, EVERY_TURN)
+    refs = reader.message_refs(contact)
+    said: defaultdict[str, list[Bubble]] = defaultdict(list)  # by the events of their turns
+    for bubble in bubbles:
+        if bubble.message is not None:
+            said[refs.get(bubble.id, "").rpartition("#")[0]].append(bubble)
+    lines = _lines([bubble for bubble in bubbles if bubble.message is None], turns, playground.acts, said)
     return document(head, (*lines, {"expect": place}))
 
 
-def _lines(bubbles: list[Bubble], turns: list[TurnTraced]) -> Iterator[Line]:
-    """What happened, each act followed by the answers of services and models, and by what the bot said."""
+def _lines(
+    acts: list[Bubble], turns: list[TurnTraced], events: Mapping[str, int], said: Mapping[str, list[Bubble]]
+) -> Iterator[Line]:
+    """What happened, each act followed by the answers of services and models, and by what the bot said.
+
+    The turns say what followed from which act: a person may write faster than the bot answers.
+    """
     effects = {name: asked.by if isinstance(asked, Transcribe) else asked for name, asked in asked_in(turns).items()}
-    acts = [number for number, bubble in enumerate(bubbles) if bubble.message is None]
-    for number, following in zip(acts, [*acts[1:], len(bubbles)], strict=True):
-        act = bubbles[number]
-        until = bubbles[following].at if following < len(bubbles) else None
+    followed = _followed(acts, turns, events)
+    for act in acts:
         yield _line_of(act)
-        came = [turn for turn in turns if act.at <= turn.at and (until is None or turn.at < until)]
-        if act.kind != "wait" and (woken := [turn for turn in came if isinstance(turn.event, TimeReached)]):
-            passed = max(turn.at for turn in woken) - act.at + timedelta(seconds=1)
-            early = [turn for turn in came if turn.at < woken[0].at]
-            yield from answers_in(early, effects)
-            heard = [bubble for bubble in bubbles[number + 1 : following] if bubble.at < woken[0].at]
-            yield from _said(heard)
+        by_itself = [turn for turn in followed[act.number] if isinstance(turn.event, TimeReached)]
+        waits_from = None if act.kind == "wait" or not by_itself else by_itself[0].at
+        at_once = [turn for turn in followed[act.number] if waits_from is None or turn.at < waits_from]
+        yield from _outcome(at_once, effects, said)
+        if waits_from is not None:
+            passed = by_itself[-1].at - act.at + timedelta(seconds=1)
             yield {"wait": duration_words(passed, len(UNITS))}
-            yield from answers_in([turn for turn in came if turn.at >= woken[0].at], effects)
-            yield from _said([bubble for bubble in bubbles[number + 1 : following] if bubble not in heard])
-        else:
-            yield from answers_in(came, effects)
-            yield from _said(bubbles[number + 1 : following])
+            yield from _outcome(followed[act.number][len(at_once) :], effects, said)
 
 
-def _said(bubbles: list[Bubble]) -> Iterator[Line]:
-    return ({"bot": parts_of(bubble.message)} for bubble in bubbles if bubble.message is not None)
+def _followed(acts: list[Bubble], turns: list[TurnTraced], events: Mapping[str, int]) -> Mapping[int, list[TurnTraced]]:
+    """The turns that followed from each act, by its number."""
+    found: defaultdict[int, list[TurnTraced]] = defaultdict(list)
+    besides = [act for act in acts if act.besides]
+    last = acts[0].number
+    for turn in turns:
+        if (number := events.get(turn.event_id.removeprefix("kept:"))) is not None:
+            last = max(last, number)
+        elif not isinstance(turn.event, OF_THE_BOT):
+            last = max([last, *(act.number for act in besides if act.at <= turn.at)])
+        found[last].append(turn)
+    return found
+
+
+def _outcome(
+    turns: list[TurnTraced], effects: Mapping[str, Effect], said: Mapping[str, list[Bubble]]
+) -> Iterator[Line]:
+    yield from answers_in(turns, effects)
+    for turn in turns:
+        yield from (
+            {"bot": parts_of(bubble.message)} for bubble in said.get(turn.event_id, ()) if bubble.message is not None
+        )
+
+
+OF_THE_BOT = (CallEnded, CallProgressed, SendEnded, StatusReported)
+"""Events that only follow from what was there before."""
 
 
 def _line_of(act: Bubble) -> Line:

@@ -37,8 +37,8 @@ class Bubble:
     """What happened at a contact's phone: a message of the bot's (``message``), one of the contact's own (a text, a `choice`, a
     file, a `location`), or something besides (`wait`, `start`, `signal`, `event`).
 
-    ``number`` counts all bubbles of a playground. ``id`` is the gateway's, of a message of the bot's. ``data`` is what it takes
-    to do it again.
+    ``number`` counts all bubbles of a playground. ``id`` is the gateway's, of a message of the bot's; ``key`` the bot's, the same at every try. ``data`` is
+    what it takes to do it again.
     """
 
     number: int
@@ -49,6 +49,7 @@ class Bubble:
     kind: str = "text"
     file: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
+    key: str | None = None
 
     @property
     def besides(self) -> bool:
@@ -101,6 +102,8 @@ class Playground:
         self._runs = threading.Lock()  # held while the bot is stopped: what a contact does waits for it
         self._bubbles: dict[str, list[Bubble]] = {FIRST_CONTACT: []}
         self._count = 0
+        self.acts: dict[str, int] = {}
+        """The bubbles of what contacts have sent, by the ids of its events."""
         self._changes = 0
         self._faults: dict[str, Switch] = {}
 
@@ -141,7 +144,7 @@ class Playground:
         return self.simulation.clock.now()
 
     def _shown(self, sent: AcceptedMessage) -> None:
-        self._add(sent.to, self.simulation.message(sent), sent.message_id)
+        self._add(sent.to, self.simulation.message(sent), sent.message_id, key=sent.key)
 
     def _add(
         self,
@@ -153,12 +156,14 @@ class Playground:
         kind: str = "text",
         file: str = "",
         data: Mapping[str, Any] | None = None,
-    ) -> None:
+        key: str | None = None,
+    ) -> int:
         with self._lock:
             self._count += 1
-            bubble = Bubble(self._count, self.now(), message, id, text, kind, file, data or {})
+            bubble = Bubble(self._count, self.now(), message, id, text, kind, file, data or {}, key)
             self._bubbles.setdefault(contact, []).append(bubble)
             self._changes += 1
+        return bubble.number
 
     # What the contacts do
 
@@ -179,8 +184,8 @@ class Playground:
         if len(text) > MOST_TEXT:
             raise Refused(f"a message has at most {MOST_TEXT} characters")
         with self._runs:
-            self._add(self._known(contact), text=text)
-            self.simulation.emulator.receive(contact, text, at=self._sent_at())
+            number = self._add(self._known(contact), text=text)
+            self.acts[self.simulation.emulator.receive(contact, text, at=self._sent_at())] = number
 
     def speak(self, contact: str, words: str) -> None:
         """A contact sends a voice note that says this."""
@@ -189,8 +194,10 @@ class Playground:
         with self._runs:
             address = self.simulation.voice_note(words[:MOST_TEXT])
             file, data = f"{PurePath(address).name} voice.ogg", {"words": words}
-            self._add(self._known(contact), text=words, kind="audio", file=file, data=data)
-            self.simulation.emulator.receive(contact, kind="audio", media_url=address, at=self._sent_at())
+            number = self._add(self._known(contact), text=words, kind="audio", file=file, data=data)
+            self.acts[
+                self.simulation.emulator.receive(contact, kind="audio", media_url=address, at=self._sent_at())
+            ] = number
 
     def choose(self, contact: str, number: int, choice: int) -> None:
         """A contact taps a button, or picks a row: the choice of a bubble, counted from 0, also of an old one."""
@@ -201,8 +208,8 @@ class Playground:
         title = message.choices[choice]
         id = message.ids[choice] if choice < len(message.ids) else title  # of a template whose replies have no payload
         with self._runs:
-            self._add(contact, text=title, kind="choice", data={"how": "pick" if message.rows else "tap"})
-            self.simulation.emulator.tap(contact, id, at=self._sent_at())
+            number = self._add(contact, text=title, kind="choice", data={"how": "pick" if message.rows else "tap"})
+            self.acts[self.simulation.emulator.tap(contact, id, at=self._sent_at())] = number
 
     def send_file(self, contact: str, name: str, content: bytes, caption: str = "") -> None:
         """A contact sends a file."""
@@ -216,8 +223,10 @@ class Playground:
             emulator.media[kept] = content
         address = f"{emulator.url}/media/{int(self.now().timestamp())}/{kept}"
         with self._runs:
-            self._add(contact, text=caption, kind=kind, file=f"{kept} {PurePath(name).name}")
-            emulator.receive(contact, caption or None, kind=kind, media_url=address, at=self._sent_at())
+            number = self._add(contact, text=caption, kind=kind, file=f"{kept} {PurePath(name).name}")
+            self.acts[emulator.receive(contact, caption or None, kind=kind, media_url=address, at=self._sent_at())] = (
+                number
+            )
 
     def send_place(self, contact: str, latitude: float, longitude: float, name: str = "") -> None:
         """A contact sends a place. Degrees, as on maps."""
@@ -225,8 +234,12 @@ class Playground:
             raise Refused("a latitude lies between -90 and 90, a longitude between -180 and 180")
         place: dict[str, Any] = {"latitude": latitude, "longitude": longitude} | ({"name": name} if name else {})
         with self._runs:
-            self._add(self._known(contact), text=name or f"{latitude}, {longitude}", kind="location", data=place)
-            self.simulation.emulator.receive(contact, kind="location", location=place, at=self._sent_at())
+            number = self._add(
+                self._known(contact), text=name or f"{latitude}, {longitude}", kind="location", data=place
+            )
+            self.acts[
+                self.simulation.emulator.receive(contact, kind="location", location=place, at=self._sent_at())
+            ] = number
 
     def _known(self, contact: str) -> str:
         self.bubbles(contact)

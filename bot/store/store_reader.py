@@ -26,8 +26,8 @@ _LAST_REPLACED = "SELECT max(at) FROM sent WHERE contact = ? AND outcome = 'repl
 _IN_OUTBOX = "SELECT 1 FROM outbox WHERE id = ?"
 _SENT = "SELECT outcome, detail FROM sent WHERE id = ?"
 _GIVEN_UP = "SELECT body ->> '$.outcome', reason FROM dead_letters WHERE send_id = ? ORDER BY id DESC LIMIT 1"
-_PENDING = "SELECT id, contact, effect, created_at, attempts, due_at, detail FROM outbox ORDER BY id LIMIT ?"
-_EVENTS = "SELECT id, contact, effect, created_at, attempts, coalesce(due_at, created_at), detail FROM events_out ORDER BY id LIMIT ?"
+_PENDING = "SELECT id, contact, effect, created_at, attempts, due_at, detail, key FROM outbox ORDER BY id LIMIT ?"
+_EVENTS = "SELECT id, contact, effect, created_at, attempts, coalesce(due_at, created_at), detail, key FROM events_out ORDER BY id LIMIT ?"
 _DEAD = "SELECT id, what, contact, reason, body, at FROM dead_letters ORDER BY id DESC LIMIT ?"
 _LETTERS = """
     SELECT id FROM dead_letters
@@ -76,7 +76,7 @@ class SessionSummary:
 
 @immutable
 class PendingSend:
-    """A message to send, or an event to deliver; ``detail`` says what went wrong at the last try."""
+    """A message to send, or an event to deliver; ``detail`` says what went wrong at the last try. ``key`` is the same at every try."""
 
     id: int
     contact: str
@@ -85,6 +85,7 @@ class PendingSend:
     attempts: int
     due_at: datetime
     detail: str
+    key: str
 
 
 @immutable
@@ -298,6 +299,10 @@ class StoreReader:
         """The status of each message of a contact, by the gateway's id of it."""
         return {id: MessageStatus(*row) for _, id, *row in self._all(_STATUSES, storable(contact))}
 
+    def message_refs(self, contact: str) -> dict[str, str]:
+        """The effect that each message of a contact was, by the gateway's id of it: of those of which the gateway has told."""
+        return {id: ref for ref, id, *_ in self._all(_STATUSES, storable(contact))}
+
     def commits(self) -> int:
         """A number that is another one after each commit of the engine's."""
         return int(self._all("PRAGMA data_version")[0][0])
@@ -336,9 +341,9 @@ class StoreReader:
 
 
 def _pending(
-    id: int, contact: str, effect: str, created_at: str, attempts: int, due_at: str, detail: str
+    id: int, contact: str, effect: str, created_at: str, attempts: int, due_at: str, detail: str, key: str
 ) -> PendingSend:
-    return PendingSend(id, contact, values.loads(effect), _time(created_at), attempts, _time(due_at), detail)
+    return PendingSend(id, contact, values.loads(effect), _time(created_at), attempts, _time(due_at), detail, key)
 
 
 def _time(text: str) -> datetime:

@@ -103,6 +103,15 @@ def test_a_search_in_the_map_finds_a_step_by_what_it_says(shown: Shown) -> None:
     expect(shown.page.locator(".box.hit")).to_have_attribute("data-place", "main/lots")
 
 
+def test_what_is_searched_for_stays_marked_when_the_drawing_changes(shown: Shown) -> None:
+    shown.page.locator("#flow").select_option("main")
+    shown.page.locator("#find").fill("so many")
+    expect(shown.page.locator(".box.hit")).to_have_count(1)
+    shown.save(FLOWS.replace("How large?", "Which size?"))
+    expect(shown.page.locator("#drawing svg", has_text="Which size?")).to_be_visible()
+    expect(shown.page.locator(".box.hit")).to_have_count(1)
+
+
 def test_the_map_is_moved_and_zoomed_with_keys_and_a_step_opened(shown: Shown) -> None:
     page = shown.page
     page.locator("#flow").select_option("main")

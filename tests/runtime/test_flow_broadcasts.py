@@ -121,6 +121,7 @@ def test_a_flow_starts_at_each_contacts_own_time(world: World) -> None:
     request = {"do": "broadcast", "name": "spring", "flow": "news", "at": "10:00", "recipients": recipients}
     world.turns.operate(request)
     for contact, at in times.items():
+        world.settle()
         assert world.turns.next_wake() == at
         world.clock.move_to(at)
         world.settle()

@@ -10,7 +10,8 @@ export class FlowMap {
     if (this.flow.value) this.follow.checked = false;
     this.flow.addEventListener("change", () => this.choose(this.flow.value));
     this.follow.addEventListener("change", () => this.refresh());
-    document.getElementById("find").addEventListener("input", (event) => this.find(event.target.value));
+    this.search = document.getElementById("find");
+    this.search.addEventListener("input", () => this.find());
     for (const button of document.querySelectorAll("[data-zoom]")) {
       button.addEventListener("click", () => this.zoom(Number(button.dataset.zoom)));
     }
@@ -63,6 +64,7 @@ export class FlowMap {
       }
       other || !view ? this.zoom(0) : this.set(view);
     }
+    this.mark();
     this.light();
   }
 
@@ -119,17 +121,23 @@ export class FlowMap {
     this.reveal([...this.svg.querySelectorAll("[data-place]")].find((box) => box.dataset.place === place));
   }
 
-  find(text) {
-    if (!this.svg) return;
-    const wanted = text.trim().toLowerCase();
+  find() {
+    const first = this.mark();
+    if (first) this.follow.checked = false;
+    this.reveal(first);
+  }
+
+  // Marks what is searched for, also in a drawing that has just come; the first such box.
+  mark() {
+    if (!this.svg) return null;
+    const wanted = this.search.value.trim().toLowerCase();
     let first = null;
     for (const box of this.svg.querySelectorAll("[data-place]")) {
       const hit = wanted !== "" && box.parentNode.textContent.toLowerCase().includes(wanted);
       box.classList.toggle("hit", hit);
       first ??= hit ? box : null;
     }
-    if (first) this.follow.checked = false;
-    this.reveal(first);
+    return first;
   }
 
   // -- moving and zooming
