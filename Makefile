@@ -5,6 +5,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 TESTS_READY = $(VENV)/.tests-ready
+DOCS_READY = $(VENV)/.docs-ready
 # the language server that editors start: `bot schema` is tested with it, where there is npm
 LANGUAGE_SERVER = yaml-language-server@1.25.0
 # the real Mermaid and as much of a page as it needs: what `bot graph` writes is read by it
@@ -12,7 +13,7 @@ MERMAID = @mermaid-js/tiny@11.17.2 linkedom@0.18.12
 # finds what keeps people out of the page of `bot dev`
 AXE = axe-core@4.10.3
 
-.PHONY: dev chat test search wheel lint types bench clean
+.PHONY: dev chat test search wheel docs lint types bench clean
 
 dev: $(READY)           ## the bot in flows/, in your browser
 	@$(BIN)/bot dev flows
@@ -28,6 +29,9 @@ search: $(TESTS_READY)  ## the tests that look by many seeds, with all of them
 
 wheel: $(TESTS_READY)   ## build the wheel, and try it in an environment of its own
 	$(BIN)/python -m pytest --noconftest tests/wheel.py
+
+docs: $(DOCS_READY)     ## the docs as a site with search, in site/
+	$(BIN)/python -m sphinx -b html -q -n -W --keep-going -d $(VENV)/doctrees docs site
 
 lint: $(TESTS_READY)    ## style and format
 	$(BIN)/ruff check .
@@ -58,5 +62,9 @@ $(TESTS_READY): $(READY)
 		echo "there is no Chromium: the tests of the page of bot dev will fail"
 	@touch $@
 
+$(DOCS_READY): $(READY)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
 clean:                  ## remove what the other targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache
