@@ -94,8 +94,9 @@ class Shown:
 expect.set_options(timeout=PATIENCE * 1000)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """It ends with its module: until then its event loop counts as running on this thread, where other tests run their own."""
     with sync_playwright() as playwright:
         path = shutil.which("chromium")
         with playwright.chromium.launch(executable_path=path, args=["--no-sandbox"]) as browser:
