@@ -113,8 +113,11 @@ def _warm() -> _Warm:
 
 
 def role_of(pid: int) -> str:
-    """What a process of a server is: ``serve`` the first, ``web``, ``engine``."""
-    return Path(f"/proc/{pid}/comm").read_text().strip().removeprefix("bot-")
+    """What a process of a server is: ``serve`` the first, ``web``, ``engine``; empty once it has ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip().removeprefix("bot-")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 # What the warm process does
