@@ -132,37 +132,33 @@ class BranchStep(StepKind):
 
 
 @immutable
-class SetStep(StepKind):
-    """A step that only sets variables: `set` is a step option of every step."""
-
-    verb: ClassVar[str] = "set"
-    keys: ClassVar[KeySet] = KeySet(SET)
+class _OptionStep(StepKind):
+    """A step that is nothing but a step option, which every step can have."""
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
-        """Read nothing: `read_step_options` reads the assignments."""
+        """Read nothing: `read_step_options` reads the option."""
         return cls()
 
     def enter(self, context: StepContext) -> StepResult:
-        """Leave at once; the variables are set on leaving."""
+        """Leave at once; the option is carried out on leaving."""
         return LeaveStep("then")
 
 
 @immutable
-class ClearStep(StepKind):
-    """A step that only clears variables: `clear` is a step option of every step."""
+class SetStep(_OptionStep):
+    """A step that only sets variables."""
+
+    verb: ClassVar[str] = "set"
+    keys: ClassVar[KeySet] = KeySet(SET)
+
+
+@immutable
+class ClearStep(_OptionStep):
+    """A step that only clears variables."""
 
     verb: ClassVar[str] = "clear"
     keys: ClassVar[KeySet] = KeySet(CLEAR)
-
-    @classmethod
-    def read(cls, fields: Fields, reading: ReadContext) -> Self:
-        """Read nothing: `read_step_options` reads the names."""
-        return cls()
-
-    def enter(self, context: StepContext) -> StepResult:
-        """Leave at once; the variables are cleared on leaving."""
-        return LeaveStep("then")
 
 
 SHORTEST = timedelta(seconds=1)
