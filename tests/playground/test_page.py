@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.cli.terminal import call
 from tests.playground.conftest import FLOWS, Opens, Shown, words
@@ -186,7 +186,8 @@ def test_a_picture_a_voice_note_a_file_and_a_place_are_sent(shown: Shown, tmp_pa
     expect(page.locator("#said")).to_contain_text("A.exe is not a type of file that contacts can send")
 
 
-def test_a_program_starts_a_flow_and_reports_a_signal_and_the_gateway_an_event(shown: Shown) -> None:
+def paid(shown: Shown) -> Locator:
+    """A program starts the offer, and reports that it was paid; the form that starts flows."""
     page = shown.page
     shown.open("Let something happen")
     start = page.get_by_role("form", name="Start", exact=True)
@@ -196,6 +197,11 @@ def test_a_program_starts_a_flow_and_reports_a_signal_and_the_gateway_an_event(s
     shown.hears("Only 9!")
     page.get_by_role("form", name="Signal").get_by_role("button").click()
     shown.hears("Thank you for paying")
+    return start
+
+
+def test_a_program_starts_a_flow_and_reports_a_signal_and_the_gateway_an_event(shown: Shown) -> None:
+    page, start = shown.page, paid(shown)
     start.locator("textarea").fill("price=cheap")
     start.get_by_role("button").click()
     expect(page.locator("#said")).to_contain_text("The bot refuses this")
@@ -301,14 +307,7 @@ def test_a_conversation_is_held_again_with_the_edited_flows_and_the_first_differ
 
 def test_a_conversation_is_kept_as_a_test_that_passes(shown: Shown) -> None:
     page = shown.page
-    shown.open("Let something happen")
-    start = page.get_by_role("form", name="Start", exact=True)
-    start.locator("select").select_option("offer")
-    start.locator("textarea").fill("price=9")
-    start.get_by_role("button").click()
-    shown.hears("Only 9!")
-    page.get_by_role("form", name="Signal").get_by_role("button").click()
-    shown.hears("Thank you for paying")
+    paid(shown)
     held(shown)
     shown.write("hi")
     shown.tap("Coffee")
