@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bot.cli.flow_reloader import BotFiles, FlowReloader, loaded_to_run
+from bot.cli.flow_reloader import BotFiles, FlowReloader, loaded_to_run, trouble_lines
 from bot.cli.operate import bot_argument
-from bot.cli.output import message_lines, problem_lines, styled
+from bot.cli.output import message_lines, styled
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
@@ -99,7 +99,7 @@ def _run(program: "Program", files: BotFiles, models: ModelService | None, file:
             screen.print(styled("The flows are loaded again.", dim=True))
 
         def complain(problems: Sequence["Problem"], trouble: str) -> None:
-            screen.print(*problem_lines(files.path, problems), *([styled(trouble, fg="red")] if trouble else []))
+            screen.print(*trouble_lines(files, problems, trouble))
 
         with FlowReloader(files, use, complain) as reloads:
             _Chat(simulation, screen, choices, reloads).run()

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.flow_reloader import BotFiles, FlowReloader, loaded_to_run
+from bot.cli.flow_reloader import BotFiles, FlowReloader, loaded_to_run, trouble_lines
 from bot.cli.operate import bot_argument
-from bot.cli.output import problem_lines, styled
+from bot.cli.output import styled
 from bot.settings import read_model_service
 
 if TYPE_CHECKING:
@@ -64,9 +64,7 @@ def _serve(program: "Program", files: BotFiles, port: int, ai: bool, opens: bool
 
         def complain(problems: Sequence["Problem"], trouble: str) -> None:
             playground.complain(problems, trouble)
-            click.echo(
-                "\n".join([*problem_lines(files.path, problems), *([styled(trouble, fg="red")] if trouble else [])])
-            )
+            click.echo("\n".join(trouble_lines(files, problems, trouble)))
 
         parts.enter_context(FlowReloader(files, use, complain))
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that a kill leaves no store behind

@@ -7,7 +7,7 @@ from typing import Any
 from bot.cli.output import local_time, styled
 from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.text import printable
-from bot.simulation.turn_words import effect_in_words, event_in_words, line_of, value_in_words
+from bot.simulation.turn_words import effect_in_words, event_in_words, line_of, state_in_words, value_in_words
 from bot.store.rows import MessageStatus
 from bot.store.trace_rows import TurnTraced
 
@@ -39,9 +39,8 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
     if session.frame is None:
         yield "in no flow"
     for frame in reversed(session.frames):
-        state = "waits for a call or a message to end" if frame.awaited_effect else "waits"
-        state = "waits for more of the contact's messages" if frame.gathers_since is not None else state
-        yield f"in {styled(f'{frame.flow}/{frame.step}', bold=True)} since {local_time(frame.entered_at, zone)}, {state}"
+        place = styled(f"{frame.flow}/{frame.step}", bold=True)
+        yield f"in {place} since {local_time(frame.entered_at, zone)}, {state_in_words(frame)}"
         yield from _value_lines(frame.vars)
     if session.kept_variables:
         yield "kept"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bot.cli.operate import load_env
-from bot.cli.output import problem_lines, quiet_log
+from bot.cli.output import problem_lines, quiet_log, styled
 from bot.folder import Folder, NoBot, find_bot, fingerprint, read_folder
 from bot.lang.problems import Problem
 
@@ -56,6 +56,11 @@ def loaded_to_run(ctx: click.Context, given: Path | None) -> "tuple[Program, Bot
         ctx.exit(1)
     load_env(path)
     return program, files
+
+
+def trouble_lines(files: BotFiles, problems: Sequence[Problem], trouble: str) -> list[str]:
+    """What `FlowReloader` complains of, in lines for a terminal."""
+    return [*problem_lines(files.path, problems), *([styled(trouble, fg="red")] if trouble else [])]
 
 
 class FlowReloader:

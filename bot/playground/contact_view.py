@@ -10,10 +10,11 @@ from markupsafe import Markup, escape
 
 from bot.core.effects import Complete, Effect, Send
 from bot.core.immutable import immutable
-from bot.core.session import Frame, Session
+from bot.core.session import Session
 from bot.core.text import printable
 from bot.playground.playground import Bubble, Playground
-from bot.simulation.turn_words import effect_in_words, event_in_words, value_in_words
+from bot.simulation.simulation import EVERY_TURN
+from bot.simulation.turn_words import effect_in_words, event_in_words, state_in_words, value_in_words
 from bot.store.trace_rows import TurnTraced
 
 NEWEST_BUBBLES, NEWEST_TURNS = 60, 25
@@ -50,7 +51,7 @@ def _marked(text: str) -> Markup:
 
 @immutable
 class ShownBubble:
-    """A bubble with how far it has got: ``waiting``, ``sent``, ``delivered``, ``read``, ``failed``, or empty for the contact's own."""
+    """A bubble with how far it has got, one of `bot.store.rows.STATUSES`; empty for the contact's own."""
 
     bubble: Bubble
     status: str = ""
@@ -79,9 +80,10 @@ class PhoneView:
     types: bool
 
 
-def phone_view(playground: Playground, contact: str, *, everything: bool = False) -> PhoneView:
-    """The phone of a contact. Raises `bot.playground.playground.Refused` for an unknown one."""
-    unsent, reader = list(_unsent(playground, contact)), playground.simulation.reader
+def phone_view(playground: Playground, session: Session, *, everything: bool = False) -> PhoneView:
+    """The phone of a session's contact. Raises `bot.playground.playground.Refused` for an unknown one."""
+    contact, reader = session.contact, playground.simulation.reader
+    unsent = list(_unsent(playground, contact))
     bubbles = playground.bubbles(contact)  # after what is not sent: what was accepted meanwhile is shown once
     accepted = {bubble.key for bubble in bubbles if bubble.key is not None}
     shown = bubbles if everything else bubbles[-NEWEST_BUBBLES:]
@@ -91,11 +93,8 @@ def phone_view(playground: Playground, contact: str, *, everything: bool = False
         status = statuses.get(bubble.id)
         name = "" if bubble.message is None else "sent" if status is None else status.name
         seen.append(ShownBubble(bubble, name, "" if status is None else status.detail))
-    session = reader.session(contact)
-    types = session is not None and session.waits_for_effect
-    return PhoneView(
-        tuple(seen), tuple(each for each in unsent if each.key not in accepted), len(bubbles) - len(shown), types
-    )
+    left = tuple(each for each in unsent if each.key not in accepted)
+    return PhoneView(tuple(seen), left, len(bubbles) - len(shown), session.waits_for_effect)
 
 
 def _unsent(playground: Playground, contact: str) -> Iterator[Unsent]:
@@ -149,7 +148,7 @@ class ShownTurn:
 
 def turns_of(playground: Playground, contact: str, *, everything: bool = False) -> list[ShownTurn]:
     """A contact's turns, the newest first."""
-    limit = 1_000_000 if everything else NEWEST_TURNS
+    limit = EVERY_TURN if everything else NEWEST_TURNS
     return [_turn(turn) for turn in reversed(playground.simulation.reader.trace(contact, limit))]
 
 
@@ -210,7 +209,7 @@ class SessionView:
 def session_view(session: Session, now: datetime) -> SessionView:
     """The values of a session."""
     flows = tuple(
-        OpenFlow(f"{frame.flow}/{frame.step}", frame.entered_at, _waits_for(frame), _values(frame.vars))
+        OpenFlow(f"{frame.flow}/{frame.step}", frame.entered_at, state_in_words(frame), _values(frame.vars))
         for frame in reversed(session.frames)
     )
     plans = tuple(
@@ -222,12 +221,6 @@ def session_view(session: Session, now: datetime) -> SessionView:
               if (value := getattr(session, name))]  # fmt: skip
     facts += [("tags", printable(", ".join(session.tags)))] if session.tags else []
     return SessionView(flows, _values(session.kept_variables), plans, tuple(facts))
-
-
-def _waits_for(frame: Frame) -> str:
-    if frame.awaited_effect is not None:
-        return "waits for a call or a message to end"
-    return "waits for more messages" if frame.gathers_since is not None else "waits"
 
 
 def _values(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

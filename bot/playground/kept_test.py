@@ -11,11 +11,10 @@ from bot.core.events import CallEnded, CallProgressed, SendEnded, StatusReported
 from bot.core.session import Session
 from bot.lang.wall_clock import UNITS, duration_words
 from bot.playground.playground import Bubble, Playground, Refused
+from bot.simulation.simulation import EVERY_TURN
 from bot.store.trace_rows import TurnTraced
 from bot.testing.comparison import asked_in
 from bot.testing.recorded_chat import answers_in, parts_of
-
-EVERY_TURN = 1_000_000
 
 Line = Mapping[str, Any]
 

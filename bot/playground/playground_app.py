@@ -152,7 +152,7 @@ class _Pages:
         playground = self._playground
         now, session = playground.now(), playground.simulation.reader.session(contact) or Session(contact)
         turns = contact_view.turns_of(playground, contact, everything=everything)
-        phone = contact_view.phone_view(playground, contact, everything=everything)
+        phone = contact_view.phone_view(playground, session, everything=everything)
         return {
             "contacts": render_template("contacts.html", contacts=playground.contacts, contact=contact),
             "clock": render_template("clock.html", now=now, zone=playground.simulation.bot.timezone),
@@ -166,7 +166,7 @@ class _Pages:
         }
 
     def _state(self, session: Session, turns: list[contact_view.ShownTurn]) -> dict[str, Any]:
-        """Where the contact is and has come along, for the map. ``untried``: steps that no contact has entered."""
+        """Where the contact is and has come along, for the map, and which faults are on."""
         steps = [step for turn in reversed(turns) for step in turn.steps]
         here = [f"{frame.flow}/{frame.step}" for frame in session.frames]
         flow_map = self._maps()

@@ -22,6 +22,7 @@ from bot.core.events import (
     TimeReached,
 )
 from bot.core.messages import Message, clip
+from bot.core.session import Frame
 from bot.core.text import PICTURE, printable
 from bot.core.values import Location, Media
 from bot.expressions.formats import shown
@@ -122,6 +123,13 @@ def message_in_words(message: Message) -> str:
     parts += [shown.place] if shown.place is not None else []
     parts += [f'"{part}"' for part in shown.body]
     return printable(" ".join(parts))
+
+
+def state_in_words(frame: Frame) -> str:
+    """What a frame's step waits for."""
+    if frame.gathers_since is not None:
+        return "waits for more of the contact's messages"
+    return "waits for a call or a message to end" if frame.awaited_effect else "waits"
 
 
 def value_in_words(value: Any) -> str:

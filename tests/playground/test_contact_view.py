@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.core.session import Session
 from bot.playground.contact_view import formatted, phone_view
 from tests.playground.test_playground_app import Served
 
@@ -46,6 +47,6 @@ def test_a_message_that_the_gateway_has_taken_is_shown_once_also_while_the_bot_d
     playground.write(contact, "hi")
     playground.simulation.settle()
     assert [send.attempts for send in playground.simulation.reader.pending_sends()][:1] == [1]
-    view = phone_view(playground, contact)
+    view = phone_view(playground, playground.simulation.reader.session(contact) or Session(contact))
     assert [shown.bubble.message.text for shown in view.bubbles if shown.bubble.message] == ["Hello *you*"]
     assert [unsent.text for unsent in view.unsent] == ['interactive "What would you like?" [Tea] [Coffee]']
