@@ -10,7 +10,8 @@ from bot.core.effects import Effect, Transcribe
 from bot.core.events import CallEnded, CallProgressed, SendEnded, StatusReported, TimeReached
 from bot.core.session import Session
 from bot.lang.wall_clock import UNITS, duration_words
-from bot.playground.playground import Bubble, Playground, Refused
+from bot.pages.contact_view import Bubble
+from bot.playground.playground import Playground, Refused
 from bot.simulation.simulation import EVERY_TURN
 from bot.store.trace_rows import TurnTraced
 from bot.testing.comparison import asked_in

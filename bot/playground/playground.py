@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import zip_longest
 from pathlib import PurePath
@@ -16,6 +16,7 @@ from bot.core.session import SENDING_WINDOW
 from bot.emulator import AcceptedMessage
 from bot.lang.problems import Problem
 from bot.lang.wall_clock import LONGEST, UNITS, duration_words, parse_duration
+from bot.pages.contact_view import Bubble
 from bot.playground.service_faults import LATE, SERVICE_FAULTS, Switch
 from bot.program import Program
 from bot.settings import ModelService
@@ -30,34 +31,6 @@ MOST_CONTACTS = 50
 
 class Refused(BotError):
     """What a person asked for cannot be done; its text says why."""
-
-
-@immutable
-class Bubble:
-    """What happened at a contact's phone: a message of the bot's (``message``), one of the contact's own (a text, a `choice`, a
-    file, a `location`), or something besides (`wait`, `start`, `signal`, `event`).
-
-    ``number`` counts all bubbles of a playground. ``id`` is the gateway's, of a message of the bot's; ``key`` the bot's, the same at every try. ``data`` is
-    what it takes to do it again.
-    """
-
-    number: int
-    at: datetime
-    message: ShownMessage | None = None
-    id: str = ""
-    text: str = ""
-    kind: str = "text"
-    file: str = ""
-    data: Mapping[str, Any] = field(default_factory=dict)
-    key: str | None = None
-
-    @property
-    def besides(self) -> bool:
-        """Whether it is no message."""
-        return self.kind in BESIDES
-
-
-BESIDES = ("wait", "start", "signal", "event")
 
 
 @immutable

@@ -12,27 +12,23 @@ from flask import Flask, Response, abort, jsonify, redirect, render_template, re
 from werkzeug.wrappers import Response as AnyResponse
 
 from bot.checker.drawing.svg import STYLE
+from bot.core.effects import Send
 from bot.core.errors import BotError
 from bot.core.filetypes import FILE_TYPES
 from bot.core.session import Session
 from bot.lang import wall_clock
-from bot.playground import contact_view
+from bot.pages import contact_view
+from bot.pages.contact_view import PhoneView, ShownBubble, Unsent, text_of
+from bot.pages.page_server import page_app
 from bot.playground.flow_map import OVERVIEW, FlowMap
 from bot.playground.kept_test import kept_test
 from bot.playground.playground import MOST_FILE, Playground, Refused, values_in
 from bot.playground.service_faults import SERVICE_FAULTS
 from bot.simulation.gateway_events import GATEWAY_EVENTS
+from bot.simulation.simulation import EVERY_TURN
 
 LOOK_SECONDS = 0.03  # between two looks at what there is to see, while somebody looks
 ALIVE_SECONDS = 15.0  # between two lines of a stream in which nothing happens
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
-    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
 TYPES = {found.suffix: found.name for found in FILE_TYPES}
 
 Asked = Mapping[str, Any]
@@ -44,7 +40,7 @@ def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping
     Only a browser on this machine that has loaded the page gets anything: a request for another host (a name that leads here) or
     from another page is refused.
     """
-    app = Flask(__name__)
+    app = page_app(__name__, forms=False)
     app.config["MAX_CONTENT_LENGTH"] = MOST_FILE + 1024
     pages = _Pages(playground, maps, stopping)
     hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
@@ -54,11 +50,6 @@ def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping
         origin = request.headers.get("Origin")
         if request.host not in hosts or (origin is not None and origin not in {f"http://{host}" for host in hosts}):
             abort(403, "this page is only for browsers on this machine")
-
-    @app.after_request
-    def add_headers(response: Response) -> Response:
-        response.headers.extend(HEADERS)
-        return response
 
     @app.errorhandler(BotError)
     def say(error: BotError) -> AnyResponse:
@@ -74,10 +65,8 @@ def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping
     app.add_url_rule("/step", "step", pages.step)
     app.add_url_rule("/media/<name>", "media", pages.media)
     app.add_url_rule("/drawing.css", "drawing", pages.drawing_style)
-    app.jinja_env.filters["formatted"] = contact_view.formatted
     app.jinja_env.filters["clock"] = lambda at: contact_view.local(at, playground.simulation.bot.timezone)
     app.jinja_env.filters["day"] = lambda at: f"{at.astimezone(playground.simulation.bot.timezone):%a %d %b, %H:%M}"
-    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     return app
 
 
@@ -151,13 +140,15 @@ class _Pages:
         """The parts of the page that change, by their ids in it; `state` is for the map."""
         playground = self._playground
         now, session = playground.now(), playground.simulation.reader.session(contact) or Session(contact)
-        turns = contact_view.turns_of(playground, contact, everything=everything)
-        phone = contact_view.phone_view(playground, session, everything=everything)
+        turns = contact_view.turns_of(
+            playground.simulation.reader, contact, EVERY_TURN if everything else contact_view.NEWEST_TURNS
+        )
+        phone = phone_view(playground, session, everything=everything)
         return {
             "contacts": render_template("contacts.html", contacts=playground.contacts, contact=contact),
             "clock": render_template("clock.html", now=now, zone=playground.simulation.bot.timezone),
             "problems": render_template("problems.html", trouble=playground.trouble),
-            "conversation": render_template("conversation.html", phone=phone),
+            "conversation": render_template("conversation.html", phone=phone, acts=True),
             "turns": render_template(
                 "turns.html", turns=turns, all=everything or len(turns) < contact_view.NEWEST_TURNS
             ),
@@ -241,6 +232,33 @@ class _Pages:
     def drawing_style(self) -> AnyResponse:
         """How drawings look."""
         return Response(STYLE, content_type="text/css; charset=utf-8")
+
+
+def phone_view(playground: Playground, session: Session, *, everything: bool = False) -> PhoneView:
+    """The phone of a session's contact. Raises `bot.playground.playground.Refused` for an unknown one."""
+    contact, reader = session.contact, playground.simulation.reader
+    unsent = list(_unsent(playground, contact))
+    bubbles = playground.bubbles(contact)  # after what is not sent: what was accepted meanwhile is shown once
+    accepted = {bubble.key for bubble in bubbles if bubble.key is not None}
+    shown = bubbles if everything else bubbles[-contact_view.NEWEST_BUBBLES :]
+    statuses = reader.message_statuses(contact)
+    seen = []
+    for bubble in shown:
+        status = statuses.get(bubble.id)
+        name = "" if bubble.message is None else "sent" if status is None else status.name
+        seen.append(ShownBubble(bubble, name, "" if status is None else status.detail))
+    left = tuple(each for each in unsent if each.key not in accepted)
+    return PhoneView(tuple(seen), left, len(bubbles) - len(shown), session.waits_for_effect)
+
+
+def _unsent(playground: Playground, contact: str) -> Iterator[Unsent]:
+    reader = playground.simulation.reader
+    for letter in reader.dead_letters():
+        if letter.contact == contact and letter.what == "send" and isinstance(letter.body, dict):
+            yield Unsent(letter.body["key"], text_of(letter.body["effect"]), "failed", letter.reason)
+    for send in reader.pending_sends():
+        if send.contact == contact and isinstance(send.effect, Send):
+            yield Unsent(send.key, text_of(send.effect), "waiting", send.detail, send.attempts, send.due_at)
 
 
 def _wait(playground: Playground, asked: Asked) -> None:

@@ -1,15 +1,13 @@
 """Serves the playground's pages on this machine, from start to end."""
 
-import logging
 import socket
 import threading
 from types import TracebackType
 from typing import Self
 
-from werkzeug.serving import WSGIRequestHandler, make_server
-
 from bot.core.errors import BotError
 from bot.folder import Folder
+from bot.pages.page_server import PageServer
 from bot.playground.flow_map import FlowMap
 from bot.playground.playground import Playground
 from bot.playground.playground_app import playground_app
@@ -20,15 +18,6 @@ HOST = "127.0.0.1"
 
 class PortTaken(BotError):
     """Another program has the port."""
-
-
-class _Quiet(WSGIRequestHandler):
-    """Writes no line for each request."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Write nothing."""
 
 
 def _listening(port: int) -> socket.socket:
@@ -48,15 +37,13 @@ class PlaygroundServer:
 
     def __init__(self, playground: Playground, program: Program, folder: Folder, port: int = 0) -> None:
         self._playground = playground
-        self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._map = self._drawn(program, folder)
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        with _listening(port) as taken:  # werkzeug makes a socket of its own of it
-            self._port = int(taken.getsockname()[1])
-            app = playground_app(playground, self._newest_map, self._stopping, self._port)
-            self._server = make_server(HOST, self._port, app, threaded=True, request_handler=_Quiet, fd=taken.fileno())
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="playground", daemon=True)
+        listener, stopping = _listening(port), threading.Event()
+        self._port = int(listener.getsockname()[1])
+        self._server = PageServer(
+            playground_app(playground, self._newest_map, stopping, self._port), listener, stopping
+        )
 
     @property
     def url(self) -> str:
@@ -64,16 +51,13 @@ class PlaygroundServer:
         return f"http://{HOST}:{self._port}/"
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._server.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stopping.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._server.__exit__(kind, error, trace)
 
     def use(self, program: Program, folder: Folder) -> None:
         """Show these flows, and let the bot go on with them."""

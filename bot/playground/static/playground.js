@@ -1,5 +1,6 @@
 // The page of the playground: shows what the server sends, and sends what a person does.
 import { FlowMap } from "./flow_map.js";
+import { replace } from "../pages/parts.js";
 
 const contact = document.body.dataset.contact;
 const base = `/contact/${encodeURIComponent(contact)}`;
@@ -23,22 +24,6 @@ function show(parts) {
       replace(part(id), html);
     }
   }
-}
-
-// Puts new HTML in place; what is open stays open, and what has the focus keeps it.
-function replace(element, html) {
-  const focused = element.contains(document.activeElement) ? key(document.activeElement) : "";
-  const before = new Map([...element.querySelectorAll("details[id], article[id] details")].map((each) => [key(each), each.open]));
-  element.innerHTML = html;
-  for (const each of element.querySelectorAll("details[id], article[id] details")) {
-    if (before.has(key(each))) each.open = before.get(key(each));
-  }
-  if (focused) [...element.querySelectorAll("a, button, summary")].find((each) => key(each) === focused)?.focus();
-}
-
-function key(element) {
-  const at = element.closest("[id]")?.id ?? "";
-  return `${at} ${element.tagName} ${element.textContent.trim().slice(0, 40)} ${element.dataset.choice ?? ""}`;
 }
 
 let live;

@@ -3,7 +3,8 @@
 import pytest
 
 from bot.core.session import Session
-from bot.playground.contact_view import formatted, phone_view
+from bot.pages.contact_view import formatted
+from bot.playground.playground_app import phone_view
 from tests.playground.test_playground_app import Served
 
 

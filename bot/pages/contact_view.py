@@ -2,19 +2,20 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import field
 from datetime import datetime, tzinfo
 from typing import Any
 
 from markupsafe import Markup, escape
 
-from bot.core.effects import Complete, Effect, Send
+from bot.core.effects import Complete, Effect
 from bot.core.immutable import immutable
 from bot.core.session import Session
 from bot.core.text import printable
-from bot.playground.playground import Bubble, Playground
-from bot.simulation.simulation import EVERY_TURN
+from bot.simulation.phone import ShownMessage
 from bot.simulation.turn_words import effect_in_words, event_in_words, state_in_words, value_in_words
+from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import TurnTraced
 
 NEWEST_BUBBLES, NEWEST_TURNS = 60, 25
@@ -50,6 +51,34 @@ def _marked(text: str) -> Markup:
 
 
 @immutable
+class Bubble:
+    """What happened at a contact's phone: a message of the bot's (``message``), one of the contact's own (a text, a `choice`, a
+    file, a `location`), or something besides (`wait`, `start`, `signal`, `event`).
+
+    ``number`` counts all bubbles of a page. ``id`` is the gateway's, of a message of the bot's; ``key`` the bot's, the same at every try. ``data`` is
+    what it takes to do it again.
+    """
+
+    number: int
+    at: datetime
+    message: ShownMessage | None = None
+    id: str = ""
+    text: str = ""
+    kind: str = "text"
+    file: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    key: str | None = None
+
+    @property
+    def besides(self) -> bool:
+        """Whether it is no message."""
+        return self.kind in BESIDES
+
+
+BESIDES = ("wait", "start", "signal", "event")
+
+
+@immutable
 class ShownBubble:
     """A bubble with how far it has got, one of `bot.store.rows.STATUSES`; empty for the contact's own."""
 
@@ -80,34 +109,8 @@ class PhoneView:
     types: bool
 
 
-def phone_view(playground: Playground, session: Session, *, everything: bool = False) -> PhoneView:
-    """The phone of a session's contact. Raises `bot.playground.playground.Refused` for an unknown one."""
-    contact, reader = session.contact, playground.simulation.reader
-    unsent = list(_unsent(playground, contact))
-    bubbles = playground.bubbles(contact)  # after what is not sent: what was accepted meanwhile is shown once
-    accepted = {bubble.key for bubble in bubbles if bubble.key is not None}
-    shown = bubbles if everything else bubbles[-NEWEST_BUBBLES:]
-    statuses = reader.message_statuses(contact)
-    seen = []
-    for bubble in shown:
-        status = statuses.get(bubble.id)
-        name = "" if bubble.message is None else "sent" if status is None else status.name
-        seen.append(ShownBubble(bubble, name, "" if status is None else status.detail))
-    left = tuple(each for each in unsent if each.key not in accepted)
-    return PhoneView(tuple(seen), left, len(bubbles) - len(shown), session.waits_for_effect)
-
-
-def _unsent(playground: Playground, contact: str) -> Iterator[Unsent]:
-    reader = playground.simulation.reader
-    for letter in reader.dead_letters():
-        if letter.contact == contact and letter.what == "send" and isinstance(letter.body, dict):
-            yield Unsent(letter.body["key"], _text_of(letter.body["effect"]), "failed", letter.reason)
-    for send in reader.pending_sends():
-        if send.contact == contact and isinstance(send.effect, Send):
-            yield Unsent(send.key, _text_of(send.effect), "waiting", send.detail, send.attempts, send.due_at)
-
-
-def _text_of(effect: Effect) -> str:
+def text_of(effect: Effect) -> str:
+    """What a message that is not sent says, on one line."""
     return effect_in_words(effect).removeprefix("send ")
 
 
@@ -146,10 +149,9 @@ class ShownTurn:
     notes: tuple[str, ...]
 
 
-def turns_of(playground: Playground, contact: str, *, everything: bool = False) -> list[ShownTurn]:
-    """A contact's turns, the newest first."""
-    limit = EVERY_TURN if everything else NEWEST_TURNS
-    return [_turn(turn) for turn in reversed(playground.simulation.reader.trace(contact, limit))]
+def turns_of(reader: StoreReader, contact: str, limit: int = NEWEST_TURNS) -> list[ShownTurn]:
+    """A contact's newest turns, the newest first."""
+    return [_turn(turn) for turn in reversed(reader.trace(contact, limit))]
 
 
 def _turn(turn: TurnTraced) -> ShownTurn:
