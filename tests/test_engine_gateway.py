@@ -129,6 +129,18 @@ def test_while_an_agent_has_the_conversation_the_bot_is_silent() -> None:
     assert chat.at == "main/name"
 
 
+def test_the_bot_is_silent_also_where_the_flow_that_starts_with_the_agent_is_broken() -> None:
+    chat = Talk("""
+flow: a
+start: {event: conversation.assigned}
+vars: {o: {type: object}}
+steps: {a: {say: "{{ o.a.b }}", then: end}}
+""")
+    chat.take(assigned(chat))
+    assert chat.turn is not None and chat.turn.failure is not None
+    assert (chat.session.agent, chat.session.taken_at) == ("Budi", START)
+
+
 def test_once_resolved_the_question_is_put_again_to_the_next_message() -> None:
     chat = Talk(FLOW)
     chat.user("hi")

@@ -56,7 +56,7 @@ def command(
     """
     if (text is None) == (template is None):
         raise click.UsageError("write a text, or --template NAME")
-    request = {"do": "send", "contact": phone(contact)}
+    request = {"do": "send", "contact": phone(contact), "by": "bot send"}
     if template is None:
         answer = operate(folder, {**request, "text": text})
     else:

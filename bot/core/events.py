@@ -132,12 +132,13 @@ class SendEnded:
 @stored
 @immutable
 class HandoffClosed:
-    """An agent resolved the conversation: ``conversation.resolved``."""
+    """An agent resolved the conversation: ``conversation.resolved``. Or a person gave it back here: ``by`` whom."""
 
     id: str
     contact: str
     at: datetime
     conversation: str | None = None
+    by: str | None = None
 
 
 @stored
@@ -169,7 +170,9 @@ class ConversationOpened:
 @stored
 @immutable
 class ConversationAssigned:
-    """An agent has taken the conversation: ``conversation.assigned``. The bot is silent until it is resolved."""
+    """An agent has taken the conversation, at the gateway (``conversation.assigned``) or here. The bot is silent until it is
+    resolved.
+    """
 
     id: str
     contact: str

@@ -11,6 +11,9 @@ from bot.core.events import CallEnded, MessageReceived, SendEnded
 from bot.core.immutable import immutable, mutable
 from bot.core.values import loads, stored
 
+HANDOFF_TAG = "handoff:"
+"""How the tag begins that a contact has while a step waits for a person; the team follows."""
+
 
 @stored
 @mutable
@@ -53,6 +56,17 @@ class Frame:
     def is_occupied(self) -> bool:
         """Whether it waits for the end of something, or for more of the contact's messages: nothing interrupts that."""
         return self.awaited_effect is not None or self.gathers_since is not None
+
+    @property
+    def team(self) -> str | None:
+        """The team that the active step has handed the conversation over to, where it waits for a person."""
+        tag = self.step_state.get("tag")
+        return tag.removeprefix(HANDOFF_TAG) if isinstance(tag, str) and tag.startswith(HANDOFF_TAG) else None
+
+    @property
+    def note(self) -> str | None:
+        """The note for that team, if the step has one."""
+        return None if self.team is None else self.step_state.get("note")
 
 
 SENDING_WINDOW = timedelta(hours=24) - timedelta(minutes=5)
@@ -138,7 +152,8 @@ class Session:
     email: str | None = None
     tags: tuple[str, ...] = ()
     gateway_tags: tuple[str, ...] = ()  # those that the gateway had when it last spoke of the contact
-    agent: str | None = None  # who has taken the conversation over at the gateway; the bot is silent
+    agent: str | None = None  # the person who has taken the conversation over; the bot is silent
+    taken_at: datetime | None = None  # when that person has done so
     last_inbound: datetime | None = None  # newest message or tap, by its own timestamp: opens the window
     language: str | None = None  # the contact's, where one was chosen; else the bot's first
     timezone: str | None = None  # the contact's, where a flow has set one
@@ -176,6 +191,12 @@ class Session:
     def opted_out(self) -> bool:
         """Whether the contact has opted out and only wants answers."""
         return OPTED_OUT in self.tags
+
+    @property
+    def handed_over_at(self) -> datetime | None:
+        """Since when a person has the conversation, or is to take it; None: it is the bot's."""
+        frame = self.frame
+        return self.taken_at if frame is None or frame.team is None else frame.entered_at
 
     def window_is_open(self, now: datetime) -> bool:
         """Whether a message that is no template can be sent."""

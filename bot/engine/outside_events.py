@@ -158,19 +158,23 @@ def take_conversation(executor: Executor, event: ConversationOpened | Conversati
         executor.start_by_event()
         return
     turn.trace.rule = "assigned"
-    if turn.known_step is not None:
-        executor.resume(event, turn.trace.rule)
-    if session.frame is not None:
-        session.frame.parked_messages, session.frame.gathers_since = 0, None  # the agent's to answer, too
-    executor.start_by_event()
-    session.agent = event.agent or SOMEBODY
+    try:
+        if turn.known_step is not None:
+            executor.resume(event, turn.trace.rule)
+        if session.frame is not None:
+            session.frame.parked_messages, session.frame.gathers_since = 0, None  # the agent's to answer, too
+        executor.start_by_event()
+    finally:  # the agent has it also where a flow is broken
+        agent = event.agent or SOMEBODY
+        if session.agent != agent:
+            session.agent, session.taken_at = agent, event.at
 
 
 def take_close(executor: Executor, event: HandoffClosed) -> None:
     """An agent resolved the conversation: the bot has it again."""
     turn, session = executor.turn, executor.turn.session
     turn.trace.rule = "closed"
-    had, session.agent = session.agent, None
+    had, session.agent, session.taken_at = session.agent, None, None
     if had is not None and session.frame is not None and executor.migrate_session() is Migrated.MOVED:
         return
     frame = session.frame

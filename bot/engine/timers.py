@@ -41,6 +41,8 @@ def keep_to_the_clock(turn: TurnContext) -> None:
         session.last_inbound = min(session.last_inbound, now)
     if session.due_since is not None:
         session.due_since = min(session.due_since, now)
+    if session.taken_at is not None:
+        session.taken_at = min(session.taken_at, now)
     session.plans = tuple(at_no_later(plan, turn.now) for plan in session.plans)
     for frame in session.frames:
         frame.entered_at, frame.silent_since = min(frame.entered_at, now), min(frame.silent_since, now)

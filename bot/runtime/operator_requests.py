@@ -7,11 +7,12 @@ from typing import Any
 from uuid import uuid4
 
 from bot.core.effects import Send
-from bot.core.events import ResetRequested, SignalReceived, StartRequested
+from bot.core.events import ConversationAssigned, HandoffClosed, ResetRequested, SignalReceived, StartRequested
 from bot.core.messages import Message, TemplateMessage, TextMessage, violations
-from bot.core.session import BUSY, effect_ref
+from bot.core.session import BUSY, Session, effect_ref
 from bot.core.turn import SKIPPED, STARTED, WAITS, Turn
 from bot.core.values import json_text
+from bot.lang.wall_clock import duration_words
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import (
     TakeBack,
@@ -47,7 +48,9 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
     "name", "data"}`` lets the step hear a signal that waits for it.
     ``{"do": "retry", "ids": [...]}`` and ``{"do": "drop", ...}`` are for `bot.runtime.operator_requests`.
     ``{"do": "send", "contact": ..., "text": ...}``, or a ``template``, sends a message, in the contact's window only
-    where it is a text. ``{"do": "broadcast", "name", "template" or "flow", "recipients"}``, perhaps with ``at`` and ``late``, is for
+    where it is a text. ``{"do": "take", "contact", "by"}`` gives a conversation to a person, ``"from"`` whom where another
+    person has it; ``{"do": "answer", ...}`` is a ``send`` of that person's, and ``{"do": "give_back", "contact", "by"}`` lets the
+    bot have the conversation again. ``{"do": "broadcast", "name", "template" or "flow", "recipients"}``, perhaps with ``at`` and ``late``, is for
     `bot.runtime.broadcasting.add_recipients`; ``{"do": "stop", "name": ...}`` and ``{"do": "resume", ...}`` stop a
     broadcast, where ``take_back`` keeps its messages from those who send, and go on with it. ``{"do": "edit", "name",
     "template"}`` begins a correction of one, ``{"do": "correct", "name", "edit", "recipients"}`` is part of it, and
@@ -70,6 +73,12 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
             return {}  # the cycle has done it, before anything else
         case {"do": "send", "contact": str(contact)} if contact.isdecimal():
             return _send(batch, contact, request)
+        case {"do": "take", "contact": str(contact), "by": str(by)} if contact.isdecimal() and by:
+            return _take_over(batch, contact, by, request.get("from"))
+        case {"do": "answer", "contact": str(contact), "by": str(by)} if contact.isdecimal() and by:
+            return _answer_contact(batch, contact, by, request)
+        case {"do": "give_back", "contact": str(contact), "by": str(by)} if contact.isdecimal() and by:
+            return _give_back(batch, contact, by)
         case {"do": "broadcast", "name": str(name), "recipients": list(recipients)}:
             return add_recipients(batch, name, read_content(request), recipients, *read_time_to_begin(request))
         case {"do": "stop", "name": str(name)}:
@@ -152,6 +161,57 @@ def _shut_out(turn: Turn, now: datetime) -> str:
     )
 
 
+def _take_over(batch: Batch, contact: str, by: str, other: object) -> Answer:
+    """A person takes a conversation: what follows is the same as after the gateway's ``conversation.assigned``.
+
+    A person who has it already keeps it, without another event. One whom another person is before is told who that is, and can
+    take it from that person by name: of two who do so at once, the second is told of the first.
+    """
+    session = batch.session(contact)
+    if session.agent == by:
+        return {"contact": contact, "agent": by}
+    if session.agent is not None and session.agent != other:
+        raise RequestRefused(_has_it(batch, session))
+    if not batch.knows(contact):
+        raise RequestRefused(f"nothing is known of {contact}: there is no conversation to take over")
+    if session.opted_out:
+        raise RequestRefused(f"{contact} has opted out: you could not write to them")
+    turn = batch.take(ConversationAssigned(_event_id(), contact, batch.now, agent=by))
+    if turn is None:
+        raise RequestRefused(f"the conversation with {contact} could not be taken over: see `bot queue`")
+    return {"contact": contact, "agent": by}
+
+
+def _answer_contact(batch: Batch, contact: str, by: str, request: Request) -> Answer:
+    """A person answers in the conversation that they have taken: a text while the contact's window is open, else a template."""
+    session = batch.session(contact)
+    if session.agent is None:
+        raise RequestRefused(f"nobody has the conversation with {contact}: take it over before you answer")
+    if session.agent != by:
+        raise RequestRefused(_has_it(batch, session))
+    if "text" in request and not session.window_is_open(batch.now):
+        raise RequestRefused(f"{contact} has not written in the last 24 hours: only a template can be sent")
+    return _send(batch, contact, request)
+
+
+def _give_back(batch: Batch, contact: str, by: str) -> Answer:
+    """A person has finished: what follows is the same as after the gateway's ``conversation.resolved``.
+
+    Nothing happens where nobody has the conversation: it was given back before.
+    """
+    session = batch.session(contact)
+    if session.agent not in (None, by):
+        raise RequestRefused(_has_it(batch, session))
+    if session.agent == by and batch.take(HandoffClosed(_event_id(), contact, batch.now, by=by)) is None:
+        raise RequestRefused(f"the conversation with {contact} could not be given back: see `bot queue`")
+    return {"contact": contact, "agent": None}
+
+
+def _has_it(batch: Batch, session: Session) -> str:
+    taken = "" if session.taken_at is None else f" for {duration_words(batch.now - session.taken_at)}"
+    return f"{session.agent} has had the conversation with {session.contact}{taken}: it can be taken over from them"
+
+
 def _send(batch: Batch, contact: str, request: Request) -> Answer:
     match request:
         case {"text": str(text)}:
@@ -170,7 +230,8 @@ def _send(batch: Batch, contact: str, request: Request) -> Answer:
     event_id = _event_id()
     row = batch.send_row(effect_ref(event_id, 0), Send(message), session)
     batch.commit.add_send(row)
-    batch.commit.add_note(contact, event_id, json_text({"do": "send"}), OPERATOR, f"message {row.id}")
+    asked = json_text({"do": "send", "by": str(request.get("by", "operator"))})
+    batch.commit.add_note(contact, event_id, asked, OPERATOR, f"message {row.id}", json_text([row.effect]))
     return {"id": row.id, "contact": contact}
 
 

@@ -63,8 +63,10 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             return f"the conversation was assigned to {line_of(agent or 'an agent')}"
         case StatusReported(status=status):
             return f"a message was {status}"
-        case HandoffClosed():
+        case HandoffClosed(by=None):
             return "the conversation was resolved"
+        case HandoffClosed(by=by):
+            return f"the conversation was given back by {line_of(by or '')}"
         case StartRequested(flow=flow, by=by):
             return f"start of {flow} by {by}"
         case SignalReceived(name=name, by=by):

@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 from bot.core.events import HandoffClosed
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, TextMessage
+from bot.core.session import HANDOFF_TAG
 from bot.expressions.templates import Template
 from bot.extensions.decorators import HANDOFF
 from bot.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, either, opened
@@ -78,7 +79,7 @@ class HandoffStep(StepKind):
         said = () if self.text is None else (TextMessage(self.text.render(context.scope)),)
         note = {} if self.note is None else {"note": self.note.render(context.scope)}
         told = {"team": self.team, "note": note.get("note")}
-        return HandOver(said, note, tag=f"handoff:{self.team}", event=HANDOFF, values=told)
+        return HandOver(said, note, tag=f"{HANDOFF_TAG}{self.team}", event=HANDOFF, values=told)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The agent resolved the conversation."""

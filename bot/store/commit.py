@@ -188,9 +188,11 @@ class Commit:
             elif row is not None:
                 self._add_call(row, effect)
 
-    def add_note(self, contact: str | None, event_id: str, event: str, rule: str, note: str) -> None:
-        """A line of the trace about something that is not a turn. ``event`` is JSON."""
-        self._add(trace_rows.ADD_TURN, (self._at, *trace_rows.note_row(contact, event_id, event, rule, note)))
+    def add_note(
+        self, contact: str | None, event_id: str, event: str, rule: str, note: str, effects: str = "[]"
+    ) -> None:
+        """A line of the trace about something that is not a turn. ``event`` is JSON, ``effects`` a JSON list."""
+        self._add(trace_rows.ADD_TURN, (self._at, *trace_rows.note_row(contact, event_id, event, rule, note, effects)))
 
     def add_dead_letter(
         self, what: str, contact: str | None, reason: str, body: str | bytes, send_id: int | None = None
@@ -477,6 +479,7 @@ def session_row(session: Session, wake_at: datetime | None) -> tuple[Any, ...]:
         optional_storable(session.conversation),
         int(session.opted_out),
         json_text(session),
+        optional_time_text(session.handed_over_at),
     )
 
 

@@ -13,14 +13,16 @@ EVENT_OUT = "event_out"
 """What a dead letter is of: an event that could not be delivered."""
 
 WRITE_SESSION = """
-    INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, conversation, opted_out, state, updated_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, conversation, opted_out, state, handed_over_at, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (contact) DO UPDATE SET flow = excluded.flow, step = excluded.step, visit = excluded.visit,
         wake_at = excluded.wake_at, last_inbound = excluded.last_inbound,
-        conversation = excluded.conversation, opted_out = excluded.opted_out, state = excluded.state, updated_at = excluded.updated_at
+        conversation = excluded.conversation, opted_out = excluded.opted_out, state = excluded.state,
+        handed_over_at = excluded.handed_over_at, updated_at = excluded.updated_at
 """
 UPDATE_SESSION = """
-    UPDATE sessions SET flow = ?2, step = ?3, visit = ?4, wake_at = ?5, last_inbound = ?6, opted_out = ?8, state = ?9, updated_at = ?10
+    UPDATE sessions SET flow = ?2, step = ?3, visit = ?4, wake_at = ?5, last_inbound = ?6, opted_out = ?8, state = ?9,
+        handed_over_at = ?10, updated_at = ?11
     WHERE contact = ?1
 """
 """The same for a session that is in the file with the same conversation: SQLite would write an index anew whose column is named."""
@@ -34,6 +36,10 @@ LAST_INBOUND = "SELECT last_inbound FROM sessions WHERE contact = ?"
 SESSION_SUMMARIES = """
     SELECT contact, flow, step, wake_at, updated_at, opted_out FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?
 """
+HANDED_OVER = (
+    "SELECT handed_over_at, state FROM sessions WHERE handed_over_at IS NOT NULL ORDER BY handed_over_at LIMIT ?"
+)
+COUNT_HANDED_OVER = "SELECT count(*) FROM sessions WHERE handed_over_at IS NOT NULL"
 ALL_SESSION_STATES = "SELECT contact, state FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?"
 
 

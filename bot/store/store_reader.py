@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,27 @@ class SessionSummary:
 
 
 @immutable
+class HandedOver:
+    """A conversation that a person has, or that waits for one. ``agent`` has taken it, at ``taken_at``; None: nobody.
+
+    ``since`` is when the flow handed it over, or else when it was taken. ``flow`` and ``step`` are None outside of flows, ``team`` and
+    ``note`` are those of a ``handoff`` step.
+    """
+
+    contact: str
+    name: str | None
+    flow: str | None
+    step: str | None
+    team: str | None
+    note: str | None
+    since: datetime
+    agent: str | None
+    taken_at: datetime | None
+    last_inbound: datetime | None
+    opted_out: bool
+
+
+@immutable
 class PendingSend:
     """A message to send, or an event to deliver; ``detail`` says what went wrong at the last try. ``key`` is the same at every try."""
 
@@ -141,6 +163,19 @@ class StoreReader:
                 engine_tables.SESSION_SUMMARIES, after, limit
             )
         ]
+
+    @reads_rows
+    def handed_over(self, limit: int = 1000) -> list[HandedOver]:
+        """The conversations that persons have, or are to take, the longest first."""
+        found = []
+        for since, state in self._all(engine_tables.HANDED_OVER, limit):
+            with suppress(UnreadableSession):  # of another version: the conversation starts anew
+                found.append(_handed_over(_time(since), read_session(state)))
+        return found
+
+    def count_handed_over(self) -> int:
+        """How many conversations persons have, or are to take."""
+        return int(self._all(engine_tables.COUNT_HANDED_OVER)[0][0])
 
     def session(self, contact: str) -> Session | None:
         """One contact's session with all its variables, if there is one. Raises `bot.core.session.UnreadableSession`."""
@@ -338,6 +373,23 @@ class StoreReader:
     def _all(self, sql: str, *parameters: Any) -> list[Any]:
         with self._lock, trouble_in_words(self.path):
             return self._connection.execute(sql, parameters).fetchall()
+
+
+def _handed_over(since: datetime, session: Session) -> HandedOver:
+    frame = session.frame
+    return HandedOver(
+        contact=session.contact,
+        name=session.name,
+        flow=None if frame is None else frame.flow,
+        step=None if frame is None else frame.step,
+        team=None if frame is None else frame.team,
+        note=None if frame is None else frame.note,
+        since=since,
+        agent=session.agent,
+        taken_at=session.taken_at,
+        last_inbound=session.last_inbound,
+        opted_out=session.opted_out,
+    )
 
 
 def _pending(

@@ -79,11 +79,13 @@ _ENGINE = """
         last_inbound TEXT,
         conversation TEXT,
         opted_out INTEGER NOT NULL DEFAULT 0,
+        handed_over_at TEXT,
         updated_at TEXT NOT NULL,
         state TEXT NOT NULL
     );
     CREATE INDEX sessions_by_wake_at ON sessions (wake_at) WHERE wake_at IS NOT NULL;
     CREATE INDEX sessions_by_conversation ON sessions (conversation) WHERE conversation IS NOT NULL;
+    CREATE INDEX sessions_handed_over ON sessions (handed_over_at) WHERE handed_over_at IS NOT NULL;
     CREATE TABLE parked (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         contact TEXT NOT NULL,

@@ -51,9 +51,22 @@ class TurnTraced:
     statuses: list[MessageStatus | None]
 
 
-def note_row(contact: str | None, event_id: str, event: str, rule: str, note: str) -> tuple[Any, ...]:
-    """The row of something that is not a turn, except its id and its time. ``event`` is JSON."""
-    return (optional_storable(contact), storable(event_id), event, rule, "[]", "[]", json_text([note]), 0, None, None)
+def note_row(
+    contact: str | None, event_id: str, event: str, rule: str, note: str, effects: str = "[]"
+) -> tuple[Any, ...]:
+    """The row of something that is not a turn, except its id and its time. ``event`` and ``effects`` are JSON."""
+    return (
+        optional_storable(contact),
+        storable(event_id),
+        event,
+        rule,
+        "[]",
+        effects,
+        json_text([note]),
+        0,
+        None,
+        None,
+    )
 
 
 def turn_traced(

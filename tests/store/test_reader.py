@@ -16,7 +16,7 @@ from bot.core.session import Frame, Session, UnreadableSession
 from bot.core.values import Record, Usage
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
-from bot.store.engine_tables import USAGE_BY, UsageSum
+from bot.store.engine_tables import HANDED_OVER, USAGE_BY, UsageSum
 from bot.store.files import StoreDamaged
 from bot.store.rows import REPLY, CallRow, OutboxRow
 from bot.store.store_reader import StoreReader
@@ -71,6 +71,11 @@ def test_what_is_not_committed_is_not_seen(store: Store, reader: StoreReader) ->
     store._connection.execute("INSERT INTO sessions (contact, visit, updated_at, state) VALUES ('1', 0, '', '')")
     assert reader.counts()["sessions"] == 0
     store._connection.execute("ROLLBACK")
+
+
+def test_what_is_handed_over_is_found_without_reading_the_other_sessions(store: Store) -> None:
+    plan = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {HANDED_OVER}", (10,))]
+    assert plan == ["SEARCH sessions USING INDEX sessions_handed_over (handed_over_at>?)"]
 
 
 def test_the_sessions_are_listed_in_pages(store: Store, reader: StoreReader) -> None:

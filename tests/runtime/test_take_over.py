@@ -1,0 +1,184 @@
+"""Persons take conversations over, answer, and give them back, by requests of an operator, on a store."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.alarms import Alarms
+from bot.clock import MovableClock
+from bot.core.effects import Send
+from bot.core.events import ConversationAssigned, HandoffClosed
+from bot.core.messages import TemplateMessage, TextMessage
+from bot.engine.advance import advance
+from bot.metrics import EngineMetrics
+from bot.runtime.batch import RequestRefused
+from bot.runtime.engine_loop import EngineLoop
+from bot.store.engine_store import Store
+from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.store_reader import HandedOver, StoreReader
+from bot.store.store_schema import migrate
+from tests.runtime.engine_kit import START, Hands, World, read
+from tests.talk import BOT, library_of
+
+FLOWS = """
+flow: main
+start: {otherwise: true}
+steps: {ask: {ask: How many?, then: done}, done: {say: Thanks., then: end}}
+---
+flow: person
+start: {words: [help]}
+steps: {desk: {handoff: {team: bar, note: They want milk., say: One moment.}, closed: bye}, bye: {say: Bye., then: end}}
+"""
+LIBRARY = library_of(FLOWS, BOT + "opt_out: {words: [stop], say: Bye., back: [start]}\n")
+ANN, BOB = "6281234567890", "6281234567891"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    path, clock = tmp_path / "bot.db", MovableClock(START)
+    migrate(path)
+    store, engine, alarms, inbox = Store(path), partial(advance, LIBRARY), Alarms(clock), InboxWriter(path, clock)
+    turns = EngineLoop(store, InboxReader(path), clock, engine, read, metrics=EngineMetrics(), alarms=alarms)
+    world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)
+    turns.start(world.delivery, world.performers)
+    yield world
+    world.close()
+
+
+def ask(world: World, do: str, contact: str = ANN, by: str = "anna", **more: Any) -> dict[str, Any]:
+    answer = world.turns.operate({"do": do, "contact": contact, "by": by, **more})
+    world.settle()
+    return answer
+
+
+def refused(world: World, do: str, contact: str = ANN, by: str = "anna", **more: Any) -> str:
+    with pytest.raises(RequestRefused) as error:
+        ask(world, do, contact, by, **more)
+    return str(error.value)
+
+
+def where(world: World, contact: str) -> tuple[str | None, datetime | None, str | None]:
+    session = world.reader.session(contact)
+    assert session is not None
+    return session.agent, session.taken_at, None if session.frame is None else session.frame.step
+
+
+def texts(world: World) -> list[str]:
+    sent = [row.effect.message for row in world.delivery.rows if isinstance(row.effect, Send)]
+    return [message.body for message in sent if isinstance(message, TextMessage)]
+
+
+def test_the_bot_is_silent_from_the_take_over_until_the_conversation_is_given_back(world: World) -> None:
+    world.say(ANN, "hi")
+    assert ask(world, "take") == {"contact": ANN, "agent": "anna"}
+    world.say(ANN, "two")
+    assert texts(world) == ["How many?"]
+    assert ask(world, "give_back") == {"contact": ANN, "agent": None}
+    world.say(ANN, "two")
+    assert texts(world) == ["How many?", "How many?"], "the question is far above by now: it is put again"
+    assert world.rules(ANN)[1:4] == ["assigned", "an agent has the conversation: not heard", "closed"]
+
+
+def test_a_hand_over_goes_on_where_its_step_says_once_it_is_given_back(world: World) -> None:
+    world.say(ANN, "help")
+    ask(world, "take")
+    ask(world, "give_back")
+    assert texts(world) == ["One moment.", "Bye."]
+    assert world.reader.handed_over() == []
+
+
+def test_the_trace_names_who_took_it_who_answered_and_who_gave_it_back(world: World) -> None:
+    world.say(ANN, "help")
+    ask(world, "take")
+    ask(world, "answer", text="Here I am.")
+    ask(world, "give_back")
+    taken, answered, closed = world.trace(ANN)[1:]
+    assert isinstance(taken.event, ConversationAssigned) and taken.event.agent == "anna"
+    assert answered.event == {"do": "send", "by": "anna"}
+    assert answered.effects == [Send(TextMessage("Here I am."))]
+    assert isinstance(closed.event, HandoffClosed) and closed.event.by == "anna"
+
+
+def test_the_gateways_own_events_lead_to_the_same_sessions(world: World) -> None:
+    for contact in (ANN, BOB):
+        world.say(contact, "help")
+    ask(world, "take", ANN, "Bea")
+    body: dict[str, Any] = {"conversation_id": "c1", "contact": {"phone": BOB}}
+    world.tell("conversation.assigned", **body, agent={"name": "Bea"})
+    assert where(world, ANN) == where(world, BOB) == ("Bea", START, "desk")
+    ask(world, "give_back", ANN, "Bea")
+    world.tell("conversation.resolved", **body)
+    assert where(world, ANN) == where(world, BOB) == (None, None, None)
+
+
+def test_of_two_persons_the_second_is_told_of_the_first_and_can_take_it_from_them_by_name(world: World) -> None:
+    world.say(ANN, "help")
+    ask(world, "take")
+    world.clock.move(timedelta(minutes=5))
+    why = refused(world, "take", by="ben")
+    assert why == f"anna has had the conversation with {ANN} for 5m: it can be taken over from them"
+    assert refused(world, "take", by="ben", **{"from": "carl"}) == why
+    assert ask(world, "take", by="ben", **{"from": "anna"})["agent"] == "ben"
+    for do in ("take", "give_back"):
+        assert refused(world, do).startswith("ben has had the conversation")
+    assert refused(world, "answer", text="Hello").startswith("ben has had the conversation")
+    assert texts(world) == ["One moment."]
+
+
+def test_a_request_that_comes_twice_changes_nothing_the_second_time(world: World) -> None:
+    world.say(ANN, "help")
+    first = [ask(world, "take"), ask(world, "give_back")]
+    rules = world.rules(ANN)
+    assert ask(world, "give_back") == first[1]
+    assert world.rules(ANN) == rules
+    world.say(ANN, "help")
+    assert ask(world, "take") == ask(world, "take") == first[0]
+    assert world.rules(ANN)[len(rules) :] == ["start of person", "assigned"]
+
+
+def test_what_the_gateways_agent_does_counts_like_what_a_person_does_here(world: World) -> None:
+    world.say(ANN, "help")
+    ask(world, "take")
+    body: dict[str, Any] = {"conversation_id": "c1", "contact": {"phone": ANN}}
+    world.tell("conversation.assigned", **body, agent={"name": "Bea"})
+    assert refused(world, "answer", text="Hello").startswith("Bea has had the conversation")
+    ask(world, "take", **{"from": "Bea"})
+    world.tell("conversation.resolved", **body)
+    assert "take it over before you answer" in refused(world, "answer", text="Hello")
+    assert texts(world) == ["One moment.", "Bye."]
+
+
+def test_nobody_takes_over_a_stranger_or_a_contact_to_whom_they_could_not_write(world: World) -> None:
+    assert "nothing is known" in refused(world, "take")
+    world.say(ANN, "stop")
+    assert "has opted out" in refused(world, "take")
+    assert refused(world, "take", by="") == 'the engine knows no request "take" of this form'
+
+
+def test_outside_of_the_window_a_person_sends_a_template(world: World) -> None:
+    world.say(ANN, "help")
+    ask(world, "take")
+    world.clock.move(timedelta(hours=24))
+    assert "only a template can be sent" in refused(world, "answer", text="Still there?")
+    ask(world, "answer", template={"name": "hello_again", "language": "en"})
+    assert world.delivery.rows[-1].effect == Send(TemplateMessage("hello_again", "en"))
+
+
+def test_what_is_handed_over_is_listed_the_longest_first_with_the_note_and_who_has_it(world: World) -> None:
+    world.say(BOB, "help")
+    world.clock.move(timedelta(minutes=1))
+    world.say(ANN, "hi")
+    world.clock.move(timedelta(minutes=1))
+    ask(world, "take")
+    later = START + timedelta(minutes=2)
+    assert world.reader.handed_over() == [
+        HandedOver(BOB, None, "person", "desk", "bar", "They want milk.", START, None, None, START, False),
+        HandedOver(ANN, None, "main", "ask", None, None, later, "anna", later, START + timedelta(minutes=1), False),
+    ]
+    assert world.reader.count_handed_over() == 2
+    ask(world, "take", BOB)
+    assert [(each.since, each.taken_at) for each in world.reader.handed_over(limit=1)] == [(START, later)]
