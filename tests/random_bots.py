@@ -110,8 +110,10 @@ class Author:
         """What is heard, of `SIGNALS`."""
         condition = self.some(**{"if": lambda: self.one("event.amount > n", "event.who == t", "event.amount > 2")})
         taken = self.some(set=lambda: {"n": "{{ event.amount }}", "t": self.one("x", "{{ event.who }}")})
-        paid = {**condition, **self.speech(), **taken, **self.some(then=self.target)}
-        return {"paid": paid or self.target(), **self.some(seen=self.transition)}
+        paid = {**condition, **self.speech(), **taken, **self.some(then=self.target)} or self.target()
+        if condition:
+            paid = self.one(paid, [paid, self.target()], [paid, {"if": "event.amount > 5", "say": "More."}])
+        return {"paid": paid, **self.some(seen=self.transition)}
 
     def other_contact(self) -> dict[str, Any]:
         """What a step starts or sends elsewhere: often for the same contact."""

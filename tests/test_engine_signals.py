@@ -69,6 +69,62 @@ def test_without_a_target_the_question_stays_and_is_not_repeated() -> None:
     assert talk.user("paid it") == ["Too late."]
 
 
+def test_of_a_list_the_first_whose_condition_holds_is_taken_and_the_trace_shows_the_conditions() -> None:
+    talk = Talk(
+        """
+flow: order
+start: {words: [order]}
+vars: {paid: {type: number, value: 0}}
+steps:
+  pay:
+    ask: Please pay.
+    signals:
+      paid:
+        - {if: event.amount >= 12, then: thanks}
+        - {if: event.amount > 0, set: {paid: "{{ event.amount }}"}, say: "Only {{ event.amount }}."}
+        - none
+  none: {say: Nothing?, then: end}
+  thanks: {say: Thank you., then: end}
+""",
+        SIGNALS,
+    )
+    talk.user("order")
+    assert talk.signal("paid", amount=3) == ["Only 3."]
+    assert talk.turn is not None and talk.turn.trace.steps[0].outcome == "signals.paid 2"
+    assert talk.turn.trace.steps[0].conditions == [("event.amount >= 12", False), ("event.amount > 0", True)]
+    assert (talk.at, talk.vars["paid"]) == ("order/pay", 3)
+    assert talk.signal("paid", amount=12) == ["Thank you."]
+    talk.user("order")
+    assert talk.signal("paid", amount=0) == ["Nothing?"]
+
+
+def test_a_list_goes_no_further_than_a_transition_without_a_condition() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nsteps:\n  w: {wait: 1h, signals: {%s: [end, {if: event.amount > 1, then: end}]}}\n"
+    assert problems_of(flow % "paid", SIGNALS) == [
+        'flows/test.yml:4:39: E122 signal "paid": transition 2 comes after one without `if` (put the one without `if` last)'
+    ]
+    assert [
+        problem.split(" (")[0]
+        for problem in problems_of(flow.replace("end, {if", "{if: event.amount > 2, then: end}, {if") % "piad", SIGNALS)
+    ] == ['flows/test.yml:4:29: E109 no signal "piad"']
+
+
+def test_of_a_list_in_which_no_condition_holds_nothing_is_heard() -> None:
+    talk = Talk(
+        ORDER.replace(
+            "arrived: {say",
+            "arrived: [{if: total > 99, then: late}, {if: total > 50, then: late}]\n      paid_twice: {say",
+        ),
+        SIGNALS.replace("arrived: {}", "arrived: {}, paid_twice: {}"),
+    )
+    talk.user("order")
+    assert talk.signal("arrived") == []
+    assert talk.turn is not None and talk.turn.trace.notes == [
+        "order/pay: not heard: total > 99 is not true",
+        "order/pay: not heard: total > 50 is not true",
+    ]
+
+
 def test_a_condition_that_is_false_leaves_it_unheard() -> None:
     talk = ordering()
     assert talk.signal("paid", amount=3) == []

@@ -45,7 +45,7 @@ from bot.steps.step_kind import (
     WaitHere,
     Waits,
 )
-from bot.steps.step_options import SIGNAL, StepOptions
+from bot.steps.step_options import StepOptions, signal_outcomes
 from bot.steps.transition import AGAIN, BACK, END, ROUTE, STAY, Transition
 from bot.types.contact_zones import TIMEZONE
 from bot.types.type_registry import Answer, Mismatch, Unfit
@@ -842,34 +842,35 @@ class Executor:
         known = {"event": Record("event", signal.inputs)}
         for depth in range(len(frames), first_of_conversation(frames), -1):
             turn.session.frames = frames[:depth]
-            if self._hears(signal, known):
-                self._heard(signal, known, frames[depth:])
+            heard = self._hears(signal, known)
+            if heard is not None:
+                self._heard(heard, frames[depth:])
                 return
         turn.session.frames = frames
         turn.trace.rule += ": nobody waits for it"
 
-    def _hears(self, signal: Plan, known: Mapping[str, Any]) -> bool:
-        turn = self.turn
-        heard = heard_at(turn, turn.frame, signal)
-        if heard is None:
-            return False
+    def _hears(self, signal: Plan, known: Mapping[str, Any]) -> LeaveStep | None:
+        """How the active step is left by a signal: by its first transition whose condition holds; None where none does."""
+        turn, seen = self.turn, list[tuple[str, Any]]()
         try:
-            if heard.condition is None or heard.condition.evaluate({**turn.scope(), **known}):
-                return True
-            turn.trace.notes.append(f"{turn.where}: not heard: {heard.condition.explained} is not true")
-            return False
+            for outcome, heard in signal_outcomes(heard_at(turn, turn.frame, signal)):
+                if heard.condition is not None:
+                    seen.append((heard.condition.explained, heard.condition.evaluate({**turn.scope(), **known})))
+                if heard.condition is None or seen[-1][1]:
+                    return LeaveStep(outcome, known=known, conditions=tuple(seen))
         except TemplateFailed as failed:
             turn.trace.notes.append(f"{turn.where}: signals: {failed}")
-            return False
+            return None
+        turn.trace.notes += [f"{turn.where}: not heard: {condition} is not true" for condition, _ in seen]
+        return None
 
-    def _heard(self, signal: Plan, known: Mapping[str, Any], above: tuple[Frame, ...]) -> None:
+    def _heard(self, result: LeaveStep, above: tuple[Frame, ...]) -> None:
         """The active step has heard a signal. The flows ``above`` end, unless it goes on waiting for the one that it runs."""
-        turn, frame, outcome = self.turn, self.turn.frame, f"{SIGNAL}{signal.signal}"
+        turn, frame, outcome = self.turn, self.turn.frame, result.outcome
         target = turn.flow.machine.follow(frame.step, outcome).target
         if target is not None:
             turn.remove_step_tags(above)
             turn.note_unanswered(target, digression=True)
-        result = LeaveStep(outcome, known=known)
         taken = self._note(result)
         left = self._leave(taken, result)
         if target is None and taken.outcome == outcome:

@@ -17,7 +17,7 @@ from bot.lang.wall_clock import next_after
 from bot.steps.schedule import name_in, no_later
 from bot.steps.step_facts import StepFailed
 from bot.steps.step_options import StepOptions
-from bot.steps.transition import Word
+from bot.steps.transition import Signals
 from bot.types.type_registry import Mismatch
 
 MOST_PLANS = 100  # for one contact
@@ -115,17 +115,17 @@ def can_be_heard(turn: TurnContext, plan: Plan) -> bool:
     occupied = session.voice_note is not None or (session.frame is not None and session.frame.is_occupied)
     if session.agent is not None or occupied:
         return False
-    depths = [depth for depth, frame in enumerate(session.frames) if heard_at(turn, frame, plan) is not None]
+    depths = [depth for depth, frame in enumerate(session.frames) if heard_at(turn, frame, plan)]
     return not depths or depths[-1] >= first_of_conversation(session.frames)
 
 
-def heard_at(turn: TurnContext, frame: Frame, plan: Plan) -> Word | None:
-    """What the step of a frame says of a signal, its condition aside; None where it does not wait for it."""
+def heard_at(turn: TurnContext, frame: Frame, plan: Plan) -> Signals:
+    """What the step of a frame says of a signal, conditions aside; empty where it does not wait for it."""
     flow = turn.library.flows.get(frame.flow)
     step = None if flow is None else flow.steps.get(frame.step)
     if step is None or plan.first_visit not in (None, frame.first_visit):
-        return None
-    return step.signals.get(plan.signal or "")
+        return {}
+    return {name: heard for name, heard in step.signals.items() if name == plan.signal}
 
 
 def can_start(turn: TurnContext, plan: Plan) -> bool:

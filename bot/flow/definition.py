@@ -37,7 +37,7 @@ from bot.steps.step_options import (
 )
 from bot.steps.template_message import SentTemplate
 from bot.steps.transcription import Transcription
-from bot.steps.transition import END, Transition, Words
+from bot.steps.transition import END, Signals, Transition, Words
 from bot.steps.unread_step import UnreadStep
 from bot.types.variable import Mismatch, Variable
 
@@ -230,7 +230,7 @@ class Step:
         return self.defaults.timeout is not None and self.defaults.timeout.never
 
     @property
-    def signals(self) -> Words:
+    def signals(self) -> Signals:
         """The signals that it hears while it waits, by their names."""
         return (self.defaults.signals or {}) if self.kind.hears_signals else {}
 

@@ -472,17 +472,18 @@ def _check_signals(bot: BotDefinition, flows: Mapping[str, Flow], problems: Prob
     below = (flow.defaults for flow in flows.values())
     own = (step.options.defaults for flow in flows.values() for step in flow.steps.values())
     heard = {
-        (name, each.transition.mark): each
+        (name, several[0].transition.mark): several
         for defaults in (bot.defaults, *below, *own)
-        for name, each in (defaults.signals or {}).items()
+        for name, several in (defaults.signals or {}).items()
+        if several
     }
-    for (name, mark), each in heard.items():
+    for (name, mark), several in heard.items():
         declared = bot.signals.get(name)
         if declared is None:
             fix = did_you_mean(name, bot.signals, f"declare it in bot.yml: signals: {{{name}: {{}}}}")
             problems.add("E109", mark, f'no signal "{name}"', fix)
             continue
-        for text in each.uses():
+        for text in (text for each in several for text in each.uses()):
             for path in sorted(path for path in text.paths if path[0] == "event" and path[1:2]):
                 if path[1] not in declared:
                     there = ", ".join(declared) or "no data"

@@ -45,13 +45,13 @@ from bot.steps.step_kind import ReadContext, StepKind
 from bot.steps.step_options import (
     DEFAULTS,
     SAVE,
-    SIGNAL,
     SOME_HAVE,
     STEP_OPTIONS,
     Defaults,
     Timed,
     read_defaults,
     read_step_options,
+    signal_outcomes,
 )
 from bot.steps.transition import AGAIN, END, NEXT, RESERVED, STAY, TRANSITION, WORDS, Target, Transition
 from bot.steps.unread_step import UnreadStep
@@ -542,12 +542,12 @@ class _Resolver:
             yield self._repeating("remind", remind.transition)
         if (step.kind.waits and not step.waits_for_ever) or step.timeout is not None:
             yield self._timeout()
-        for name, heard in step.signals.items():
+        for name, heard in signal_outcomes(step.signals):
             transition = heard.transition
             if transition.then is None:
-                yield ResolvedTransition(step.name, f"{SIGNAL}{name}", None, transition.mark, transition, success=False)
+                yield ResolvedTransition(step.name, name, None, transition.mark, transition, success=False)
             else:
-                yield self._leading(f"{SIGNAL}{name}", transition)
+                yield self._leading(name, transition)
 
     def _own(self, name: str, outcome: Outcome) -> ResolvedTransition:
         """An outcome of the step's kind: what is written for it, else what such an outcome falls back to."""

@@ -51,7 +51,7 @@ CODES: dict[str, str] = {
     "E115": "no such opening hours",
     "E116": "a name under which nothing is scheduled",
     "E121": "two keys that exclude each other",
-    "E122": "a branch after `else`",
+    "E122": "what comes after `else`, or after a transition without `if`",
     "E123": "an option that has no effect at this step",
     "E124": "`retry` beside `other`",
     "E130": "an outcome that leads nowhere",

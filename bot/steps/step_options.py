@@ -42,8 +42,10 @@ from bot.steps.transition import (
     WORDS,
     Assignment,
     Cleared,
+    Signals,
     Target,
     Transition,
+    Word,
     Words,
     assigned,
     transition_from,
@@ -103,9 +105,16 @@ class Timed:
 
 
 SIGNAL = "signals."
-"""How the outcomes of steps begin by which signals lead on: with the signal's name behind it."""
+"""How the outcomes of steps begin by which signals lead on: see `signal_outcomes`."""
 EVENT = frozenset({"event"})
 """What such a transition and its condition may use beside the rest: the signal's data."""
+
+
+def signal_outcomes(signals: Signals) -> Iterator[tuple[str, Word]]:
+    """The outcome of each transition of signals: ``signals.paid``, of a list ``signals.paid 2`` for the second, and so on."""
+    for name, several in signals.items():
+        for number, heard in enumerate(several, 1):
+            yield f"{SIGNAL}{name}" if number == 1 else f"{SIGNAL}{name} {number}", heard
 
 
 @immutable
@@ -135,7 +144,7 @@ class Defaults:
     window_closed: TemplateToSend | None = None
     old_taps: str | None = None
     gone: Transition | None = None
-    signals: Words | None = None
+    signals: Signals | None = None
     gather: timedelta | None = None  # how long a text waits for further ones; no time at all: it does not
 
     def over(self, inherited: Self) -> Self:
@@ -166,8 +175,8 @@ class Defaults:
         for name, transition in (self.errors or {}).items():
             yield f"errors.{name}", transition
         yield from _named(("gone", self.gone))
-        for name, heard in (self.signals or {}).items():
-            yield f"{SIGNAL}{name}", heard.transition
+        for name, heard in signal_outcomes(self.signals or {}):
+            yield name, heard.transition
 
 
 _NOTHING = Defaults()
@@ -528,7 +537,7 @@ def uses_of_defaults(defaults: Defaults, extra: frozenset[str] = frozenset()) ->
     for name, transition in defaults.transitions():
         names = extra if name.startswith("errors.") else EVENT if name.startswith(SIGNAL) else frozenset()
         yield from _used_by(transition, names)
-    for heard in (defaults.signals or {}).values():
+    for _, heard in signal_outcomes(defaults.signals or {}):
         if heard.condition is not None:
             yield Used(heard.condition, EVENT)
     if defaults.window_closed is not None:

@@ -29,7 +29,7 @@ from bot.keys.fields import NAME_PATTERN, Fields, entries_of, refuse_altered, te
 from bot.keys.key_schemas import ANY, Schema, pattern
 from bot.keys.text_shapes import TEXT, Part
 from bot.lang.problems import Mark, Problems
-from bot.lang.source import List, Map, Node, Scalar
+from bot.lang.source import List, Map, Node, Scalar, one_or_more
 from bot.lang.word_matching import normalise
 from bot.types.variable import Variable
 
@@ -330,6 +330,8 @@ class Word:
 
 Words = Mapping[str, Word]
 """Words by how they are matched: normalised."""
+Signals = Mapping[str, tuple[Word, ...]]
+"""Signals by their names, each with its transitions in order: the first whose condition holds is taken."""
 
 
 def _words_of(node: Node, problems: Problems, what: str) -> Words:
@@ -348,9 +350,22 @@ def _add(word: Word, texts: Iterable[str], words: dict[str, Word], problems: Pro
             problems.add("E312", word.mark, what, "keep one of them")
 
 
-def _signals_of(node: Node, problems: Problems, what: str) -> Words:
+def _signals_of(node: Node, problems: Problems, what: str) -> Signals:
     entries = entries_of(node, problems, what)
-    return {key.text: _word_of(key, item, problems, f'signal "{key.text}"') for key, item in entries}
+    return {key.text: _heard_in_order(key, item, problems) for key, item in entries}
+
+
+def _heard_in_order(key: Scalar, node: Node, problems: Problems) -> tuple[Word, ...]:
+    what, several = f'signal "{key.text}"', isinstance(node, List)
+    if several and not one_or_more(node):
+        problems.add("E105", node.mark, f"{what}: the list is empty", "write {if: event.amount > 9, then: step}")
+    heard: list[Word] = []
+    for number, item in enumerate(one_or_more(node), 1):
+        if heard and heard[-1].condition is None:
+            fix = "put the one without `if` last"
+            problems.add("E122", item.mark, f"{what}: transition {number} comes after one without `if`", fix)
+        heard.append(_word_of(key, item, problems, f"{what}: transition {number}" if several else what))
+    return tuple(heard)
 
 
 def _word_of(key: Scalar, node: Node, problems: Problems, what: str) -> Word:
@@ -368,5 +383,5 @@ _WORD_KEYS = KeySet(*TRANSITION_KEYS, CONDITION)
 _HEARD = shared("word", either(TO_TARGET, opened(_WORD_KEYS)))
 WORDS: Form[Words] = map_of(_HEARD, _words_of, Part.WORD, absent={})
 """A transition for each word, which may have an `if`."""
-SIGNALS: Form[Words | None] = map_of(_HEARD, _signals_of)
-"""The same for each signal, by its name as it is."""
+SIGNALS: Form[Signals | None] = map_of(one_or_several(_HEARD), _signals_of)
+"""The same for each signal, by its name as it is; or a list of them."""

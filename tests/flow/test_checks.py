@@ -155,6 +155,10 @@ CASES = {
         flow("  a: {branch: [{else: b}, {if: true, then: b}]}\n  b: {say: x, then: end}\n"),
         '4:27: E122 step "a": branch 2 comes after `else` (put `else` last)',
     ),
+    "no transition for a signal": (
+        flow("  a: {wait: 1h, signals: {paid: []}}\n"),
+        '4:33: E105 signal "paid": the list is empty (write {if: event.amount > 9, then: step})',
+    ),
     "a reminder where nobody is waited for": (
         flow("  a: {say: x, remind: {after: 1h}}\n"),
         '4:23: E123 step "a": "remind" has no effect: the step waits for no answer (put it on a step that waits for an answer)',

@@ -184,7 +184,7 @@ def suits(edge: Edge, move: Move) -> bool:
     if edge.cause is Cause.PERSON:
         return isinstance(move, EventMove)
     if edge.cause is Cause.SIGNAL:
-        return isinstance(move, SignalMove) and edge.outcome == f"{SIGNAL}{move.name}"
+        return isinstance(move, SignalMove) and edge.outcome.partition(" ")[0] == f"{SIGNAL}{move.name}"
     failing = edge.outcome.startswith("errors.")
     match move:
         case WaitMove():
