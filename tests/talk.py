@@ -19,6 +19,7 @@ from bot.core.events import (
     StartRequested,
     Tapped,
     TimeReached,
+    ValuesSet,
 )
 from bot.core.messages import Buttons, Choice, LinkButton, ListMessage, Message, TemplateMessage, TextMessage
 from bot.core.session import Session, effect_ref
@@ -169,6 +170,10 @@ class Talk:
     def start(self, flow: str, busy: str | None = None, **data: Any) -> list[Any]:
         """A program starts a flow."""
         return self.take(StartRequested(self.next_id(), CONTACT, self.now, flow, data, busy, "api"))
+
+    def set(self, flow: str | None = None, **values: Any) -> list[Any]:
+        """An operator sets variables."""
+        return self.take(ValuesSet(self.next_id(), CONTACT, self.now, values, flow, "test"))
 
     def reset(self) -> list[Any]:
         return self.take(ResetRequested(self.next_id(), CONTACT, self.now))

@@ -481,3 +481,63 @@ steps:
     )
     assert talk.user("hi") == ["2030-05-13 10:00, 2030-05-13 11:00"]
     assert talk.user("go") == ["2030-05-13 11:00, 2030-05-13 12:00, 12"]
+
+
+SET = """
+flow: main
+start: {otherwise: true}
+vars:
+  cups: {type: integer, max: 5}
+  wish: {type: text}
+  town: {type: text, keep: true}
+steps:
+  wish: {ask: Which drink?, save: wish, then: more}
+  more: {run: /more, then: done}
+  done: {say: "{{ cups }} {{ wish }} {{ town }}", then: end}
+---
+flow: more
+vars: {cups: {type: integer}, day: {type: date}}
+steps: {day: {ask: "Which day, {{ cups or 'nobody' }}?", save: day, retry: {say: "Day, {{ cups }}?"}}}
+"""
+
+
+def test_an_operator_sets_variables_of_the_active_flow_of_another_open_one_and_kept_ones() -> None:
+    talk = Talk(SET)
+    talk.user("hi")
+    assert talk.set(cups="3", town="Rome") == []
+    talk.user("tea")
+    assert talk.set(cups=8, day="2030-05-07") == []
+    assert talk.user("?") == ["Day, 8?"]
+    talk.set("main", wish=None)
+    assert talk.turn is not None and talk.turn.trace.rule == "set by test" and talk.turn.trace.steps == []
+    assert talk.user("2030-05-08") == ["3  Rome"]
+    talk.set("main", town="Oslo")
+    assert talk.session.kept_variables == {"town": "Oslo"}
+
+
+@pytest.mark.parametrize(
+    ("flow", "values", "why"),
+    [
+        (None, {"cups": "many"}, "cups is of type integer: it is no number"),
+        (None, {"wish": "tea", "cups": 6}, "cups is of type integer: it is more than 5"),
+        (None, {"cup": 3}, 'flow main has no variable "cup": did you mean "cups"?'),
+        ("maim", {"cups": 3}, 'there is no flow "maim": did you mean "main"?'),
+        ("more", {"day": "2030-05-07"}, "day cannot be set: the contact is not in flow more"),
+    ],
+)
+def test_what_an_operator_cannot_set_is_refused_and_changes_nothing(
+    flow: str | None, values: dict[str, object], why: str
+) -> None:
+    talk = Talk(SET)
+    talk.user("hi")
+    before = talk.session
+    assert talk.set(flow, **values) == []
+    assert talk.turn is not None and talk.turn.failure == why
+    assert talk.session == before
+
+
+def test_without_a_flow_an_operator_names_the_one_whose_variables_are_set() -> None:
+    talk = Talk(SET)
+    talk.set(town="Rome")
+    assert talk.turn is not None
+    assert talk.turn.failure == "the contact is in no flow: name the flow that declares the variables"

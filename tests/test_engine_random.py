@@ -86,7 +86,7 @@ EVENTS = st.one_of(
     st.tuples(st.just("model"), st.integers(0, 1 << 16)),
     st.tuples(st.just("paragraph"), st.integers(0, len(SAYINGS) - 1)),
     st.tuples(st.sampled_from(["assigned", "closed", "contact", "opened", "read"]), st.none()),
-    st.tuples(st.sampled_from(["photo", "place", "closed", "reset"]), st.none()),
+    st.tuples(st.sampled_from(["photo", "place", "closed", "reset", "set"]), st.none()),
     st.tuples(st.just("voice"), st.none()),
     st.tuples(st.just("start"), st.tuples(st.sampled_from([*FLOWS, "none"]), st.sampled_from(BUSY))),
     st.tuples(st.just("signal"), st.integers(0, 1 << 16)),
@@ -123,6 +123,11 @@ class Contact(Talk):
                 self.library, self.other = self.other, self.library
             case "reset":
                 self.reset()
+            case "set":
+                names = [name for frame in self.session.frames for name in frame.vars] or ["n"]
+                given: list[Any] = [3, "x", None, ["a"], {"b": 1}]
+                flow = [None, *FLOWS, "none"][self._events % (len(FLOWS) + 2)]
+                self.set(flow, **{names[self._events % len(names)]: given[self._events % 5]})
             case "closed":
                 self.closed()
             case "assigned":

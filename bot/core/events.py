@@ -240,6 +240,19 @@ class SignalReceived:
 
 @stored
 @immutable
+class ValuesSet:
+    """An operator sets variables of a flow that the contact is in, or those with `keep`. ``flow`` None: the active flow."""
+
+    id: str
+    contact: str
+    at: datetime
+    values: dict[str, Any]
+    flow: str | None = None
+    by: str = "operator"
+
+
+@stored
+@immutable
 class ResetRequested:
     """An operator ends everything this contact is in."""
 
@@ -263,5 +276,6 @@ Event = (
     | StatusReported
     | StartRequested
     | SignalReceived
+    | ValuesSet
     | ResetRequested
 )

@@ -26,6 +26,7 @@ from bot.core.events import (
     StatusReported,
     Tapped,
     TimeReached,
+    ValuesSet,
 )
 from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
@@ -43,6 +44,7 @@ from bot.engine.outside_events import (
     take_send,
     take_signal,
     take_start,
+    take_values,
 )
 from bot.engine.timers import keep_to_the_clock, take_time, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
@@ -118,7 +120,7 @@ def _take(executor: Executor, event: Event) -> None:
         turn.session.unsolicited |= turn.session.opted_out
         keep_to_the_clock(turn)
     apart = isinstance(
-        event, ConversationAssigned | ResetRequested | StartRequested | SignalReceived
+        event, ConversationAssigned | ResetRequested | StartRequested | SignalReceived | ValuesSet
     )  # whatever step the contact is at
     if not apart and _edited_flow(executor, Reply()):
         return
@@ -144,6 +146,8 @@ def _take(executor: Executor, event: Event) -> None:
             take_start(executor, event)
         case SignalReceived():
             take_signal(executor, event)
+        case ValuesSet():
+            take_values(executor, event)
         case ResetRequested():
             turn.trace.rule = "reset"
             turn.session.valid_replies, turn.session.voice_note = (), None

@@ -1,8 +1,10 @@
 """Events from outside: calls and messages end, agents come and go, the gateway's contact changes, programs start flows and
-report what has happened.
+report what has happened, operators set variables.
 """
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
 
 from bot.core.effects import Send
 from bot.core.events import (
@@ -16,14 +18,18 @@ from bot.core.events import (
     SendEnded,
     SignalReceived,
     StartRequested,
+    ValuesSet,
 )
 from bot.core.messages import LinkButton, TextMessage, in_plain_text
-from bot.core.session import HAS_OPTED_OUT, Frame, Plan
+from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session
 from bot.core.turn import WAITS
 from bot.engine.executor import Executor, Migrated
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
 from bot.engine.turn_context import FAILURES, TurnContext
+from bot.flow.library import Library
+from bot.lang.problems import did_you_mean
 from bot.steps.step_facts import StepFailed
+from bot.types.type_registry import Mismatch
 
 UNSEEN = ("replaced", "covered", "over_share")
 MOST_REFUSED = 3
@@ -249,3 +255,53 @@ def take_signal(executor: Executor, event: SignalReceived) -> None:
         turn.refuse_start(failed)
     else:
         executor.hear(plan)
+
+
+# -- an operator sets variables -----------------------------------------------------------------------
+
+
+def take_values(executor: Executor, event: ValuesSet) -> None:
+    """An operator sets variables; nothing else happens. What does not fit any more is a failure, and changes nothing."""
+    turn, session = executor.turn, executor.turn.session
+    turn.trace.rule = f"set by {event.by}"
+    try:
+        flow, values = values_to_set(turn.library, session, event.flow, event.values, turn.now)
+    except FAILURES as failed:
+        turn.failure = str(failed)
+        turn.trace.notes.append(turn.failure)
+        return
+    kept = {name: values.pop(name) for name in turn.library.flows[flow].kept.keys() & values.keys()}
+    session.kept_variables = {**session.kept_variables, **kept}
+    if values:
+        frame = next(frame for frame in reversed(session.frames) if frame.flow == flow)
+        frame.vars = {**frame.vars, **values}
+
+
+def values_to_set(
+    library: Library, session: Session, where: str | None, values: Mapping[str, Any], now: datetime | None
+) -> tuple[str, dict[str, Any]]:
+    """The flow whose variables an operator sets (``where``, else the active one), and the values as they declare them.
+
+    Raises a `Failure`: without that flow or variable, for a value that does not fit, and for a variable without `keep` of a flow that
+    is not open.
+    """
+    name = where or ("" if session.frame is None else session.frame.flow)
+    if not name:
+        raise StepFailed("failed", "the contact is in no flow: name the flow that declares the variables")
+    flow = library.flows.get(name)
+    if flow is None:
+        fix = did_you_mean(name, library.flows, "`bot check` reads the flows")
+        raise StepFailed("failed", f'there is no flow "{name}": {fix}')
+    found = {}
+    for each, value in values.items():
+        variable = flow.variables.get(each)
+        if variable is None:
+            fix = did_you_mean(each, flow.variables, f"it has {', '.join(flow.variables) or 'none'}")
+            raise StepFailed("failed", f'flow {name} has no variable "{each}": {fix}')
+        if not variable.keep and all(frame.flow != name for frame in session.frames):
+            raise StepFailed("failed", f"{each} cannot be set: the contact is not in flow {name}")
+        try:
+            found[each] = variable.coerce(value, now)
+        except Mismatch as mismatch:
+            raise Mismatch(f"{each} is of type {variable.type}: {mismatch}") from mismatch
+    return name, found

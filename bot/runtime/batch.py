@@ -94,6 +94,10 @@ class Batch:
             self._park(turn.parks_message)
         return turn
 
+    def failure_of(self, event: Event) -> str | None:
+        """Why the turn of an event would fail; None if it would not. The event is not taken."""
+        return self._advance(self.session(event.contact), event).failure
+
     def take_due(self, due: DueRow) -> None:
         """Take a wake-up. Not in a batch that writes the session: it may want another time by now."""
         if not self.commit.writes_session(due.contact):

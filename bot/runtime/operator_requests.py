@@ -7,7 +7,14 @@ from typing import Any
 from uuid import uuid4
 
 from bot.core.effects import Send
-from bot.core.events import ConversationAssigned, HandoffClosed, ResetRequested, SignalReceived, StartRequested
+from bot.core.events import (
+    ConversationAssigned,
+    HandoffClosed,
+    ResetRequested,
+    SignalReceived,
+    StartRequested,
+    ValuesSet,
+)
 from bot.core.messages import Message, TemplateMessage, TextMessage, violations
 from bot.core.session import BUSY, Session, effect_ref
 from bot.core.turn import SKIPPED, STARTED, WAITS, Turn
@@ -45,7 +52,8 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
 
     ``{"do": "reset", "contact": ...}`` ends everything that a contact is in; ``{"do": "status"}`` counts.
     ``{"do": "start", "contact", "flow", "data", "busy"}`` starts a flow for a contact, ``{"do": "signal", "contact",
-    "name", "data"}`` lets the step hear a signal that waits for it.
+    "name", "data"}`` lets the step hear a signal that waits for it, ``{"do": "set", "contact", "values", "flow"}`` sets variables
+    of an open flow (without ``flow`` of the active one).
     ``{"do": "retry", "ids": [...]}`` and ``{"do": "drop", ...}`` are for `bot.runtime.operator_requests`.
     ``{"do": "send", "contact": ..., "text": ...}``, or a ``template``, sends a message, in the contact's window only
     where it is a text. ``{"do": "take", "contact", "by"}`` gives a conversation to a person, ``"from"`` whom where another
@@ -65,6 +73,8 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
             return _start(batch, contact, flow, request)
         case {"do": "signal", "contact": str(contact), "name": str(name)} if contact.isdecimal():
             return _signal(batch, contact, name, request)
+        case {"do": "set", "contact": str(contact), "values": dict(values)} if contact.isdecimal():
+            return _set(batch, contact, values, request)
         case {"do": "retry", "ids": list(ids)}:
             return retry_dead_letters(batch, ids, _event_id())
         case {"do": "drop", "ids": list(ids)}:
@@ -146,6 +156,17 @@ def _signal(batch: Batch, contact: str, name: str, request: Request) -> Answer:
     if any(plan.name == event.id for plan in turn.session.plans):
         return answer | {"outcome": "waits"}
     return answer | {"outcome": "heard" if turn.trace.steps else "unheard"}
+
+
+def _set(batch: Batch, contact: str, values: dict[str, Any], request: Request) -> Answer:
+    flow = request.get("flow")
+    if flow is not None and not isinstance(flow, str):
+        raise RequestRefused("flow is the name of a flow")
+    event = ValuesSet(_event_id(), contact, batch.now, values, flow, str(request.get("by", "operator")))
+    if (failure := batch.failure_of(event)) is not None:
+        raise RequestRefused(failure)
+    batch.take(event)
+    return {"contact": contact}
 
 
 def _shut_out(turn: Turn, now: datetime) -> str:

@@ -28,6 +28,7 @@ from bot.flow.definition import BotDefinition
 from bot.flow.library import Library, TemplateUse, template_uses
 from bot.outgoing import Requester
 from bot.program import Program
+from bot.runtime.batch import RequestRefused
 from bot.runtime.transcriptions import Known
 from bot.settings import ModelService
 from bot.simulation.gateway_events import GATEWAY_EVENTS, NothingYet
@@ -240,6 +241,16 @@ class Simulation:
         if refusals := self._running.engine.judge({"signal": name, "data": data}):
             return "; ".join(refusals.values())
         self._running.engine.operate({"do": "signal", "contact": self.contact, "name": name, "data": dict(data)})
+        self.settle()
+        return ""
+
+    def set_values(self, values: Mapping[str, Any], flow: str | None = None) -> str:
+        """An operator sets variables of an open flow, or of the active one. Returns why the bot refuses that; empty if it does not."""
+        asked = {"do": "set", "contact": self.contact, "values": dict(values), "flow": flow}
+        try:
+            self._running.engine.operate(asked)
+        except RequestRefused as refusal:
+            return str(refusal)
         self.settle()
         return ""
 

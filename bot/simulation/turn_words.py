@@ -20,6 +20,7 @@ from bot.core.events import (
     StatusReported,
     Tapped,
     TimeReached,
+    ValuesSet,
 )
 from bot.core.messages import Message, clip
 from bot.core.session import Frame
@@ -71,6 +72,8 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             return f"start of {flow} by {by}"
         case SignalReceived(name=name, by=by):
             return f"signal {name} by {by}"
+        case ValuesSet(values=values, by=by):
+            return f"{', '.join(f'{name}: {line_of(value_in_words(value))}' for name, value in values.items())} set by {by}"
         case ResetRequested(by=by):
             return f"reset by {by}"
     return printable(", ".join(f"{name}: {value}" for name, value in event.items())) or "no event"

@@ -37,6 +37,7 @@ from bot.testing.transcript import (
     PickLine,
     RestartLine,
     SendLine,
+    SetLine,
     SignalLine,
     SilenceLine,
     StartLine,
@@ -161,6 +162,10 @@ class Chat:
     def signal(self, name: str, **data: Any) -> None:
         """A program reports a signal, with its data."""
         self._take(SignalLine(HERE, name, data))
+
+    def set(self, flow: str | None = None, /, **values: Any) -> None:
+        """An operator sets variables of the active flow, or of the open ``flow``."""
+        self._take(SetLine(HERE, values, flow))
 
     def become(self, contact: str) -> None:
         """What follows is about another contact."""

@@ -13,6 +13,7 @@ from bot.lang.source import Map
 from bot.lang.wall_clock import duration_words
 from bot.simulation.phone import ShownMessage
 from bot.simulation.simulation import Simulation
+from bot.simulation.turn_words import value_in_words
 from bot.testing.comparison import (
     NOTHING,
     ExpectationDifference,
@@ -40,6 +41,7 @@ from bot.testing.transcript import (
     PickLine,
     RestartLine,
     SendLine,
+    SetLine,
     SignalLine,
     SilenceLine,
     StartLine,
@@ -192,6 +194,8 @@ class Player:
                 self._refusal = simulation.start(flow, data, busy)
             case SignalLine(name=name, data=data):
                 self._refusal = simulation.signal(name, data)
+            case SetLine(values=values, flow=flow):
+                self._refusal = simulation.set_values(values, flow)
             case RestartLine():
                 simulation.restart()
             case AgainLine():
@@ -328,6 +332,8 @@ def _in_words(act: InputLine) -> tuple[str, str]:
             return "start", flow
         case SignalLine(name=name):
             return "signal", name
+        case SetLine(values=values):
+            return "set", ", ".join(f"{name}: {value_in_words(value)}" for name, value in values.items())
         case RestartLine():
             return "restart", ""
         case AgainLine():

@@ -152,6 +152,15 @@ class SignalLine:
 
 
 @immutable
+class SetLine:
+    """An operator sets variables of a flow that the contact is in: of the active one, if none is named."""
+
+    mark: Mark
+    values: Mapping[str, Any]
+    flow: str | None = None
+
+
+@immutable
 class RestartLine:
     """The bot is stopped and started again."""
 
@@ -166,7 +175,17 @@ class AgainLine:
 
 
 InputLine = (
-    UserLine | TapLine | PickLine | SendLine | WaitLine | EventLine | StartLine | SignalLine | RestartLine | AgainLine
+    UserLine
+    | TapLine
+    | PickLine
+    | SendLine
+    | WaitLine
+    | EventLine
+    | StartLine
+    | SignalLine
+    | SetLine
+    | RestartLine
+    | AgainLine
 )
 """A line on which something happens; the bot may answer it."""
 

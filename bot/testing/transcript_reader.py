@@ -52,6 +52,7 @@ from bot.testing.transcript import (
     PickLine,
     RestartLine,
     SendLine,
+    SetLine,
     SignalLine,
     SilenceLine,
     StartLine,
@@ -313,6 +314,14 @@ def _signal(known: KnownNames) -> Line:
 _SIGNAL_DATA = replace(_DATA, about="What comes with it.")
 
 
+_VALUES = replace(_DATA, name="set", about="An operator sets these variables of the active flow, or of `flow`.")
+
+
+def _set(known: KnownNames) -> KeySet:
+    of = KeySpec("flow", Form(STRING.schema, partial(_read_target, known=known)), "The open flow that declares them.")
+    return KeySet(replace(_VALUES, form=_line(_VALUES.form, SetLine), required=True), of)
+
+
 def _read_signal(node: Node, problems: Problems, what: str, known: KnownNames) -> str | None:
     name = text_of(node, problems, what)
     if name is not None and name not in known.signals and known.complete:
@@ -366,7 +375,7 @@ def line_keys(known: KnownNames) -> dict[str, KeySet]:
         KeySpec("expect", expectation(known), "Where the contact is, and what is known."),
     )
     found = {key.name: KeySet(replace(key, required=True), _LATE) for key in on_its_way}
-    return found | {key.name: KeySet(replace(key, required=True)) for key in at_once}
+    return found | {key.name: KeySet(replace(key, required=True)) for key in at_once} | {"set": _set(known)}
 
 
 WORD_LINES: dict[str, Callable[[Mark], TranscriptLine]] = {

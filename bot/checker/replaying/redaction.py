@@ -21,6 +21,7 @@ from bot.core.events import (
     SignalReceived,
     StartRequested,
     Tapped,
+    ValuesSet,
 )
 from bot.core.session import Session
 from bot.core.values import Location, Media
@@ -102,6 +103,8 @@ def _result(event: Event) -> Any:
             return text
         case StartRequested(data=data) | SignalReceived(data=data):
             return data
+        case ValuesSet(values=values):
+            return values
     return None
 
 
