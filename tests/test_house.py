@@ -34,6 +34,7 @@ LAYERS = (
         "local_socket",
         "watchdog",
         "program",
+        "results",
     ),
     ("runtime",),
     ("web", "emulator", "app", "simulation", "testing", "doctor"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from bot.cli.csv_rows import CsvRow, guarded, read_table
+from bot.cli.csv_rows import CsvRow, read_table
 from bot.cli.operate import (
     Ask,
     CommandRefused,
@@ -26,6 +26,7 @@ from bot.cli.operate import (
 from bot.cli.output import counted, echo_json
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.text import guarded_cell
 from bot.lang.problems import did_you_mean
 
 COLUMNS = ("phone", "name", "email", "tags")
@@ -200,7 +201,7 @@ def written_book(contacts: Iterable[Mapping[str, Any]]) -> str:
     writer.writerow(COLUMNS)
     for contact in contacts:
         cells = (contact["name"], contact["email"], ";".join(contact["tags"]))
-        writer.writerow((contact["phone"], *(guarded(cell or "") for cell in cells)))
+        writer.writerow((contact["phone"], *(guarded_cell(cell or "") for cell in cells)))
     return text.getvalue()
 
 

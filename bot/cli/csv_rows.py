@@ -11,9 +11,7 @@ from typing import Any, ClassVar
 from bot.cli.operate import CommandRefused, number
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_SUFFIXES
-from bot.core.text import is_phone
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
+from bot.core.text import is_phone, unguarded_cell
 
 
 @immutable
@@ -50,7 +48,7 @@ def read_table(path: Path) -> CsvTable:
             phone = number(cells["phone"] or "")
             lines.setdefault(phone, reader.line_num)
             named = {
-                name: _unguarded((cell or "").strip()) for name, cell in cells.items() if name not in ("", "phone")
+                name: unguarded_cell((cell or "").strip()) for name, cell in cells.items() if name not in ("", "phone")
             }
             rows.append(CsvRow(reader.line_num, phone, named))
     except csv.Error as error:
@@ -58,11 +56,6 @@ def read_table(path: Path) -> CsvTable:
     if problems:
         raise CommandRefused("\n".join(problems))
     return CsvTable(tuple(name for name in reader.fieldnames or () if name != "phone"), tuple(rows))
-
-
-def guarded(cell: str) -> str:
-    """A cell that no spreadsheet runs as a formula: an apostrophe in front keeps it from that."""
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
 def _delimiter(text: str) -> str:
@@ -91,10 +84,6 @@ def _problems_of_row(cells: Mapping[str, str], lines: Mapping[str, int]) -> Iter
         yield f'"{written[:40]}" is no phone number (digits with the country code; format the column as text)'
     elif phone in lines:
         yield f"{phone} stands in line {lines[phone]} already"
-
-
-def _unguarded(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
 _COLUMN = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")

@@ -1,52 +1,23 @@
 """``bot report``."""
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import click
 
-from bot.cli.csv_rows import guarded
 from bot.cli.operate import CommandRefused, bot_option, loaded, span, store_of
 from bot.cli.output import echo_json, quiet_log, styled
-from bot.core.immutable import mutable
-from bot.core.turn import ANSWERED, ENTERED, WAYS, shown_outcome
-from bot.flow.definition import Flow
-from bot.flow.library import Library
+from bot.core.turn import ANSWERED, ENTERED, WAYS
 from bot.lang import wall_clock
 from bot.lang.problems import did_you_mean
-from bot.store.engine_tables import ResultCount
+from bot.results import StepResults, answered_share, results_by_flow, results_csv, splits_of
 from bot.store.store_reader import StoreReader
 
 _WAITING = "waiting"
-_COLUMNS = ("day", "flow", "step", "split", "way", "outcome", "count")
-
-
-@mutable
-class StepResults:
-    """What was counted of a step: of all contacts, by outcome, and for each part of each split."""
-
-    step: str
-    ways: Counter[str] = field(default_factory=Counter)
-    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)  # by way and outcome
-    splits: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)
-    waiting: int = 0
-
-    def add(self, row: ResultCount) -> None:
-        """Add a row of the store."""
-        if row.split:
-            place, _, part = row.split.partition(": ")
-            self.splits.setdefault(place, {}).setdefault(shown_outcome(part), Counter())[row.way] += row.count
-            return
-        self.ways[row.way] += row.count
-        if row.outcome:
-            self.outcomes[row.way, shown_outcome(row.outcome)] += row.count
 
 
 @click.command("report")
@@ -70,14 +41,15 @@ def command(flow: str | None, since: timedelta, folder: Path | None, as_csv: boo
     library = loaded(bot).library
     with closing(StoreReader(path)) as store:
         rows, waiting = store.results(datetime.now(UTC) - since), store.waiting_at()
-    names = list(dict.fromkeys((*library.flows, *(row.flow for row in rows))))
-    if flow is not None and flow not in names:
-        raise CommandRefused(f'there is no flow "{flow}" ({did_you_mean(flow, names, "`bot graph` shows the flows")})')
-    names = names if flow is None else [flow]
+    reports = results_by_flow(library, rows, waiting)
+    if flow is not None:
+        if flow not in reports:
+            fix = did_you_mean(flow, [*reports], "`bot graph` shows the flows")
+            raise CommandRefused(f'there is no flow "{flow}" ({fix})')
+        reports = {flow: reports[flow]}
     if as_csv:
-        click.echo(_book(row for row in rows if row.flow in names), nl=False)
+        click.echo(results_csv(row for row in rows if row.flow in reports), nl=False)
         return
-    reports = {name: _report(library, name, rows, waiting) for name in names}
     if as_json:
         echo_json([{"flow": name, "steps": [*map(_object, steps)]} for name, steps in reports.items()])
         return
@@ -86,47 +58,16 @@ def command(flow: str | None, since: timedelta, folder: Path | None, as_csv: boo
             click.echo(line)
 
 
-def _report(
-    library: Library, name: str, rows: Iterable[ResultCount], waiting: Mapping[tuple[str, str], int]
-) -> list[StepResults]:
-    """The results of a flow's steps, in the order of the file; behind them those of steps that are gone."""
-    flow = library.flows.get(name)
-    steps: dict[str, StepResults] = {}
-    for step in () if flow is None else flow.steps:
-        reported = _name(flow, step)
-        steps.setdefault(reported, StepResults(reported)).waiting += waiting.get((name, step), 0)
-    for row in rows:
-        if row.flow == name:
-            reported = row.step if row.step in steps else _name(flow, row.step)
-            steps.setdefault(reported, StepResults(reported)).add(row)
-    return list(steps.values())
-
-
-def _name(flow: Flow | None, step: str) -> str:
-    """The name under which a step is counted now; of one that was renamed, by its name before."""
-    if flow is None:
-        return step
-    now = next((each.name for each in flow.steps.values() if each.options.renamed_from == step), step)
-    return flow.reported_as.get(step if step in flow.steps else now, now)
-
-
-def _book(rows: Iterable[ResultCount]) -> str:
-    file = io.StringIO(newline="")
-    writer = csv.writer(file)
-    writer.writerow(_COLUMNS)
-    for row in rows:
-        writer.writerow([guarded(str(getattr(row, column))) for column in _COLUMNS])
-    return file.getvalue()
-
-
 def _object(step: StepResults) -> dict[str, Any]:
     outcomes = [{"way": way, "outcome": outcome, "count": n} for (way, outcome), n in sorted(step.outcomes.items())]
-    splits = {
-        place: {part: {way.replace(" ", "_"): ways[way] for way in WAYS} for part, ways in parts.items()}
-        for place, parts in step.splits.items()
-    }
-    counts = {way.replace(" ", "_"): step.ways[way] for way in WAYS}
-    return {"step": step.step, **counts, _WAITING: step.waiting, "outcomes": outcomes, "splits": splits}
+    splits = {place: {part: _counts(ways) for part, ways in parts.items()} for place, parts in step.splits.items()}
+    days = {day: _counts(ways) for day, ways in step.days.items()}
+    counts = _counts(step.ways) | {_WAITING: step.waiting}
+    return {"step": step.step, **counts, "outcomes": outcomes, "days": days, "splits": splits}
+
+
+def _counts(ways: Mapping[str, int]) -> dict[str, int]:
+    return {way.replace(" ", "_"): ways.get(way, 0) for way in WAYS}
 
 
 def _lines(flow: str, steps: Sequence[StepResults], since: timedelta) -> Iterator[str]:
@@ -138,8 +79,7 @@ def _lines(flow: str, steps: Sequence[StepResults], since: timedelta) -> Iterato
             for (way, outcome), count in step.outcomes.items():
                 table.append([f"    {outcome}", *(str(count) if each == way else "" for each in WAYS), ""])
     yield from _aligned(table)
-    for place in dict.fromkeys(place for step in steps for place in step.splits):
-        parts = sorted({part for step in steps for part in step.splits.get(place, ())}, key=lambda it: it == "else")
+    for place, parts in splits_of(steps).items():
         yield f"  after {place}: entered > answered"
         table = [["", *parts]]
         for step in steps:
@@ -156,8 +96,8 @@ def _lines(flow: str, steps: Sequence[StepResults], since: timedelta) -> Iterato
 
 def _shown(ways: Mapping[str, int], way: str) -> str:
     """A count; of answers also which part of the entries they are."""
-    count, entered = ways.get(way, 0), ways.get(ENTERED, 0)
-    return f"{count:,} ({min(count / entered, 1):.0%})" if way == ANSWERED and entered else f"{count:,}"
+    share = answered_share(ways) if way == ANSWERED else None
+    return f"{ways.get(way, 0):,}" if share is None else f"{ways.get(way, 0):,} ({share:.0%})"
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:

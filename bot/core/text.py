@@ -154,3 +154,16 @@ def _of_message(message: Mapping[str, Any]) -> int:
 def most_tokens(prompt_tokens: int, max_tokens: int) -> int:
     """The most that a request is counted for: a letter is four tokens at worst, and a service may add a text of its own."""
     return 4 * prompt_tokens + _ADDED + max_tokens
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
+
+
+def guarded_cell(cell: str) -> str:
+    """A cell that no spreadsheet runs as a formula: an apostrophe in front keeps it from that."""
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+
+
+def unguarded_cell(cell: str) -> str:
+    """A cell without the apostrophe of `guarded_cell`."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell

@@ -96,6 +96,9 @@ def test_programs_get_every_flow_also_one_that_is_gone(folder: Path) -> None:
     assert (survey["flow"], gone["flow"]) == ("survey", "gone")
     favourite = survey["steps"][2]
     assert favourite["splits"]["survey/split"]["else"]["answered"] == 2
+    (before, first), (today, second) = favourite["days"].items()
+    assert before < today
+    assert (first["answered"], second["answered"], second["entered"], second["timed_out"]) == (1, 2, 4, 0)
     assert favourite["outcomes"] == [
         {"way": "answered", "outcome": "Blue", "count": 1},
         {"way": "answered", "outcome": "Red", "count": 2},
