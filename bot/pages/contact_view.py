@@ -53,7 +53,7 @@ def _marked(text: str) -> Markup:
 @immutable
 class Bubble:
     """What happened at a contact's phone: a message of the bot's (``message``), one of the contact's own (a text, a `choice`, a
-    file, a `location`), or something besides (`wait`, `start`, `signal`, `event`).
+    file, a `location`), or something besides (`wait`, `start`, `signal`, `event`, `set`).
 
     ``number`` counts all bubbles of a page. ``id`` is the gateway's, of a message of the bot's; ``key`` the bot's, the same at every try. ``data`` is
     what it takes to do it again.
@@ -75,7 +75,7 @@ class Bubble:
         return self.kind in BESIDES
 
 
-BESIDES = ("wait", "start", "signal", "event")
+BESIDES = ("wait", "start", "signal", "event", "set")
 
 
 @immutable

@@ -108,5 +108,7 @@ def _line_of(act: Bubble) -> Line:
             return {"signal": dict(act.data) if act.data["data"] else act.data["name"]}
         case "event":
             return {"event": act.text}
+        case "set":
+            return {"set": dict(act.data["values"]), "flow": act.data["flow"]}
     caption = "" if act.data else act.text
     return {"send": {act.kind: None, "caption": caption} if caption else act.kind}

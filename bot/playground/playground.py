@@ -23,6 +23,7 @@ from bot.settings import ModelService
 from bot.simulation.gateway_events import GATEWAY_EVENTS
 from bot.simulation.phone import ShownMessage
 from bot.simulation.simulation import FIRST_CONTACT, Simulation
+from bot.simulation.turn_words import line_of, value_in_words
 
 MOST_TEXT = 4096  # characters of what a contact writes
 MOST_FILE = 16 << 20  # bytes
@@ -239,6 +240,12 @@ class Playground:
             raise Refused(f"the gateway has no event {event}")
         self._besides(contact, event, "event", {}, lambda bot: bot.happen(event, {}))
 
+    def set_values(self, contact: str, flow: str, values: Mapping[str, Any]) -> None:
+        """An operator sets variables of a flow that the contact is in, or those with `keep`."""
+        told = ", ".join(f"{name} set to {line_of(value_in_words(value))}" for name, value in values.items())
+        data = {"flow": flow, "values": dict(values)}
+        self._besides(contact, told, "set", data, lambda bot: _refuse(bot.set_values(values, flow)))
+
     def restart(self, contact: str) -> None:
         """The bot is stopped and started again, with its store."""
         with self._runs:
@@ -343,6 +350,8 @@ class Playground:
                 self.signal(contact, data["name"], data["data"])
             case "event":
                 self.happen(contact, bubble.text)
+            case "set":
+                self.set_values(contact, data["flow"], data["values"])
             case _:
                 kept, _, name = bubble.file.partition(" ")
                 self.send_file(contact, name, self.simulation.emulator.media[kept], bubble.text)

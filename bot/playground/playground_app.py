@@ -24,6 +24,7 @@ from bot.playground.flow_map import OVERVIEW, FlowMap
 from bot.playground.kept_test import kept_test
 from bot.playground.playground import MOST_FILE, Playground, Refused, values_in
 from bot.playground.service_faults import SERVICE_FAULTS
+from bot.playground.written_values import declared_in, read_value, written_value
 from bot.simulation.gateway_events import GATEWAY_EVENTS
 from bot.simulation.simulation import EVERY_TURN
 
@@ -61,6 +62,7 @@ def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping
     app.add_url_rule("/contact/<contact>/parts", "parts", pages.parts)
     app.add_url_rule("/contact/<contact>/do", "do", pages.do, methods=["POST"])
     app.add_url_rule("/contact/<contact>/file", "file", pages.file, methods=["POST"])
+    app.add_url_rule("/contact/<contact>/variable", "variable", pages.variable)
     app.add_url_rule("/map", "map", pages.map)
     app.add_url_rule("/step", "step", pages.step)
     app.add_url_rule("/media/<name>", "media", pages.media)
@@ -152,7 +154,11 @@ class _Pages:
             "turns": render_template(
                 "turns.html", turns=turns, all=everything or len(turns) < contact_view.NEWEST_TURNS
             ),
-            "values": render_template("values.html", session=contact_view.session_view(session, now)),
+            "values": render_template(
+                "values.html",
+                session=contact_view.session_view(session, now),
+                settable=declared_in(playground.simulation.library),
+            ),
             "state": self._state(session, turns),
         }
 
@@ -185,6 +191,14 @@ class _Pages:
         name, caption = request.args.get("name", "file"), request.args.get("caption", "")
         self._playground.send_file(contact, name, request.get_data(), caption)
         return jsonify({})
+
+    def variable(self, contact: str) -> str:
+        """A form that sets a variable."""
+        simulation = self._playground.simulation
+        session = simulation.reader.session(contact) or Session(contact)
+        asked = request.args
+        found = written_value(simulation.library, session, asked.get("flow", ""), asked.get("name", ""))
+        return render_template("variable.html", written=found)
 
     def map(self) -> AnyResponse:
         """The drawing of a flow, or of all."""
@@ -274,6 +288,12 @@ def _replay(playground: Playground, contact: str, asked: Asked) -> dict[str, str
     return {"contact": replayed.contact, "difference": replayed.difference, "replayed": "all" if before is None else ""}
 
 
+def _set(playground: Playground, contact: str, asked: Asked) -> None:
+    flow, name = str(asked["flow"]), str(asked["name"])
+    value = read_value(playground.simulation.library, flow, name, str(asked["value"]))
+    playground.set_values(contact, flow, {name: value})
+
+
 def _values(asked: Asked) -> dict[str, str]:
     return values_in(str(asked.get("values", "")).splitlines())
 
@@ -288,6 +308,7 @@ ACTS: dict[str, Callable[[Playground, str, Asked], Any]] = {
     "start": lambda playground, contact, asked: playground.start(contact, str(asked["flow"]), _values(asked)),
     "signal": lambda playground, contact, asked: playground.signal(contact, str(asked["name"]), _values(asked)),
     "happen": lambda playground, contact, asked: playground.happen(contact, str(asked["event"])),
+    "set": lambda playground, contact, asked: _set(playground, contact, asked),
     "restart": lambda playground, contact, _: playground.restart(contact),
     "wait": lambda playground, _, asked: _wait(playground, asked),
     "next": lambda playground, *_: playground.wait_for_next(),

@@ -2,10 +2,7 @@
 
 import pytest
 
-from bot.core.session import Session
 from bot.pages.contact_view import formatted
-from bot.playground.playground_app import phone_view
-from tests.playground.test_playground_app import Served
 
 
 @pytest.mark.parametrize(
@@ -39,15 +36,3 @@ def test_an_address_is_a_link_without_the_end_of_its_sentence(text: str, address
 
 def test_no_address_is_a_script() -> None:
     assert "<a" not in formatted("javascript:alert(1) data:text/html,x")
-
-
-def test_a_message_that_the_gateway_has_taken_is_shown_once_also_while_the_bot_does_not_know(served: Served) -> None:
-    """The answer is lost after the message was accepted: it is on the phone, and waits for its next try."""
-    playground, contact = served[0], served[0].contacts[0]
-    playground.switch("lost", True)
-    playground.write(contact, "hi")
-    playground.simulation.settle()
-    assert [send.attempts for send in playground.simulation.reader.pending_sends()][:1] == [1]
-    view = phone_view(playground, playground.simulation.reader.session(contact) or Session(contact))
-    assert [shown.bubble.message.text for shown in view.bubbles if shown.bubble.message] == ["Hello *you*"]
-    assert [unsent.text for unsent in view.unsent] == ['interactive "What would you like?" [Tea] [Coffee]']

@@ -329,6 +329,57 @@ def test_a_conversation_is_kept_as_a_test_that_passes(shown: Shown) -> None:
     assert "pick: Large" in test and "wait: 1h 30m" in test and "signal: paid" in test
 
 
+def change(shown: Shown, name: str, value: str) -> Locator:
+    """Set a variable on the page; the dialog."""
+    shown.page.locator(f"[data-set={name}]").click()
+    dialog = shown.page.locator("#variable")
+    dialog.get_by_label(re.compile("^Value")).fill(value)
+    dialog.get_by_role("button", name="Set").click()
+    return dialog
+
+
+def test_a_variable_is_set_by_its_type_and_the_conversation_goes_on_with_it(shown: Shown) -> None:
+    page = shown.page
+    for text in ("hi", "tea", "small"):
+        shown.write(text)
+    shown.hears("How many cups?")
+    dialog = change(shown, "cups", "many")
+    expect(dialog.get_by_role("status")).to_have_text("The bot refuses this: cups is of type integer: it is no number.")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(page.locator("[data-set=cups]")).to_be_focused()
+    expect(change(shown, "drink", "a cup of <b>cocoa</b>")).to_be_hidden()
+    expect(page.locator("[data-set=drink]")).to_have_text("a cup of <b>cocoa</b>")
+    expect(page.locator(".besides")).to_contain_text("drink set to a cup of <b>cocoa</b>")
+    expect(page.locator(".turn summary b").first).to_have_text("drink: a cup of <b>cocoa</b> set by operator")
+    change(shown, "drink", "")
+    expect(page.locator("[data-set=drink]")).to_have_text("null")
+    expect(page.locator("[data-set=photo]")).to_have_count(0)  # no file can be written
+
+
+def test_a_variable_that_was_set_is_set_again_in_a_replay_and_in_a_kept_test(shown: Shown) -> None:
+    page = shown.page
+    shown.save(FLOWS.replace('"{{ cups }} cups, thank you."', '"{{ cups }} cups of {{ drink }}, thank you."'))
+    expect(page.locator("#drawing svg")).to_be_visible()
+    page.locator("#flow").select_option("main")
+    expect(page.locator("#drawing svg", has_text="cups of")).to_be_visible()
+    for text in ("hi", "tea", "small"):
+        shown.write(text)
+    shown.hears("How many cups?")
+    expect(change(shown, "drink", "cocoa")).to_be_hidden()
+    shown.write("2")
+    shown.hears("2 cups of cocoa, thank you.")
+    page.get_by_role("button", name="Keep as a test").click()
+    kept = page.get_by_label("Test", exact=True)
+    expect(kept).to_have_value(re.compile("expect: "))
+    (shown.folder / "tests.yml").write_text(kept.input_value())
+    page.get_by_role("button", name="Close").click()
+    outcome = call("test", shown.folder)
+    assert outcome.code == 0, f"{kept.input_value()}\n{outcome.out}"
+    page.get_by_role("button", name="Replay").click()
+    expect(page.locator("#said")).to_have_text("Replayed: the bot said the same.")
+    shown.hears("2 cups of cocoa, thank you.")
+
+
 def test_what_has_the_focus_and_what_is_open_stays_so_when_the_page_changes(shown: Shown) -> None:
     page = shown.page
     shown.write("hi")

@@ -7,7 +7,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from bot.core.session import Session
 from bot.playground.playground import Playground
+from bot.playground.playground_app import phone_view
 from bot.playground.playground_server import PlaygroundServer, PortTaken
 
 Served = tuple[Playground, PlaygroundServer]
@@ -58,7 +60,7 @@ def test_the_policy_allows_nothing_inline_and_no_other_host(served: Served) -> N
 
 
 def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None:
-    assert do(served, do="dance") == (409, "what can be done is write, speak, choose, place, start, signal, happen, restart, "
+    assert do(served, do="dance") == (409, "what can be done is write, speak, choose, place, start, signal, happen, set, restart, "
                                            "wait, next, shut, switch, replay, keep, contact")  # fmt: skip
     assert do(served, do="write", text="  ") == (409, "the message is empty")
     assert do(served, do="write", text="a" * 5000) == (409, "a message has at most 4096 characters")
@@ -108,3 +110,15 @@ def test_a_port_that_is_taken_is_named(served: Served) -> None:
     program = playground.simulation.program
     with pytest.raises(PortTaken, match=f"port {port} is taken: name another one with --port"):
         PlaygroundServer(playground, program, server._newest_map()._folder, port)
+
+
+def test_a_message_that_the_gateway_has_taken_is_shown_once_also_while_the_bot_does_not_know(served: Served) -> None:
+    """The answer is lost after the message was accepted: it is on the phone, and waits for its next try."""
+    playground, contact = served[0], served[0].contacts[0]
+    playground.switch("lost", True)
+    playground.write(contact, "hi")
+    playground.simulation.settle()
+    assert [send.attempts for send in playground.simulation.reader.pending_sends()][:1] == [1]
+    view = phone_view(playground, playground.simulation.reader.session(contact) or Session(contact))
+    assert [shown.bubble.message.text for shown in view.bubbles if shown.bubble.message] == ["Hello *you*"]
+    assert [unsent.text for unsent in view.unsent] == ['interactive "What would you like?" [Tea] [Coffee]']

@@ -37,8 +37,10 @@ function listen() {
   live.onerror = () => tell("The bot does not answer: is `bot dev` still running?");
 }
 
+// Says something to the person: in the dialog that is open, else above the panes.
 function tell(text) {
-  if (said.textContent !== text) said.textContent = text;
+  const place = document.querySelector("dialog[open] .told") ?? said;
+  if (place.textContent !== text) place.textContent = text;
 }
 
 // -- what a person does
@@ -85,6 +87,16 @@ function keep(test) {
   dialog.showModal();
 }
 
+// Shows a form that sets a variable.
+async function change(flow, name) {
+  const response = await fetch(`${base}/variable?${new URLSearchParams({ flow, name })}`);
+  if (!response.ok) return tell(sentence((await response.json()).error));
+  const dialog = part("variable");
+  dialog.innerHTML = await response.text();
+  dialog.showModal();
+  dialog.onclose = () => document.querySelector(`[data-set="${name}"][data-flow="${flow}"]`)?.focus(); // it may be another one by now
+}
+
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 
 document.addEventListener("submit", async (event) => {
@@ -98,7 +110,9 @@ document.addEventListener("submit", async (event) => {
     const text = form.elements.text;
     const what = { do: form.dataset.do, ...Object.fromEntries(new FormData(form)) };
     if (text) text.value = ""; // at once, so that the next message can be written
-    if (!(await act(what)) && text && !text.value) text.value = what.text;
+    const done = await act(what);
+    if (!done && text && !text.value) text.value = what.text;
+    if (done) form.closest("dialog")?.close();
   }
 });
 
@@ -107,13 +121,17 @@ function sendFile(name, content, caption) {
 }
 
 document.addEventListener("click", async (event) => {
-  const target = event.target.closest("[data-choice], button[data-do], [data-all], [data-place], [data-sample], [data-before], [data-copy]");
+  const target = event.target.closest("[data-choice], button[data-do], [data-all], [data-place], [data-sample], [data-before], [data-copy], [data-set], dialog [data-close]");
   if (!target || target.closest("svg")) return;
   if (target.dataset.choice) {
     act({ do: "choose", bubble: Number(target.dataset.bubble), choice: Number(target.dataset.choice) });
     target.closest("details")?.removeAttribute("open");
   } else if (target.dataset.before) {
     act({ do: "replay", before: Number(target.dataset.before) });
+  } else if (target.dataset.set) {
+    change(target.dataset.flow, target.dataset.set);
+  } else if ("close" in target.dataset) {
+    target.closest("dialog").close();
   } else if ("copy" in target.dataset) {
     navigator.clipboard.writeText(part("kept").querySelector("textarea").value);
   } else if (target.dataset.do) {
