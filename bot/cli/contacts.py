@@ -137,9 +137,13 @@ def export(contact: str, folder: Path | None) -> None:
 
     Exit code 0: success. 1: there is no data about the contact.
     """
-    contact = number(contact)
-    rows, files = _kept(store_of(folder)[1], contact)
-    echo_json({"contact": contact, **rows, "files": [str(file.resolve()) for file in files]})
+    from bot.store.contact_data import export_as_json
+
+    contact = _digits(contact)
+    exported = export_as_json(store_of(folder)[1], contact)
+    if exported is None:
+        raise _nothing_kept(contact)
+    click.echo(exported)
 
 
 @command.command("erase", short_help="Erase all data about a contact.")
@@ -159,9 +163,12 @@ def erase(contact: str, folder: Path | None, yes: bool) -> None:
     Exit code 0: all is gone. 1: nothing is kept of the contact, or something is not gone yet.
     """
     from bot.local_socket import NotRunning
+    from bot.store.contact_data import export_contact, kept_files
 
-    contact, store = number(contact), store_of(folder)[1]
-    rows, files = _kept(store, contact)
+    contact, store = _digits(contact), store_of(folder)[1]
+    rows, files = export_contact(store, contact), kept_files(store, contact)
+    if not rows and not files:
+        raise _nothing_kept(contact)
     what = f"{counted(sum(map(len, rows.values())), 'row')} and {counted(len(files), 'file')}"
     if not yes:
         click.confirm(f"Erase {what} of {contact} for good?", abort=True)
@@ -249,15 +256,15 @@ def _put(ask: Ask, changes: list[tuple[ContactRow, dict[str, Any]]]) -> list[tup
     return refused
 
 
-def _kept(store: Path, contact: str) -> tuple[dict[str, list[dict[str, object]]], list[Path]]:
-    from bot.store import contact_data as kept
+def _digits(contact: str) -> str:
+    digits = number(contact)
+    if not digits.isdecimal():
+        raise CommandRefused(f'"{digits}" is no number: write its digits, with the country code')
+    return digits
 
-    if not contact.isdecimal():
-        raise CommandRefused(f'"{contact}" is no number: write its digits, with the country code')
-    rows, files = kept.export_contact(store, contact), kept.kept_files(store, contact)
-    if not rows and not files:
-        raise CommandRefused(f"nothing is kept of {contact} (`bot sessions` lists who has written)")
-    return rows, files
+
+def _nothing_kept(contact: str) -> CommandRefused:
+    return CommandRefused(f"nothing is kept of {contact} (`bot sessions` lists who has written)")
 
 
 def _wait_until_gone(store: Path, contact: str) -> None:

@@ -1,18 +1,17 @@
 """Printing that the commands share: colours, problems, times, messages, failed tests, JSON."""
 
 import dataclasses
-import json
 import logging
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import date, datetime, time, timedelta, tzinfo
-from decimal import Decimal
+from collections.abc import Iterable, Iterator
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bot.core.values import readable_json
 from bot.lang.problems import Mark, Problem
 from bot.simulation.phone import ShownMessage
 
@@ -52,24 +51,8 @@ def quiet_log() -> None:
 
 
 def echo_json(value: Any) -> None:
-    """Print a value for a program to read. Values that JSON has no form for are texts, as in ISO 8601."""
-    click.echo(json.dumps(value, default=_plain, ensure_ascii=False, indent=2))
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case date() | time():
-            return value.isoformat()
-        case timedelta():
-            return value.total_seconds()
-        case Decimal():
-            return str(value)
-        case bytes():
-            return value.decode("utf-8", "replace")
-        case Mapping():
-            return dict(value)
-    named = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return {"type": type(value).__name__, **named}
+    """Print a value for a program to read."""
+    click.echo(readable_json(value))
 
 
 def local_time(at: datetime, zone: tzinfo | None = None) -> str:

@@ -191,6 +191,27 @@ def json_default(value: Any) -> Any:
     return str(value)
 
 
+def readable_json(value: Any) -> str:
+    """A value for a program or a person to read. Values that JSON has no form for are texts, as in ISO 8601."""
+    return json.dumps(value, default=_readable, ensure_ascii=False, indent=2)
+
+
+def _readable(value: Any) -> Any:
+    match value:
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Decimal():
+            return str(value)
+        case bytes():
+            return value.decode("utf-8", "replace")
+        case Mapping():
+            return dict(value)
+    named = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return {"type": type(value).__name__, **named}
+
+
 T = TypeVar("T", bound=type)
 
 _AS_THEY_ARE = frozenset((str, int, bool, type(None)))

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from bot.core import values
 from bot.core.immutable import immutable
-from bot.core.values import json_text, storable, time_text
+from bot.core.values import json_text, readable_json, storable, time_text
 from bot.store import trace_rows
 from bot.store.files import (
     contact_files,
@@ -79,6 +79,17 @@ def export_contact(store: Path, contact: str) -> dict[str, list[dict[str, Any]]]
     with trouble_in_words(log), damage_in_words(log), closing(open_reader(log)) as inbox:
         found["log"] = _rows(inbox, "log", IN_LOG, numbers)
     return {table: [dict(_revived(row)) for row in rows] for table, rows in found.items() if rows}
+
+
+def export_as_json(store: Path, contact: str) -> str | None:
+    """All data about a contact as JSON: its rows by table, and the paths of its files; None where nothing is kept.
+
+    Raises as `export_contact` does.
+    """
+    rows, files = export_contact(store, contact), kept_files(store, contact)
+    if not rows and not files:
+        return None
+    return readable_json({"contact": contact, **rows, "files": [str(file.resolve()) for file in files]})
 
 
 def numbers_of(engine: sqlite3.Connection, contact: str) -> list[str]:
