@@ -154,7 +154,7 @@ def _uncollected() -> Iterator[None]:
 
 
 _PIPED = 120  # columns, where no terminal says how many there are
-_LATER = "What else may go wrong is looked for once the bot loads."
+_LATER = "More may be found once the bot loads: correct what is wrong, and check again."
 
 
 def text(report: Report) -> Iterator[str]:

@@ -58,6 +58,7 @@ def command(folder: Path, starter: str) -> None:
     name = shlex.quote(str(folder))
     click.echo(f"A new bot is in {folder}. Next:\n")
     for line, about in (
+        (f"bot dev {name}", "see it in your browser"),
         (f"bot chat {name}", "talk to it in the terminal"),
         (f"bot test {name}", "run its tests"),
         (f"bot check {name}", "check its files after each change"),

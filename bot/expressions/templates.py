@@ -372,7 +372,15 @@ def _fix_of(error: jinja2.TemplateSyntaxError) -> str:
     """What to do if a text cannot be read."""
     if "unknown tag" in (error.message or "") and "was looking for" not in (error.message or ""):
         return "only if and for stand in {% %}; write a value as {{ name }}"
+    if (block := _open_block(error)) is not None:
+        return f"write {{% end{block} %}} where it ends"
     return "look at its braces, brackets and quotes"
+
+
+def _open_block(error: jinja2.TemplateSyntaxError) -> str | None:
+    """The tag, ``if`` or ``for``, whose end is missing."""
+    found = re.search("needs to be closed is '(if|for)'", error.message or "")
+    return None if found is None else found[1]
 
 
 def _text(part: Any) -> str:
@@ -382,6 +390,8 @@ def _text(part: Any) -> str:
 
 
 def _in_words(error: jinja2.TemplateSyntaxError) -> str:
+    if (block := _open_block(error)) is not None:
+        return f"{{% {block} %}} is not closed"
     return (error.message or "it is incomplete").rstrip(".").replace("end of print statement", '"}}"')
 
 

@@ -77,7 +77,7 @@ def check(
         _check_failing_runs(flow, failing, problems)
         _check_schedules(flow, flows, problems)
         _check_needed_by_triggers(flow, problems)
-        _check_slots(flow, problems)
+        _check_slot_names(flow, problems)
     if BOT_FILE not in unread:
         _check_signals(bot, flows, problems)
     _check_needs(bot, flows, problems)
@@ -91,6 +91,7 @@ def check_sound(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problem
     check_loops(flows, failing_flows(flows, bot.words), problems)
     for flow in flows.values():
         _check_unsaved(flow, problems)
+        _check_slots(flow, problems)
 
 
 def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:
@@ -447,17 +448,18 @@ def _check_needed_by_triggers(flow: Flow, problems: Problems) -> None:
         problems.add("E105", start.mark, f'flow {flow.name} needs "{name}", which no message gives', fix)
 
 
-def _check_slots(flow: Flow, problems: Problems) -> None:
-    """A slot is a question whose answer can be told from other words, and which has a variable for it."""
+def _check_slot_names(flow: Flow, problems: Problems) -> None:
+    """A slot is a step of its flow."""
     for name in flow.slots:
-        step = flow.steps.get(name)
-        if step is None:
+        if name not in flow.steps:
             fix = did_you_mean(name, flow.steps, f"write questions of flow {flow.name}")
             problems.add("E102", flow.mark, f'slots: no step "{name}" in flow {flow.name}', fix)
-            continue
-        if step.unread:
-            continue
-        variable = flow.variables.get(step.options.save or "")
+
+
+def _check_slots(flow: Flow, problems: Problems) -> None:
+    """A slot is a question whose answer can be told from other words, and which has a variable for it."""
+    for step in (flow.steps[name] for name in flow.slots if not flow.steps[name].unread):
+        name, variable = step.name, flow.variables.get(step.options.save or "")
         if not step.kind.asks or variable is None:
             problems.add(
                 "E110", step.mark, f'slots: step "{name}" asks nothing that is saved', "name a question with save"

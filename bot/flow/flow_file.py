@@ -63,7 +63,7 @@ def read_flow(
     node: Map, bot: BotDefinition, extensions: Extensions, documents: Mapping[str, str], problems: Problems
 ) -> Flow:
     """Read one flow with all its steps. ``documents`` are the bot's text files, by path."""
-    name = _NAME.read(Fields(node, problems, "flow")) or ""
+    name = _NAME.read(Fields(node, problems, "this document")) or ""
     fields = FLOW_KEYS.open(
         _indented(node, f'flow "{name}"', problems), problems.defining(bot.definitions), f'flow "{name}"'
     )
@@ -339,10 +339,10 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
         refuse_no_map(node, problems, what, "key: value")
         return None
     verbs = _verbs(node, problems, what, reading.kinds)
-    if not verbs:
+    if len(verbs) != 1:
         return None
     kind_class = reading.kinds[verbs[0]]
-    fields = _step_keys(kind_class).open(_without(verbs[1:], node), problems, what)
+    fields = _step_keys(kind_class).open(node, problems, what)
     options = read_step_options(fields, saves=kind_class.saves)
     defaults = options.defaults.over(inherited)
     instead = options.defaults.window_closed if options.brings_later else None
@@ -391,15 +391,13 @@ def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[St
         verbs = []  # which is an option beside the verb that is misspelt
     if not verbs:
         found = f'{what} has no verb, it begins with "{first}"' if first else f"{what} is empty"
-        problems.add("E107", node.mark, found, did_you_mean(first or "", kinds, f"write one of {', '.join(kinds)}"))
+        has_it = [f"{verb}:" for verb, kind in kinds.items() if first in kind.keys.names]
+        fix = f'add {" or ".join(has_it)} to which "{first}" belongs' if has_it else f"write one of {', '.join(kinds)}"
+        problems.add("E107", node.mark, found, did_you_mean(first or "", kinds, fix))
     for extra in verbs[1:]:
         found = f'{what} has two verbs, "{verbs[0]}" and "{extra}"'
         problems.add("E107", keys[extra].mark, found, "make two steps of it")
     return verbs
-
-
-def _without(names: Collection[str], node: Map) -> Map:
-    return replace(node, entries=tuple(entry for entry in node.entries if entry[0].text not in names))
 
 
 def _step_keys(kind: type[StepKind]) -> KeySet:

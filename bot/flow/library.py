@@ -329,7 +329,7 @@ def _the_bot(documents: Documents, extensions: Extensions, problems: Problems) -
     top = Mark(BOT_FILE, 1, 1)
     if not documents.bots:
         if BOT_FILE not in problems.unread:
-            problems.add("E100", top, "there is no bot.yml to read", "add one with a `name`")
+            problems.add("E100", top, "bot.yml is empty or missing", "write the bot's name into it: name: My bot")
         return read_bot(Map(top, ()), extensions, problems)
     for further in documents.bots[1:]:
         problems.add("E100", further.mark, "a second document in bot.yml", "put flows into files of their own")

@@ -84,7 +84,7 @@ class Targets:
         if target.text in RESERVED:
             return
         if target.text.startswith("/"):
-            self._check_absolute(target)
+            self._check_absolute(target, flow)
         elif flow is None:
             what = f'"{target.text}" is a step, and bot.yml belongs to no flow'
             owner = next((name for name, each in self._flows.items() if target.text in each.steps), "flow")
@@ -102,11 +102,13 @@ class Targets:
                 fix = f"for the flow write /{target.text}"
             self._problems.add("E102", target.mark, f'no step "{target.text}"', fix)
 
-    def _check_absolute(self, target: Target) -> None:
+    def _check_absolute(self, target: Target, own: Flow | None) -> None:
+        """``own`` is the flow in which the target is written."""
         name, _, step = target.text[1:].partition("/")
         flow = self._flows.get(name)
         if flow is None:
-            self.check_flow(name, target.mark)
+            is_step = own is not None and not step and name in own.steps
+            self.check_flow(name, target.mark, f"for the step of this flow write {name}" if is_step else "")
         elif step and self._lacks(flow, step):
             fix = did_you_mean(step, flow.steps, f"add the step to flow {name}")
             self._problems.add("E102", target.mark, f'no step "{step}" in flow {name}', fix)
@@ -115,10 +117,10 @@ class Targets:
         """Whether it is certain that a flow has no step of this name."""
         return step not in flow.steps and flow.mark.path not in self._unread
 
-    def check_flow(self, name: str, mark: Mark) -> None:
-        """A flow of this name is there."""
+    def check_flow(self, name: str, mark: Mark, fix: str = "") -> None:
+        """A flow of this name is there. ``fix`` is what to do if there is none, where more is known than the name."""
         if not self._unread and name not in self._flows:
-            fix = did_you_mean(name, self._flows, "add a flow of this name")
+            fix = fix or did_you_mean(name, self._flows, "add a flow of this name")
             self._problems.add("E103", mark, f'no flow "{name}"', fix)
 
 

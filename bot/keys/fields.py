@@ -11,6 +11,7 @@ from bot.lang.source import List, Map, Node, Scalar, one_or_more, plain
 
 NAME_PATTERN = "[a-z][a-z0-9_]{0,63}"
 NAME_FIX = "use small letters, digits and _, a letter first, 64 at most"
+_NEARLY_A_NAME = re.compile(r"[A-Za-z0-9 _{}-]+")
 
 
 class Fields:
@@ -187,7 +188,9 @@ def name_of(node: Node, problems: Problems, what: str) -> str | None:
     text = text_of(node, problems, what)
     if text is None or is_name(text):
         return text
-    problems.add("E108", node.mark, f'{what}: "{text}" is no name', NAME_FIX)
+    meant = "_".join(re.findall("[a-z0-9]+", text.lower())) if _NEARLY_A_NAME.fullmatch(text) else ""
+    fix = f"write {meant}: small letters, digits and _ only" if is_name(meant) else NAME_FIX
+    problems.add("E108", node.mark, f'{what}: "{text}" is no name', fix)
     return None
 
 

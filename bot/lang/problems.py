@@ -202,11 +202,24 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     known = list(candidates)
     import difflib  # 1 ms, which a bot without problems need not spend
 
-    close = difflib.get_close_matches(word.lower(), [c.lower() for c in known], n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word.lower(), [c.lower() for c in known], n=1, cutoff=0.62)
     return next((c for c in known if close and c.lower() == close[0]), None)
 
 
+CALLED_ELSEWHERE = {
+    "text": "say", "message": "say", "send": "say", "reply": "say",
+    "question": "ask", "prompt": "ask", "input": "ask",
+    "if": "branch", "condition": "branch", "switch": "branch",
+    "goto": "then", "next": "then",
+    "choices": "options", "quick_replies": "buttons",
+    "string": "text", "str": "text", "int": "integer", "float": "number", "bool": "boolean", "array": "list",
+}  # fmt: skip
+"""What other tools call some verbs, keys and types, and what they are called here."""
+
+
 def did_you_mean(word: str, candidates: Iterable[str], otherwise: str = "") -> str:
-    """The text of a fix: the nearest candidate, or what to do when there is none."""
-    found = nearest(word, candidates)
+    """The text of a fix: the candidate that is meant, or what to do when there is none."""
+    candidates = list(candidates)
+    meant = CALLED_ELSEWHERE.get(word.lower())
+    found = meant if meant in candidates else nearest(word, candidates)
     return otherwise if found is None else f'did you mean "{found}"?'

@@ -8,6 +8,7 @@ import yaml
 QUOTE = "put the whole text in quotes"
 MISALIGNED = "this line fits neither the lines above nor their indentation"
 NO_KEY_HERE = "a key is not expected here"
+NEVER_CLOSED = "the quote that opens here is never closed"
 _GOES_ON = ",:{["  # a line that ends with one of these is not the last one of what stands between brackets
 
 
@@ -46,7 +47,7 @@ class _Error:
     def explained(self) -> Explained:
         """The first reading that fits."""
         readings = (
-            self._quoted, self._directive, self._first_character, self._colon, self._bracket, self._more,
+            self._tab, self._quoted, self._directive, self._first_character, self._colon, self._bracket, self._more,
             self._alignment,
         )  # fmt: skip
         for reading in readings:
@@ -55,13 +56,18 @@ class _Error:
         what = f"this is no YAML: {self._problem}"
         return Explained("E002", self._at, what, "look at the lines above and the indentation")
 
+    def _tab(self) -> Explained | None:
+        if "tab character" not in self._problem:
+            return None
+        return Explained("E002", self._at, "a tab where the indentation is", "indent with spaces")
+
     def _quoted(self) -> Explained | None:
         if "quoted scalar" not in self._context:
             return None
         if "escape" in self._problem:
             fix = r"write \\ for a backslash, or put the text in single quotes"
             return Explained("E002", self._at, r"a \ before something that it cannot escape", fix)
-        return Explained("E002", self._began, "the quote that opens here is never closed", "close it")
+        return Explained("E002", self._began, NEVER_CLOSED, "close it")
 
     def _directive(self) -> Explained | None:
         if "directive" not in self._context:
@@ -137,6 +143,10 @@ class _Error:
     def _after_quotes(self) -> Explained | None:
         last = self._last
         if isinstance(last, yaml.ScalarEvent) and last.style in ('"', "'") and _line(last.end_mark) == self._at.line:
+            ends: Any = last.end_mark
+            before = self._text[: ends.index - 1].rpartition("\n")[2]
+            if _line(last.start_mark) < self._at.line and before.endswith((": ", "- ", "{", "[", ", ")):
+                return Explained("E002", last.start_mark, NEVER_CLOSED, "close it")  # the next text's quote ends it
             fix = f"{QUOTE}; where one is a part of it, use the others around it"
             return Explained("E007", last.start_mark, "the text goes on after its closing quote", fix)
         return None
@@ -151,8 +161,19 @@ class _Error:
                 "add the colon with a space behind it, or indent it as a part of the text above",
             )
         if "block" in self._context:
-            return Explained("E002", self._at, MISALIGNED, "align it with the keys that it belongs to")
+            fix = "align it with the keys that it belongs to"
+            if (above := self._less_indented()) is not None:
+                fix += f', or indent "{above}" above further'
+            return Explained("E002", self._at, MISALIGNED, fix)
         return None
+
+    def _less_indented(self) -> str | None:
+        """The key above, indented less than the line, between which and the keys above it the line would fit."""
+        lines = [line for line in self._text.split("\n")[: self._at.line] if line.strip()]
+        indents = [len(line) - len(line.lstrip()) for line in lines]
+        found = next((at for at in range(len(lines) - 1, 0, -1) if indents[at] < self._at.column), None)
+        fits = found is not None and self._at.column in indents[:found]
+        return lines[found].strip() if found is not None and fits else None
 
     def _character(self, place: Any) -> str:
         return self._text[place.index : place.index + 1]

@@ -17,7 +17,7 @@ from bot.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, either, o
 from bot.keys.fields import Fields
 from bot.keys.text_shapes import TEXT, WORDS
 from bot.lang.problems import Problems
-from bot.lang.source import Node, Scalar
+from bot.lang.source import List, Node, Scalar
 from bot.lang.word_matching import normalise
 from bot.steps.answer_matching import Offer, meaning
 from bot.steps.choice_reader import CHOICES, MANY, read_choices
@@ -379,7 +379,11 @@ def _check_message(fields: Fields, body: Template, header: Template | None, foot
     """The text, the header and the footer."""
     check_length(fields, "ask", body, limits.TEXT_BODY if form == _TEXT else limits.INTERACTIVE_BODY)
     for wording in body.wordings:
-        if wording.constant and not wording.source.strip() and not fields.null(_ASK.name):
+        if (
+            wording.constant
+            and not wording.source.strip()
+            and not (fields.null(_ASK.name) or isinstance(fields.raw(_ASK.name), List))
+        ):
             fields.problems.add(
                 "E105", wording.mark, f"{fields.what}: ask: there is nothing to ask", "write the question"
             )

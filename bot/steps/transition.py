@@ -172,6 +172,8 @@ def _target_meant(text: str) -> str:
     meant = f"/{text.strip('/')}"
     if _is_target(meant):
         return f'did you mean "{meant}"?'
+    if "://" in text:
+        return "a target is a step or a flow; `link` of a `say` opens an address"
     return f"{TARGETS}; where a text is to be said, {{say: ...}}" if " " in text.strip() else TARGETS
 
 

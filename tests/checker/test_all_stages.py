@@ -147,3 +147,8 @@ def test_one_slip_is_one_problem(right: str, wrong: str, line: int) -> None:
     flow = 'flow: a\nstart: {words: [a]}\nsteps:\n  a:\n    say: a\n  b:\n    say: B\n    then: d\n  d: {say: D}\n  e:\n    say: "{{ x }}"\nvars: {x: {type: text, value: x}}\n'
     assert right in flow
     assert [each.partition(":")[0] for each in found(flow.replace(right, wrong, 1))] == ([str(line)] if line else [])
+
+
+def test_a_slot_that_is_no_step_is_one_problem() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nslots: [dya, n]\nvars: {n: integer, day: date}\nsteps:\n  n: {ask: N?, save: n}\n  day: {ask: D?, save: day}\n"
+    assert found(flow) == ["1: E102"]

@@ -81,7 +81,7 @@ def test_each_problem_is_shown_in_its_line_with_its_fix(here: Path) -> None:
         '    fix: did you mean "user"?\n'
         "\n"
         "3 problems\n"
-        "What else may go wrong is looked for once the bot loads.\n"
+        "More may be found once the bot loads: correct what is wrong, and check again.\n"
         "`bot check --explain E102` says more about the first.\n"
     )
 
@@ -138,8 +138,8 @@ def test_the_mark_stands_below_what_is_meant(tmp_path: Path, written: str, marke
 def test_a_problem_without_a_line_of_its_own_is_shown_without_one(here: Path) -> None:
     make_bot(here / "one", GOOD, bot="")
     assert call("check", "one").lines[:2] == [
-        "one/bot.yml:1:1: E100 there is no bot.yml to read",
-        "    fix: add one with a `name`",
+        "one/bot.yml:1:1: E100 bot.yml is empty or missing",
+        "    fix: write the bot's name into it: name: My bot",
     ]
 
 
@@ -276,7 +276,10 @@ def test_a_code_that_a_bot_does_not_have_is_explained_by_its_page(here: Path) ->
     assert "It breaks" in explained.out and explained.lines[-1] == f"{NOTHING_FOUND.partition(':')[0]} has no E102."
     make_bot(here / "one", BAD)
     explained = call("check", "one", "--explain", "W301")
-    assert (explained.code, explained.lines[-1]) == (0, "What else may go wrong is looked for once the bot loads.")
+    assert (explained.code, explained.lines[-1]) == (
+        0,
+        "More may be found once the bot loads: correct what is wrong, and check again.",
+    )
     assert call("check", "one", "--explain", "E102", "--json").code == 2
 
 

@@ -97,7 +97,7 @@ CASES = {
     ),
     "a bad name": (
         flow("  My-step: {say: x}\n"),
-        '4:3: E108 step: "My-step" is no name (use small letters, digits and _, a letter first, 64 at most)',
+        '4:3: E108 step: "My-step" is no name (write my_step: small letters, digits and _ only)',
     ),
     "a step that cannot be read and that others lead to": (
         flow("  a: {sya: x}\n  b: {say: y, then: a}\n"),
@@ -630,7 +630,7 @@ def test_a_null_where_a_text_is_needed_may_be_one_that_wants_quotes() -> None:
 
 def test_a_bot_without_files_says_what_is_missing() -> None:
     assert [str(problem) for problem in load([], Extensions()).problems] == [
-        "bot.yml:1:1: E100 there is no bot.yml to read (add one with a `name`)",
+        "bot.yml:1:1: E100 bot.yml is empty or missing (write the bot's name into it: name: My bot)",
     ]
 
 

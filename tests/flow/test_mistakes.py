@@ -539,6 +539,112 @@ USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "a flow that is not there": ("else: bye", "else: /ordr", ('10:27: E103 no flow "ordr" (did you mean "order"?)',)),
     "a flow for a step": ("else: bye", "else: order", ('10:27: E102 no step "order" (for the flow write /order)',)),
+    "a step with the slash of a flow": (
+        "else: bye",
+        "else: /bye",
+        ('10:27: E103 no flow "bye" (for the step of this flow write bye)',),
+    ),
+    "an address for a step": (
+        "{Tea: {value: tea}, Coffee: {value: coffee}}",
+        "{Tea: {value: tea}, Our shop: 'https://cafe.example'}",
+        (
+            '8:44: E110 step "drink": buttons: "Our shop": "https://cafe.example" is no target '
+            "(a target is a step or a flow; `link` of a `say` opens an address)",
+        ),
+    ),
+    "a key as other tools call it": (
+        "retry: {max: 2, else: bye}",
+        "goto: bye",
+        ('10:5: E104 step "drink": unknown key "goto" (did you mean "then"?)',),
+    ),
+    "choices as other tools call them": (
+        "buttons: {",
+        "choices: {",
+        ('8:5: E104 step "drink": unknown key "choices" (did you mean "options"?)',),
+    ),
+    "a verb as other tools call it": (
+        "{say: Welcome!}",
+        "{text: Welcome!}",
+        ('5:10: E107 step "hello" has no verb, it begins with "text" (did you mean "say"?)',),
+    ),
+    "a condition without its verb": (
+        '{set: {n: "{{ n + 1 }}"}}',
+        "{if: n > 1, then: bye}",
+        ('11:10: E107 step "count" has no verb, it begins with "if" (did you mean "branch"?)',),
+    ),
+    "a type as other tools call it": (
+        "{type: text}",
+        "{type: string}",
+        ('3:22: E304 variable "drink": no type "string" (did you mean "text"?)',),
+    ),
+    "a picture without its verb": (
+        "{say: Welcome!}",
+        "{image: 'https://cafe.example/a.jpg'}",
+        ('5:10: E107 step "hello" has no verb, it begins with "image" (add say: to which "image" belongs)',),
+    ),
+    "two verbs": (
+        "    ask: What would you like?",
+        "    say: Welcome.\n    ask: What would you like?",
+        ('8:5: E107 step "drink" has two verbs, "say" and "ask" (make two steps of it)',),
+    ),
+    "a question that is a list": (
+        "ask: What would you like?",
+        "ask: [What would you like?]",
+        (
+            '7:10: E106 step "drink": ask: a text is expected, YAML reads a list here '
+            "(write one text in quotes, or {any: [...]}, of which one is sent each time)",
+        ),
+    ),
+    "a name with capitals and spaces": (
+        "flow: order",
+        "flow: Order Coffee",
+        (
+            '1:7: E108 this document: flow: "Order Coffee" is no name (write order_coffee: small letters, digits and _ only)',
+        ),
+    ),
+    "a variable in braces": (
+        "save: drink",
+        "save: '{{ drink }}'",
+        ('9:11: E108 step "drink": save: "{{ drink }}" is no name (write drink: small letters, digits and _ only)',),
+    ),
+    "a condition that is not closed": (
+        "{{ n }}.",
+        "{% if n %}",
+        ("12:14: E201 this text cannot be read: {% if %} is not closed (write {% endif %} where it ends)",),
+    ),
+    "a condition that is closed otherwise": (
+        "{{ n }}.",
+        "{% if n %}.{% end %}",
+        ("12:14: E201 this text cannot be read: {% if %} is not closed (write {% endif %} where it ends)",),
+    ),
+    "a quote that is closed by the next one": (
+        "    ask: What would you like?\n    buttons: {Tea: {value: tea}, Coffee: {value: coffee}}\n",
+        '    ask: "What would you like?\n    header: "Drinks"\n',
+        ("7:10: E002 the quote that opens here is never closed (close it)",),
+    ),
+    "a tab": (
+        "    save: drink",
+        "\tsave: drink",
+        ("9:1: E002 a tab where the indentation is (indent with spaces)",),
+    ),
+    "a slot that is no step": (
+        "vars: {",
+        "slots: [drnk]\nvars: {",
+        ('1:7: E102 slots: no step "drnk" in flow order (did you mean "drink"?)',),
+    ),
+    "a slot whose variable is not right": (
+        "vars: {drink: {type: text}",
+        "slots: [drink]\nvars: {drink: {type: txt}",
+        ('4:22: E304 variable "drink": no type "txt" (did you mean "text"?)',),
+    ),
+    "a step that is not indented": (
+        "  count: {set",
+        "more:\n    say: More.\n  count: {set",
+        (
+            "13:3: E002 this line fits neither the lines above nor their indentation "
+            '(align it with the keys that it belongs to, or indent "more:" above further)',
+        ),
+    ),
 }
 """The usual mistakes of somebody who begins: what is written otherwise in `CAFE`, and what is found."""
 

@@ -127,7 +127,7 @@ BAD: dict[str, tuple[str, Form[Any], str]] = {
         '1:5: E105 step "a": x: a text is missing (write one; if a text has a comma in it, put it in quotes)'),
     "a bad name": ("{x: My-Name}", NAME,
         '1:5: E108 step "a": x: "My-Name" is no name '
-        "(use small letters, digits and _, a letter first, 64 at most)"),
+        "(write my_name: small letters, digits and _ only)"),
     "a text for a whole number": ("{x: '3'}", integer(),
         '1:5: E106 step "a": x: "3" is not a whole number (write a whole number)'),
     "true for a whole number": ("{x: true}", integer(),

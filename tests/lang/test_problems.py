@@ -34,3 +34,9 @@ def test_the_nearest_name_is_suggested_whatever_its_case() -> None:
     assert nearest("zebra", ["order", "pay"]) is None
     assert did_you_mean("ordr", ["order"], "add it") == 'did you mean "order"?'
     assert did_you_mean("zebra", ["order"], "add it") == "add it"
+    assert did_you_mean("format", ["sort"], "add it") == "add it"
+
+
+def test_what_other_tools_call_it_is_suggested_where_it_is_known_by_its_name_here() -> None:
+    assert did_you_mean("goto", ["then", "to"]) == 'did you mean "then"?'
+    assert did_you_mean("GoTo", ["goat"]) == 'did you mean "goat"?'
