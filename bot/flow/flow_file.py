@@ -1,6 +1,6 @@
 """A flow's document: its keys, how its steps are read, what starts it, and where its outcomes lead."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from itertools import pairwise
