@@ -3,8 +3,7 @@
     {{ size or "S" }}     with size null or one of M, L   -> one of M, L, S
     {{ total + 1 }}       with total null                 -> no value: it fails
 
-The result has more values than can occur, never fewer: what is unknown may be anything. How long texts become is evaluated
-by `length_bounds`, apart from this: its values stand for others of the same length.
+The result has more values than can occur, never fewer: what is unknown may be anything.
 """
 
 import inspect

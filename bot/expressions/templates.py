@@ -476,16 +476,18 @@ def values_used(text: Template) -> frozenset[str]:
     return frozenset(text.names - _RECORDS) | fields
 
 
-def values_shown(text: Template) -> frozenset[str]:
-    """The values that a text shows, without those that only its conditions read."""
+def values_shown(text: Template, *, whole: bool = False) -> frozenset[str]:
+    """The values that a text shows, without those that only its conditions read; ``whole``: nor those that it truncates."""
     if text.constant:
         return frozenset()
-    found = frozenset(name for node in text.tree.body for name in _shown(node))
+    found = frozenset(name for node in text.tree.body for name in _shown(node, whole))
     return found & values_used(text)  # without the names of loops
 
 
-def _shown(node: nodes.Node) -> Iterator[str]:
+def _shown(node: nodes.Node, whole: bool) -> Iterator[str]:
     match node:
+        case nodes.Filter(name="truncate") if whole:
+            return
         case nodes.Name(name=name):
             yield name
         case nodes.Getattr(node=nodes.Name(name=name), attr=field) if name in _RECORDS:
@@ -496,4 +498,4 @@ def _shown(node: nodes.Node) -> Iterator[str]:
             conditions = (node.test,) if isinstance(node, nodes.If | nodes.CondExpr | nodes.For) else ()
             for child in node.iter_child_nodes():
                 if child not in conditions:
-                    yield from _shown(child)
+                    yield from _shown(child, whole)

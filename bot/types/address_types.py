@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
-from bot.expressions.length_bounds import LengthBound, text_up_to
 from bot.keys.declared_keys import Form, KeySet, KeySpec
 from bot.keys.fields import Fields, text_of
 from bot.keys.key_schemas import pattern
@@ -99,9 +98,9 @@ class PhoneVariable(Variable):
         return cls(name, fields.mark, value, _COUNTRY.read(fields))
 
     @property
-    def length_bound(self) -> LengthBound:
+    def samples(self) -> tuple[str]:
         """A number with its country code has 15 digits at most (ITU-T E.164)."""
-        return text_up_to(15)
+        return ("628123456789012",)
 
     def prepare(self, languages: Iterable[str]) -> None:
         """The numbers of the country."""

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
-from bot.expressions.length_bounds import CLOCK, DAYS, MOMENTS, LengthBound
 from bot.keys.declared_keys import DURATION, Form, KeySet, KeySpec
 from bot.keys.fields import Fields, text_of
 from bot.keys.key_schemas import ANY_TEXT, pattern
@@ -59,7 +58,6 @@ class _OnCalendar(Variable):
     present: ClassVar[str]  # the word for now in `after` and `before`
     example: ClassVar[str]
     form: ClassVar[re.Pattern[str]]
-    longest: ClassVar[LengthBound]
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -77,9 +75,10 @@ class _OnCalendar(Variable):
         return True
 
     @property
-    def length_bound(self) -> LengthBound:
-        """That of the days with the longest names."""
-        return self.longest
+    def samples(self) -> tuple[Any, ...]:
+        """For each month each weekday on days of two digits, of which some have the longest names."""
+        days = (datetime(2030, month, day, 10, 55, 55) for month in range(1, 13) for day in range(20, 27))
+        return tuple(self._from_value(day, None) for day in days)
 
     def prepare(self, languages: Iterable[str]) -> None:
         """The languages' words for days."""
@@ -114,7 +113,6 @@ class DateVariable(_OnCalendar):
     type: ClassVar[str] = "date"
     kind: ClassVar[ValueKind] = ValueKind.DATE
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TEXT})
-    longest: ClassVar[LengthBound] = DAYS
     present: ClassVar[str] = "today"
     example: ClassVar[str] = "2030-12-31"
     form: ClassVar[re.Pattern[str]] = ISO_DAY
@@ -146,7 +144,6 @@ class DateTimeVariable(_OnCalendar):
     type: ClassVar[str] = "datetime"
     kind: ClassVar[ValueKind] = ValueKind.DATETIME
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.DATETIME, ValueKind.TEXT})
-    longest: ClassVar[LengthBound] = MOMENTS
     present: ClassVar[str] = "now"
     example: ClassVar[str] = "2030-12-31T15:00"
     form: ClassVar[re.Pattern[str]] = ISO_MOMENT
@@ -193,9 +190,9 @@ class TimeVariable(Variable):
         return self.least is None and self.most is None
 
     @property
-    def length_bound(self) -> LengthBound:
-        """That of the times of a day."""
-        return CLOCK
+    def samples(self) -> tuple[time, ...]:
+        """A time of each hour."""
+        return tuple(time(hour, 55, 55) for hour in range(24))
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> time:
         found = read_time(text, language)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
 from bot.expressions.formats import MOST_DIGITS, decimal_sign
-from bot.expressions.length_bounds import UNKNOWN, LengthBound, among
 from bot.keys.declared_keys import KeySet, KeySpec, number
 from bot.keys.fields import Fields
 from bot.lang.word_matching import normalise
@@ -50,11 +49,14 @@ class NumberVariable(Variable):
         return self.least is None and self.most is None
 
     @property
-    def length_bound(self) -> LengthBound:
-        """That of the numbers between its bounds."""
-        if self.least is None or self.most is None:
-            return UNKNOWN
-        return among(self._ends(self.least, self.most), spread=True)
+    def samples(self) -> tuple[Any, ...]:
+        """The least and the greatest."""
+        return () if self.least is None or self.most is None else self._ends(self.least, self.most)
+
+    @property
+    def bounded(self) -> bool:
+        """Whole numbers between two bounds; others have any number of decimal places."""
+        return self.whole and bool(self.samples)
 
     def _ends(self, least: float, most: float) -> tuple[Any, Any]:
         """The least and the greatest of its values."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY
 from bot.expressions.abstract_values import ValueKind
-from bot.expressions.length_bounds import UNKNOWN, LengthBound, text_up_to
 from bot.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, integer
 from bot.keys.fields import Fields
 from bot.keys.patterns import PATTERN
@@ -62,16 +61,15 @@ class TextVariable(Variable):
         return self.pattern is None and self.most == LONGEST
 
     @property
-    def length_bound(self) -> LengthBound:
-        """That of its `max`; without one it may come from elsewhere, longer than any message."""
-        return UNKNOWN if self.most == LONGEST else text_up_to(self.most)
+    def bounded(self) -> bool:
+        """By its `max`; without one it may come from elsewhere, longer than any message."""
+        return self.most != LONGEST
 
     @property
     def samples(self) -> tuple[Any, ...]:
         """Its example, and a text of the greatest length where no pattern is in the way."""
         given = () if self.example is None else (self.example,)
-        free = self.pattern is None and self.most != LONGEST
-        return (*given, FILLER * self.most) if free else given
+        return (*given, FILLER * self.most) if self.pattern is None and self.bounded else given
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> str:
         return text

@@ -1,15 +1,15 @@
 """Trials of texts: scopes with values that the variables may have, the longest first."""
 
 from collections.abc import Collection, Iterator, Mapping
+from datetime import date, datetime
 from itertools import islice, product
 from typing import Any
 
 from bot.core.messages import clip
 from bot.core.values import Record
 from bot.expressions.filters import DRAW
-from bot.expressions.formats import written
+from bot.expressions.formats import as_spoken, written
 from bot.expressions.grammar import WINDOW
-from bot.expressions.length_bounds import MOMENTS, longest_first
 from bot.expressions.template_failures import TemplateFailed
 from bot.lang.languages import CONTACT_LANGUAGE
 from bot.types.text_types import FILLER
@@ -17,7 +17,7 @@ from bot.types.variable import Variable
 
 MOST_SCOPES = 64
 _EACH = 12  # values of one variable
-_DAY = max(MOMENTS.values, key=lambda moment: len(f"{moment:%A %B}"))
+_DAY = datetime(2030, 9, 25, 10, 55, 55)  # of the longest names
 _SHOWN = 30  # characters of a value in a finding
 
 Values = Mapping[str, Any]
@@ -30,6 +30,7 @@ class Trials:
     def __init__(self, variables: Mapping[str, Variable], language: str | None = None) -> None:
         self._variables = variables
         self._language = language
+        self._known: dict[str, list[Any]] = {}
 
     def finite(self, names: Collection[str]) -> bool:
         """Whether all values of these names are known, and are few enough to be tried."""
@@ -42,8 +43,13 @@ class Trials:
     def of(self, names: Collection[str]) -> Iterator[Values]:
         """Values of these names, as far as they are variables of the flow."""
         known = sorted(name for name in names if name in self._variables)
-        every = product(*(self._tried(self._variables[name]) for name in known))
+        every = product(*map(self._tried, known))
         return (dict(zip(known, values, strict=True)) for values in islice(every, MOST_SCOPES))
+
+    def longest(self, names: Collection[str]) -> int:
+        """The characters of the longest value that is tried for one of these names."""
+        first = (self._tried(name)[0] for name in names if name in self._variables)
+        return max(map(self._length, first), default=0)
 
     def scope(self, values: Values) -> dict[str, Any]:
         """The names for a text besides these values: a contact without a name or email."""
@@ -59,11 +65,20 @@ class Trials:
         }
         return {**seen, CONTACT_LANGUAGE: self._language, DRAW: float, **values}
 
-    def _tried(self, variable: Variable) -> list[Any]:
+    def _tried(self, name: str) -> list[Any]:
         """Some values of a variable, the longest first; null where it may begin with it."""
-        found = longest_first(variable.samples, self._language)
+        if name not in self._known:
+            self._known[name] = self._values_of(self._variables[name])
+        return self._known[name]
+
+    def _values_of(self, variable: Variable) -> list[Any]:
+        found = sorted(variable.samples, key=self._length, reverse=True)
         fit = [value for value in found if self._passes(variable, value)][:_EACH]
         return [*fit, None] if variable.value is None or not fit else fit
+
+    def _length(self, value: Any) -> int:
+        """Of the value as a text; of a day as the language writes it out."""
+        return len(as_spoken(value, {CONTACT_LANGUAGE: self._language}) if isinstance(value, date) else written(value))
 
     def _passes(self, variable: Variable, value: Any) -> bool:
         try:

@@ -11,7 +11,6 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import Location, Media
 from bot.expressions.abstract_values import AbstractValues, ValueKind, bounded, just, some
-from bot.expressions.length_bounds import UNKNOWN, LengthBound, among
 from bot.expressions.template_failures import kind_of
 from bot.expressions.templates import Expression, Template
 from bot.keys.declared_keys import BOOLEAN, KeySet, KeySpec
@@ -110,14 +109,14 @@ class Variable:
         return some(self.kind, whole=self.whole) if self.values is None else bounded(map(just, self.values))
 
     @property
-    def length_bound(self) -> LengthBound:
-        """How long its values are as texts."""
-        return UNKNOWN if self.values is None else among(self.values)
+    def samples(self) -> tuple[Any, ...]:
+        """Some of its values, the longest among them if it is ``bounded``, that texts are tried out with."""
+        return self.values or ()
 
     @property
-    def samples(self) -> tuple[Any, ...]:
-        """Some of its values, the longest among them, that texts are tried out with."""
-        return self.length_bound.values
+    def bounded(self) -> bool:
+        """Whether it is known how long its values can be as texts."""
+        return bool(self.samples)
 
     def may_be_made_of(self, kind: ValueKind) -> bool:
         """Whether any value of a kind becomes one of it. Null is one of each."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from bot.core import messages as limits
 from bot.core.immutable import immutable
-from bot.expressions.length_bounds import LengthBounds
 from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
 from bot.lang.languages import SENTENCES
@@ -21,14 +20,12 @@ class TextScope:
     variables: Mapping[str, Variable]
     language: str | None
     spoken: str
-    bounds: LengthBounds
     trials: Trials
 
     @classmethod
     def of(cls, variables: Mapping[str, Variable], language: str | None, spoken: str) -> "TextScope":
         """Make one."""
-        bounds = LengthBounds({name: each.length_bound for name, each in variables.items()}, language)
-        return cls(variables, language, spoken, bounds, Trials(variables, language))
+        return cls(variables, language, spoken, Trials(variables, language))
 
 
 @immutable

@@ -9,9 +9,8 @@ from bot.checker.rules.sent_texts import SentMessage, TextScope, messages
 from bot.core.immutable import immutable
 from bot.expressions.abstract_texts import AbstractText
 from bot.expressions.abstract_values import LOST, AbstractValues, just
-from bot.expressions.length_bounds import LengthBound
 from bot.expressions.template_failures import TemplateFailed
-from bot.expressions.templates import Template, is_plain
+from bot.expressions.templates import Template, is_plain, values_shown
 from bot.flow.library import Library
 from bot.lang.problems import Mark
 from bot.steps.step_facts import SentText
@@ -19,6 +18,8 @@ from bot.types.trials import Values, in_words
 
 _LANGUAGE = re.compile(r"\|\s*(?:date|time|number|currency)\b|\blanguage\b")
 _TAGS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+
+_WRITTEN_OUT = 100  # characters: no day, time or number of any language has more
 
 
 @immutable
@@ -48,9 +49,15 @@ class _Text:
         return f"{self.seen.spoken}{self.message.where}: {self.sent.what}"
 
     @property
-    def bound(self) -> LengthBound:
-        """How long it can be."""
-        return self.seen.bounds.of(self.text)
+    def open(self) -> bool:
+        """Whether it shows a value of which nobody knows how long it can be."""
+        bounded = {name for name, variable in self.seen.variables.items() if variable.bounded}
+        return not values_shown(self.text, whole=True) <= bounded | {"now", "today"}
+
+    def is_far_below(self, most: int) -> bool:
+        """Whether it need not be tried: it has room for each value, also for one that a filter writes out."""
+        longest = max(_WRITTEN_OUT, self.seen.trials.longest(self.text.names))
+        return not self.text.constant and len(self.text.source) + self.text.source.count("{{") * longest <= most
 
     def rendered(self) -> Iterator[tuple[Values, str]]:
         """The texts that it may evaluate to, each with the values for it."""
@@ -79,7 +86,7 @@ def notes(library: Library) -> list[Note]:
     """Texts that may be cut when they are sent, because their length is not known beforehand."""
     found: dict[Mark, Note] = {}
     for text in _texts(library):
-        if text.sent.most is not None and text.sent.cut and text.bound.open:
+        if text.sent.most is not None and text.sent.cut and text.open:
             found.setdefault(
                 text.text.mark, Note(text.text.mark, f"{text.name}: at most {text.sent.most} characters are sent")
             )
@@ -103,7 +110,7 @@ def _texts(library: Library) -> Iterator[_Text]:
 
 def _too_long(text: _Text) -> Finding | None:
     most = text.sent.most
-    if most is None or text.bound.most <= most:
+    if most is None or text.is_far_below(most):
         return None
     longest = max(text.rendered(), key=lambda found: len(found[1]), default=None)
     if longest is None or len(longest[1]) <= most:

@@ -218,7 +218,7 @@ steps:
 
 
 def test_what_nobody_can_bound_is_noted() -> None:
-    steps = '  b: {ask: "Well, {{ name }}?", buttons: {"{{ name }}": end, "{{ size }}": end}}\n'
+    steps = '  b: {ask: "Well, {{ name }}?", buttons: {"{{ name }}": end, "{{ size }}": end, "{{ name | truncate(9) }}": end}}\n'
     found = [f"{note.mark}: {note.what}" for note in notes(library(BEGIN + steps))]
     assert found == [
         'flow1.yml:16:12: step "b": ask: at most 1024 characters are sent',
