@@ -327,6 +327,72 @@ def test_each_question_is_counted_as_entered_once() -> None:
     assert entered == ["size", "cups"]
 
 
+# -- free texts ---------------------------------------------------------------------------------------------------
+
+CARD = """
+flow: card
+start: {words: [card], pattern: '(?i)card .*'}
+slots: {fill: [cups, name, note], model: true}
+vars: {cups: {type: integer, min: 1, max: 9}, name: {type: text, max: 12}, note: {type: answer, accepts: [text, image]}}
+steps:
+  cups: {ask: How many?, save: cups}
+  name: {ask: For whom?, save: name}
+  note: {ask: What shall it say?, save: note}
+  done: {say: "{{ name }}: {{ note.text }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "name"),
+    [
+        ("card for Ann  Lee, 2", "ann lee", "Ann  Lee"),
+        ("card for Ann, 2", "Ann.", "Ann"),
+        ("card für 田中さん, 2", "田中さん", "田中さん"),
+        ("card for Annabel, 2", "Ann", None),  # a part of a word
+        ("card for my wife, 2", "Unknown", None),
+        ("card for Ann Elizabeth Lee, 2", "Ann Elizabeth Lee", None),  # too long
+        ("card for Ann, 2", "", None),
+    ],
+)
+def test_a_free_text_must_be_words_of_the_message(said: str, answer: str, name: str | None) -> None:
+    chat = Talk(CARD)
+    chat.user(said)
+    assert "name: (text, word for word as the message says it) For whom?" in chat.prompt[0]["content"]
+    assert chat.model(json.dumps({"name": answer})) == (["For whom?"] if name is None else ["What shall it say?"])
+    assert chat.vars["name"] == name
+
+
+def test_words_that_answer_two_questions_answer_neither() -> None:
+    chat = Talk(CARD)
+    chat.user("card for Ann, 2")
+    assert chat.model('{"name": "Ann", "note": "ann"}') == ["For whom?"]
+    assert "card/name: not taken, another question has the same answer: Ann" in notes(chat)
+
+
+def test_what_is_written_where_a_free_text_is_asked_for_is_the_whole_answer() -> None:
+    chat = Talk(CARD)
+    chat.user("card 2")
+    assert chat.model("{}") == ["For whom?"]
+    assert chat.user("3 friends") == ["What shall it say?"]
+    assert (chat.vars["cups"], chat.vars["name"], len(chat.asked)) == (2, "3 friends", 1)
+
+
+def test_an_answer_that_is_too_long_for_its_question_may_hold_a_shorter_one() -> None:
+    chat = Talk(CARD)
+    chat.user("card")
+    chat.user("2")
+    assert chat.user("the name of my friend is Ann") == []
+    assert chat.model('{"name": "Ann"}') == ["What shall it say?"]
+    assert chat.vars["name"] == "Ann"
+
+
+def test_a_free_text_is_not_corrected_by_a_later_message() -> None:
+    chat = Talk(CARD)
+    chat.user("card for Ann, 2")
+    chat.model('{"name": "Ann"}')
+    assert chat.user("actually, for Bob") == ["Ann: actually, for Bob"]
+
+
 # -- what happens meanwhile -----------------------------------------------------------------------------------------
 
 

@@ -106,7 +106,7 @@ def test_a_list_goes_no_further_than_a_transition_without_a_condition() -> None:
     assert [
         problem.split(" (")[0]
         for problem in problems_of(flow.replace("end, {if", "{if: event.amount > 2, then: end}, {if") % "piad", SIGNALS)
-    ] == ['flows/test.yml:4:29: E109 no signal "piad"']
+    ] == ['flows/test.yml:4:34: E109 no signal "piad"']
 
 
 def test_of_a_list_in_which_no_condition_holds_nothing_is_heard() -> None:

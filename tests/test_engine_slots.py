@@ -103,6 +103,7 @@ def test_no_word_is_used_twice_and_longer_answers_come_first() -> None:
     [
         ("[size, cup]", 'E102 slots: no step "cup" in flow order (did you mean "cups"?)'),
         ("[name]", 'E110 slots: question "name" takes every text'),
+        ("[name]  # short", 'E110 slots: question "name" takes every text (let a model fill it'),
         ("[done]", 'E110 slots: step "done" asks nothing that is saved'),
     ],
 )

@@ -487,7 +487,7 @@ def _offer_found(executor: Executor, found: Mapping[str, str], reply: Reply) -> 
     """Take the answers that were found in a message; without any, it is like one in which no model has looked."""
     if executor.turn.session.frame is None:  # an edit has ended the conversation
         take_message(executor, reply)
-    elif not executor.take_found(found) and not _intent(executor, reply):
+    elif not executor.take_found(found, reply.text or "") and not _intent(executor, reply):
         _other_or_retry(executor, reply)
 
 

@@ -470,12 +470,12 @@ class Executor:
             self._take_found(found)
         return True
 
-    def take_found(self, found: Mapping[str, str]) -> bool:
-        """Take answers to slots of the active flow, as `look_ahead` does, after a model has looked for more. Its values count
+    def take_found(self, found: Mapping[str, str], said: str) -> bool:
+        """Take answers in a message to slots of the active flow, as `look_ahead` does, after a model has looked for more. Its values count
         if their questions take them. A question that was not asked yet is answered or asked. Returns False if none counts.
         """
         turn, frame = self.turn, self.turn.frame
-        answers, unseen = slots.taken(turn, found), frame.question_unseen
+        answers, unseen = slots.taken(turn, found, said), frame.question_unseen
         self._also(slots.in_words(answers))
         if unseen:
             frame.ahead = {**frame.ahead, **answers}

@@ -2,7 +2,8 @@
 
 A message is looked through for texts that the flow's questions take as answers, each by its own reader. What is found is kept,
 as it was written, until its question comes; then it is answered at once instead of asked. What the readers do not find, a model may
-find: each of its values is read as an answer to its question, like a text of the contact's.
+find: each of its values is read as an answer to its question, like a text of the contact's. Where a question takes any words, only
+a model looks for its answer, and the answer must be words of the message.
 """
 
 import re
@@ -15,6 +16,7 @@ from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import TurnContext
+from bot.lang.word_matching import normalise, quoted
 from bot.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, WaitHere
 
 MOST_WORDS = 25  # of a message that are looked at
@@ -31,7 +33,8 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
     """
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]
-    questions = {step: question for step in turn.flow.slots if (question := _Question.of(turn, step)) is not None}
+    told = (step for step in turn.flow.slots if step not in turn.flow.free_slots)
+    questions = {step: question for step in told if (question := _Question.of(turn, step)) is not None}
     found: dict[str, str] = {}
     used: set[int] = set()
     for length in range(min(MOST_OF_ONE, len(words)), 0, -1):
@@ -57,18 +60,31 @@ def open_questions(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str
 
 def _takes(turn: TurnContext, step: str) -> str:
     """What a slot's variable takes, in words for a model."""
+    if step in turn.flow.free_slots:
+        return "text, word for word as the message says it"
     variable = turn.flow.variables[turn.flow.steps[step].options.save or ""]
     return ", ".join(getattr(variable, "of", ())) or variable.type
 
 
-def taken(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str]:
-    """Those of these answers that their questions take; the trace has a note of each other one."""
+def taken(turn: TurnContext, found: Mapping[str, str], said: str) -> dict[str, str]:
+    """Those of these answers in a message that their questions take; the trace has a note of each other one.
+
+    Where a question takes any words, an answer must be words of the message, and is kept as they stand there.
+    """
     kept = {}
     for step, piece in found.items():
-        if step in turn.flow.slots and answered(turn, step, piece) is not None:
-            kept[step] = piece
+        free = step in turn.flow.free_slots
+        answer = (quoted(piece, said) or quoted(piece.strip(_EDGES), said)) if free else piece
+        if answer is None:
+            reason = "the message does not say it"
+        elif free and any(normalise(other) == normalise(answer) for name, other in found.items() if name != step):
+            reason = "another question has the same answer"
+        elif step in turn.flow.slots and answered(turn, step, answer) is not None:
+            kept[step] = answer
+            continue
         else:
-            turn.trace.notes.append(f"{turn.flow.name}/{step}: not taken, it is no answer: {_shown(piece)}")
+            reason = "it is no answer"
+        turn.trace.notes.append(f"{turn.flow.name}/{step}: not taken, {reason}: {_shown(piece)}")
     return kept
 
 

@@ -310,6 +310,16 @@ class Flow:
         return {name: step.options.report for name, step in self.steps.items() if step.options.report}
 
     @cached_property
+    def free_slots(self) -> frozenset[str]:
+        """The slots whose questions take any words as an answer: a model alone can tell them from the rest of a message."""
+        return frozenset(name for name in self.slots if self._takes_any_words(name))
+
+    def _takes_any_words(self, question: str) -> bool:
+        step = self.steps.get(question)
+        variable = None if step is None else self.variables.get(step.options.save or "")
+        return step is not None and variable is not None and variable.takes_any_words and not step.kind.choices_alone
+
+    @cached_property
     def machine(self) -> FlowMachine:
         """The machine whose states are the steps: where each outcome leads."""
         return FlowMachine(self.steps, (each for step in self.steps.values() for each in step.transitions.values()))

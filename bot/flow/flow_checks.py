@@ -464,8 +464,8 @@ def _check_slots(flow: Flow, problems: Problems) -> None:
             problems.add(
                 "E110", step.mark, f'slots: step "{name}" asks nothing that is saved', "name a question with save"
             )
-        elif variable.type == "text" and variable.takes_every and not step.kind.choices_alone:
-            fix = "give its variable a type or a pattern, or leave it out of slots"
+        elif name in flow.free_slots and flow.model_slots is None:
+            fix = "let a model fill it, slots: {fill: [...], model: true}, give its variable a type or a pattern, or leave it out of slots"
             problems.add("E110", step.mark, f'slots: question "{name}" takes every text', fix)
 
 

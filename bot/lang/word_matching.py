@@ -148,6 +148,22 @@ def _as_words(phrase: str) -> Any:
     return regex.compile(rf"\b{regex.escape(phrase)}\b", flags=regex.WORD)
 
 
+def quoted(phrase: str, text: str) -> str | None:
+    """The whole words of a text that a phrase repeats, whatever its spaces and capitals; None where they do not stand there.
+
+    ``quoted("happy  birthday", "Happy birthday, Tom!")  -> "Happy birthday"``
+    """
+    import regex  # 20 ms, which are spent where such words are read
+
+    words = phrase.split()
+    if not words:
+        return None
+    first, last = (r"\b" if edge.isalnum() else "" for edge in (words[0][0], words[-1][-1]))
+    repeated = first + r"\s+".join(map(regex.escape, words)) + last
+    found = regex.search(repeated, text, flags=regex.WORD | regex.IGNORECASE)
+    return None if found is None else str(found.group())
+
+
 def _close(said: str, phrase: str) -> float:
     """How like a phrase a text is, of 100; 0 where that is not enough.
 

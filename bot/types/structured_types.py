@@ -236,6 +236,11 @@ class AnswerVariable(FileVariable):
             fields.problems.add("E307", KEEP.mark(fields), what, "leave it out, or accept a kind of file")
         return cls.read_files(name, value, fields, kinds, accepts=accepts)
 
+    @property
+    def takes_any_words(self) -> bool:
+        """Whether it accepts texts, and has no check."""
+        return _TEXT in self.accepts and not self.checks
+
     def file_in(self, value: Any) -> Media | None:
         """The file of a value, if it has one."""
         file = value["file"]

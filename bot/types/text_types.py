@@ -66,6 +66,11 @@ class TextVariable(Variable):
         return self.most != LONGEST
 
     @property
+    def takes_any_words(self) -> bool:
+        """Whether it has no pattern and no check."""
+        return self.pattern is None and not self.checks
+
+    @property
     def samples(self) -> tuple[Any, ...]:
         """Its example, and a text of the greatest length where no pattern is in the way."""
         given = () if self.example is None else (self.example,)

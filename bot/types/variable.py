@@ -104,6 +104,11 @@ class Variable:
         return False
 
     @property
+    def takes_any_words(self) -> bool:
+        """Whether nothing but their length tells an answer from other words."""
+        return False
+
+    @property
     def abstract_values(self) -> AbstractValues:
         """The possible values, without null."""
         return some(self.kind, whole=self.whole) if self.values is None else bounded(map(just, self.values))
