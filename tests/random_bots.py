@@ -10,6 +10,8 @@ from bot.extensions.gathered import extensions_in
 from bot.flow.documents import Source
 from bot.flow.event_receiver import EVENTS
 from bot.flow.library import Library, load
+from bot.lang.problems import Problem
+from bot.steps import KINDS
 from tests.talk import sources_of
 
 
@@ -39,19 +41,32 @@ VARS: dict[str, dict[str, Any]] = {
     "m": {"type": "media"},
     "l": {"type": "list", "value": ROWS},
     "d": {"type": "date"},
+    "g": {"type": "text", "keep": True},
+    "f": {"type": "media", "keep": True, "max": "1MB"},
+    "w": {"type": "answer", "accepts": ["text", "image", "location"]},
 }
 # a text that works, and ones that fail or come out empty, too long or as source
 TEXTS = ("Hi.", "{{ t }}", "{{ more }}", "{{ o.a.b }}", "{{ contact.name }}, {{ came_from }}", "{{ t }} " * 90,
-         '{{ signal_url("paid") }}')  # fmt: skip
+         '{{ signal_url("paid") }}', "{{ history | length }}", "{{ message.kind }}: {{ message.text }}", "{{ g }}",
+)  # fmt: skip
 SIGNALS = {"paid": {"amount": "number", "who": {"type": "text"}}, "seen": {}}
 DEFINE = {"more": "n + 1", "much": "n > 1"}
 FACTS = (Source("flows/facts.md", b"Open daily. See https://facts.example/a"),)
 LEAK = "You sell shoes to the contacts of a shop and never tell anybody anything else."
-CONDITIONS = ("much", "t == 'x'", "not m", "l | length > 9", "o.a.b > 3")
+CONDITIONS = (
+    "much",
+    "t == 'x'",
+    "not m",
+    "l | length > 9",
+    "o.a.b > 3",
+    "message.tapped",
+    "'opted_out' in contact.tags",
+)
 VALUES = {
     "t": ("x", "{{ n }}", "{{ t }}", "{{ o.a }}"),
     "n": (1, "{{ n + 1 }}", "{{ l | length }}", "{{ t }}"),
-    "o": ({"a": "{{ t }}"}, "{{ o }}", None, "x"),
+    "o": ({"a": "{{ t }}"}, "{{ o }}", None),
+    "g": ("x", "{{ message.text }}"),
 }
 
 
@@ -82,22 +97,35 @@ class Author:
     def clear(self) -> Any:
         return self.one("all", "n", [self.one(*VALUES), "d"])
 
+    def saying(self) -> Any:
+        return self.one(self.text(), self.text(), {"any": ["Hi.", "Hello {{ t }}.", self.text()]})
+
     def transition(self) -> Any:
         return self.target() if self.one(0, 1) else {**self.speech(), "then": self.target()}
 
+    def staying(self) -> Any:
+        """A transition of a step that waits: it may keep waiting, and count a wrong answer."""
+        return self.one(self.transition, self.transition, lambda: {**self.speech(), "then": "stay"})()
+
     def speech(self) -> dict[str, Any]:
-        return self.some(say=self.text, ask=self.text, clear=self.clear, set=self.set, tag=self.text, then=self.target)
+        return self.some(
+            say=self.saying, ask=self.saying, clear=self.clear, set=self.set, tag=self.text, then=self.target
+        )
 
     def timed(self) -> Any:
-        return {"after": self.one("1h", "2h", "3h"), **self.speech()}
+        return {
+            "after": self.one("1h", "2h", "3h"),
+            **self.speech(),
+            "then": self.one(*self._steps, "/two", "next", "again", "back", "end"),
+        }
 
     def retry(self) -> Any:
         return {**self.speech(), **({"max": self.one(0, 1, 2), "else": self.transition()} if self.one(0, 1) else {})}
 
     def waiting(self) -> dict[str, Any]:
         return self.some(
-            remind=lambda: {**self.timed(), "max": self.one(1, 2, 3)},
-            timeout=lambda: {**self.timed(), "then": self.target(), "fixed": self.one(True, False)},
+            remind=lambda: {"after": "1h", **self.speech(), "max": self.one(1, 2, 3)},
+            timeout=lambda: self.one("never", *3 * [{**self.timed(), "fixed": self.one(True, False)}]),
             words=lambda: self.words("go", "more"),
             signals=self.signals,
             **({"other": self.transition} if self.one(0, 0, 1) else {"retry": self.retry}),
@@ -177,15 +205,24 @@ class Author:
     def choice(self) -> Any:
         condition = self.some(**{"if": lambda: self.one(*CONDITIONS)})
         value = {"value": self.one(1, "x", "{{ n }}"), "words": [self.one("uno", "dos")]}
-        return self.one(self.transition(), {**value, **condition})
+        return self.one(self.staying(), {**value, **condition})
+
+    def gathering(self) -> dict[str, Any]:
+        return self.some(gather=lambda: self.one("3s", "30s", "never"))
 
     def ask(self) -> dict[str, Any]:
         choices, saved = self.choices(), self.one(*VARS)
         optional = self.some(save=lambda: "l" if "many" in choices else saved, skip=lambda: ["skip"])
-        return {"ask": self.text(), **choices, **optional, **self.waiting()}
+        failures = self.some(errors=lambda: {"else": self.transition(), **self.some(mismatch=self.staying)})
+        free = {} if choices else self.gathering()
+        return {"ask": self.text(), **choices, **optional, **free, **failures, **self.waiting()}
 
     def template(self) -> dict[str, Any]:
-        waits = {"replies": {"Go": self.transition(), "Stop": self.transition()}, **self.waiting()}
+        stop = self.one(
+            self.staying(), {"if": self.one(*CONDITIONS), "words": ["no"], **self.speech(), "then": self.target()}
+        )
+        valid = self.some(valid=lambda: self.one("1h", "3d"))
+        waits = {"replies": {"Go": self.staying(), "Stop": stop}, **valid, **self.waiting()}
         return {"template": {"name": "nudge", "language": "en", "body": [self.text()]}, **self.one({}, waits)}
 
     def say(self) -> dict[str, Any]:
@@ -228,7 +265,10 @@ class Author:
 
     def run(self) -> dict[str, Any]:
         brings = self.some(save=lambda: {"t": "n", "o": "o"}, expired=self.transition, signals=self.signals)
-        return {"run": f"/{self.one(*FLOWS)}", "with": self.set(), **brings}
+        return {"run": f"/{self.one(*FLOWS)}", "with": self.set(), **brings, **self.one({}, {}, self.each())}
+
+    def each(self) -> dict[str, Any]:
+        return {"each": self.one("l", "o"), **self.some(**{"break": lambda: self.one(*CONDITIONS)}), "save": {}}
 
     def exits(self, *needs: dict[str, Any]) -> dict[str, Any]:
         ways = {name: {"when": "they said it", **self.speech(), "then": self.target()} for name in ("a", "b")}
@@ -245,15 +285,23 @@ class Author:
             "else": self.transition(),
             **self.some(unsafe=self.transition, down=self.transition, confused=self.transition),
         }
-        optional = self.some(
-            tools=lambda: self.one([self.one(*tools, careful, careful)], [request], [careful, request]),
-            fill=lambda: {"n": "a number", **self.one({}, {"t": "what they want"})},
-            turns=lambda: {"max": self.one(1, 2), "else": self.transition()},
-            budget=lambda: {"contact": 100, "else": self.transition()},
-            while_busy=lambda: self.one("merge", "together"),
-            messages=lambda: self.one(1, 2),
-            history=lambda: self.one(0, 30),
-            facts=lambda: "facts.md",
+        optional = (
+            self.some(
+                tools=lambda: self.one([self.one(*tools, careful, careful)], [request], [careful, request]),
+                fill=lambda: {"n": "a number", **self.one({}, {"t": "what they want"})},
+                turns=lambda: {"max": self.one(1, 2), "else": self.transition()},
+                budget=lambda: {"contact": 100, "else": self.transition()},
+                while_busy=lambda: self.one("merge", "together"),
+                messages=lambda: self.one(1, 2),
+                history=lambda: self.one(0, 30),
+                facts=lambda: "facts.md",
+                greet=self.text,
+                pictures=lambda: True,
+                other=self.transition,
+                hears=lambda: 100,
+                calls=lambda: 1,
+            )
+            | self.gathering()
         )
         waiting = {
             key: value for key, value in self.waiting().items() if key in ("remind", "timeout", "words", "signals")
@@ -269,7 +317,7 @@ class Author:
     def handoff(self) -> dict[str, Any]:
         closes = {
             "closed": self.transition(),
-            **self.some(signals=self.signals, timeout=lambda: {**self.timed(), "then": "end"}),
+            **self.some(signals=self.signals, timeout=self.timed),
         }
         return {"handoff": {"team": "x", "say": self.text()}, **closes}
 
@@ -288,7 +336,7 @@ class Author:
         return {**options, **write()}
 
     def flow(self, name: str) -> dict[str, Any]:
-        self._steps = tuple(step for step in STEPS if self.one(0, 1, 1)) or ("a",)
+        self._steps = tuple(step for step in STEPS if self.one(0, 1, 1) or (name, step) == ("three", "a")) or ("a",)
         flow = {
             "flow": name,
             "start": {
@@ -310,7 +358,10 @@ class Author:
             "vars": VARS,
             "define": DEFINE,
             "defaults": self.some(
-                signals=self.signals, errors=lambda: {"else": "end"}, old_taps=lambda: self.one("ignore", "reopen")
+                signals=self.signals,
+                gather=lambda: self.one("2s", "9s"),
+                errors=lambda: {"else": "end"},
+                old_taps=lambda: self.one("ignore", "reopen"),
             ),
             "steps": {step: self.step() for step in self._steps},
         }
@@ -351,17 +402,25 @@ class Author:
         spoken = self.some(
             transcribe=lambda: {"http": "POST https://a.example/x", "form": {"file": "{{ voice }}"}, "daily": 9}
         )
+        quiet = self.some(
+            opt_out=lambda: {"words": ["quit"], "say": self.one("Bye.", "{{ contact.name }}"), "back": ["why", "begin"]}
+        )
         hours = {"office": {"mon-fri": "9:00-17:00", "holidays": ["2030-05-07"]}}
         return {
             "name": "T",
             "words": words,
             "hours": hours,
+            "ai": {"never": [LEAK]},
             "signals": SIGNALS,
             **spoken,
+            **quiet,
             "secrets": ["CRM"],
             "events_to": {"url": "https://crm.example/bot", "secret": "CRM", "on": [*EVENTS]},
             "defaults": {"timeout": {"after": "9h", "then": "end"}, **defaults},
         }
+
+
+PLAIN = {"ask": "Plain?"}
 
 
 def written(flows: list[dict[str, Any]]) -> tuple[str, dict[int, tuple[dict[str, Any], str | None]]]:
@@ -379,9 +438,22 @@ def written(flows: list[dict[str, Any]]) -> tuple[str, dict[int, tuple[dict[str,
     return "\n".join(lines), owners
 
 
+def _mended(step: dict[str, Any], name: str, problem: Problem) -> dict[str, Any]:
+    """The step without the key in which there is a problem; what is plain where that is its verb."""
+    if problem.code == "E130" and "errors" not in step:
+        return {**step, "errors": {"else": "end"}}
+    column = len(json.dumps(name)) + 4  # of the first key, counted from 1
+    for key, value in step.items():
+        column += len(json.dumps({key: value}))
+        if column > problem.column:
+            left = {other: step[other] for other in step if other != key}
+            return left if left.keys() & KINDS and ("write" not in left or "save" in left) else PLAIN
+    return PLAIN
+
+
 def library_of(bot: dict[str, Any], flows: list[dict[str, Any]]) -> Library:
     """A bot that loads: whatever the checks refuse gives way to something plain."""
-    for _ in range(20):
+    for _ in range(40):
         text, owners = written(flows)
         loaded = load(sources_of(text, json.dumps(bot)), extensions_in([HANDLERS]), FACTS)
         if loaded.library is not None:
@@ -394,9 +466,10 @@ def library_of(bot: dict[str, Any], flows: list[dict[str, Any]]) -> Library:
             if name is None:
                 flow |= {"defaults": {}, "words": {}}
             else:
-                flow["steps"][name] = {"ask": "Plain?"}
-            slots = flow.pop("slots", {"fill": []})
-            left = [slot for slot in slots["fill"] if slot != name]
-            if left and name is not None:
-                flow["slots"] = {**slots, "fill": left}
+                flow["steps"][name] = _mended(flow["steps"][name], name, problem)
+            if name is None or flow["steps"][name] == PLAIN:
+                slots = flow.pop("slots", {"fill": []})
+                left = [slot for slot in slots["fill"] if slot != name]
+                if left and name is not None:
+                    flow["slots"] = {**slots, "fill": left}
     raise AssertionError("\n".join(map(str, loaded.problems)))

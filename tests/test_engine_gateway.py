@@ -151,6 +151,31 @@ def test_once_resolved_the_question_is_put_again_to_the_next_message() -> None:
     assert chat.user("Ann") == ["Thanks, Ann."]
 
 
+def test_an_agent_who_takes_a_step_that_an_edit_has_made_another_kind_answers_alone() -> None:
+    flow = "flow: main\nstart: {otherwise: true}\nsteps: {a: {handoff: {team: x}, closed: end}}\n"
+    chat = Talk(flow)
+    chat.user("hi")
+    chat.edit(flow.replace("handoff: {team: x}, closed: end", "say: Hello., then: end"))
+    assert chat.take(ConversationAssigned(chat.next_id(), CONTACT, chat.now, "c", None, "Budi")) == []
+    assert chat.session.agent == "Budi"
+
+
+def test_what_a_model_said_before_an_agent_who_answers_in_its_place_is_not_said_afterwards() -> None:
+    flow = """flow: main
+start: {otherwise: true}
+steps: {a: {ai: Be nice., exits: {done: {when: done, then: end}}, errors: {else: end}}}
+"""
+    chat = Talk(flow)
+    assigned = ConversationAssigned("a", CONTACT, chat.now, "c", None, "Budi")
+    chat.user("hi")
+    chat.edit(flow.replace("ai: Be nice., exits: {done: {when: done, then: end}}", "http: GET https://x.example"))
+    chat.take(assigned)
+    chat.model("Hello!")
+    chat.edit(flow)
+    chat.take(assigned)
+    assert chat.closed() == []
+
+
 def test_the_trace_says_what_became_of_an_agents_conversation() -> None:
     chat = Talk(FLOW)
     chat.user("hi")

@@ -181,6 +181,18 @@ def test_did_you_mean_at_a_question_hears_the_answer_to_that_question() -> None:
     assert chat.session.frames == ()
 
 
+@pytest.mark.parametrize(("answer", "said"), [("opening_hours 90", ["From 9."]), ("none", ["Sorry?"])])
+def test_where_an_edit_has_removed_the_question_meanwhile_the_message_starts_a_flow(
+    answer: str, said: list[str]
+) -> None:
+    chat = Talk(FLOWS)
+    chat.user("order")
+    chat.user("when are you open?")
+    chat.edit(FLOWS.replace("size: {ask", "kind: {ask"))
+    assert chat.model(answer) == said
+    assert named(chat) == []
+
+
 def test_did_you_mean_that_does_not_reach_the_contact_ends_where_an_edit_leads() -> None:
     chat = Talk(FLOWS)
     chat.user("order")

@@ -4,6 +4,7 @@
 """
 
 import json
+from collections.abc import Sequence
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -55,7 +56,7 @@ FAILURES = ("timeout", "down", "quota", "refused", "no_tools", "unsafe", "empty"
 MOST_TURNS = 300  # in which all comes to rest that is due at one time
 ANSWERS = (
     "x", "1", "2", "1, 2 and 3", "done", "A", "b", "yes", "skip", "go", "stop", "menu", "two", "why", "help", "more", "so three", "I want it", "2 on friday",
-    "make it five, tomorrow", " ", "", "{{ 7 }}",
+    "make it five, tomorrow", "quit", "begin", "Go", "no", " ", "", "{{ 7 }}",
     "9" * 65_536,
 )  # fmt: skip
 TAPS = ("a/b/99999999999/1/x", "main/a/٣/٣/12345678", "main/a/0/1/12345678", "////", "", "two/d/0/999/abcdefgh")
@@ -66,34 +67,35 @@ def bots(draw: st.DrawFn) -> tuple[Library, Library]:
     """A bot, and the same after an edit."""
     author = Author(draw(st.integers(0, 1 << 32)))
     bot = author.bot()
-    flows = [author.flow(name) for name in ("main", *(name for name in FLOWS[1:] if author.one(0, 1)))]
+    flows = [author.flow(name) for name in ("main", *(name for name in FLOWS[1:] if author.one(0, 1, 1, 1)))]
     edited = [author.edited(flow) for flow in flows if flow["flow"] == "main" or author.one(1, 1, 1, 0)]
     before, after = library_of(bot, flows), library_of(bot, edited)
     note(f"{json.dumps(bot)}\n{written(flows)[0]}\n--- edited:\n{written(edited)[0]}")
     return before, after
 
 
-EVENTS = st.one_of(
-    st.tuples(st.just("text"), st.sampled_from(ANSWERS)),
-    st.tuples(st.just("text"), st.sampled_from(ANSWERS)),
-    st.tuples(st.just("tap"), st.integers(0, 2)),
-    st.tuples(st.just("tap"), st.integers(0, 20)),
-    st.tuples(st.just("strange tap"), st.sampled_from(TAPS)),
-    st.tuples(st.just("time"), st.sampled_from(["due", "early", "late"])),
-    st.tuples(st.just("call"), st.sampled_from(["done", "timeout", "mismatch", "NotFound", "error", "404", "503"])),
-    st.tuples(st.just("send"), st.sampled_from(["sent", "refused", "failed", "unknown", "replaced", "covered"])),
-    st.tuples(st.just("model"), st.integers(0, 1 << 16)),
-    st.tuples(st.just("model"), st.integers(0, 1 << 16)),
-    st.tuples(st.just("paragraph"), st.integers(0, len(SAYINGS) - 1)),
-    st.tuples(st.sampled_from(["assigned", "closed", "contact", "opened", "read"]), st.none()),
-    st.tuples(st.sampled_from(["photo", "place", "closed", "reset", "set"]), st.none()),
-    st.tuples(st.just("voice"), st.none()),
-    st.tuples(st.just("start"), st.tuples(st.sampled_from([*FLOWS, "none"]), st.sampled_from(BUSY))),
-    st.tuples(st.just("signal"), st.integers(0, 1 << 16)),
-    st.tuples(st.just("signal"), st.integers(0, 1 << 16)),
-    st.tuples(st.just("happens"), st.none()),
-    st.tuples(st.just("edit"), st.none()),
+HAPPENINGS: tuple[tuple[str, Sequence[Any]], ...] = (
+    ("text", ANSWERS),
+    ("text", ANSWERS),
+    ("tap", range(3)),
+    ("tap", range(21)),
+    ("strange tap", TAPS),
+    ("time", ("due", "early", "late")),
+    ("time", ("due",)),
+    ("clock", (-90_000, -3600, -2, 2, 3600)),
+    ("call", ("done", "timeout", "mismatch", "NotFound", "error", "404", "503", "TooLarge")),
+    ("send", ("sent", "refused", "failed", "unknown", "replaced", "covered")),
+    ("model", range(1 << 16)),
+    ("model", range(1 << 16)),
+    ("paragraph", range(len(SAYINGS))),
+    *((kind, (None,)) for kind in ("assigned", "closed", "contact", "opened", "read")),
+    *((kind, (None,)) for kind in ("photo", "place", "voice", "closed", "reset", "set", "happens", "edit")),
+    ("start", [(flow, busy) for flow in (*FLOWS, "none") for busy in BUSY]),
+    ("signal", range(1 << 16)),
+    ("signal", range(1 << 16)),
 )
+"""What can happen, and its details."""
+EVENTS = st.one_of(*(st.tuples(st.just(kind), st.sampled_from(details)) for kind, details in HAPPENINGS))
 
 
 def open_visits(frames: tuple[Frame, ...]) -> set[int]:
@@ -152,6 +154,9 @@ class Contact(Talk):
                 self.paragraph(SAYINGS[detail])
             case "time":
                 self._pass_time(detail)
+            case "clock":
+                self.now += timedelta(seconds=detail) - timedelta(minutes=7)
+                self.take(TimeReached(self.next_id(), CONTACT, self.now))
             case "call" if self.calls:
                 value: Any = [{"a": {"b": 1}}, "x", None, 5][len(self.calls) % 4] if detail == "done" else None
                 ref, asked = self.calls[-2 if self._events % 4 == 3 and len(self.calls) > 1 else -1]
@@ -226,7 +231,9 @@ class Contact(Talk):
     def take(self, event: Event) -> list[Any]:
         silent = self.session.agent is not None and not isinstance(event, HandoffClosed)
         said = super().take(event)
-        assert not (silent and said), "an agent has the conversation"
+        assert self.turn is not None
+        opts_out = self.turn.trace.rule.startswith("opt-out")  # that is heard before everything else
+        assert not said or not silent or opts_out, "an agent has the conversation"
         if isinstance(event, CallEnded | SendEnded):
             self._open.discard(event.effect)
         for ordinal, effect in enumerate(self.effects):
@@ -275,10 +282,8 @@ class Contact(Talk):
             assert turn.wake_at is None or turn.wake_at in left_out | replacing
             return
         step = self.library.flows[frame.flow].steps[frame.step]
-        if step.kind.ignores_messages:
-            assert left_out or (turn.wake_at is None) == (step.options.defaults.timeout is None)
-        else:
-            assert step.kind.pauses, "it rests where nothing leads on"
+        assert step.kind.pauses or step.kind.ignores_messages, "it rests where nothing leads on"
+        if step.timeout is not None or (not step.kind.ignores_messages and not step.kind.waits):
             assert turn.wake_at is not None
 
 

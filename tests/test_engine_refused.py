@@ -47,6 +47,24 @@ def test_refused_buttons_go_as_a_plain_text_whose_numbers_and_titles_are_answers
     assert chat.user(answer) == ["One tea."]
 
 
+def test_a_refused_question_whose_choices_an_edit_has_taken_away_goes_as_it_was_sent() -> None:
+    chat = Talk(DRINKS)
+    chat.user("hi")
+    written = "    header: Corner Café\n    buttons: {Coffee: {value: coffee}, Tea: {value: tea}}\n"
+    chat.edit(DRINKS.replace(written, ""))
+    assert refused(chat) == ["Corner Café\n\nWhat would you like?\n\n• Coffee\n• Tea"]
+
+
+def test_what_the_gateway_did_with_a_message_of_a_step_that_is_gone_does_not_matter_to_an_agent() -> None:
+    chat = Talk(DRINKS)
+    chat.user("hi")
+    chat.take(ConversationAssigned(chat.next_id(), CONTACT, chat.now, "c", None, "Budi"))
+    chat.edit("flow: other\nstart: {otherwise: true}\nsteps: {a: {say: New., then: end}}\n")
+    assert chat.send_ended("covered") == []
+    chat.closed()
+    assert chat.user("hi") == ["New."]
+
+
 def test_the_plain_text_goes_once_and_then_the_question_waits_to_be_put_again() -> None:
     chat = Talk(DRINKS)
     chat.user("hi")

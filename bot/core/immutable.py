@@ -63,6 +63,11 @@ def _with_slots(cls: type[T], kw_only: bool) -> type[T]:
     }
     metaclass: Any = type(cls)
     made: type[T] = metaclass(cls.__name__, cls.__bases__, body)
+    for value in body.values():  # what `super()` in them means
+        method = getattr(value, "fget", getattr(value, "__func__", value))
+        code = getattr(method, "__code__", None)
+        if code is not None and "__class__" in code.co_freevars:
+            method.__closure__[code.co_freevars.index("__class__")].cell_contents = made
     return made
 
 

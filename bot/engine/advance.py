@@ -473,10 +473,10 @@ def _offer_again(executor: Executor, offered: OfferMessage) -> None:
     elif offered.found is not None:
         if not _edited_flow(executor, reply):
             _offer_found(executor, offered.found, reply)
-    elif turn.session.frame is None:
-        executor.start_by_intent(offered.flow, reply)
     elif not _edited_flow(executor, reply):
-        if offered.flow is None:
+        if turn.session.frame is None:
+            executor.start_by_intent(offered.flow, reply)
+        elif offered.flow is None:
             _other_or_retry(executor, reply)
         else:
             turn.pending_input = reply

@@ -162,6 +162,7 @@ class Executor:
         if not isinstance(result, KeepWaiting):
             awaits = isinstance(result, (WaitForEffect, WaitForSend))
             frame.awaited_effect = sent[-1] if awaits and sent else None
+            frame.deferred_result = None
             frame.accepts_messages = isinstance(result, WaitForEffect) and result.listens
             frame.gathers_since = None if frame.awaited_effect is not None else frame.gathers_since
         frame.step_state = dict(result.step_state)

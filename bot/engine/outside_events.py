@@ -64,9 +64,9 @@ def take_send(executor: Executor, event: SendEnded) -> None:
     If the active step waits with a refused message, the refusal is the step's own matter. Otherwise only a refused
     link is sent again, as a plain text.
     """
-    turn, frame = executor.turn, executor.turn.session.frame
+    turn, frame, step = executor.turn, executor.turn.session.frame, executor.turn.known_step
     turn.trace.rule = f"message {event.outcome}"
-    unseen = event.outcome in UNSEEN and frame is not None and turn.step.kind.asks and turn.step.kind.needs_window
+    unseen = event.outcome in UNSEEN and step is not None and step.kind.asks and step.kind.needs_window
     if frame is not None and unseen and event.effect == frame.awaited_effect:
         # it awaits no more: the contact's next message brings what a template, or nothing, has taken the place of
         frame.awaited_effect, frame.question_unseen = None, True
@@ -164,8 +164,9 @@ def take_conversation(executor: Executor, event: ConversationOpened | Conversati
         executor.start_by_event()
         return
     turn.trace.rule = "assigned"
-    try:
-        if turn.known_step is not None:
+    step = turn.known_step
+    try:  # a step that an edit has made another kind waits for nothing here
+        if step is not None and session.frame is not None and step.form == session.frame.form:
             executor.resume(event, turn.trace.rule)
         if session.frame is not None:
             session.frame.parked_messages, session.frame.gathers_since = 0, None  # the agent's to answer, too

@@ -285,6 +285,10 @@ class Sender:
             return content
         if isinstance(content, PutContact) or self._gateway.keyed(content):
             self._request(queue, content)
+        elif queue.unclear and not self._repeats(queue.rows[0]):  # another endpoint took it before
+            return SendAttempt(
+                "unknown", "it may have been sent, and now no key keeps it from being sent twice", code=UNCLEAR
+            )
         else:
             self._claim(queue.rows[0], partial(self._guarded, queue, self._claimed, content))
         return None

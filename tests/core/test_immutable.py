@@ -127,3 +127,25 @@ def test_fields_that_were_never_asked_for_are_inherited() -> None:
 
     assert dataclasses.asdict(Child(1)) == {"x": 1, "y": 2} and Child.unit == "m"
     assert Parent.__match_args__ == ("x",) and dataclasses.is_dataclass(Parent)
+
+
+def test_what_a_class_defines_can_call_what_its_base_defines() -> None:
+    class Base:
+        def name(self) -> str:
+            return "base"
+
+    @immutable
+    class Child(Base):
+        x: int
+
+        @property
+        def twice(self) -> str:
+            return 2 * super().name()
+
+    @immutable
+    class Grandchild(Child):
+        def name(self) -> str:
+            return f"{super().name()} of {self.x}"
+
+    assert Child(3).twice == "basebase"
+    assert Grandchild(3).name() == "base of 3"

@@ -652,6 +652,26 @@ def test_a_refused_type_leads_on_at_once_and_each_request_counts(server: Peer) -
     bench.delivery.stop(5)
 
 
+def test_what_may_have_been_sent_goes_through_no_endpoint_without_a_key(server: Peer, bench: Bench) -> None:
+    server.answers(reset, NO_TYPE, NO_TYPE)
+    bench.offer(bench.row(message=BUTTONS))
+    bench.after(1)
+    bench.move_to_next()
+    result = bench.after(2)
+    assert (result.state, result.code, len(server.requests)) == ("unknown", "unclear", 3)
+    assert result.detail == "it may have been sent, and now no key keeps it from being sent twice"
+
+
+def test_it_does_once_where_unclear_replies_are_repeated(server: Peer) -> None:
+    bench = Bench(server, repeat_unclear=True)
+    server.answers(reset, NO_TYPE, NO_TYPE, reset)
+    bench.offer(bench.row(message=BUTTONS))
+    bench.after(1)
+    bench.move_to_next()
+    assert (bench.after(2).state, len(server.requests)) == ("unknown", 4)
+    bench.delivery.stop(5)
+
+
 def test_without_a_key_the_claim_comes_before_the_request(server: Peer) -> None:
     requests_then: list[int] = []
 
