@@ -541,3 +541,11 @@ def test_without_a_flow_an_operator_names_the_one_whose_variables_are_set() -> N
     talk.set(town="Rome")
     assert talk.turn is not None
     assert talk.turn.failure == "the contact is in no flow: name the flow that declares the variables"
+
+
+def test_an_operator_sets_variables_where_an_edit_leads() -> None:
+    talk = Talk("flow: main\nstart: {words: [hi]}\nvars: {cups: integer}\nsteps: {a: {ask: 'A?'}, b: {ask: 'B?'}}\n")
+    talk.user("hi")
+    talk.edit("flow: main\nvars: {cups: integer}\ndefaults: {gone: b}\nsteps: {b: {ask: 'B?'}}\n")
+    assert talk.set(cups=3) == ["B?"]
+    assert (talk.at, talk.vars["cups"]) == ("main/b", 3)

@@ -176,6 +176,20 @@ steps: {a: {ai: Be nice., exits: {done: {when: done, then: end}}, errors: {else:
     assert chat.closed() == []
 
 
+def test_an_agent_who_takes_over_before_the_gateway_has_said_what_became_of_a_message_has_it_alone() -> None:
+    flow = """flow: main
+start: {otherwise: true}
+steps:
+  a: {say: One., errors: {refused: b}}
+  b: {say: Two., then: end}
+"""
+    chat = Talk(flow)
+    assert chat.user("hi") == ["One."]
+    assert chat.take(assigned(chat)) == []
+    assert chat.send_ended("sent") == []
+    assert chat.closed() == ["Two."]
+
+
 def test_the_trace_says_what_became_of_an_agents_conversation() -> None:
     chat = Talk(FLOW)
     chat.user("hi")

@@ -264,6 +264,8 @@ def take_signal(executor: Executor, event: SignalReceived) -> None:
 def take_values(executor: Executor, event: ValuesSet) -> None:
     """An operator sets variables; nothing else happens. What does not fit any more is a failure, and changes nothing."""
     turn, session = executor.turn, executor.turn.session
+    if session.frame is not None and session.agent is None:
+        executor.migrate_session()
     turn.trace.rule = f"set by {event.by}"
     try:
         flow, values = values_to_set(turn.library, session, event.flow, event.values, turn.now)

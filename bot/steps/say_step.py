@@ -229,7 +229,9 @@ class SayStep(StepKind):
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The gateway took it, or refused it. Without the template, any message of the contact's still brings it."""
-        if isinstance(event, SendEnded) and event.outcome in UNSENT and self.watches:
+        if not isinstance(event, SendEnded):
+            return None
+        if event.outcome in UNSENT and self.watches:
             raise StepFailed("refused", event.detail)
         return None if context.step_state.get(_TEMPLATE) else LeaveStep("then")
 
