@@ -58,11 +58,12 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, as_json: b
         found.append(finding)
         if not as_json:
             _show(finding)
-    failures = sum(finding.state == "fail" for finding in found)
+    failures, warnings = (sum(finding.state == state for finding in found) for state in ("fail", "warn"))
     if as_json:
         echo_json([asdict(finding) for finding in found])
     else:
-        click.echo(styled(f"{counted(failures, 'thing')} to fix.", fg="red") if failures else "Everything is fine.")
+        fine = f"No check failed, {counted(warnings, 'warning')}." if warnings else "Everything is fine."
+        click.echo(styled(f"{counted(failures, 'thing')} to fix.", fg="red") if failures else fine)
     ctx.exit(1 if failures else 0)
 
 

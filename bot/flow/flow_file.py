@@ -391,7 +391,8 @@ def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[St
         verbs = []  # which is an option beside the verb that is misspelt
     if not verbs:
         found = f'{what} has no verb, it begins with "{first}"' if first else f"{what} is empty"
-        has_it = [f"{verb}:" for verb, kind in kinds.items() if first in kind.keys.names]
+        own = () if first in STEP_OPTIONS.names else kinds.items()
+        has_it = [f"{verb}:" for verb, kind in own if first in kind.keys.names]
         fix = f'add {" or ".join(has_it)} to which "{first}" belongs' if has_it else f"write one of {', '.join(kinds)}"
         problems.add("E107", node.mark, found, did_you_mean(first or "", kinds, fix))
     for extra in verbs[1:]:

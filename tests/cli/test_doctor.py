@@ -58,7 +58,10 @@ def test_a_bot_that_is_ready_has_nothing_that_fails(tmp_path: Path) -> None:
         bot.emulator.templates.add(MessageTemplate("offer", body="{{1}}"))
         settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
         code, found = doctor(tmp_path)
+        last = call("doctor", tmp_path).lines[-1]
         assert len(bot.emulator.sent) == sent, "nobody is sent anything"
+    warnings = sum(one["state"] == "warn" for one in found)
+    assert last == f"No check failed, {warnings} warnings." and warnings > 1
     assert [one for one in found if one["state"] == "fail"] == [] and code == 0
     assert about(found, "gateway")[-1].startswith("ok: the key is accepted; templates of the channel: ")
     assert about(found, "templates") == ["ok: all 1 that the flows name can be sent"]

@@ -582,6 +582,14 @@ USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "{image: 'https://cafe.example/a.jpg'}",
         ('5:10: E107 step "hello" has no verb, it begins with "image" (add say: to which "image" belongs)',),
     ),
+    "an option without a verb": (
+        "  hello: {say: Welcome!}",
+        "  hello: {save: drink}",
+        (
+            '5:10: E107 step "hello" has no verb, it begins with "save" (write one of say, ask, template, call, http, ai, '
+            "classify, write, branch, set, clear, run, wait, handoff, start, signal)",
+        ),
+    ),
     "two verbs": (
         "    ask: What would you like?",
         "    say: Welcome.\n    ask: What would you like?",
