@@ -104,6 +104,8 @@ MISTAKES = {
         "clinic/flows/book.yml", ', with: {slot: "{{ slot }}"}', "", "W308", '["{{ slot.time }}"]'),
     "a text has a number sign in it": Mistake(
         "form/flows/question.yml", 'ask: "{{ asked }}"\n    save: text', "ask: Question #2\n    save: text", "W003"),
+    "a value is written as in another tool": Mistake(
+        "form/flows/question.yml", 'ask: "{{ asked }}"\n    save: text', 'ask: "{asked}"\n    save: text', "W004"),
     "an allowance was left behind": Mistake(
         "form/flows/form.yml", "  later:\n", "  later:  # allow W501: they know\n", "W001"),
 }  # fmt: skip

@@ -14,6 +14,7 @@ NO_TALK = {
     "E": "a bot that has problems does not run",
     "W001": "a comment does nothing",
     "W003": "what the bot says is what stands there: that it was meant otherwise, nobody but its author knows",
+    "W004": "what the bot says is what stands there: that it was meant otherwise, nobody but its author knows",
     "W101": "no talk comes to the step",
 }
 """The seeded mistakes without a talk, by their codes or what these begin with, and why they have none."""

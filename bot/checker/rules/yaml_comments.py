@@ -1,4 +1,6 @@
-"""W001, W002, W003: comments that allow nothing or give no reason, and comments that cut off the text that a customer gets."""
+"""W001, W002: comments that allow nothing or give no reason. W003, W004: texts that a customer gets otherwise than their
+author meant, because of a comment or of single braces.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,7 +9,7 @@ from bot.checker.findings import TITLES, Finding, declare, rule
 from bot.checker.graph import Graph
 from bot.core.immutable import immutable
 from bot.expressions.templates import Template
-from bot.flow.definition import uses_of_bot, uses_of_flow
+from bot.flow.definition import Flow, uses_of_bot, uses_of_flow
 from bot.flow.documents import Source
 from bot.flow.library import Library
 from bot.lang.problems import Mark
@@ -22,7 +24,7 @@ _Line = tuple[str, int]
 def find_cut_texts(graph: Graph) -> Iterator[Finding]:
     """Find texts without quotes that are followed by a comment which begins like a number or a hashtag."""
     texts: dict[_Line, list[Template]] = {}
-    for text in _texts(graph.library):
+    for _, text in _texts(graph.library):
         texts.setdefault((text.mark.path, text.mark.line), []).append(text)
     for source in graph.sources:
         if _PERHAPS_CUT.search(source.text):
@@ -43,13 +45,27 @@ def _cut(comment: Comment, before: str, texts: Iterable[Template]) -> Iterator[F
             return
 
 
-def _texts(library: Library) -> Iterator[Template]:
-    """All texts that are said, in every language."""
+_SINGLE_BRACES = re.compile(r"\$?(?<!\{)\{ *([a-z]\w*)((?:\.\w+)*) *\}(?!\})")  # {name}, ${name}, {order.number}
+
+
+@rule(W004="a value in single braces")
+def find_single_braces(graph: Graph) -> Iterator[Finding]:
+    """Find texts with the name of a variable in single braces, as other tools write values."""
+    for flow, text in _texts(graph.library):
+        known = {"contact"} if flow is None else {"contact", *flow.variables}
+        for found in _SINGLE_BRACES.finditer(text.source):
+            if found[1] in known:
+                what = f'"{found[0]}" is sent as it stands here, and not the value of "{found[1]}"'
+                yield Finding.at("W004", text.mark, what, f'write "{{{{ {found[1]}{found[2]} }}}}"')
+
+
+def _texts(library: Library) -> Iterator[tuple[Flow | None, Template]]:
+    """All texts that are said, in every language, each with its flow; None: it is one of ``bot.yml``."""
     for spoken in (library, *library.translations.values()):
-        uses = (*uses_of_bot(spoken.bot), *(used for flow in spoken.flows.values() for used in uses_of_flow(flow)))
-        for used in uses:
+        of_flows = ((flow, used) for flow in spoken.flows.values() for used in uses_of_flow(flow))
+        for owner, used in (*((None, used) for used in uses_of_bot(spoken.bot)), *of_flows):
             if isinstance(used.text, Template):
-                yield from used.text.wordings
+                yield from ((owner, text) for text in used.text.wordings)
 
 
 NEEDLESS, UNREASONED = "W001", "W002"
