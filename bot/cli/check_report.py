@@ -361,6 +361,16 @@ def lines(library: Library) -> Iterator[str]:
         said = f"{_most(load.turn)} in one turn, {_most(load.conversation)} in one conversation{rounds}"
         yield f"  {load.flow:{width}}  {said}; {_started(load.first)}"
     yield from _models(library)
+    yield from _voice_notes(library)
+
+
+def _voice_notes(library: Library) -> Iterator[str]:
+    """The most that one contact's voice notes can cost a day."""
+    transcription = library.bot.transcription
+    if transcription is not None:
+        tries = transcription.daily * transcription.tries
+        yield "At most, what the voice notes of one contact can cost a day (UTC):"
+        yield f"  transcribe  {counted(transcription.daily, 'voice note')}, asked for {counted(tries, 'time')}"
 
 
 def _models(library: Library) -> Iterator[str]:

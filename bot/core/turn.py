@@ -53,6 +53,12 @@ class Trace:
     rule: str = ""  # the rule that took the event: tap, word, answer, option, skip, other, retry, start, time, ...
     steps: list[StepTaken] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  # those notes that somebody should look into
+
+    def problem(self, note: str) -> None:
+        """Note something that has failed and that no flow expects."""
+        self.notes.append(note)
+        self.problems.append(note)
 
 
 @immutable

@@ -77,7 +77,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
             _offer_again(executor, executor.offered)
     except (FlowBroken, *FAILURES) as broken:
         turn.failure = str(broken)
-        turn.trace.notes.append(f"ended: {turn.failure}")
+        turn.trace.problem(f"ended: {turn.failure}")
         turn.call_error_hooks(turn.failure)
         turn.end_all()
     _apologise(turn)
@@ -654,11 +654,11 @@ def _apologise(turn: TurnContext) -> None:
     if not session.window_is_open(turn.event.at):
         turn.failure = turn.failure or "a model failed, and the contact hears nothing of it: their 24 hours are over"
         return
-    turn.trace.notes.append("a model failed, and the flow says nothing: sorry")
+    turn.trace.problem("a model failed, and the flow says nothing: sorry")
     try:
         turn.send(TextMessage(wording(turn.scope(), "sorry")))
     except FAILURES as failed:  # the bot's own text cannot be rendered
-        turn.trace.notes.append(f"ai: sorry: {failed}")
+        turn.trace.problem(f"ai: sorry: {failed}")
         turn.send(TextMessage(wording({**turn.scope(), OWN_WORDINGS: {}}, "sorry")))
 
 

@@ -116,6 +116,8 @@ class Executor:
         target = turn.flow.machine.follow(frame.step, result.outcome).target
         turn.note_step(result.outcome, target).success = result.outcome != "other"
         turn.trace.notes += [f"{turn.where}: {note}" for note in result.notes]
+        if result.problem:
+            turn.trace.problem(f"{turn.where}: {result.problem}")
         self._offer(result)
 
     def _offer(self, result: OfferMessage) -> None:
@@ -406,7 +408,8 @@ class Executor:
         """
         turn, transitions = self.turn, self.turn.step.transitions
         name = "mismatch" if isinstance(failed, Mismatch) else getattr(failed, "outcome", "failed")
-        turn.trace.notes.append(f"{turn.where}: {name}: {failed}")
+        note = turn.trace.notes.append if f"errors.{name}" in transitions else turn.trace.problem
+        note(f"{turn.where}: {name}: {failed}")
         turn.frame.step_state = dict(turn.step.kind.after_failure(turn.frame.step_state))
         for outcome in (f"errors.{name}", "errors.else"):
             if outcome in transitions and not leaving.startswith("errors."):
@@ -860,7 +863,7 @@ class Executor:
                 if heard.condition is None or seen[-1][1]:
                     return LeaveStep(outcome, known=known, conditions=tuple(seen))
         except TemplateFailed as failed:
-            turn.trace.notes.append(f"{turn.where}: signals: {failed}")
+            turn.trace.problem(f"{turn.where}: signals: {failed}")
             return None
         turn.trace.notes += [f"{turn.where}: not heard: {condition} is not true" for condition, _ in seen]
         return None

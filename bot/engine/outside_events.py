@@ -121,9 +121,7 @@ def _made_good(executor: Executor, event: SendEnded) -> bool:
             turn.session.refusals += 1
             executor.fail(StepFailed("refused", event.detail))
             return True
-        turn.trace.notes.append(
-            f"{turn.where}: refused: {MOST_REFUSED + 1} times in a row, so it waits for the contact"
-        )
+        turn.trace.problem(f"{turn.where}: refused: {MOST_REFUSED + 1} times in a row, so it waits for the contact")
     frame.question_unseen = frame.question_unseen or (kind.asks and event.outcome != "unknown")
     return False
 
@@ -271,7 +269,7 @@ def take_values(executor: Executor, event: ValuesSet) -> None:
         flow, values = values_to_set(turn.library, session, event.flow, event.values, turn.now)
     except FAILURES as failed:
         turn.failure = str(failed)
-        turn.trace.notes.append(turn.failure)
+        turn.trace.problem(turn.failure)
         return
     kept = {name: values.pop(name) for name in turn.library.flows[flow].kept.keys() & values.keys()}
     session.kept_variables = {**session.kept_variables, **kept}

@@ -526,7 +526,7 @@ class TurnContext:
         try:
             return notice.message(self.scope())
         except TemplateFailed as failed:
-            self.trace.notes.append(f"window_closed: {failed}")
+            self.trace.problem(f"window_closed: {failed}")
             return None
 
     def call_hooks(self, event: str, flow: str | None, **told: Any) -> None:
@@ -549,7 +549,7 @@ class TurnContext:
     def refuse_start(self, failed: Failure) -> None:
         """Start no flow, and report why to the operator."""
         self.failure = str(failed)
-        self.trace.notes.append(self.failure)
+        self.trace.problem(self.failure)
 
     def call_error_hooks(self, reason: str) -> None:
         """Call the error hooks: something failed at the active step, and it has no transition for this error by its name."""

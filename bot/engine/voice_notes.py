@@ -29,7 +29,7 @@ def ask_for_words(turn: TurnContext) -> bool:
     try:
         effect = transcription.effect(note.media, turn.scope())
     except FAILURES as failed:
-        turn.trace.notes.append(f"not transcribed: {failed}")
+        turn.trace.problem(f"not transcribed: {failed}")
         return False
     session.transcribed += 1
     session.voice_note = VoiceNote(turn.add_effect(effect), note)
@@ -54,9 +54,10 @@ def begin_turn(library: Library, session: Session, event: Event) -> TurnContext:
         if transcription is not None and not _is_for_step(turn, note.message.media):
             text = transcription.words(event, turn.scope())
     except FAILURES as failed:
-        turn.trace.notes.append(f"not transcribed: {failed}")
+        turn.trace.problem(f"not transcribed: {failed}")
     heard = replace(note.message, id=event.id, at=event.at, text=text, transcribed=True)
     taken = TurnContext(library, session, heard)
     taken.session.voice_note = None
     taken.trace.notes += turn.trace.notes
+    taken.trace.problems += turn.trace.problems
     return taken

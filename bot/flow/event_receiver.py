@@ -1,11 +1,13 @@
 """Where a bot delivers its events: ``events_to`` in ``bot.yml``."""
 
+from collections.abc import Mapping
+
 from bot.core.immutable import immutable
 from bot.extensions.decorators import END, ERROR, HANDOFF, HOOK_EVENTS
 from bot.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, one_of, one_or_several, opened
 from bot.keys.fields import Fields
-from bot.lang.problems import did_you_mean
-from bot.lang.source import one_or_more
+from bot.lang.problems import Mark, did_you_mean
+from bot.lang.source import Scalar, one_or_more
 from bot.steps.http_services import ALLOW_PRIVATE, HttpService, check_service_text, is_web_address
 
 RESULT, TAGS, OPT_OUT = "result", "tags", "opt_out"
@@ -24,14 +26,14 @@ class EventReceiver:
 
     service: HttpService
     secret: str
-    on: frozenset[str]
+    on: Mapping[str, Mark]  # each with its place in the file
 
 
 def read_receiver(fields: Fields | None, secrets: tuple[str, ...]) -> EventReceiver | None:
     """Read ``events_to`` of a bot with these secrets."""
     if fields is None:
         return None
-    url, secret, on = _URL.read(fields), _SECRET.read(fields), frozenset(_ON.read(fields))
+    url, secret, on = _URL.read(fields), _SECRET.read(fields), _ON.read(fields)
     if url is not None and url.constant and not is_web_address(url.source):
         fix = "write one like https://crm.example/hooks/bot"
         fields.problems.add("E405", url.mark, f"{fields.what}: url: this is no address", fix)
@@ -46,7 +48,9 @@ def read_receiver(fields: Fields | None, secrets: tuple[str, ...]) -> EventRecei
         return None
     check_service_text(fields, url, secrets)
     url.prepare()  # threads render it
-    return EventReceiver(HttpService(NAME, url, allow_private=ALLOW_PRIVATE.read(fields)), secret, on)
+    marks = {item.text: item.mark for item in one_or_more(fields.raw(_ON.name)) if isinstance(item, Scalar)}
+    service = HttpService(NAME, url, allow_private=ALLOW_PRIVATE.read(fields))
+    return EventReceiver(service, secret, {event: marks[event] for event in on})
 
 
 NAME = "events_to"

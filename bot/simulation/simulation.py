@@ -340,10 +340,10 @@ class Simulation:
         return [letter for letter in reversed(self._reader.dead_letters()) if letter.contact == self.contact]
 
     def complaints(self) -> list[str]:
-        """The recent problems of this contact, in words: the notes of its turns, and its dead letters."""
-        notes = [note for turn in self.trace(TURNS_LOOKED_AT) for note in turn.notes]
+        """The recent problems of this contact, in words: those of its turns, and its dead letters."""
+        found = [problem for turn in self.trace(TURNS_LOOKED_AT) for problem in turn.problems]
         reasons = [letter.reason for letter in self.dead_letters()]
-        return notes + [reason for reason in reasons if not any(reason in note for note in notes)]
+        return found + [reason for reason in reasons if not any(reason in problem for problem in found)]
 
     # What the author does
 

@@ -126,7 +126,7 @@ class IntentStep(StepKind):
             return OfferMessage("other", None)
         message = Reply(text=context.step_state["said"])
         if event.outcome != "done":
-            return OfferMessage("other", message, notes=(f"the model: {event.detail or event.outcome}",))
+            return OfferMessage("other", message, problem=f"the model: {event.detail or event.outcome}")
         intents = self._open(context)
         flow, likely, found = self.picked(event.value["text"], intents)
         notes = (f"about {', '.join(f'{name} {sure} %' for name, sure in found.items()) or 'no flow'}",)

@@ -88,8 +88,8 @@ class SlotStep(StepKind):
         state = context.step_state
         message, outcome = Reply(text=state["said"]), f"found.{state['flow']}"
         if event.outcome != "done":
-            notes = [f"the model: {event.detail or event.outcome}"]
-            return OfferMessage("other", message, found=state["found"], notes=tuple(notes))
+            problem = f"the model: {event.detail or event.outcome}"
+            return OfferMessage("other", message, found=state["found"], problem=problem)
         values, notes = read_values(event.value["text"], state["asked"])
         for step, value in [*values.items()]:
             reason = self._objection(context, value, state["said"])

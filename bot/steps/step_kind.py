@@ -256,7 +256,7 @@ class PostponeMessage:
 @immutable
 class OfferMessage:
     """End the flow, and offer a message to the conversation without it: to the start of ``flow``, or to what comes after all
-    starts; ``anew``: like one that has just come. ``found``: with these answers to slots, by step. ``outcome`` and ``notes`` are
+    starts; ``anew``: like one that has just come. ``found``: with these answers to slots, by step. ``outcome``, ``notes`` and ``problem`` are
     for the trace.
     """
 
@@ -266,6 +266,7 @@ class OfferMessage:
     anew: bool = False
     found: Mapping[str, str] | None = None
     notes: tuple[str, ...] = ()
+    problem: str = ""
 
 
 Waits = WaitHere | WaitForEffect | WaitForSend | KeepWaiting | RunFlow | HandOver

@@ -507,4 +507,5 @@ def turn_row(event: Event, trace: Trace, effects: Sequence[str], micros: int) ->
     steps = plain_json_text([_step(step) for step in trace.steps])
     notes = plain_json_text(trace.notes) if trace.notes else "[]"
     what = storable(event.contact), storable(event.id), json_text(event), storable(trace.rule)
-    return (*what, steps, f"[{','.join(effects)}]", notes, micros)
+    problems = plain_json_text(trace.problems) if trace.problems else "[]"
+    return (*what, steps, f"[{','.join(effects)}]", notes, problems, micros)

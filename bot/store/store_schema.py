@@ -177,6 +177,7 @@ _ENGINE = """
         steps TEXT NOT NULL,
         effects TEXT NOT NULL,
         notes TEXT NOT NULL,
+        problems TEXT NOT NULL,
         micros INTEGER NOT NULL,
         session TEXT,
         wake_at TEXT

@@ -15,11 +15,11 @@ from bot.core.values import json_text, optional_storable, read_time, storable
 from bot.store.rows import MessageStatus
 
 ADD_TURN = """
-    INSERT INTO turns (id, at, contact, event_id, event, rule, steps, effects, notes, micros, session, wake_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO turns (id, at, contact, event_id, event, rule, steps, effects, notes, problems, micros, session, wake_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 LAST_TURNS = """
-    SELECT at, event_id, event, rule, steps, effects, notes, micros FROM turns
+    SELECT at, event_id, event, rule, steps, effects, notes, problems, micros FROM turns
     WHERE contact = ? ORDER BY id DESC LIMIT ?
 """
 
@@ -37,7 +37,8 @@ class TurnTraced:
     """One line of a contact's trace. ``event`` is plain data if it was no event of a conversation.
 
     ``steps``: dicts of flow, step, outcome, target, conditions, effects. ``statuses`` are the statuses of the
-    effects, in order; None for an effect that is no message, and for a message without a status yet.
+    effects, in order; None for an effect that is no message, and for a message without a status yet. ``problems`` are
+    those of the ``notes`` that somebody should look into.
     """
 
     at: datetime
@@ -47,6 +48,7 @@ class TurnTraced:
     steps: list[dict[str, Any]]
     effects: list[Effect]
     notes: list[str]
+    problems: list[str]
     micros: int
     statuses: list[MessageStatus | None]
 
@@ -63,6 +65,7 @@ def note_row(
         "[]",
         effects,
         json_text([note]),
+        "[]",
         0,
         None,
         None,
@@ -78,13 +81,14 @@ def turn_traced(
     steps: str,
     effects: str,
     notes: str,
+    problems: str,
     micros: int,
 ) -> TurnTraced:
     """A line from its row. ``statuses`` are those of the contact's messages, by the names of their effects."""
     decided = values.loads(effects)
     became = [statuses.get(effect_ref(event_id, ordinal)) for ordinal in range(len(decided))]
     taken = [{name: step[name] for name in STEP_FIELDS} for step in values.loads(steps)]
-    read = (taken, decided, values.loads(notes))
+    read = (taken, decided, values.loads(notes), values.loads(problems))
     return TurnTraced(datetime.fromisoformat(at), event_id, values.loads(event), rule, *read, micros, became)
 
 

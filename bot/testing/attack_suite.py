@@ -341,8 +341,8 @@ def _calls_a_tool(prompt: Prompt) -> Iterator[Item]:
 
 def _act(simulation: Simulation, move: ScriptedMove) -> None:
     match move.act:
-        case WriteMove(text):
-            simulation.user(text)
+        case WriteMove(text, voice):
+            (simulation.speak if voice else simulation.user)(text)
         case PictureMessage(caption):
             simulation.send("image", caption)
         case TapMove(title=title, picks=picks):

@@ -3,11 +3,12 @@
 What is written in the files counts: each step, each outcome of it that a file mentions (an option, a reply, an error,
 a reminder, a time-out, `then`), and each word. An inherited outcome counts once, where it is written, whichever step
 takes it first. `errors` counts only for steps that can fail. What happens without an outcome of its own counts with
-the step that it leads to.
+the step that it leads to. Each event that `events_to` names counts when it is delivered.
 """
 
 from collections.abc import Iterable, Iterator
 
+from bot.core.effects import Effect, Publish
 from bot.core.immutable import immutable
 from bot.flow.definition import ResolvedTransition, Step
 from bot.flow.library import Library
@@ -16,7 +17,7 @@ from bot.lang.word_matching import normalise
 from bot.steps.transition import Words
 from bot.store.trace_rows import TurnTraced
 
-_STEP, _TRANSITION = "step", "transition"
+_STEP, _TRANSITION, _EVENT = "step", "transition", "event"
 _WORD = 'word "'
 CoverageKey = tuple[str, Mark]
 Passed = tuple[str, str, str | None]
@@ -25,7 +26,7 @@ Passed = tuple[str, str, str | None]
 
 @immutable
 class Uncovered:
-    """A step, an outcome or a word that no test takes."""
+    """A step, an outcome, a word or an event that no test takes."""
 
     mark: Mark
     what: str
@@ -43,18 +44,22 @@ class Coverage:
         """Note what turns have taken."""
         for turn in turns:
             passed = [(step["flow"], step["step"], step["outcome"]) for step in turn.steps]
-            self._taken.update(self.taken_by(turn.rule, passed))
+            self._taken.update(self.taken_by(turn.rule, passed, turn.effects))
 
     def take_in(self, other: "Coverage") -> None:
         """Add what another coverage of the same bot has collected."""
         self._taken |= other._taken
 
-    def taken_by(self, rule: str, passed: Iterable[Passed]) -> Iterator[CoverageKey]:
-        """What a turn takes, by the rule that took its event and the steps that it passed."""
+    def taken_by(self, rule: str, passed: Iterable[Passed], effects: Iterable[Effect] = ()) -> Iterator[CoverageKey]:
+        """What a turn takes, by the rule that took its event, the steps that it passed, and its effects."""
         for step in passed:
             yield from self._passed(*step)
         if rule.startswith(_WORD):
             yield from _word_in(rule, self._library.bot.words)
+        receiver = self._library.bot.events_to
+        if receiver is not None:
+            delivered = (effect.name for effect in effects if isinstance(effect, Publish))
+            yield from ((_EVENT, receiver.on[name]) for name in delivered if name in receiver.on)
 
     def name_of(self, key: CoverageKey) -> str:
         """The name of something that a turn takes; empty if it does not count."""
@@ -104,6 +109,8 @@ class Coverage:
 def _places_of(library: Library) -> Iterator[tuple[CoverageKey, str]]:
     """Everything that counts, with its name. If several share a transition, the first that is not inherited names it."""
     yield from _of_words(library.bot.words, "bot")
+    if library.bot.events_to is not None:
+        yield from (((_EVENT, mark), f"events_to: {name}") for name, mark in library.bot.events_to.on.items())
     named: set[CoverageKey] = set()
     for flow in library.flows.values():
         yield from _of_words(flow.words, flow.name)

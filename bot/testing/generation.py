@@ -235,7 +235,7 @@ class PathFinder:
         found: list[CoverageKey] = []
         for turn in state.turns:
             passed = [(step.flow, step.step, step.outcome) for step in turn.trace.steps]
-            found += self._coverage.taken_by(turn.trace.rule, passed)
+            found += self._coverage.taken_by(turn.trace.rule, passed, turn.effects)
         return frozenset(key for key in found if self._coverage.name_of(key))
 
 

@@ -419,3 +419,20 @@ steps: {pay: {ask: Please pay., signals: {paid: {say: "Thank you for {{ event.am
     assert any(line.startswith("The bot refuses this: ") for line in said)
     assert "Write a signal and its data, such as /signal paid amount=12." in said
     assert "bot: Thank you for 12.5." in said
+
+
+def test_a_remark_is_no_problem_and_neither_is_a_failure_that_the_flow_names(tmp_path: Path) -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+vars: {n: integer, word: {type: text, value: many}}
+steps:
+  pay: {ask: Pay?, signals: {paid: {if: event.amount > 9, then: end}}}
+  named: {set: {n: "{{ word }}"}, errors: {mismatch: next}}
+  unnamed: {set: {n: "{{ word }}"}, errors: {else: end}}
+"""
+    folder = make_bot(tmp_path, flows, bot=f"{BOT}signals: {{paid: {{amount: number}}}}\n")
+    lines = chat(folder, "hi", "/signal paid amount=3", "/trace", "yes")
+    assert any("not heard: event.amount > 9 is not true" in line for line in lines)
+    problems = [line for line in lines if line.startswith("Problem: ")]
+    assert [line.removeprefix("Problem: ").partition(": ")[0] for line in problems] == ["main/unnamed"]

@@ -161,6 +161,14 @@ def test_how_much_each_flow_sends_is_listed_when_asked_for(here: Path) -> None:
     listed = "  main  1 in one turn, 1 in one conversation; 1,000 contacts x 1 message: 17 min\n"
     assert checked.code == 0 and checked.out.endswith(f"At most, by 60 messages a minute and 10,000 a day:\n{listed}")
     assert call("check", "--load", "--json").code == 2
+    (here / "bot.yml").write_text(
+        (here / "bot.yml").read_text()
+        + 'transcribe: {http: POST https://stt.example/v1, form: {file: "{{ voice }}"}, tries: 2}\n'
+    )
+    listed = (
+        "what the voice notes of one contact can cost a day (UTC):\n  transcribe  50 voice notes, asked for 100 times\n"
+    )
+    assert call("check", "--load").out.endswith(listed)
 
 
 def test_json_is_a_list_of_objects(here: Path) -> None:

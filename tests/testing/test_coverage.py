@@ -99,6 +99,17 @@ def test_what_is_inherited_counts_once_wherever_it_is_taken(tmp_path: Path) -> N
     assert not [line for line in left if "defaults" in line]
 
 
+def test_each_event_that_the_bot_delivers_counts_when_it_is_delivered(tmp_path: Path) -> None:
+    bot = f"{BOT}secrets: [CRM]\nevents_to: {{url: 'https://crm.example', secret: CRM, on: [end, tags]}}\n"
+    coverage = coverage_of(tmp_path, ASK, bot=bot)
+    assert [each for each in missed(coverage) if "events_to" in each] == [
+        "bot.yml:8 events_to: end",
+        "bot.yml:8 events_to: tags",
+    ]
+    coverage = coverage_of(tmp_path, f"{ASK}, tap: Tea, bot: How many?, user: '1', bot: Few.", bot=bot)
+    assert [each for each in missed(coverage) if "events_to" in each] == ["bot.yml:8 events_to: tags"]
+
+
 def test_words_count_where_they_are_heard(tmp_path: Path) -> None:
     menu = "user: menu, bot: {contains: Which}"
     why = "user: why, bot: We are thirsty., bot: {contains: Which}"

@@ -6,6 +6,7 @@ import pytest
 
 from bot.checker.exploring.examples import Examples
 from bot.checker.exploring.explorer import Explorer
+from bot.checker.exploring.moves import WriteMove
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.graph import Graph
 from bot.cli.generating import transcript_of
@@ -98,3 +99,31 @@ steps:
     paths = PathFinder(made, Proposals(graph, Examples()), Coverage(library), begins)
     paths.explore()
     assert len(paths.taken) == Coverage(library).total
+
+
+def test_an_answer_is_spoken_where_a_flow_tells_voice_notes_from_texts() -> None:
+    flow = """
+flow: main
+start: {words: [hi]}
+vars: {what: {type: text}, song: {type: media, kinds: [audio]}}
+steps:
+  ask: {ask: What happened?, save: what, timeout: {after: 1h, then: end}}
+  how: {branch: [{if: message.kind == "audio", then: heard}, {else: song}]}
+  heard: {say: I have heard it.}
+  song: {ask: And your song?, save: song, timeout: {after: 1h, then: end}}
+"""
+    told = 'name: Test\ntranscribe: {http: POST https://stt.example/v1, form: {file: "{{ voice }}"}}'
+    for bot, spoken in ((told, ["ask"]), ("name: Test", [])):
+        library = library_of(flow, bot)
+        made = Explorer(library)
+        proposals, state = (
+            Proposals(Graph(library), Examples()),
+            made.begin("6281234567890", NOW.replace(tzinfo=library.bot.timezone)),
+        )
+        said: list[str] = []
+        for move in (WriteMove("hi"), WriteMove("A fire")):
+            state = made.take(state, move)
+            moves = proposals.moves(state)
+            if state.frame is not None and any(isinstance(each, WriteMove) and each.voice for each in moves):
+                said.append(state.frame.step)
+        assert said == spoken

@@ -132,7 +132,7 @@ class ExploredState:
 
 
 class Explorer:
-    """Takes moves. ``taken`` is how many turns that has made, ``drew`` whether any of them drew a random number.
+    """Takes moves. A voice note is transcribed, or a file like any other: no handler or service is asked. ``taken`` is how many turns that has made, ``drew`` whether any of them drew a random number.
 
     ``extensions`` say what handlers return.
     """
@@ -315,14 +315,17 @@ def _id(state: ExploredState) -> str:
 def event_of(act: InputMove, event_id: str, contact: str, now: datetime) -> Event:
     """The event of a contact's or a program's move. Raises `TypeError` for a move that is no event: a wait, or a fault."""
     match act:
+        case WriteMove(text, voice=True):
+            media = Media("audio", "https://files.example/audio")
+            return MessageReceived(event_id, contact, now, now, "audio", text, media=media, transcribed=True)
         case WriteMove(text):
             return MessageReceived(event_id, contact, now, now, "text", text)
         case TapMove(reply, title):
             return Tapped(event_id, contact, now, now, reply, title)
         case SendMove(kind):
-            media = Media(kind, f"https://files.example/{kind}") if kind in MEDIA_KINDS else None
+            sent = Media(kind, f"https://files.example/{kind}") if kind in MEDIA_KINDS else None
             place = Location(PLACE["latitude"], PLACE["longitude"]) if kind == "location" else None
-            return MessageReceived(event_id, contact, now, now, kind, media=media, location=place)
+            return MessageReceived(event_id, contact, now, now, kind, media=sent, location=place)
         case EventMove(event):
             return _EVENTS[event](event_id, contact, now)
         case StartMove(flow, data):

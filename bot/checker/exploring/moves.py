@@ -105,19 +105,20 @@ EffectResult = HandlerResult | HttpResult | ModelResult | FileResult
 
 @immutable
 class WriteMove:
-    """The contact writes."""
+    """The contact writes, or says it in a voice note that is transcribed."""
 
     text: str
+    voice: bool = False
 
     @property
     def line(self) -> YamlLine:
         """The line of a test."""
-        return {"user": self.text}
+        return {"user": {"voice": self.text} if self.voice else self.text}
 
     @property
     def sentence(self) -> str:
         """A sentence for people."""
-        return f"you write {quoted(self.text)}"
+        return f"you say in a voice note {quoted(self.text)}" if self.voice else f"you write {quoted(self.text)}"
 
 
 @immutable

@@ -39,8 +39,9 @@ from bot.core.effects import Call, Complete, Fetch, HttpRequest
 from bot.core.errors import BotError
 from bot.core.events import TimeReached
 from bot.core.session import Frame
+from bot.core.values import Media
 from bot.engine.turn_context import TurnContext
-from bot.flow.definition import Flow, Step
+from bot.flow.definition import Flow, Step, uses_of_flow
 from bot.flow.library import Library
 from bot.steps.call_step import UNDECLARED
 from bot.steps.slot_step import SLOT_FILLING
@@ -58,6 +59,8 @@ LONG = timedelta(hours=25)
 SOON = timedelta(minutes=1)
 """How long before the end of a time somebody still acts in time."""
 
+_KIND = ("message", "kind")  # by which alone a flow can tell a voice note from a text
+_VOICE_NOTE = Reply(media=Media("audio", "https://files.example/audio"))
 _MOST_ANSWERS = 12  # texts that are tried for one variable
 
 
@@ -73,6 +76,8 @@ class Proposals:
         self._reads = {name: FlowReads(flow, library) for name, flow in library.flows.items()}
         self._responses = ResultProposals(library, self._reads, examples, large=large)
         steps = (step for flow in library.flows.values() for step in flow.steps.values())
+        texts = (used.text for flow in library.flows.values() for used in uses_of_flow(flow))
+        self._tells_voice = library.bot.transcription is not None and any(_KIND in text.paths for text in texts)
         self._refusable = any(step.refusal is not None for step in steps)
 
     def moves(self, state: ExploredState) -> list[Move]:
@@ -142,7 +147,9 @@ class Proposals:
             return
         if step.kind.waits:
             yield from self._taps(state, frame)
-            yield from self._answers_of(state, flow, step)
+            answers = list(self._answers_of(state, flow, step))
+            yield from answers
+            yield from self._said_aloud(state, step, answers)
         if step.kind.pauses:
             yield from (WriteMove(word.text) for word in self._heard(flow, step))
             yield from self._interrupting(flow)
@@ -186,6 +193,15 @@ class Proposals:
         yield WriteMove(JUNK)
         yield SendMove("sticker")
 
+    def _said_aloud(self, state: ExploredState, step: Step, answers: Iterable[InputMove]) -> Iterator[WriteMove]:
+        """The first of these answers as a voice note, where that makes a difference."""
+        if self._tells_voice and not step.kind.takes_audio(self._work(state).step_context(), _VOICE_NOTE):
+            written = (move for move in answers if isinstance(move, WriteMove))
+            yield from (WriteMove(move.text, voice=True) for move in islice(written, 1))
+
+    def _work(self, state: ExploredState) -> TurnContext:
+        return TurnContext(self._library, state.session, TimeReached("", state.session.contact, state.now))
+
     def _fitting(self, state: ExploredState, flow: Flow, variable: Variable) -> tuple[str, ...]:
         """Texts that the step accepts for a variable: values at its bounds, constants of conditions, and texts of tests."""
         assert state.frame is not None
@@ -194,7 +210,7 @@ class Proposals:
             constants = map(str, self._reads[flow.name].constants(variable.name))
             samples = sample_texts(variable, state.local(self._library.bot.timezone), large=self._large)
             texts = dict.fromkeys([*samples, *constants, *self._examples.texts])
-            work = TurnContext(self._library, state.session, TimeReached("", state.session.contact, state.now))
+            work = self._work(state)
             fitting = (text for text in texts if accepts_text(work, text))
             self._fit[key] = tuple(islice(fitting, _MOST_ANSWERS))
         return self._fit[key]

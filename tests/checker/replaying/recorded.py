@@ -18,7 +18,7 @@ class Tape:
 
     def add(self, before: Session, event: Event, turn: Turn) -> None:
         effects = [json_text(effect) for effect in turn.effects]
-        _, _, happened, *decided, _ = turn_row(event, turn.trace, effects, 0)
+        _, _, happened, *decided, _, _ = turn_row(event, turn.trace, effects, 0)
         met = None if before.frames else json_text(before)
         self._rows.append((0, happened, *decided, met, optional_time_text(turn.wake_at)))
 
