@@ -127,7 +127,7 @@ def _read_opt_out(fields: Fields) -> OptOut:
 
 
 _OUT_WORDS = KeySpec("words", SPOKEN, "A contact who writes one of these opts out, in any flow.", required=True)
-_OUT_SAY = KeySpec("say", WORDING, "What is said then.", texts=TEXT)
+_OUT_SAY = KeySpec("say", WORDING, "The bot's answer.", texts=TEXT)
 _BACK_WORDS = KeySpec("back", SPOKEN, "A contact who has opted out and writes one of these is back.")
 
 # -- languages and texts ----------------------------------------------------------------------------
@@ -165,7 +165,7 @@ _SORRY = KeySpec(
 _SURE = KeySpec(
     "sure",
     integer(1, 100),
-    f"How sure in per cent a model must be what a message is about to start that flow; {SURE} where nothing is said.",
+    f"How sure a model must be, in per cent, to start the flow that a message is about; {SURE} by default.",
 )
 
 
@@ -290,7 +290,7 @@ _TIMEZONE = KeySpec("timezone", _ZONE, "The time zone of dates and times, like A
 _CONTACT_TIMEZONES = KeySpec(
     "contact_timezones",
     BOOLEAN,
-    "Whether each contact has a time zone: that of the number's country until a flow sets timezone; false where nothing is said.",
+    "Whether each contact has a time zone: that of the number's country until a flow sets timezone; false by default.",
 )
 _WORDS = KeySpec("words", WORDS, "Words that are understood in every flow and outside of all.")
 _OPT_OUT = KeySpec(
@@ -298,7 +298,7 @@ _OPT_OUT = KeySpec(
     nested(KeySet(_OUT_WORDS, _OUT_SAY, _BACK_WORDS), _read_opt_out, "{words: [stop], say: ..., back: [start]}"),
     "Words with which a contact opts out of everything that it does not ask for.",
 )
-_DEFAULTS = KeySpec("defaults", nested(DEFAULTS, read_defaults), "What a step does where it says nothing itself.")
+_DEFAULTS = KeySpec("defaults", nested(DEFAULTS, read_defaults), "Values for each step that has none of its own.")
 _LANGUAGES = KeySpec(
     "languages",
     Form(schemas.one_or_several(_LANGUAGE), _read_languages, absent=()),
@@ -310,7 +310,7 @@ _OWN_WORDINGS = KeySpec(
 _HOURS = KeySpec("hours", Form(schemas.map_of(_OPEN), entries_of, absent=()), "Opening hours, by name.")
 _HTTP = KeySpec("http", SERVICES, "The services that it sends requests to, by name.")
 _SECRETS = KeySpec("secrets", SECRETS, "Names of environment variables whose values the services get.")
-_AI = KeySpec("ai", opened(KeySet(*SETTINGS, _SURE, _SORRY)), "What holds for all AI turns.")
+_AI = KeySpec("ai", opened(KeySet(*SETTINGS, _SURE, _SORRY)), "Settings of all AI turns.")
 _EVENTS_TO = KeySpec(EVENTS_TO, RECEIVER, "Where the bot delivers what has happened to its contacts, signed.")
 _CHANNELS = KeySpec(
     "channels", map_of(STRING, _read_channels, absent={}), "The gateway's channel ids, by the channel's number."

@@ -144,13 +144,13 @@ _EVENT = KeySpec(
     Form(one_or_several(one_of(*EVENTS)).schema, _read_events, absent=()),
     "Events of the gateway that start it.",
 )
-_OTHERWISE = KeySpec("otherwise", BOOLEAN, "Whether it starts when no other flow fits; false where nothing is said.")
+_OTHERWISE = KeySpec("otherwise", BOOLEAN, "Whether it starts when no other flow fits; false by default.")
 _BUSY = KeySpec(
     "busy",
     one_of(*BUSY),
-    "What becomes of a start by a program, a schedule or another contact while the contact is in a flow; after where nothing is said.",
+    "What happens to a start by a program, a schedule or another contact while the contact is in a flow; after by default.",
 )
-_CONTACT = KeySpec("contact", one_of(*CONTACTS), "Who can start it; everybody where nothing is said.")
+_CONTACT = KeySpec("contact", one_of(*CONTACTS), "Who can start it; everybody by default.")
 _MEANT = KeySpec("about", STRING, "What a message is about that starts it, in words for the model that is asked.")
 _EXAMPLES = KeySpec("examples", SPOKEN, "Messages of this kind, for the model.")
 _TITLE = KeySpec("title", STRING, 'Its name on the button of "did you mean"; the flow\'s name without it.', texts=TEXT)
@@ -203,7 +203,7 @@ def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) 
 
 
 _NAME = KeySpec("flow", NAME, "The flow's name.", required=True)
-_ABOUT = KeySpec("about", STRING, "What it is for, for people who read it.")
+_ABOUT = KeySpec("about", STRING, "Its purpose, for people who read the file.")
 _START = KeySpec(
     "start",
     opened(
@@ -213,13 +213,15 @@ _START = KeySpec(
     "What starts it.",
 )
 _INTERRUPTED = KeySpec(
-    "interrupted", one_of("resume", "drop", "ask"), "What becomes of it when another flow cuts in; else none can."
+    "interrupted",
+    one_of("resume", "drop", "ask"),
+    "What happens to it when another flow interrupts it; without this key none can.",
 )
 _FILL = KeySpec("fill", NAMES, "The questions.", required=True)
 _MODEL = KeySpec(
     "model",
     BOOLEAN,
-    "Whether a model looks in a message for answers that the questions do not find themselves; false where nothing is said.",
+    "Whether a model looks in a message for answers that the questions do not find themselves; false by default.",
 )
 _SLOTS = KeySpec(
     "slots",
@@ -229,7 +231,9 @@ _SLOTS = KeySpec(
 _WORDS = KeySpec("words", WORDS, "Words that are understood in all of it.")
 _VARS = KeySpec("vars", VARIABLES, "Its variables.")
 _DEFAULTS = KeySpec(
-    "defaults", nested(DEFAULTS, read_defaults), "What its steps do where they say nothing; over the bot's defaults."
+    "defaults",
+    nested(DEFAULTS, read_defaults),
+    "Values for its steps that have none of their own; they override the bot's.",
 )
 _STEPS = KeySpec("steps", raw_node(ANY), "Its steps, in order: it begins with the first.", required=True)
 FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _SLOTS, _WORDS, _VARS, DEFINE, _DEFAULTS, _STEPS)

@@ -38,7 +38,7 @@ class BadSettings(BotError):
 
 @immutable
 class SettingSpec:
-    """One setting: its name in `bot.yml`, how it is read, what editors say of it, and its value where nothing is said.
+    """One setting: its name in `bot.yml`, how it is read, what editors say of it, and its value by default.
 
     ``needed``: what to set it to where it is missing; empty where it may be.
     """
@@ -105,7 +105,7 @@ class ModelService:
     )
     key_in: Literal["authorization", "x-api-key", "query"] = _setting(
         values.word("authorization", "x-api-key", "query"),
-        "Where the key goes: authorization, x-api-key or query; {} where nothing is said.",
+        "Where the key goes: authorization, x-api-key or query; {} by default.",
         name="ai_key_in",
         default="authorization",
     )
@@ -124,12 +124,12 @@ class AccountSettings:
     channel_id: str | None = _setting(str, "The channel to send by, where the account has several.")
     gateway_per_minute: int = _setting(
         values.number(1, 1_000_000),
-        "How many requests a minute the account may make; {} where nothing is said.",
+        "How many requests a minute the account may make; {} by default.",
         default=60,
     )
     gateway_per_day: int = _setting(
         values.number(1, 1_000_000_000),
-        "How many requests a day the account may make; {} where nothing is said.",
+        "How many requests a day the account may make; {} by default.",
         default=10_000,
     )
 
@@ -147,26 +147,20 @@ class Settings(AccountSettings):
     )
     gateway_per_contact: int | None = _setting(  # None: see `bot.runtime.rate_limiter.share_of`
         values.number(1, 1_000_000_000),
-        "How many of a day's requests one contact may get; 2 % where nothing is said, but at least 40.",
+        "How many of a day's requests one contact may get; 2 % by default, but at least 40.",
     )
     repeat_unknown: bool = _setting(
         values.yes_or_no,
-        "Whether a reply is sent again if nobody knows whether it was sent; {} where nothing is said.",
+        "Whether a reply is sent again if nobody knows whether it was sent; {} by default.",
         default=False,
     )
-    store: Path = _setting(str, "The store's file; bot.db beside bot.yml where nothing is said.")
-    host: str = _setting(
-        values.host, "The address that bot serve listens at; {} where nothing is said.", default="127.0.0.1"
-    )
-    port: int = _setting(
-        values.number(0, 65535), "The port that bot serve listens at; {} where nothing is said.", default=8000
-    )
-    webhook_path: str = _setting(
-        values.path, "A further path of the webhook; {} where nothing is said.", default="/webhook"
-    )
+    store: Path = _setting(str, "The store's file; bot.db beside bot.yml by default.")
+    host: str = _setting(values.host, "The address that bot serve listens at; {} by default.", default="127.0.0.1")
+    port: int = _setting(values.number(0, 65535), "The port that bot serve listens at; {} by default.", default=8000)
+    webhook_path: str = _setting(values.path, "A further path of the webhook; {} by default.", default="/webhook")
     webhook_tolerance: timedelta = _setting(
         values.tolerance,
-        "How many seconds an event's timestamp may be off; {} where nothing is said.",
+        "How many seconds an event's timestamp may be off; {} by default.",
         default=timedelta(minutes=5),
     )
     public_url: str | None = _setting(values.url, "The bot's public base address: what bot doctor looks at.")
@@ -175,13 +169,13 @@ class Settings(AccountSettings):
     )
     results_days: int = _setting(
         values.number(1, 36_500),
-        "For how many days the results that bot report shows are kept; {} where nothing is said.",
+        "For how many days the results that bot report shows are kept; {} by default.",
         default=400,
     )
     log: str | None = _setting(values.log, "What bot serve logs beside trouble: turns, a line for each; else nothing.")
     log_format: str = _setting(
         values.word("text", "json"),
-        "How bot serve writes its log: text or json; {} where nothing is said.",
+        "How bot serve writes its log: text or json; {} by default.",
         default="text",
     )
     model_service: ModelService | None = None  # None: no model can be asked

@@ -35,25 +35,25 @@ from bot.steps.transition import TRANSITION
 _HOST = re.compile(r"([\w-]{1,63}\.)+[\w-]{2,63}")
 HISTORY = 2000  # tokens
 MOST_TOKENS = 100_000  # of an answer (spec: Limits)
-ANSWER_TOKENS = 1024  # where nothing is said (spec: Chat request)
+ANSWER_TOKENS = 1024  # by default (spec: Chat request)
 MESSAGES = 3
 BUSY = ("together", "merge")
 UNLIMITED = "unlimited"
 BUDGET: Mapping[str, int | None] = {"turn": 40_000, "contact": 200_000, "all": 10_000_000}
-"""Tokens where nothing is said: of one turn, of a contact's day, and of everybody's. 20 turns with the shop of the examples
+"""Tokens by default: of one turn, of a contact's day, and of everybody's. 20 turns with the shop of the examples
 have 23,000, or 45,000 with a tool in each, and no turn has more than 4,000.
 """
 NOTHING_TO_READ = "(There is nothing to read. Write.)"
 HEARS = 4000  # characters of what a contact writes in one turn
 CALLS = 16  # of tools, notes and exits in one turn
 MODEL_ERRORS = ("timeout", "down", "quota", "refused", "unsafe", "empty", "over_budget", "mismatch", "failed")
-TRIES = 3  # where nothing is said
+TRIES = 3  # by default
 TRIES_KEY = KeySpec(
     "tries",
     integer(1, 10),
-    f"How often a model that is down, or asked too much, is asked in all; {TRIES} times where nothing is said.",
+    f"How often a model that is down, or asked too much, is asked in all; {TRIES} times by default.",
 )
-MODEL = KeySpec("model", STRINGS, "Models by name, tried in this order; BOT_AI_MODEL where nothing is said.")
+MODEL = KeySpec("model", STRINGS, "Models by name, tried in this order; BOT_AI_MODEL by default.")
 
 
 _NUMBER, _WORD = integer(0), one_of(UNLIMITED)
@@ -67,19 +67,17 @@ def _tokens_of(node: Node, problems: Problems, what: str) -> int | None:
 
 
 _TOKENS = Form(key_schemas.either(_NUMBER.schema, _WORD.schema), _tokens_of)
-_TURN_TOKENS = KeySpec(
-    "turn", _TOKENS, f"How many tokens one turn may use up; {BUDGET['turn']:,} where nothing is said."
-)
+_TURN_TOKENS = KeySpec("turn", _TOKENS, f"How many tokens one turn may use up; {BUDGET['turn']:,} by default.")
 DAY_BUDGET = KeySet(
     KeySpec(
         "contact",
         _TOKENS,
-        f"How many tokens a day one contact may use up; {BUDGET['contact']:,} where nothing is said.",
+        f"How many tokens a day one contact may use up; {BUDGET['contact']:,} by default.",
     ),
-    KeySpec("all", _TOKENS, f"How many tokens a day all contacts may use up; {BUDGET['all']:,} where nothing is said."),
+    KeySpec("all", _TOKENS, f"How many tokens a day all contacts may use up; {BUDGET['all']:,} by default."),
 )
 TURN_BUDGET = KeySet(_TURN_TOKENS, *DAY_BUDGET)
-BUDGET_ELSE = KeySpec("else", TRANSITION, "Where it leads that it is used up.", required=True)
+BUDGET_ELSE = KeySpec("else", TRANSITION, "Where it leads if it is used up.", required=True)
 
 
 def budget_key(*keys: KeySpec[Any]) -> KeySpec[Fields | None]:
@@ -98,37 +96,33 @@ _SAID = KeySpec("said", STRING, "A handler that judges each text of the model's,
 _HEARS_KEY = KeySpec(
     "hears",
     integer(1, 100_000),
-    f"How many characters of what a contact writes in one turn the model is given; {HEARS:,} where nothing is said.",
+    f"How many characters of what a contact writes in one turn the model is given; {HEARS:,} by default.",
 )
-_CALLS_KEY = KeySpec(
-    "calls", integer(1, 256), f"How many calls a model may make in one turn; {CALLS} where nothing is said."
-)
+_CALLS_KEY = KeySpec("calls", integer(1, 256), f"How many calls a model may make in one turn; {CALLS} by default.")
 _WHILE_BUSY = KeySpec(
     "while_busy",
     one_of(*BUSY),
-    "What comes while the model works is one further question after its answer, or is taken along; together where nothing is said.",
+    "Messages that come while the model works: one further question after its answer, or asked again with them; together by default.",
 )
 _HISTORY_KEY = KeySpec(
-    "history", integer(0, 100_000), f"How many tokens of the exchange go along; {HISTORY} where nothing is said."
+    "history", integer(0, 100_000), f"How many tokens of the earlier exchange the model gets; {HISTORY} by default."
 )
 _MESSAGES_KEY = KeySpec(
-    "messages", integer(1, 10), f"How many messages an answer is sent in at most; {MESSAGES} where nothing is said."
+    "messages", integer(1, 10), f"How many messages an answer is sent in at most; {MESSAGES} by default."
 )
-_LINKS = KeySpec("links", STRINGS, "The hosts that the model may send addresses of; none where nothing is said.")
-_NEVER = KeySpec(
-    "never", STRINGS, "Secrets: texts that no message of the model's may have in it; none where nothing is said."
-)
+_LINKS = KeySpec("links", STRINGS, "Hosts whose addresses the model may send; none by default.")
+_NEVER = KeySpec("never", STRINGS, "Secrets: texts that no message of the model may contain; none by default.")
 _MAX_TOKENS = KeySpec(
-    "max_tokens", integer(1, MOST_TOKENS), f"How many tokens an answer may have; {ANSWER_TOKENS} where nothing is said."
+    "max_tokens", integer(1, MOST_TOKENS), f"How many tokens an answer may have; {ANSWER_TOKENS} by default."
 )
 _TEMPERATURE = KeySpec(
-    "temperature", number(0, 2), "How freely the model words its answers; the service's 0.7 where nothing is said."
+    "temperature", number(0, 2), "How freely the model words its answers; the service's 0.7 by default."
 )
 _PICTURES = KeySpec(
-    "pictures", BOOLEAN, "Whether the model is given the pictures that contacts send; false where nothing is said."
+    "pictures", BOOLEAN, "Whether the model is given the pictures that contacts send; false by default."
 )
 _REASONING_SPLIT = KeySpec(
-    "reasoning_split", BOOLEAN, "For models that think between their words; not sent where nothing is said."
+    "reasoning_split", BOOLEAN, "For models that think between their words; not sent by default."
 )
 _MODERATE = KeySpec(
     "moderate",

@@ -45,7 +45,7 @@ MOST_ROUNDS = 8  # requests in one turn
 MOST_MERGED = 5
 ERRORS = ("confused", "turns")  # beside those of every question to a model
 _GREET = KeySpec(
-    "greet", WORDING, "What is said where no message is to be answered; else the model begins.", texts=TEXT
+    "greet", WORDING, "The greeting if no message waits for an answer; without it the model begins.", texts=TEXT
 )
 _OTHER = KeySpec("other", TRANSITION, "Where a file leads that the model cannot read, or a sticker.")
 _MOST_TURNS = KeySpec("max", integer(1, 1000), "How many messages of the contact are answered.", required=True)
@@ -53,7 +53,7 @@ _TURNS_ELSE = KeySpec("else", TRANSITION, "Where the next one leads.", required=
 _TURNS = KeySpec(
     "turns",
     opened(KeySet(_MOST_TURNS, _TURNS_ELSE), "{max: 6, else: end}"),
-    f"A bound on the contact's messages; {MOST_TURNS} where nothing is said.",
+    f"A bound on the contact's messages; {MOST_TURNS} by default.",
 )
 
 

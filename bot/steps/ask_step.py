@@ -71,7 +71,7 @@ _ACCEPTS = KeySpec(
     replace(_TEXT_ONLY, read=_accepts_of),
     "Whether an answer in the contact's own words counts beside the choices.",
 )
-_OTHER = KeySpec("other", TRANSITION, "Where any reply leads that is no answer; in place of retry.")
+_OTHER = KeySpec("other", TRANSITION, "Where every reply leads that is no answer; instead of retry.")
 
 
 @immutable

@@ -24,8 +24,8 @@ MOST_TRIES = 10
 OWN_ERRORS = ("timeout", "mismatch")
 UNDECLARED = (*OWN_ERRORS, "error")
 """How every call may end; ``error`` is an exception that the handler does not declare."""
-WITHIN_KEY = KeySpec("within", seconds(WITHIN), f"How long one try may take; {WITHIN:.0f}s where nothing is said.")
-TRIES_KEY = KeySpec("tries", integer(1, MOST_TRIES), "How often it is tried; once where nothing is said.")
+WITHIN_KEY = KeySpec("within", seconds(WITHIN), f"How long one try may take; {WITHIN:.0f}s by default.")
+TRIES_KEY = KeySpec("tries", integer(1, MOST_TRIES), "How often it is tried; once by default.")
 _CALL = KeySpec("call", STRING, "The handler's name.", required=True)
 _WITH = KeySpec("with", ASSIGNMENTS, "The handler's arguments.")
 

@@ -213,7 +213,7 @@ _VALUE = KeySpec(
     "What is saved; without it a choice with a transition saves nothing.",
 )
 _ABOUT = KeySpec("about", TEMPLATE, "A line below the title, in a list.", texts=TEXT)
-_WORDS = KeySpec("words", TEXTS, "What means the same as the title.")
+_WORDS = KeySpec("words", TEXTS, "Other words for the title.")
 _CHOICE = KeySet(_VALUE, _ABOUT, _WORDS, CONDITION, *TRANSITION_KEYS)
 _FIXED = map_of(shared("choice", either(TO_TARGET, opened(_CHOICE))), as_node, Part.TITLE)
 _TITLES = key_schemas.list_of(ANY_TEXT)
@@ -223,9 +223,9 @@ _EXTRA = KeySpec("extra", replace(_GIVEN, read=_read_extra), "Choices below the 
 _FROM = KeySpec(
     "from", EXPRESSION, "A list, of which each element becomes a choice; it is called it below.", required=True
 )
-_TITLE = KeySpec("title", TEMPLATE, "The choice's title; the element itself where nothing is said.", texts=TEXT)
-_MADE_VALUE = KeySpec("value", TEMPLATE, "What is saved; the element where nothing is said.")
-_MADE_WORDS = KeySpec("words", TEMPLATES, "What means the same as the title.")
+_TITLE = KeySpec("title", TEMPLATE, "The choice's title; the element itself by default.", texts=TEXT)
+_MADE_VALUE = KeySpec("value", TEMPLATE, "What is saved; the element by default.")
+_MADE_WORDS = KeySpec("words", TEMPLATES, "Other words for the title.")
 _MADE = KeySet(_FROM, _TITLE, _MADE_VALUE, _ABOUT, _MADE_WORDS, CONDITION)
 
 
@@ -241,18 +241,16 @@ def _choices_of(made: KeySet) -> Form[Choices | None]:
 
 
 _CHOICES = shared("choices", _choices_of(KeySet(*_MADE, _EXTRA)))
-_OPENER = KeySpec("button", TEMPLATE, "What opens the list; a word for choose where nothing is said.", texts=TEXT)
+_OPENER = KeySpec("button", TEMPLATE, "The button that opens the list; a word for choose by default.", texts=TEXT)
 _ROWS = KeySpec("rows", _choices_of(_MADE), "The rows to choose from.")
 _SECTIONS = KeySpec(
     "sections", map_of(_GIVEN, _read_sections, Part.HEADING, absent=()), "The rows below their headings."
 )
-_LEAST = KeySpec("min", integer(0, 100), "How many answers there must be; one where nothing is said.")
+_LEAST = KeySpec("min", integer(0, 100), "How many answers there must be; one by default.")
 _MOST = KeySpec("max", integer(1, 100), "How many answers there may be.")
-_DONE = KeySpec(
-    "done", TEMPLATE, "The title of what ends the answers; a word for done where nothing is said.", texts=TEXT
-)
-_OPTIONS = KeySpec("options", _CHOICES, "What there is to choose from, shown as buttons or as a list, as fits.")
-_BUTTONS = KeySpec("buttons", _CHOICES, "What there is to choose from, as buttons: three at the most.")
+_DONE = KeySpec("done", TEMPLATE, "The title of what ends the answers; a word for done by default.", texts=TEXT)
+_OPTIONS = KeySpec("options", _CHOICES, "The choices, shown as buttons if they fit, else as a list.")
+_BUTTONS = KeySpec("buttons", _CHOICES, "The choices as buttons: at most three.")
 _IN_LIST = KeySet(_OPENER, _ROWS, _SECTIONS, _EXTRA)
 _ROWS_ONLY = _choices_of(_MADE)
 
@@ -283,13 +281,13 @@ def _has_key(node: Map) -> bool:
     )
 
 
-_LIST = KeySpec("list", _list_form(), "What there is to choose from, as a list that a button opens.")
+_LIST = KeySpec("list", _list_form(), "The choices as a list that a button opens.")
 MANY = KeySpec(
     "many",
     either(
         made(BOOLEAN, lambda several: Many() if several else None), nested(KeySet(_LEAST, _MOST, _DONE), _read_many)
     ),
-    "Whether several may be chosen; false where nothing is said.",
+    "Whether several may be chosen; false by default.",
 )
 _SHOW = KeySpec("show", one_of("numbers"), "Shows the choices as numbered lines of the text.")
 CHOICES = KeySet(_OPTIONS, _BUTTONS, _LIST, CHOICE_MATCH, MANY, _SHOW)

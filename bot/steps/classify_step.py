@@ -27,11 +27,11 @@ Answer with one of these words and nothing else:"""
 _AROUND = " \n\t\r\"'`*_.,:()[]“”‘’«»„"  # spaces, quotes, marks of bold and code; no "!" or "~", which may negate
 
 
-_CLASSIFY = KeySpec("classify", TEMPLATE, "What the exits are about.", required=True)
-_TEXT = KeySpec("text", TEMPLATE, "The text that is sorted; what no step has taken yet where nothing is said.")
-_EXITS = replace(EXITS, about="The transitions to pick from, one at least.")
-_OTHER = KeySpec("other", TRANSITION, "Where it leads that none of them fits.", required=True)
-_WITHIN = KeySpec("within", seconds(WITHIN), f"How long the answer may take; {WITHIN:.0f}s where nothing is said.")
+_CLASSIFY = KeySpec("classify", TEMPLATE, "The question that the exits answer.", required=True)
+_TEXT = KeySpec("text", TEMPLATE, "The text that is sorted; by default the message that no step has taken yet.")
+_EXITS = replace(EXITS, about="The transitions to pick from: at least one.")
+_OTHER = KeySpec("other", TRANSITION, "Where it leads if none of them fits.", required=True)
+_WITHIN = KeySpec("within", seconds(WITHIN), f"How long the answer may take; {WITHIN:.0f}s by default.")
 
 
 @immutable

@@ -48,8 +48,8 @@ from bot.steps.transition import ASSIGNMENTS, TARGET_FORM, TRANSITION, Assignmen
 
 _ITEMS = "- {if: condition, then: step}, and - {else: step} at its end"
 _IF = KeySpec("if", EXPRESSION, "The condition.", required=True)
-_THEN = KeySpec("then", TARGET_FORM, "Where it leads that this is true.", required=True)
-_ELSE = KeySpec("else", TARGET_FORM, "Where it leads that none is true; the last of the list, alone.")
+_THEN = KeySpec("then", TARGET_FORM, "Where it leads if this is true.", required=True)
+_ELSE = KeySpec("else", TARGET_FORM, "Where it leads if none is true; only as the last of the list.")
 _CONDITION = KeySet(_IF, _THEN, _ELSE)
 _LAST = KeySet(replace(_IF, required=False), replace(_THEN, required=False), _ELSE)
 _LAST_ALONE = record({**_CONDITION.schemas, _IF.name: NEVER, _THEN.name: NEVER})
@@ -182,9 +182,7 @@ _WAIT = KeySpec(
 )
 
 
-_OTHER = KeySpec(
-    "other", TRANSITION, "Where any message leads that comes meanwhile; without a target the wait goes on."
-)
+_OTHER = KeySpec("other", TRANSITION, "Where a message leads that comes meanwhile; without a target the wait goes on.")
 
 
 @immutable
@@ -318,7 +316,7 @@ _BREAK = KeySpec("break", EXPRESSION, "When this is true after an element, the f
 _EXPIRED = KeySpec(
     "expired",
     TRANSITION,
-    "Where it leads that silence ended that flow; where then leads where nothing is said.",
+    "Where it leads if silence ended that flow; by default where `then` leads.",
 )
 
 

@@ -23,7 +23,7 @@ from bot.types.type_registry import Variable
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
 
-_WHEN = KeySpec("when", STRING, "When it is the one to take, in words for the model.")
+_WHEN = KeySpec("when", STRING, "When to take it, in words for the model.")
 _NEEDS = KeySpec(
     "needs",
     STRINGS,
@@ -43,7 +43,7 @@ def _some_of(node: Node, problems: Problems, what: str) -> tuple[tuple[Scalar, N
 EXITS: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
     "exits",
     map_of(either(TO_TARGET, opened(_KEYS)), _some_of, absent=()),
-    "The transitions by which alone the model may leave, one at least.",
+    "The only transitions by which the model can leave: at least one.",
     required=True,
 )
 

@@ -18,14 +18,14 @@ from bot.steps.transition import TRANSITION, Transition
 
 _TEAM = KeySpec("team", STRING, "The team; the contact gets the tag handoff:team meanwhile.", required=True)
 _NOTE = KeySpec("note", TEMPLATE, "A note for the people who take over.")
-_SAY = KeySpec("say", TEMPLATE, "What is said to the contact.", texts=TEXT)
+_SAY = KeySpec("say", TEMPLATE, "The text that the contact gets first.", texts=TEXT)
 _HANDOFF = KeySpec(
     "handoff",
     either(STRING, opened(KeySet(_TEAM, _NOTE, _SAY))),
     "The team that takes the conversation over.",
     required=True,
 )
-_CLOSED = KeySpec("closed", TRANSITION, "Where it leads that they have closed it.", required=True)
+_CLOSED = KeySpec("closed", TRANSITION, "Where it leads when an agent has resolved the conversation.", required=True)
 
 
 @immutable

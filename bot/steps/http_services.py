@@ -161,9 +161,7 @@ _NAMED: Form[Named] = map_of(TEMPLATE, _read_named, absent=())
 HEADERS: KeySpec[Named] = KeySpec("headers", replace(_NAMED, read=_read_headers), "Headers that go with every request.")
 _BASE = KeySpec("base", TEMPLATE, "The address that all requests to it begin with.", required=True)
 _QUERY = KeySpec("query", _NAMED, "What is added to the query of every request.")
-ALLOW_PRIVATE = KeySpec(
-    "allow_private", BOOLEAN, "Whether it may lie in a private network; false where nothing is said."
-)
+ALLOW_PRIVATE = KeySpec("allow_private", BOOLEAN, "Whether it may lie in a private network; false by default.")
 _SERVICE = KeySet(_BASE, HEADERS, _QUERY, ALLOW_PRIVATE)
 SERVICES: Form[Entries] = Form(key_schemas.map_of(_SERVICE.schema()), entries_of, absent=())
 """Services by name; `read_services` makes them of it."""

@@ -136,9 +136,7 @@ _QUERY = KeySpec("query", TEXT_ASSIGNMENTS, "What is added to the address as its
 _HEADERS = replace(HEADERS, about="The request's headers.")
 _JSON = KeySpec("json", raw_node(ANY), "The request's body, as JSON.")
 _FORM = KeySpec("form", TEXT_ASSIGNMENTS, "The request's body, as a form.")
-_CACHE = KeySpec(
-    "cache", seconds(0.0), "How long an answer to GET is kept and used again; not at all where nothing is said."
-)
+_CACHE = KeySpec("cache", seconds(0.0), "How long an answer to GET is kept and used again; not at all by default.")
 Taken = tuple[tuple[Scalar, Expression | None], ...]
 
 

@@ -30,7 +30,7 @@ _INPUTS = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
 _BUSY = KeySpec(
     "busy",
     one_of(*BUSY),
-    "What becomes of it while the other contact is in a flow; as that flow says, else after, where nothing is said.",
+    "What happens while the other contact is in a flow; by default what that flow says, else after.",
 )
 _SIGNAL = KeySpec("signal", NAME, "The signal that another contact's conversation is to hear.", required=True)
 _DATA = KeySpec("with", ASSIGNMENTS, "The signal's data.")

@@ -80,7 +80,7 @@ def _file(kind: str) -> KeySpec[FilePart | None]:
     return KeySpec(kind, form, f"A file, {kind}, by its public address.")
 
 
-_TITLE = KeySpec("title", TEMPLATE, "What stands on the button.", required=True, texts=TEXT)
+_TITLE = KeySpec("title", TEMPLATE, "The button's title.", required=True, texts=TEXT)
 _URL = KeySpec("url", ADDRESS, "The address that it opens.", required=True)
 _SAY = KeySpec(
     "say",
@@ -91,9 +91,7 @@ _SAY = KeySpec(
 )
 _HEADER = KeySpec("header", TEMPLATE, "A line above the text; goes with a link.", texts=TEXT)
 _FOOTER = KeySpec("footer", TEMPLATE, "A line below the text; goes with a link.", texts=TEXT)
-_PREVIEW = KeySpec(
-    "preview_url", BOOLEAN, "Whether an address in the text is shown with a preview; false where nothing is said."
-)
+_PREVIEW = KeySpec("preview_url", BOOLEAN, "Whether an address in the text is shown with a preview; false by default.")
 _TEMPLATE = "template"  # in the step state: what has been sent is the template
 _ATTACHMENTS: tuple[KeySpec[LinkPart | FilePart | LocationPart | None], ...] = (
     KeySpec("link", nested(KeySet(_TITLE, _URL), _read_link), "A button that opens an address."),

@@ -243,24 +243,24 @@ _FLOW = KeySpec(
     required=True,
 )
 _AT = KeySpec("at", Form(ANY_TEXT, partial(_read_point, days=False)), "When it starts: a date with a time.")
-_AFTER = KeySpec("after", DURATION, "In which time it starts.")
+_AFTER = KeySpec("after", DURATION, "How long from now it starts, like 2h.")
 _EVERY = KeySpec(
     "every",
     Form(ANY_TEXT, _read_every),
     "When it starts, again and again: day at 9:00, mon-fri at 9:00, or five fields of cron.",
 )
 _WHEN: tuple[KeySpec[Any], ...] = (_AT, _AFTER, _EVERY)
-_UNTIL = KeySpec("until", Form(ANY_TEXT, _read_point), "The point in time from which every does not come again.")
+_UNTIL = KeySpec(
+    "until", Form(ANY_TEXT, _read_point), "When `every` ends: before this point in time, or after this day."
+)
 _WITH = KeySpec("with", ASSIGNMENTS, "Values for the flow's variables.")
-_NAME = KeySpec("name", TEMPLATE, "The name to cancel it by; the flow's where nothing is said.")
+_NAME = KeySpec("name", TEMPLATE, "The name to cancel it by; the flow's by default.")
 _BUSY = KeySpec(
     "busy",
     one_of(*BUSY),
-    "What becomes of it while the contact is in a flow; as that flow says, else after, where nothing is said.",
+    "What happens while the contact is in a flow; by default what that flow says, else after.",
 )
-_PAST = KeySpec(
-    "past", one_of(NOW, SKIP, default=NOW), "What becomes of it where at has passed already; now where nothing is said."
-)
+_PAST = KeySpec("past", one_of(NOW, SKIP, default=NOW), "What happens if `at` is in the past; now by default.")
 _KEYS = KeySet(_FLOW, _AT, _AFTER, _EVERY, _UNTIL, _WITH, _NAME, _BUSY, _PAST)
 SCHEDULE = shared("schedule", one_or_several(nested(_KEYS, _read_one, "{flow: its_name, after: 2h}")))
 """One map, or a list of them."""

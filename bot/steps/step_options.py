@@ -86,7 +86,7 @@ class Timed:
 
     mark: Mark
     after: timedelta | None = None
-    most: int | None = None  # reminders; one where nothing is said
+    most: int | None = None  # reminders; one by default
     fixed: bool | None = None  # time-outs: counted from entry, not from the last sign of life
     transition: Transition | None = None
     never: bool = False
@@ -385,33 +385,31 @@ def _read_gather(node: Node, problems: Problems, what: str) -> timedelta:
 
 
 _AGAIN = KeySpec(
-    "max", integer(0, 100), "How often the question is put again before else is taken; for ever without it."
+    "max", integer(0, 100), "How often the question is asked again before `else` is taken; without it, always."
 )
-_RETRY_ELSE = KeySpec("else", TRANSITION, "Where the wrong reply after that leads.")
-_AFTER = KeySpec("after", DURATION, "After how long a silence.")
-_REMINDERS = KeySpec("max", integer(1, 100), "How often; once where nothing is said.")
-_FIXED = KeySpec("fixed", BOOLEAN, "Counted from entry, and not from the last sign of life.")
+_RETRY_ELSE = KeySpec("else", TRANSITION, "Where the next wrong reply leads.")
+_AFTER = KeySpec("after", DURATION, "After how long a silence, like 2h.")
+_REMINDERS = KeySpec("max", integer(1, 100), "How often; once by default.")
+_FIXED = KeySpec("fixed", BOOLEAN, "Whether the time counts from the entry of the step, not from the last message.")
 _FAILURES = KeySet(
-    KeySpec("else", TRANSITION, "Where every failure leads that is not named."),
-    KeySpec("failed", TRANSITION, "Where it leads that an expression cannot be worked out."),
-    KeySpec("mismatch", TRANSITION, "Where it leads that a value does not fit its variable."),
-    KeySpec("timeout", TRANSITION, "Where it leads that something outside takes too long."),
+    KeySpec("else", TRANSITION, "Where all failures lead that are not named."),
+    KeySpec("failed", TRANSITION, "Where it leads if an expression cannot be evaluated."),
+    KeySpec("mismatch", TRANSITION, "Where it leads if a value does not fit its variable."),
+    KeySpec("timeout", TRANSITION, "Where it leads if a call takes too long."),
 )
 _ENTRIES = KeySpec("max", integer(1), "How often the step may be entered in one conversation.", required=True)
 _VISITS_ELSE = KeySpec("else", TRANSITION, "Where the next entry leads instead.", required=True)
-THEN = KeySpec(
-    "then", TRANSITION, "Where the step leads when it says nothing else; the next step where nothing is said."
-)
+THEN = KeySpec("then", TRANSITION, "Where the step leads if no other target is given; the next step by default.")
 SAVE = KeySpec("save", NAME, "The variable that takes the answer or the result.")
 RETRY = _option(
     "retry",
     shared("map-of-retry", nested(KeySet(_AGAIN, _RETRY_ELSE, *TRANSITION_KEYS), _read_retry)),
-    "What follows a reply that is no answer; the question again.",
+    "What happens after a reply that is no answer; by default the question is asked again.",
 )
 REMIND = _option(
     "remind",
     shared("map-of-remind", nested(KeySet(_REMINDERS, _AFTER, *TRANSITION_KEYS), _read_remind)),
-    "What follows a silence; nothing where nothing is said.",
+    "What happens after a silence; nothing by default.",
 )
 TIMEOUT = _option(
     "timeout",
@@ -419,18 +417,20 @@ TIMEOUT = _option(
         Form(one_of(_NEVER).schema, lambda node, problems, what: Timed(node.mark, never=True)),
         shared("map-of-timeout", nested(KeySet(_FIXED, _AFTER, *TRANSITION_KEYS), _read_timeout)),
     ),
-    "What follows a longer silence: where it leads must be written. Or never.",
+    "Where a longer silence leads; or never.",
     _NEVER,
 )
 _ERRORS: Form[dict[str, Transition] | None] = map_of(TRANSITION, _read_errors, known=_FAILURES)
 ERRORS = _option("errors", shared("map-of-errors", _ERRORS), "Where failures lead, by their names.")
 _TEMPLATE = KeySpec("template", TEMPLATE_MESSAGE, "The template.", required=True)
 WAIT = KeySpec(
-    "wait", BOOLEAN, "Whether the step then waits for an answer, which brings the message; false where nothing is said."
+    "wait",
+    BOOLEAN,
+    "Whether the step waits for an answer to the template, and then sends the message; false by default.",
 )
 _CLOSED, _CLOSED_ABOUT = (
     "{template: {name: its_name, language: en}}",
-    "What is sent instead of a message that comes when the 24 hours are over.",
+    "The template that is sent instead of a message after the 24 hours.",
 )
 WINDOW_CLOSED = KeySpec("window_closed", nested(KeySet(_TEMPLATE), _TEMPLATE.read, _CLOSED), _CLOSED_ABOUT)
 WINDOW_CLOSED_HERE = KeySpec(
@@ -439,18 +439,18 @@ WINDOW_CLOSED_HERE = KeySpec(
 OLD_TAPS = KeySpec(
     "old_taps",
     one_of("explain", "reopen", "ignore", "message"),
-    "What a tap on an earlier question does; explain, or message at a step with other, where nothing is said.",
+    "What a tap on an earlier question does; by default explain, at a step with `other` message.",
 )
 GONE = KeySpec(
     "gone",
     TRANSITION,
-    "Where those are led who wait at a step that an edit removed; else their flow ends as expired.",
+    "Where contacts go who wait at a step that an edit removed; without it their flow ends as expired.",
 )
-SIGNALS_HERE = KeySpec("signals", SIGNALS, "Where signals lead that come while the step waits, by their names.")
+SIGNALS_HERE = KeySpec("signals", SIGNALS, "Where signals lead while the step waits, by name.")
 GATHER = KeySpec(
     "gather",
     Form(key_schemas.either(one_of(_NEVER).schema, key_schemas.pattern(_GATHER_PATTERN, _GATHER_FIX)), _read_gather),
-    "How long a text waits for further ones, with which it is one answer; 30s at most. Or never.",
+    "How long a text waits for further ones that belong to the same answer, 30s at most; or never.",
 )
 CLEAR, SET, UNTAG, TAG, CANCEL = EFFECTS
 SCHEDULES = KeySpec("schedule", SCHEDULE, "Flows that start for the contact later.")
@@ -462,12 +462,10 @@ VISITS = _option(
 RESET: KeySpec[tuple[Target, ...]] = KeySpec(
     "reset",
     one_or_several(Form(NAME.schema, _step_named)),
-    "An answer has the visits of these steps counted from the beginning.",
+    "Steps whose `visits` are counted anew after an answer.",
 )
-RENAMED_FROM = KeySpec("renamed_from", NAME, "The step's name before an edit, so that who waits there stays.")
-REPORT = KeySpec(
-    "report", NAME, "The name under which bot report counts it, if not its own: it stays, however the step is called."
-)
+RENAMED_FROM = KeySpec("renamed_from", NAME, "The step's name before an edit, so that contacts who wait there stay.")
+REPORT = KeySpec("report", NAME, "The name under which `bot report` counts the step, instead of its own.")
 WORDS_HERE = KeySpec("words", WORDS, "Words that are understood at this step, before any answer.")
 _BESIDE, _HEARD = (RETRY, REMIND, TIMEOUT, ERRORS), (SIGNALS_HERE, GATHER)
 DEFAULTS = KeySet(*_BESIDE, WINDOW_CLOSED, *_HEARD, OLD_TAPS, GONE)

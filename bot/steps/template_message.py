@@ -202,16 +202,14 @@ _CURRENCY = KeySpec(
         "currency",
         KeySpec("amount", TEMPLATE, "How much, like 12.50.", required=True),
         KeySpec("code", TEMPLATE, "The currency's code, like EUR.", required=True),
-        KeySpec("text", TEMPLATE, "How it is written; the amount and the code where nothing is said."),
+        KeySpec("text", TEMPLATE, "How it is written; the amount and the code by default."),
     ),
     "An amount of money.",
 )
 _DATE_TIME = KeySpec("date_time", _of_one_text("date_time", "text", TEMPLATE), "A date or a time, as it is written.")
 _HEADER_PARAMETER = _parameter(_TEXT, _IMAGE, _VIDEO, _DOCUMENT, _PLACE)
 _URL = KeySpec("url", TEMPLATE, "What is added to the address of the button.", required=True)
-_INDEX = KeySpec(
-    "index", integer(0, 9), "Its place among the template's buttons; behind the replies where nothing is said."
-)
+_INDEX = KeySpec("index", integer(0, 9), "Its place among the template's buttons; behind the replies by default.")
 _BUTTON = either(made(TEMPLATE, UrlButton), nested(KeySet(_URL, _INDEX), _read_button))
 _NAME = KeySpec("name", STRING, "The template's name at the gateway.", required=True, texts=MAY)
 _LANGUAGE = KeySpec("language", STRING, "The template's language, like en or pt_BR.", required=True, texts=MAY)

@@ -85,7 +85,7 @@ def _reply(title: Scalar, node: Node, problems: Problems, what: str) -> ReplyBut
     return ReplyButton(title.text, key, words, transition_from(fields), CONDITION.read(fields))
 
 
-_WORDS = KeySpec("words", TEXTS, "What means the same as the title.")
+_WORDS = KeySpec("words", TEXTS, "Other words for the title.")
 _REPLY = KeySet(_WORDS, CONDITION, *TRANSITION_KEYS)
 _TEMPLATE = KeySpec("template", TEMPLATE_MESSAGE, "The template that is sent, and what fills it.", required=True)
 _REPLIES: KeySpec[tuple[ReplyButton, ...]] = KeySpec(
@@ -93,7 +93,7 @@ _REPLIES: KeySpec[tuple[ReplyButton, ...]] = KeySpec(
     map_of(either(TO_TARGET, opened(_REPLY)), _read_replies, Part.TITLE, absent=()),
     "The titles of its quick replies, and where they lead.",
 )
-_OTHER = KeySpec("other", TRANSITION, "Where any reply leads that is none of these.")
+_OTHER = KeySpec("other", TRANSITION, "Where every other reply leads.")
 _VALID = KeySpec(
     "valid", DURATION, "How long a tap on one of its replies counts, also when the conversation is over or elsewhere."
 )

@@ -60,9 +60,7 @@ _SIGNS = re.compile("[^a-zA-Z0-9_-]")  # that no tool's name may have
 
 _CALL = KeySpec("call", STRING, "The handler's name.", required=True)
 _WITH = KeySpec("with", ASSIGNMENTS, "Arguments that the flow gives, and the model never.")
-_ABOUT = KeySpec(
-    "about", STRING, "What it does, in words for the model; the handler's docstring where nothing is said."
-)
+_ABOUT = KeySpec("about", STRING, "What it does, in words for the model; the handler's docstring by default.")
 
 
 def _read_confirm(node: Node, problems: Problems, what: str) -> Template | bool | None:
@@ -78,12 +76,10 @@ _CONFIRM: KeySpec[Template | bool | None] = KeySpec(
         lambda node: TEXT if isinstance(node, Scalar) and isinstance(node.value, str) else {},
         absent=False,
     ),
-    "Ask the contact first, or with which question; false where nothing is said.",
+    "Ask the contact first, or with which question; false by default.",
 )
-_WITHIN = KeySpec("within", seconds(WITHIN), "How long it may take; 10s where nothing is said.")
-_TIMES = KeySpec(
-    "times", integer(1), "How often it may succeed in one visit of the step; no bound where nothing is said."
-)
+_WITHIN = KeySpec("within", seconds(WITHIN), "How long it may take; 10s by default.")
+_TIMES = KeySpec("times", integer(1), "How often it may succeed in one visit of the step; no bound by default.")
 _TAKEN_TYPES: Mapping[str, tuple[type, dict[str, str]]] = {
     "text": (str, {"type": "string"}),
     "integer": (int, {"type": "integer"}),
@@ -92,7 +88,7 @@ _TAKEN_TYPES: Mapping[str, tuple[type, dict[str, str]]] = {
     "date": (date, {"type": "string", "format": "date"}),
 }
 """What a model may give a request, in Python and in the schema for the model."""
-_TAKEN_TYPE = KeySpec("type", one_of(*_TAKEN_TYPES, default="text"), "What it is; a text where nothing is said.")
+_TAKEN_TYPE = KeySpec("type", one_of(*_TAKEN_TYPES, default="text"), "What it is; a text by default.")
 _TAKEN_ABOUT = KeySpec("about", STRING, "What it is, in words for the model.", required=True)
 _TAKEN = either(Form(ANY_TEXT, as_node), opened(KeySet(_TAKEN_TYPE, _TAKEN_ABOUT), "{type: integer, about: how many}"))
 _NAMED = KeySpec("name", NAME, "What the model calls the request.", required=True)

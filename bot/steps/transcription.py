@@ -31,12 +31,12 @@ _TOLD = frozenset({ANSWER, STATUS})
 
 _CALL = KeySpec("call", STRING, "The handler's name; its argument voice gets the voice note as a file.", required=True)
 _WITH = KeySpec("with", ASSIGNMENTS, "The handler's other arguments.")
-_TEXT = KeySpec("text", EXPRESSION, "What was said, in the service's answer; answer.text where nothing is said.")
-_WITHIN = KeySpec("within", seconds(WITHIN), f"How long one try may take; {WITHIN:.0f}s where nothing is said.")
+_TEXT = KeySpec("text", EXPRESSION, "What was said, in the service's answer; answer.text by default.")
+_WITHIN = KeySpec("within", seconds(WITHIN), f"How long one try may take; {WITHIN:.0f}s by default.")
 _DAILY = KeySpec(
     "daily",
     integer(1, 10_000),
-    f"How many voice notes of a contact are transcribed each day (UTC); {DAILY} where nothing is said.",
+    f"How many voice notes of a contact are transcribed each day (UTC); {DAILY} by default.",
 )
 _ALL = (_WITHIN, TRIES_KEY, _DAILY)
 _HANDLER_KEYS = KeySet(_CALL, _WITH, *_ALL)

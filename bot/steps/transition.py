@@ -271,11 +271,11 @@ def _cleared_of(node: Node, problems: Problems, what: str) -> Cleared | None:
 
 _RESERVED_ABOUT = {
     NEXT: "The next step of the file.",
-    AGAIN: "The question once more: its buttons stay good.",
+    AGAIN: "The question once more: its buttons stay valid.",
     STAY: "The same step, which waits for another answer: this one counts as a wrong one.",
-    BACK: "The question that was left without an answer; else what lies below.",
+    BACK: "The question that was left without an answer; without one, the flow below.",
     END: "The end of this flow.",
-    ROUTE: "What this message starts, as if the contact were in no flow.",
+    ROUTE: "The flow that this message starts, as if the contact were in no flow.",
 }
 _SUGGESTED = [{"label": name, "description": about, "body": name} for name, about in _RESERVED_ABOUT.items()]
 TARGET: Schema = key_schemas.shared(
@@ -288,8 +288,8 @@ TEXT_ASSIGNMENTS: Form[tuple[Assignment, ...]] = map_of(raw_node(ANY), partial(a
 """Each value ends as a text."""
 TEXTS = shared("texts", STRINGS)
 TEMPLATES = shared("texts", one_or_several(TEMPLATE))
-_SAY = KeySpec("say", WORDING, "This is said, as a plain message.", texts=TEXT)
-_ASK = KeySpec("ask", WORDING, "The question is put in these words, with its choices.", texts=TEXT)
+_SAY = KeySpec("say", WORDING, "The bot sends this text.", texts=TEXT)
+_ASK = KeySpec("ask", WORDING, "The question is asked in these words, with its choices.", texts=TEXT)
 _CLEAR: KeySpec[tuple[Cleared, ...]] = KeySpec(
     "clear",
     shared("cleared", one_or_several(Form(NAME.schema, _cleared_of))),
@@ -298,7 +298,7 @@ _CLEAR: KeySpec[tuple[Cleared, ...]] = KeySpec(
 _SET = KeySpec("set", ASSIGNMENTS, "Variables get values, each worked out of what was known before.")
 _UNTAG = KeySpec("untag", TEMPLATES, "The contact loses these tags, here and at the gateway.")
 _TAG = KeySpec("tag", TEMPLATES, "The contact gets these tags, here and at the gateway.")
-_CANCEL = KeySpec("cancel", TEMPLATES, "What is scheduled under these names does not start any more.")
+_CANCEL = KeySpec("cancel", TEMPLATES, "Cancels the flows that are scheduled under these names.")
 EFFECTS = (_CLEAR, _SET, _UNTAG, _TAG, _CANCEL)
 _THEN = KeySpec(
     "then", TARGET_FORM, "Where it leads: a step, /flow, /flow/step, next, again, stay, back, end or route."

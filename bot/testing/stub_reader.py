@@ -96,7 +96,7 @@ def _read_headers(node: Node, problems: Problems, what: str) -> dict[str, str]:
     return {name.text.lower(): text_of(value, problems, f"{what}: {name.text}") or "" for name, value in entries}
 
 
-_STATUS = KeySpec("status", integer(100, 599), "Its status; 200 where nothing is said.")
+_STATUS = KeySpec("status", integer(100, 599), "Its status; 200 by default.")
 _JSON = KeySpec("json", raw_node(schemas.ANY), "Its body, as JSON.")
 _TEXT = KeySpec("text", STRING, "Its body, as a text.")
 _HEADERS = KeySpec("headers", Form(schemas.map_of(schemas.ANY), _read_headers, absent={}), "Its headers.")

@@ -272,7 +272,7 @@ _DATA = KeySpec("data", Form(schemas.map_of(schemas.ANY), _read_values, absent={
 _BUSY = KeySpec(
     "busy",
     one_of(*BUSY),
-    "What becomes of it while the contact is in a flow; as the flow says, else after, where nothing is said.",
+    "What happens while the contact is in a flow; by default what the flow says, else after.",
 )
 
 
@@ -484,16 +484,16 @@ def _read_least(node: Node, problems: Problems, what: str) -> int:
 
 _TEST = KeySpec("test", STRING, "What it shows.", required=True)
 _EVALUATE = KeySpec("evaluate", STRING, "What it shows of a model.", required=True)
-_TIMES = KeySpec("times", integer(1, 100), f"How often the conversation is run; {TIMES} where nothing is said.")
+_TIMES = KeySpec("times", integer(1, 100), f"How often the conversation is run; {TIMES} by default.")
 _PASS = KeySpec(
     "pass",
     Form(schemas.pattern(_PER_CENT, "write how many of the tries have to pass, like 80%"), _read_least, absent=LEAST),
-    "How many of the tries have to pass; all where nothing is said.",
+    "How many of the tries have to pass; all by default.",
 )
 _NOW = KeySpec(
     "now",
     Form(STRING.schema, _read_now, absent=NOW),
-    "When it begins, on the bot's clock or with an offset; 2030-05-06T10:00 where nothing is said.",
+    "When it begins, on the bot's clock or with an offset; 2030-05-06T10:00 by default.",
 )
 _CONTACT = KeySpec("contact", _PHONE, "The contact's number, with its country code.")
 

@@ -51,7 +51,7 @@ TYPES: dict[str, type[Variable]] = {
 _TYPE = KeySpec(
     "type", Form(key_schemas.shared("type", one_of(*TYPES).schema), text_of), "What it holds.", required=True
 )
-_VALUE = KeySpec("value", raw_node(ANY), "What it starts at; null if left out.")
+_VALUE = KeySpec("value", raw_node(ANY), "Its first value; null by default.")
 _OPTIONAL = KeySpec("optional", BOOLEAN, "Says to the reader that null is expected.")  # every variable may be null
 
 

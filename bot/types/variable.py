@@ -18,7 +18,7 @@ from bot.keys.fields import Fields
 from bot.lang.languages import CONTACT_LANGUAGE
 from bot.lang.problems import Mark
 
-NEEDED = KeySpec("needed", BOOLEAN, "Whether a start that does not give it is refused; false where nothing is said.")
+NEEDED = KeySpec("needed", BOOLEAN, "Whether a start that does not give it is refused; false by default.")
 KEEP = KeySpec("keep", BOOLEAN, "Whether its value stays with the contact for good, for all flows that declare it so.")
 
 
