@@ -9,9 +9,8 @@ from bot.core.messages import ListMessage, TemplateMessage
 from bot.core.session import Session
 from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source, read_documents
-from bot.flow.extraction import extracted
 from bot.flow.library import Library, load
-from bot.flow.translations import Locale, all_spots
+from bot.flow.translations import Locale, all_spots, extracted
 from bot.keys.text_shapes import Spot
 from bot.lang.problems import Problems
 from bot.lang.source import Scalar

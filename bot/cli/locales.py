@@ -11,8 +11,7 @@ from bot.cli.output import counted, echo_json, path_from_here, problem_lines, st
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.flow.documents import LOCALES, Documents, language_of, read_documents
-from bot.flow.extraction import Originals, extracted
-from bot.flow.translations import Locale, all_spots, read_translations, wording_spots
+from bot.flow.translations import Locale, Originals, all_spots, extracted, read_translations, wording_spots
 from bot.folder import Folder, find_bot, read_folder
 from bot.keys.text_shapes import Spot, texts_of
 from bot.lang.problems import CODES, Mark, Problems

@@ -20,7 +20,7 @@ from bot.cli.operate import CommandRefused, bot_option, loaded, number, span, st
 from bot.cli.output import counted, echo_json, local_time, path_from_here, quiet_log, styled
 from bot.core.text import printable
 from bot.flow.library import Library
-from bot.testing.side_by_side import ComparedRow, beside
+from bot.testing.transcript_run import ComparedRow, beside
 
 if TYPE_CHECKING:
     from bot.core.turn import Conversation

@@ -36,6 +36,8 @@ from bot.engine.executor import Executor, Migrated
 from bot.engine.flow_results import results_of
 from bot.engine.migration import name_now
 from bot.engine.outside_events import (
+    ask_for_words,
+    begin_turn,
     take_call,
     take_close,
     take_contact,
@@ -48,7 +50,6 @@ from bot.engine.outside_events import (
 )
 from bot.engine.timers import keep_to_the_clock, take_time, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
-from bot.engine.voice_notes import ask_for_words, begin_turn
 from bot.extensions.decorators import END as CONVERSATION_END
 from bot.flow.definition import Flow
 from bot.flow.event_receiver import OPT_OUT, RESULT, TAGS

@@ -1,8 +1,9 @@
 """Events from outside: calls and messages end, agents come and go, the gateway's contact changes, programs start flows and
-report what has happened, operators set variables.
+report what has happened, operators set variables; and a voice note becomes a text, as soon as it is known what it says.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,21 +15,25 @@ from bot.core.events import (
     ContactChanged,
     ConversationAssigned,
     ConversationOpened,
+    Event,
     HandoffClosed,
+    MessageReceived,
     SendEnded,
     SignalReceived,
     StartRequested,
     ValuesSet,
 )
 from bot.core.messages import LinkButton, TextMessage, in_plain_text
-from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session
+from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, VoiceNote
 from bot.core.turn import WAITS
+from bot.core.values import Media
 from bot.engine.executor import Executor, Migrated
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.flow.library import Library
 from bot.lang.problems import did_you_mean
 from bot.steps.step_facts import StepFailed
+from bot.steps.step_kind import Reply
 from bot.types.type_registry import Mismatch
 
 UNSEEN = ("replaced", "covered", "over_share")
@@ -306,3 +311,56 @@ def values_to_set(
         except Mismatch as mismatch:
             raise Mismatch(f"{each} is of type {variable.type}: {mismatch}") from mismatch
     return name, found
+
+
+def ask_for_words(turn: TurnContext) -> bool:
+    """Have the contact's voice note transcribed. Returns False for what is none, and where its sound is the answer or ignored."""
+    note, transcription = turn.event, turn.library.bot.transcription
+    if not isinstance(note, MessageReceived) or note.media is None or note.kind != "audio" or note.transcribed:
+        return False
+    if transcription is None or _is_for_step(turn, note.media):
+        return False
+    session, today = turn.session, turn.event.at.date()
+    if session.voice_note is not None:
+        turn.trace.notes.append("not transcribed: another voice note is")
+        return False
+    if session.transcribed_on != today:
+        session.transcribed_on, session.transcribed = today, 0
+    if session.transcribed >= transcription.daily:
+        turn.trace.notes.append(f"not transcribed: {transcription.daily} voice notes of this contact were today")
+        return False
+    try:
+        effect = transcription.effect(note.media, turn.scope())
+    except FAILURES as failed:
+        turn.trace.problem(f"not transcribed: {failed}")
+        return False
+    session.transcribed += 1
+    session.voice_note = VoiceNote(turn.add_effect(effect), note)
+    turn.trace.rule = "a voice note: it is transcribed first"
+    return True
+
+
+def _is_for_step(turn: TurnContext, media: Media | None) -> bool:
+    step = turn.known_step
+    if step is None:
+        return False
+    return step.kind.ignores_messages or step.kind.takes_audio(turn.step_context(), Reply(media=media))
+
+
+def begin_turn(library: Library, session: Session, event: Event) -> TurnContext:
+    """The context of an event's turn. The end of a transcription becomes the message: with its text, or without."""
+    note, turn = session.voice_note, TurnContext(library, session, event)
+    if note is None or not isinstance(event, CallEnded) or event.effect != note.effect:
+        return turn
+    text, transcription = None, library.bot.transcription
+    try:
+        if transcription is not None and not _is_for_step(turn, note.message.media):
+            text = transcription.words(event, turn.scope())
+    except FAILURES as failed:
+        turn.trace.problem(f"not transcribed: {failed}")
+    heard = replace(note.message, id=event.id, at=event.at, text=text, transcribed=True)
+    taken = TurnContext(library, session, heard)
+    taken.session.voice_note = None
+    taken.trace.notes += turn.trace.notes
+    taken.trace.problems += turn.trace.problems
+    return taken

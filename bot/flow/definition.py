@@ -21,6 +21,7 @@ from bot.lang.languages import VALUES
 from bot.lang.problems import Mark
 from bot.lang.word_matching import WHOLE
 from bot.steps.ai_settings import AiSettings
+from bot.steps.control_steps import UnreadStep
 from bot.steps.http_services import HttpService
 from bot.steps.intent_step import INTENTS, SURE, Intent
 from bot.steps.slot_step import SLOT_FILLING
@@ -38,7 +39,6 @@ from bot.steps.step_options import (
 from bot.steps.template_message import SentTemplate
 from bot.steps.transcription import Transcription
 from bot.steps.transition import END, Signals, Transition, Words
-from bot.steps.unread_step import UnreadStep
 from bot.types.variable import Mismatch, Variable
 
 

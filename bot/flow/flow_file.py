@@ -37,6 +37,7 @@ from bot.lang.problems import Mark, Problems, did_you_mean, nearest
 from bot.lang.source import List, Map, Node, Scalar, digest, fingerprint
 from bot.lang.wall_clock import in_zone
 from bot.steps import KINDS, step_options
+from bot.steps.control_steps import UnreadStep
 from bot.steps.custom_steps import all_kinds
 from bot.steps.intent_step import A_WHILE, INTENTS, PICK, Intent, IntentStep
 from bot.steps.slot_step import LOOK, SLOT_FILLING, SlotStep
@@ -54,7 +55,6 @@ from bot.steps.step_options import (
     signal_outcomes,
 )
 from bot.steps.transition import AGAIN, END, NEXT, RESERVED, STAY, TRANSITION, WORDS, Target, Transition
-from bot.steps.unread_step import UnreadStep
 from bot.types.type_registry import VARIABLES
 from bot.types.variable import Variable
 

@@ -448,3 +448,18 @@ def elements_of(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
 def position(done: int, length: int) -> Record:
     """What is called ``loop``: an element's place in its list."""
     return Record("loop", {"index": done + 1, "first": done == 0, "last": done + 1 == length, "length": length})
+
+
+@immutable
+class UnreadStep(StepKind):
+    """A step that leads nowhere and says nothing: what becomes of a conversation there is not known. It is never entered."""
+
+    verb = ""
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """None is known."""
+        return {}
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Raise an error: a bot with such a step is not served."""
+        raise AssertionError(f"{context.flow}/{context.step} has a problem")

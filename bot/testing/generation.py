@@ -12,14 +12,14 @@ from itertools import count, islice
 from random import Random
 
 from bot.checker.analysis.reachability import Reachability
-from bot.checker.counterexamples.transcript_writer import CONTACT, conversation_lines, document, heading
+from bot.checker.counterexamples.finding_case import CONTACT, conversation_lines, document, heading
 from bot.checker.exploring.examples import Examples
 from bot.checker.exploring.explorer import ExploredState, Explorer
 from bot.checker.exploring.moves import RefusalMove, WaitMove
 from bot.checker.exploring.proposals import LONG, Proposals
 from bot.checker.exploring.search import MoveSearch, digest
 from bot.checker.graph import Edge, Graph, Place
-from bot.checker.graph.traversal import cycle_through
+from bot.checker.graph.edges import cycle_through
 from bot.core.immutable import immutable
 from bot.core.session import Frame
 from bot.program import Program

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from bot.checker.counterexamples.transcript_writer import document
+from bot.checker.counterexamples.finding_case import document
 from bot.core.effects import Complete, Effect, HttpRequest, Transcribe
 from bot.core.events import CallEnded, CallProgressed
 from bot.lang.wall_clock import UNITS, duration_words

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.process.fork import fork
+from bot.process.supervisor import fork
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 
@@ -61,7 +61,7 @@ def test_it_has_a_session_and_a_name_of_its_own_and_no_handler_of_a_signal(pipe:
 def test_it_imports_nothing_of_the_folder_that_the_command_runs_in(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.process.fork._COMMAND_FOLDER", "/a/bot")
+    monkeypatch.setattr("bot.process.supervisor._COMMAND_FOLDER", "/a/bot")
     monkeypatch.setattr(sys, "path", ["/a/bot", "/lib"])
     assert report_of(pipe)["path"] == ["/lib", str(Path(__file__).parents[2])]
 

@@ -22,7 +22,7 @@ from time import monotonic
 from typing import Any
 
 from bot.cli import main as run
-from bot.process.fork import fork
+from bot.process.supervisor import fork
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from bot.checker.analysis.null_effects import NullAnalysis, VariableSet
 from bot.checker.analysis.transfer_functions import NullState, bits_of
 from bot.checker.graph import Edge, Graph, Opening, Place, Root
-from bot.checker.graph.traversal import strongly_connected_components
+from bot.checker.graph.edges import strongly_connected_components
 from bot.core.session import CUTS_IN
 from bot.flow.definition import Flow
 from bot.keys.patterns import certain_groups

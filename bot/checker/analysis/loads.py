@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bot.checker.analysis.longest_paths import UNBOUNDED, Constraint, LongestPaths, Node, by_node
 from bot.checker.analysis.timed_graph import StepNode, StepNodes, keeps_waiting, messages_said
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
-from bot.checker.graph.traversal import strongly_connected_components
+from bot.checker.graph.edges import strongly_connected_components
 from bot.core.immutable import immutable
 from bot.core.text import most_tokens
 from bot.core.values import LEAST_COUNTED

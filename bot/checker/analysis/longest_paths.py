@@ -11,7 +11,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bot.checker.graph import Edge
-from bot.checker.graph.traversal import strongly_connected_components
+from bot.checker.graph.edges import strongly_connected_components
 
 DAY = 24 * 3600.0
 UNBOUNDED = 1e12

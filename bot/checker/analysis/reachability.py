@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Opening, Place
-from bot.checker.graph.traversal import reachable
+from bot.checker.graph.edges import reachable
 
 LinkedPath = tuple["LinkedPath | None", Edge | None, "LinkedPath | None"]
 """A path as a linked list: what came before, the last edge, and the path through the flow that this edge ran. Without

@@ -19,7 +19,7 @@ from bot.checker.analysis.timed_graph import (
     timed_edges,
 )
 from bot.checker.graph import Cause, Edge, Graph, Opening, Place, Root
-from bot.checker.graph.traversal import reachable
+from bot.checker.graph.edges import reachable
 from bot.core.session import CUTS_IN, SENDING_WINDOW
 
 Sender = Place | Edge

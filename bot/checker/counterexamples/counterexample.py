@@ -9,8 +9,16 @@ from itertools import groupby
 
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.counterexamples.fault_tests import FAULT_TESTS, ONLY_AFTER_ROUTE
-from bot.checker.counterexamples.finding_case import FaultTest, FindingCase, VisibleFault
-from bot.checker.counterexamples.transcript_writer import CONTACT, conversation_lines, document, heading, move_lines
+from bot.checker.counterexamples.finding_case import (
+    CONTACT,
+    FaultTest,
+    FindingCase,
+    VisibleFault,
+    conversation_lines,
+    document,
+    heading,
+    move_lines,
+)
 from bot.checker.exploring.examples import NO_EXAMPLES, Examples
 from bot.checker.exploring.explorer import ExploredState, Explorer
 from bot.checker.exploring.message_view import message_sentence

@@ -4,8 +4,7 @@
 writes them as text that other programs lay out. `svg` lays them out itself, with `layered_graph` and `layout`.
 """
 
-from bot.checker.drawing.finding_index import FindingIndex
-from bot.checker.drawing.flow_drawing import draw_bot, draw_flow
+from bot.checker.drawing.flow_drawing import FindingIndex, draw_bot, draw_flow
 from bot.checker.drawing.mermaid import mermaid
 from bot.checker.drawing.svg import svg
 

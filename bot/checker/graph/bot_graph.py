@@ -1,20 +1,278 @@
 """A bot as a graph: its steps, the edges between them, and the roots at which frames begin."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from functools import cached_property
 from typing import Any, TypeVar
 
-from bot.checker.graph.edge_builder import EdgeBuilder, OldTaps, opened_by
-from bot.checker.graph.edges import Edge, Place
+from bot.checker.graph.edges import Cause, Edge, Place, reachable
 from bot.core.immutable import immutable
-from bot.flow.definition import Flow, Step
+from bot.expressions.abstract_texts import AbstractText
+from bot.expressions.abstract_values import LOST, AbstractValues
+from bot.expressions.templates import Expression, Template
+from bot.flow.definition import Flow, ResolvedTransition, Step
 from bot.flow.documents import Source
 from bot.flow.library import Library
+from bot.flow.target_checks import failing_flows
 from bot.lang.problems import Mark
-from bot.steps.transition import Assignment
+from bot.steps.step_facts import RestFor
+from bot.steps.step_options import SIGNAL, uses_on_leaving
+from bot.steps.transition import AGAIN, BACK, END, NEXT, ROUTE, Assignment
+
+_BY_REST = {
+    RestFor.CONTACT: Cause.REPLY,
+    RestFor.RESULT: Cause.RESULT,
+    RestFor.TIME: Cause.TIME,
+    RestFor.PERSON: Cause.PERSON,
+    RestFor.FLOW: Cause.FLOW,
+}
+OTHER = "other"
+_BY_OUTCOME = {"remind": Cause.REMINDER, "timeout": Cause.TIMEOUT, "expired": Cause.EXPIRED, "visits.else": Cause.TURN}
+
+
+TextOrExpression = Template | Expression
+
+
+class EdgeBuilder:
+    """Builds the edges of a bot."""
+
+    def __init__(self, library: Library, steps: Mapping[Place, Step]) -> None:
+        self._library, self._steps = library, steps
+        self._failing = FallibleTexts(library)
+        self._broken = failing_flows(library.flows, library.bot.words)
+        self._breakable = failing_flows(library.flows, library.bot.words, texts=True)
+
+    def edges(self) -> Mapping[Place, tuple[Edge, ...]]:
+        """The edges that lead from each step."""
+        found = {
+            place: [*self._by_ways(place, step), *self._by_words(place, step)] for place, step in self._steps.items()
+        }
+        for edge in OldTaps(self._library, self._steps).edges():
+            found[edge.source].append(edge)
+        self._lead_back(found)
+        self._correct(found)
+        return {place: tuple(edges) for place, edges in found.items()}
+
+    def _by_ways(self, place: Place, step: Step) -> Iterator[Edge]:
+        rest = step.kind.rest
+        cause = Cause.TURN if rest is None else _BY_REST[rest.what]
+        failing = self._failing_at(place, step, cause)
+        for resolved in step.transitions.values():
+            if not resolved.outcome.startswith("errors."):
+                yield from (self._edge(place, resolved, each) for each in self._causes(step, resolved, cause))
+        for resolved in step.transitions.values():
+            if resolved.outcome.startswith("errors."):
+                own = set(self._failures(step, resolved, cause))
+                yield from (self._edge(place, resolved, each) for each in Cause if each in own)
+                for each, can_be in failing.items():
+                    if each not in own:
+                        yield self._edge(place, resolved, each, fails=True, idle=not can_be)
+
+    def _causes(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> list[Cause]:
+        if resolved.outcome.startswith(SIGNAL):
+            return [Cause.SIGNAL]
+        heard = resolved.outcome == OTHER and step.kind.pauses
+        first = Cause.REPLY if heard else _BY_OUTCOME.get(resolved.outcome, cause)
+        if first is Cause.REPLY and step.kind.rest is not None and step.kind.rest.over:
+            return [first, Cause.RESULT] if resolved.success else [first]
+        return [first, Cause.TURN] if step.kind.takes_pending_input and first is Cause.REPLY else [first]
+
+    def _failing_at(self, place: Place, step: Step, cause: Cause) -> dict[Cause, bool]:
+        """For each cause, whether a text or value that is evaluated then can fail."""
+        found: dict[Cause, bool] = {}
+        self._note(found, [Cause.TURN], place, tuple(used.text for used in step.kind.uses()))
+        if found and any(run.listed for run in step.kind.flows_run()):
+            found[Cause.FLOW] = found[Cause.TURN]
+        if any(run.flow in self._breakable for run in step.kind.flows_run()):
+            found[Cause.FAILED] = True
+        for resolved in step.transitions.values():
+            if not resolved.outcome.startswith("errors."):
+                self._note(found, self._causes(step, resolved, cause), place, tuple(_texts_on(step, resolved)))
+        return found
+
+    def _note(
+        self, found: dict[Cause, bool], causes: Iterable[Cause], place: Place, texts: Sequence[TextOrExpression]
+    ) -> None:
+        if not all(isinstance(text, Template) and text.constant for text in texts):
+            can_be = self._failing.any_of(place[0], texts)
+            found.update((cause, can_be or found.get(cause, False)) for cause in causes)
+
+    def _failures(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> Iterator[Cause]:
+        """The causes by which a step can fail by itself: its work fails, or its message is refused before anybody replies."""
+        if "errors.else" in step.outcomes or (step.kind.rest is None and step.kind.fails):
+            yield cause
+            if step.kind.takes_pending_input:
+                yield Cause.TURN
+        if resolved.outcome == step.refusal:
+            yield Cause.RESULT
+        named = "errors.failed" if "errors.failed" in step.transitions else "errors.else"
+        if resolved.outcome == named and any(run.flow in self._broken for run in step.kind.flows_run()):
+            yield Cause.FAILED
+
+    def _edge(
+        self, place: Place, resolved: ResolvedTransition, cause: Cause, *, fails: bool = False, idle: bool = False
+    ) -> Edge:
+        target, puts, ends_all = self._lead(place, resolved.target)
+        again, transition = resolved.target == AGAIN, resolved.written
+        own = place, target, resolved.outcome, cause, resolved.mark, transition, resolved.success, puts, ends_all
+        alone = resolved.of_bot and (resolved.target or "").startswith("/")
+        return Edge(*own, fails=fails, idle=idle, again=again, alone=alone)
+
+    def _by_words(self, place: Place, step: Step) -> Iterator[Edge]:
+        """The edges of words: one from each step at which a word is understood. The same text may be a word at several levels."""
+        if not step.kind.takes_words:
+            return
+        flow, bot = self._library.flows[place[0]], self._library.bot
+        for words in (bot.words, flow.words, step.options.words):
+            for said, word in words.items():
+                transition = word.transition
+                written = None if transition.then is None else transition.then.text
+                written = flow.following(step.name) if written == NEXT else written
+                target, puts, ends_all = self._lead(place, written)
+                ends_all = ends_all or (words is bot.words and written == END)
+                name, mark = f"word {word.text}", word.mark
+                again, alone = written == AGAIN, words is bot.words and (written or "").startswith("/")
+                own = place, target, name, Cause.REPLY, mark, transition, False, puts, ends_all, said
+                yield Edge(*own, again=again, alone=alone)
+
+    def _lead(self, place: Place, target: str | None) -> tuple[Place | None, bool, bool]:
+        """The step that a target leads to, whether its question or message is sent, and whether all frames end."""
+        if target is None:
+            return place, False, False
+        if target == AGAIN:
+            return place, True, False
+        if target in (END, BACK, ROUTE):
+            return None, False, target == ROUTE
+        if target.startswith("/"):
+            return opened_by(self._library, target), True, False
+        return (place[0], target), True, False
+
+    def _lead_back(self, edges: dict[Place, list[Edge]]) -> None:
+        """Add the edges of `back`: it ends the frame, or returns to a question that was left before."""
+        returning = [edge for found in edges.values() for edge in found if _written(edge) == BACK]
+        if not returning:
+            return
+        left = [e for found in edges.values() for e in found if self._leaves_question(e)]
+        before = _reverse(edges)
+        for edge in returning:
+            come_from = reachable([edge.source], lambda place: before.get(place, ()))
+            for question in dict.fromkeys(e.source for e in left if e.target in come_from):
+                edges[edge.source].append(_to(edge, question))
+
+    def _correct(self, edges: dict[Place, list[Edge]]) -> None:
+        """Add the edges of corrected answers: they return to the step at which the contact corrected one."""
+        correcting = [
+            edge
+            for found in edges.values()
+            for edge in found
+            if edge.transition is not None and edge.transition.corrects
+        ]
+        for edge in correcting:
+            assert edge.target is not None  # the checks at loading guarantee it
+            answers = [e for e in edges[edge.target] if e.cause is Cause.REPLY and e.success]
+            edges[edge.target] += [_to(answer, edge.source) for answer in answers]
+
+    def _leaves_question(self, edge: Edge) -> bool:
+        """Whether an edge leaves a question without an answer; `back` returns to such a question."""
+        unanswered = edge.word is not None or edge.cause is Cause.TIMEOUT or edge.outcome in ("other", "retry.else")
+        return unanswered and edge.target not in (None, edge.source) and self._steps[edge.source].kind.asks
+
+
+def opened_by(library: Library, target: str) -> Place:
+    """The step at which ``flow``, ``/flow`` or ``/flow/step`` begins."""
+    name, _, step = target.removeprefix("/").partition("/")
+    return name, step or library.flows[name].first
+
+
+def _texts_on(step: Step, resolved: ResolvedTransition) -> Iterator[TextOrExpression]:
+    """The texts that are evaluated when a step is left by a transition."""
+    if resolved.written is not None:
+        yield from resolved.written.uses()
+    if resolved.success:
+        yield from uses_on_leaving(step.options)
+
+
+def _written(edge: Edge) -> str | None:
+    return None if edge.transition is None or edge.transition.then is None else edge.transition.then.text
+
+
+def _to(edge: Edge, target: Place) -> Edge:
+    """A copy of the edge that returns to an earlier step."""
+    transition, success, word = edge.transition, edge.success, edge.word
+    return Edge(edge.source, target, edge.outcome, edge.cause, edge.mark, transition, success, word=word, returns=True)
+
+
+def _reverse(edges: Mapping[Place, list[Edge]]) -> dict[Place, list[Place]]:
+    before: dict[Place, list[Place]] = {}
+    for place, found in edges.items():
+        for edge in found:
+            if edge.target is not None:
+                before.setdefault(edge.target, []).append(place)
+    return before
+
+
+class FallibleTexts:
+    """Finds the texts of a bot's flows that can fail, by the declarations of their variables. Each variable may be null."""
+
+    def __init__(self, library: Library) -> None:
+        self._known: Mapping[str, Mapping[str, AbstractValues]] = {
+            flow.name: {name: variable.abstract_values | {LOST} for name, variable in flow.variables.items()}
+            for flow in library.flows.values()
+        }
+
+    def any_of(self, flow: str, texts: Iterable[Template | Expression]) -> bool:
+        """Whether any of a flow's texts and expressions can fail. A text with values can: they may all be null."""
+        return any(self._can_fail(text, self._known[flow]) for text in texts)
+
+    def _can_fail(self, text: Template | Expression, known: Mapping[str, AbstractValues]) -> bool:
+        if isinstance(text, Template):
+            return not text.constant
+        reads = AbstractText(text)
+        return not reads.never_fails(known) or reads.evaluate(known).fails
+
+
+REOPEN = "reopen"
+
+
+class OldTaps:
+    """The questions with buttons of a bot in which they can be opened again; none in all others."""
+
+    def __init__(self, library: Library, steps: Mapping[Place, Step]) -> None:
+        self._steps = steps
+        self._flows: dict[str, list[Place]] = {}
+        defaults = [library.bot.defaults, *(flow.defaults for flow in library.flows.values())]
+        if any(level.old_taps == REOPEN for level in defaults):
+            for place, step in steps.items():
+                if library.flows[place[0]].can_be_tapped(step):
+                    self._flows.setdefault(place[0], []).append(place)
+        rings = self._flows.values()
+        self._next = {place: (number + 1) % len(ring) for ring in rings for number, place in enumerate(ring)}
+
+    @property
+    def questions(self) -> Iterator[Place]:
+        """All questions with buttons. The conversation in which one was asked may be over."""
+        return (place for questions in self._flows.values() for place in questions)
+
+    def edges(self) -> Iterator[Edge]:
+        """Enough edges to reach all such questions: if one question can be opened again, so can the next."""
+        for place, step in self._steps.items():
+            if self._flows and step.kind.takes_words and step.defaults.old_taps == REOPEN:
+                for target in self._opened_from(place):
+                    yield Edge(place, target, "old tap", Cause.REPLY, step.mark, returns=True)
+
+    def _opened_from(self, place: Place) -> Iterator[Place]:
+        """The next such question of the same flow. The first one of a flow also leads to the other flows: to their
+        first one, or to all if these do not lead to each other.
+        """
+        own = self._flows.get(place[0], [])
+        if own:
+            yield own[self._next.get(place, 0)]
+        if not own or place == own[0]:
+            for flow, questions in self._flows.items():
+                if flow != place[0]:
+                    yield from questions[:1] if self._steps[questions[0]].defaults.old_taps == REOPEN else questions
 
 
 class Opening(Enum):

@@ -7,7 +7,7 @@ from itertools import pairwise
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Edge, Graph, Place
-from bot.checker.graph.traversal import cycle_through, reachable
+from bot.checker.graph.edges import cycle_through, reachable
 from bot.steps.step_facts import RestFor, SentText
 
 

@@ -8,7 +8,7 @@ from bot.checker.analysis.silent_time import Sender, SilentTimes
 from bot.checker.analysis.timed_graph import speaks
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph
-from bot.checker.graph.traversal import strongly_connected_components
+from bot.checker.graph.edges import strongly_connected_components
 from bot.core.immutable import immutable
 from bot.core.session import SENDING_WINDOW
 from bot.flow.definition import Step

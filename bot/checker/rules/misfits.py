@@ -10,7 +10,7 @@ from bot.checker.analysis.null_effects import NullAnalysis
 from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Place, Root
-from bot.checker.graph.traversal import reachable
+from bot.checker.graph.edges import reachable
 from bot.expressions.abstract_texts import failing_definition
 from bot.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
 from bot.expressions.templates import Template

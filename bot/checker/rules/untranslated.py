@@ -7,9 +7,8 @@ from bot.checker.graph import Graph
 from bot.core.immutable import immutable
 from bot.expressions.templates import Template, compile_template, values_shown, values_used
 from bot.flow.documents import Source, read_documents
-from bot.flow.extraction import Originals, original_of
 from bot.flow.library import Library
-from bot.flow.translations import Locale, all_spots, read_locale, wording_spots
+from bot.flow.translations import Locale, Originals, all_spots, original_of, read_locale, wording_spots
 from bot.keys.text_shapes import Part, Spot, texts_of
 from bot.lang.problems import Problems
 from bot.lang.source import Map, Node

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.checker.counterexamples.counterexample import BEGINS, Counterexample, find_counterexample
-from bot.checker.counterexamples.transcript_writer import CONTACT
+from bot.checker.counterexamples.finding_case import CONTACT
 from bot.checker.exploring.explorer import Explorer
 from bot.checker.exploring.moves import WaitMove, WriteMove
 from bot.checker.exploring.proposals import Proposals

@@ -1,6 +1,6 @@
 """To what each finding belongs."""
 
-from bot.checker.drawing.finding_index import FindingIndex
+from bot.checker.drawing.flow_drawing import FindingIndex
 from bot.checker.findings import Finding
 from bot.lang.problems import Mark
 from tests.checker.proved import library

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.checker.drawing.finding_index import FindingIndex
-from bot.checker.drawing.flow_drawing import draw_flow
+from bot.checker.drawing.flow_drawing import FindingIndex, draw_flow
 from bot.checker.drawing.layered_graph import LayeredGraph, LineEnds, crossings, reduce_crossings, rows
 from bot.checker.drawing.layout import Layout, LineRoute, Point, Size, lay_out
 from bot.checker.drawing.svg import SvgPicture

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.checker.drawing.drawing_model import LABEL, Box, BoxFinding, BoxKind, Drawing, DrawnLine, Stroke, plain, short
-from bot.checker.drawing.finding_index import FindingIndex
-from bot.checker.drawing.flow_drawing import draw_bot, draw_flow
+from bot.checker.drawing.flow_drawing import FindingIndex, draw_bot, draw_flow
 from bot.checker.drawing.mermaid import escaped, mermaid
 from bot.checker.graph import Graph
 from bot.folder import read_folder
