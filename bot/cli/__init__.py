@@ -25,6 +25,7 @@ SECTIONS = {  # of --help: each command is the module of its name
     "Go live": {
         "webhook": "Register the bot's webhook, and check that events arrive.",
         "serve": "Run a bot behind the gateway's webhook.",
+        "console": "Make users of the console (bot serve --console).",
         "doctor": "Check that everything is ready to go live.",
         "backup": "Copy the store while the bot runs.",
         "restore": "Replace the store with a backup.",

@@ -17,8 +17,9 @@ log = logging.getLogger("bot.serve")
 
 @click.command("serve")
 @bot_argument
+@click.option("--console", is_flag=True, help="Also serve the console: pages of the live store, for those who log in.")
 @click.pass_context
-def command(ctx: click.Context, folder: Path | None) -> None:
+def command(ctx: click.Context, folder: Path | None, console: bool) -> None:
     """Run the bot in DIR: receive the gateway's events at /webhook, and answer through the gateway.
 
     Settings come from the environment, from a file .env (here, or beside bot.yml), or from "settings" in bot.yml.
@@ -40,6 +41,10 @@ def command(ctx: click.Context, folder: Path | None) -> None:
       BOT_CHANNEL_ID, BOT_GATEWAY_PER_MINUTE (60), BOT_GATEWAY_PER_DAY (10000),
       BOT_REPEAT_UNKNOWN (no), BOT_API_KEY (none: programs cannot start flows),
       BOT_LOG (turns: a line each), BOT_LOG_FORMAT (text, or json)
+    \b
+    For --console:
+      BOT_CONSOLE_USERS (`bot console password` prints an entry), BOT_CONSOLE_URL,
+      BOT_CONSOLE_HOST (127.0.0.1), BOT_CONSOLE_PORT (8001)
 
     The secrets that bot.yml names under "secrets" are required, too.
 
@@ -48,16 +53,22 @@ def command(ctx: click.Context, folder: Path | None) -> None:
     """
     bot = read_folder(find_bot(folder))
     settings = _settings(bot)
+    if console and not settings.console_users:
+        raise BadSettings(
+            ["BOT_CONSOLE_USERS is missing: `bot console password` makes a user, and prints what to set it to"]
+        )
     telemetry.set_up("serve", settings.secrets, settings.log_format)
     for line in unknown_variables(os.environ):
         log.warning(line)
 
-    def announce(address: str) -> None:
+    def announce(address: str, console_url: str | None) -> None:
+        if console_url is not None:
+            click.echo(f"Its console is at {console_url}.")
         click.echo(
             f"{bot.name} answers at {address}{settings.webhook_path}, its store is {settings.store}. Ctrl-C stops it."
         )
 
-    ctx.exit(Supervisor(settings, bot.path, announce).run())
+    ctx.exit(Supervisor(settings, bot.path, announce, console=console).run())
 
 
 def _settings(bot: Folder) -> Settings:

@@ -67,7 +67,9 @@ def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping
     app.add_url_rule("/step", "step", pages.step)
     app.add_url_rule("/media/<name>", "media", pages.media)
     app.add_url_rule("/drawing.css", "drawing", pages.drawing_style)
-    app.jinja_env.filters["clock"] = lambda at: contact_view.local(at, playground.simulation.bot.timezone)
+    app.jinja_env.filters["clock"] = app.jinja_env.filters["moment"] = lambda at: contact_view.local(
+        at, playground.simulation.bot.timezone
+    )
     app.jinja_env.filters["day"] = lambda at: f"{at.astimezone(playground.simulation.bot.timezone):%a %d %b, %H:%M}"
     return app
 
@@ -152,10 +154,11 @@ class _Pages:
             "problems": render_template("problems.html", trouble=playground.trouble),
             "conversation": render_template("conversation.html", phone=phone, acts=True),
             "turns": render_template(
-                "turns.html", turns=turns, all=everything or len(turns) < contact_view.NEWEST_TURNS
+                "turns.html", acts=True, turns=turns, all=everything or len(turns) < contact_view.NEWEST_TURNS
             ),
             "values": render_template(
                 "values.html",
+                acts=True,
                 session=contact_view.session_view(session, now),
                 settable=declared_in(playground.simulation.library),
             ),

@@ -1,1 +1,1 @@
-"""The processes of `bot serve`: a supervisor and its two children, the web process and the engine."""
+"""The processes of `bot serve`: a supervisor and its children: the web process, the engine, and the console's."""

@@ -1,4 +1,4 @@
-"""The supervisor: opens the port, starts the web and the engine process, and starts again whichever dies.
+"""The supervisor: opens the ports, starts the web and the engine process, and the console's, and starts again whichever dies.
 
 It runs nobody's flows or handlers, so nothing in them can take it down. It has one thread, imports what its children
 need, and forks them. They end when the pipe that it holds open closes, which also happens when it is killed.
@@ -83,11 +83,17 @@ class CannotServe(BotError):
 
 
 class Supervisor:
-    """Runs one bot until a signal stops it. ``announce`` gets the server's address once both children are up."""
+    """Runs one bot until a signal stops it, with its ``console`` or without. ``announce`` gets the server's address once all
+    children are up, and the console's.
+    """
 
-    def __init__(self, settings: Settings, folder: Path, announce: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Settings, folder: Path, announce: Callable[[str, str | None], None], *, console: bool = False
+    ) -> None:
         self._settings = settings
         self._folder = folder
+        self._has_console = console
+        self._console_url: str | None = None
         self._announce = announce
         self._children: list[_Child] = []
         self._starting: set[str] = set()
@@ -101,6 +107,9 @@ class Supervisor:
                 held.callback(lock.release)
             self._children_lock = locks[1].fileno()
             self._listener = held.enter_context(_listen(self._settings.host, self._settings.port))
+            if self._has_console:
+                where = self._settings.console_host, self._settings.console_port
+                self._console = held.enter_context(_listen(*where, "BOT_CONSOLE_"))
             self._signals = _catch_signals(held)
             self._open_pipes(held)
             while self._children_wanted():
@@ -128,6 +137,10 @@ class Supervisor:
         self._engine = _Child("engine", self._settings, self._folder, common | engine)
         # web first: it is forked before the engine's half, which is larger, is imported
         self._children = [_Child("web", self._settings, self._folder, common | web), self._engine]
+        if self._has_console:
+            self._console_url = self._settings.console_url or _url(self._console)
+            files = common | {"listener": self._console.fileno()}
+            self._children.append(_Child("console", self._settings, self._folder, files))
         self._starting = {child.role for child in self._children}
 
     def _children_wanted(self) -> bool:
@@ -152,14 +165,14 @@ class Supervisor:
     def _take_news(self, roles: list[str]) -> None:
         starting, self._starting = self._starting, self._starting.difference(roles)
         if starting and not self._starting and self._stop_by is None:
-            host, port = self._listener.getsockname()[:2]
-            self._announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+            self._announce(_url(self._listener), self._console_url)
 
     def _look_after_children(self) -> None:
         for child in self._children:
             code = child.reap()
             if code is not None and self._stop_by is None:
-                if code == UNFIT or (code == 1 and child.role in self._starting):  # it has said why
+                needed = child.role != "console"  # the bot answers without it
+                if needed and (code == UNFIT or (code == 1 and child.role in self._starting)):  # it has said why
                     self._exit_code = 1
                     self._stop(signal.SIGTERM)
                 else:
@@ -247,14 +260,19 @@ def _locks(store: Path) -> tuple[FileLock, FileLock]:
             sleep(0.05)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _listen(host: str, port: int, named: str = "BOT_") -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except OSError as error:
         raise CannotServe(
             f"{host}:{port} cannot be listened on: {error.strerror or error} "
-            "(choose another with BOT_HOST and BOT_PORT)"
+            f"(choose another with {named}HOST and {named}PORT)"
         ) from error
 
 

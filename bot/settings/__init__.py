@@ -68,7 +68,7 @@ def _written(value: Any) -> str:
         case bool():
             return "yes" if value else "no"
         case tuple():
-            return ",".join(value)
+            return (" " if any("," in each for each in value) else ",").join(value)
         case timedelta():
             return str(int(value.total_seconds()))
     return str(value)
@@ -171,6 +171,21 @@ class Settings(AccountSettings):
         values.number(1, 36_500),
         "For how many days the results that bot report shows are kept; {} by default.",
         default=400,
+    )
+    console_users: tuple[str, ...] = _setting(
+        values.console_users,
+        "The users of the console, as bot console password prints them: they belong into .env.",
+        default=(),
+        secret=True,
+    )
+    console_url: str | None = _setting(
+        values.console_url, "The console's address in browsers; http://127.0.0.1 and its port where nothing is said."
+    )
+    console_host: str = _setting(
+        values.host, "The address that the console listens at; {} where nothing is said.", default="127.0.0.1"
+    )
+    console_port: int = _setting(
+        values.number(0, 65535), "The port that the console listens at; {} where nothing is said.", default=8001
     )
     log: str | None = _setting(values.log, "What bot serve logs beside trouble: turns, a line for each; else nothing.")
     log_format: str = _setting(

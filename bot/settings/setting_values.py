@@ -1,5 +1,6 @@
 """Readers of the settings' values: each says what is wrong with a text and what to write."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +9,11 @@ from urllib.parse import urlsplit
 MAX_TOLERANCE = timedelta(hours=3)  # the gateway's last retry comes after 2 h 37 min
 INTERNAL_PATHS = ("/healthz", "/readyz", "/metrics")
 API = "/api/"
+CONSOLE_ROLES = ("viewer", "agent", "operator")
+"""The roles of the console's users; each may do what those before it may (docs/console.md)."""
 _SHORTEST_KEY = 16  # characters
+_USER = re.compile(rf"([\w.@-]{{1,40}}):({'|'.join(CONSOLE_ROLES)}):(\$argon2id\$[\w$=,+/]+)")
+_HERE = ("127.0.0.1", "localhost", "::1")
 
 
 def url(text: str) -> str:
@@ -112,3 +117,29 @@ def store(path: Path) -> Path:
     if not path.parent.is_dir():
         raise ValueError(f"lies in {path.parent}, which does not exist: make that folder first")
     return path
+
+
+def console_users(text: str) -> tuple[str, ...]:
+    """The console's users, with spaces between them: ``name:role:hash``, as `bot console password` prints it."""
+    entries, names = tuple(text.split()), set()
+    for number, entry in enumerate(entries, start=1):
+        name = entry.partition(":")[0][:40]
+        if _USER.fullmatch(entry) is None:
+            raise ValueError(
+                f'has an entry that cannot be read, number {number} ("{name}:..."): write what `bot console password` prints, '
+                "between single quotes, so that nothing replaces what begins with $"
+            )
+        if name in names:
+            raise ValueError(f'has two users called "{name}": take one of them out')
+        names.add(name)
+    return entries
+
+
+def console_url(text: str) -> str:
+    """Where browsers find the console: https, unless it is this machine's own."""
+    parts = urlsplit(url(text))
+    if parts.scheme != "https" and parts.hostname not in _HERE:
+        raise ValueError(
+            "is not https: passwords would be readable on the way; write https://..., and let a proxy do it"
+        )
+    return text.rstrip("/")

@@ -18,7 +18,7 @@ from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.contact_data import ERASING
 from bot.store.engine_tables import ResultCount, UsageSum
 from bot.store.files import open_reader, reads_rows, trouble_in_words
-from bot.store.rows import MessageStatus
+from bot.store.rows import STATUSES, MessageStatus
 from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR, TurnTraced
 
 _AT_ONCE = 500  # sessions
@@ -39,8 +39,33 @@ _LETTERS = """
 """
 _STATUSES = """
     SELECT ref, message_id, status, statuses.detail FROM sent, json_each(sent.message_ids) JOIN statuses ON message_id = value
-    WHERE sent.contact = ?
+    WHERE sent.contact = ? AND sent.id >= ?
 """
+_MESSAGES_TO = """
+    SELECT messages.id, effect, created_at, attempts, due_at, coalesce(outcome, 'waiting'), messages.detail, status, statuses.detail
+    FROM messages LEFT JOIN json_each(message_ids) AS named LEFT JOIN statuses ON message_id = named.value
+    WHERE messages.contact = ? AND messages.id >= ? ORDER BY messages.id
+"""
+_GIVEN_UP_TO = """
+    SELECT send_id, body, at, reason FROM dead_letters WHERE what = 'send' AND contact = ? AND at >= ? ORDER BY id
+"""
+_MESSAGES_BETWEEN = "SELECT min(id), max(id) FROM messages"
+_MESSAGE_MADE = "SELECT created_at FROM messages WHERE id >= ? ORDER BY id LIMIT 1"
+_FIND_CONTACTS = """
+    SELECT contact, flow, step, wake_at, updated_at, opted_out, state ->> '$."$Session".name', state ->> '$."$Session".agent'
+    FROM sessions
+    WHERE (?1 = '' OR instr(contact, ?1) > 0 OR instr(lower(state ->> '$."$Session".name'), ?2) > 0)
+        AND (?3 = '' OR flow = ?3) AND (?4 = '' OR step = ?4)
+        AND CASE ?5
+            WHEN 'in a flow' THEN flow IS NOT NULL
+            WHEN 'in no flow' THEN flow IS NULL
+            WHEN 'with a person' THEN state ->> '$."$Session".agent' IS NOT NULL
+            WHEN 'opted out' THEN opted_out
+            ELSE 1 END
+    ORDER BY updated_at DESC, contact LIMIT ?6 OFFSET ?7
+"""
+CONTACT_STATES = ("in a flow", "in no flow", "with a person", "opted out")
+"""What contacts can be looked for by, besides where they are."""
 _CURSOR = "SELECT cursor FROM meta"
 _CLEAN = "SELECT clean FROM meta"
 _WRITTEN_AT = "SELECT written_at FROM meta"
@@ -94,6 +119,39 @@ class HandedOver:
     taken_at: datetime | None
     last_inbound: datetime | None
     opted_out: bool
+
+
+@immutable
+class ContactSearch:
+    """Which contacts are looked for: by a part of the number or name, by where they are, by one of `CONTACT_STATES`. Empty texts fit all."""
+
+    find: str = ""
+    flow: str = ""
+    step: str = ""
+    state: str = ""
+
+
+@immutable
+class FoundContact(SessionSummary):
+    """A contact that fits a search. ``agent`` is who has taken the conversation over."""
+
+    name: str | None
+    agent: str | None
+
+
+@immutable
+class MessageTo:
+    """A message to a contact. ``status`` is one of `bot.store.rows.STATUSES` or ``waiting``, or why it was not sent:
+    ``covered``, ``opted_out``, ``over_share``; ``replaced`` says that its template went instead.
+    """
+
+    effect: Effect
+    at: datetime
+    status: str
+    detail: str = ""
+    attempts: int = 0
+    due_at: datetime | None = None
+    replaced: bool = False
 
 
 @immutable
@@ -176,6 +234,18 @@ class StoreReader:
     def count_handed_over(self) -> int:
         """How many conversations persons have, or are to take."""
         return int(self._all(engine_tables.COUNT_HANDED_OVER)[0][0])
+
+    @reads_rows
+    def find_contacts(self, search: ContactSearch, skip: int, limit: int) -> list[FoundContact]:
+        """The contacts that fit a search, those with the newest turn first."""
+        digits = "".join(filter(str.isdecimal, search.find)) if search.find.strip("+0123456789 ()-/") == "" else ""
+        asked = digits or search.find, search.find.lower(), search.flow, search.step, search.state
+        return [
+            FoundContact(contact, flow, step, read_time(wake_at), _time(updated_at), bool(opted_out), name, agent)
+            for contact, flow, step, wake_at, updated_at, opted_out, name, agent in self._all(
+                _FIND_CONTACTS, *map(storable, asked), limit, skip
+            )
+        ]
 
     def session(self, contact: str) -> Session | None:
         """One contact's session with all its variables, if there is one. Raises `bot.core.session.UnreadableSession`."""
@@ -312,11 +382,42 @@ class StoreReader:
     @reads_rows
     def trace(self, contact: str, limit: int = 20) -> list[TurnTraced]:
         """A contact's last turns, in the order they were taken."""
-        statuses = self._statuses(contact)
-        newest_first = [
-            trace_rows.turn_traced(statuses, *row) for row in self._all(trace_rows.LAST_TURNS, storable(contact), limit)
+        rows = self._all(trace_rows.LAST_TURNS, storable(contact), limit)[::-1]
+        statuses = self._statuses(contact, _time(rows[0][0])) if rows else {}
+        return [trace_rows.turn_traced(statuses, *row) for row in rows]
+
+    @reads_rows
+    def messages_to(self, contact: str, since: datetime) -> list[MessageTo]:
+        """The messages to a contact that were decided on since a time, in order; those that were given up come last."""
+        found: dict[int, MessageTo] = {}
+        for id, effect, at, attempts, due_at, outcome, detail, *reported in self._all(
+            _MESSAGES_TO, storable(contact), self._first_message(since)
+        ):
+            status = MessageStatus(*reported) if reported[0] is not None else None
+            if id in found and (status is None or _rank(found[id].status) >= status.rank):
+                continue
+            name, why = (outcome, detail) if status is None else (status.name, status.detail)
+            name, replaced = ("sent" if name == "replaced" else name), outcome == "replaced"
+            found[id] = MessageTo(values.loads(effect), _time(at), name, why, attempts, read_time(due_at), replaced)
+        given_up = [
+            MessageTo(values.loads(body)["effect"], _time(at), "failed", reason)
+            for id, body, at, reason in self._all(_GIVEN_UP_TO, storable(contact), time_text(since))
+            if id not in found
         ]
-        return newest_first[::-1]
+        return [*found.values(), *given_up]
+
+    def _first_message(self, since: datetime) -> int:
+        """The id of the first message that was decided on since a time: ids follow the time, and contacts have no index."""
+        first, last = self._all(_MESSAGES_BETWEEN)[0]
+        low, high = first or 0, (last or 0) + 1
+        while low < high:
+            middle = (low + high) // 2
+            made = self._all(_MESSAGE_MADE, middle)  # nothing where it has gone meanwhile
+            if made and _time(made[0][0]) < since:
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
     def contacts_traced(self, since: datetime) -> list[str]:
         """The contacts with a line in the trace since a time, in order."""
@@ -332,20 +433,20 @@ class StoreReader:
 
     def message_statuses(self, contact: str) -> dict[str, MessageStatus]:
         """The status of each message of a contact, by the gateway's id of it."""
-        return {id: MessageStatus(*row) for _, id, *row in self._all(_STATUSES, storable(contact))}
+        return {id: MessageStatus(*row) for _, id, *row in self._all(_STATUSES, storable(contact), 0)}
 
     def message_refs(self, contact: str) -> dict[str, str]:
         """The effect that each message of a contact was, by the gateway's id of it: of those of which the gateway has told."""
-        return {id: ref for ref, id, *_ in self._all(_STATUSES, storable(contact))}
+        return {id: ref for ref, id, *_ in self._all(_STATUSES, storable(contact), 0)}
 
     def commits(self) -> int:
         """A number that is another one after each commit of the engine's."""
         return int(self._all("PRAGMA data_version")[0][0])
 
-    def _statuses(self, contact: str) -> dict[str, MessageStatus]:
-        """The status of each message of a contact, by its effect's name."""
+    def _statuses(self, contact: str, since: datetime) -> dict[str, MessageStatus]:
+        """The status of each message of a contact since a time, by its effect's name."""
         furthest: dict[str, MessageStatus] = {}
-        for ref, _, *row in self._all(_STATUSES, storable(contact)):
+        for ref, _, *row in self._all(_STATUSES, storable(contact), self._first_message(since)):
             status = MessageStatus(*row)
             if ref not in furthest or furthest[ref].rank < status.rank:
                 furthest[ref] = status
@@ -396,6 +497,10 @@ def _pending(
     id: int, contact: str, effect: str, created_at: str, attempts: int, due_at: str, detail: str, key: str
 ) -> PendingSend:
     return PendingSend(id, contact, values.loads(effect), _time(created_at), attempts, _time(due_at), detail, key)
+
+
+def _rank(status: str) -> int:
+    return STATUSES.index(status) if status in STATUSES else -1
 
 
 def _time(text: str) -> datetime:

@@ -1,22 +1,21 @@
 """A playground with a bot, and the page of it in a real Chromium."""
 
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
 from bot.cli.flow_reloader import BotFiles, FlowReloader
 from bot.clock import MovableClock
 from bot.playground.playground import Playground
 from bot.playground.playground_server import PlaygroundServer
+from tests.browsing import Opens, browser, opens_page  # noqa: F401
 from tests.cli.terminal import make_bot
-from tests.patience import PATIENCE
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
 SETTINGS = """
@@ -91,18 +90,6 @@ class Shown:
         self.page.locator("summary", has_text=summary).first.click()
 
 
-expect.set_options(timeout=PATIENCE * 1000)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """It ends with its module: until then its event loop counts as running on this thread, where other tests run their own."""
-    with sync_playwright() as playwright:
-        path = shutil.which("chromium")
-        with playwright.chromium.launch(executable_path=path, args=["--no-sandbox"]) as browser:
-            yield browser
-
-
 @contextmanager
 def running(folder: Path) -> Iterator[tuple[Playground, PlaygroundServer]]:
     files = BotFiles(folder)
@@ -119,43 +106,16 @@ def served(tmp_path: Path) -> Iterator[tuple[Playground, PlaygroundServer]]:
         yield found
 
 
-Opens = Callable[..., Page]
-
-
 @pytest.fixture
-def opens(browser: Browser) -> Iterator[Opens]:
-    """Opens a page in a browser of its own. At the end no page may have asked another host, or have written to the console."""
-    wrong: list[str] = []
-    contexts = []
+def opens(opens_page: Opens) -> Opens:  # noqa: F811
+    """Opens the page in a browser of its own."""
 
     def opened(url: str, width: int = 1400, height: int = 900, dark: bool = False) -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", locale="en-GB"
-        )
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE * 1000)
-        page = context.new_page()
-        host = "/".join(url.split("/")[:3])
-
-        def asked(request: Request) -> None:
-            if not request.url.startswith((f"{host}/", f"blob:{host}", "data:")):
-                wrong.append(f"asked {request.url}")
-
-        def printed(message: ConsoleMessage) -> None:
-            if "409" not in message.text:  # a refusal is said on the page; browsers also print it
-                wrong.append(message.text)
-
-        page.on("request", asked)
-        page.on("console", printed)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto(url)
+        page = opens_page(url, width, height, dark)
         expect(page.locator("#drawing svg")).to_be_attached()
         return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert wrong == []
+    return opened
 
 
 @pytest.fixture

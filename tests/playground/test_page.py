@@ -1,16 +1,15 @@
 """The page of the playground, in a real Chromium."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.browsing import Opens, violations
 from tests.cli.terminal import call
-from tests.playground.conftest import FLOWS, Opens, Shown, words
+from tests.playground.conftest import FLOWS, Shown, words
 
-AXE = Path(sys.prefix, "lib", "node_modules", "axe-core", "axe.min.js")
 HOSTILE = Path(__file__).parent.parent / "test_hostile_texts.py"
 
 
@@ -417,6 +416,4 @@ def test_axe_finds_nothing(shown: Shown, opens: Opens, width: int, dark: bool) -
         page.evaluate("pane => { location.hash = pane }", pane)
         if width < 900:
             expect(page.locator(f"#{pane}")).to_be_visible()
-        axe = AXE.read_text()
-        found = page.evaluate(f"async () => {{ {axe}; return (await axe.run()).violations }}")
-        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+        assert violations(page) == []

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,10 +31,10 @@ FLOW = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello}\n"
 class Serving:
     """A `bot serve` in a folder of its own. Its lines come in over a queue.
 
-    ``prefix`` is a command that runs it; without one it is forked (`tests.process.warm`).
+    ``prefix`` is a command that runs it, ``arguments`` are more of its own; without one it is forked (`tests.process.warm`).
     """
 
-    def __init__(self, folder: Path, *prefix: str, **settings: str) -> None:
+    def __init__(self, folder: Path, *prefix: str, arguments: Sequence[str] = (), **settings: str) -> None:
         environ = {name: value for name, value in os.environ.items() if not name.startswith("BOT_")}
         environ |= {
             "BOT_GATEWAY_URL": "http://127.0.0.1:9",
@@ -48,13 +48,13 @@ class Serving:
         output, write = os.pipe()
         self.process = (
             subprocess.Popen(
-                [*prefix, sys.executable, "-c", "from bot.cli import main; main()", "serve", str(folder)],
+                [*prefix, sys.executable, "-c", "from bot.cli import main; main()", "serve", str(folder), *arguments],
                 env=environ,
                 stdout=write,
                 stderr=write,
             )
             if prefix
-            else Forked(["serve", str(folder)], environ, write)
+            else Forked(["serve", str(folder), *arguments], environ, write)
         )
         os.close(write)
         self._output = os.fdopen(output)
@@ -168,8 +168,8 @@ def serves(folder: Path) -> Iterator[Serve]:
     """Start servers, end them, and look at what they have printed."""
     started: list[Serving] = []
 
-    def start(*prefix: str, **settings: str) -> Serving:
-        started.append(Serving(folder, *prefix, **settings))
+    def start(*prefix: str, arguments: Sequence[str] = (), **settings: str) -> Serving:
+        started.append(Serving(folder, *prefix, arguments=arguments, **settings))
         return started[-1]
 
     yield start

@@ -1,0 +1,186 @@
+"""The console's application: its views, and what each request must get past before it reaches one."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from hmac import compare_digest
+from time import monotonic
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, abort, g, redirect, render_template, request, url_for
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response as AnyResponse
+
+from bot.console import contact, contacts
+from bot.console.login import Login, Logins, LoginTries
+from bot.console.page_formats import add_formats
+from bot.console.passwords import Passwords
+from bot.console.routes import Console, Route, current_login
+from bot.console.users import VIEWER, User
+from bot.core.errors import BotError
+from bot.pages.page_server import page_app
+
+VIEWS = (contacts, contact)
+"""The files of the views, in the order of the navigation."""
+OPEN = ("log_in", "static", "pages.static")
+"""What can be reached without a login."""
+COOKIE = "bot_console"
+MOST_FORM = 1 << 20  # bytes
+LOOK_SECONDS, MINUTE = 0.5, 60.0  # between two looks at whether something has changed; until times are shown anew
+REFRESH = "X-Refresh"  # the header of a page that asks for itself, while its user may be far away
+log = logging.getLogger("bot.console")
+
+
+def console_app(console: Console, users: Mapping[str, User], address: str, stopping: threading.Event) -> Flask:
+    """The console at an address in browsers, which may have a path. Streams end once ``stopping`` is set.
+
+    What asks for another host, or sends a form from another page, is refused; nothing that a proxy adds is believed.
+    """
+    app = page_app(__name__, forms=True)
+    app.config["MAX_CONTENT_LENGTH"] = MOST_FORM
+    gate = _Gate(console, users, address, stopping)
+    routes = [route for view in VIEWS for route in view.ROUTES]
+    routes += [Route("/log-out", gate.log_out, VIEWER, posts=True), Route("/changes", gate.changes, VIEWER)]
+    for route in routes:
+        methods = ["POST"] if route.posts else ["GET"]
+        app.add_url_rule(route.address, route.name, _bound(route, console), methods=methods)
+    app.add_url_rule("/log-in", "log_in", gate.log_in, methods=["GET", "POST"])
+    app.before_request(gate.refuse_strangers)
+    app.before_request(lambda: gate.require_login({route.name: route for route in routes}))
+    app.register_error_handler(HTTPException, _say_http_error)
+    app.register_error_handler(BotError, lambda error: _say_trouble(str(error), 409))
+    app.register_error_handler(Exception, _say_failure)
+    app.jinja_env.globals["bot"] = console.folder.name
+    app.jinja_env.globals["navigation"] = [route for route in routes if route.title]
+    add_formats(app, console)
+    app.wsgi_app = _below(urlsplit(address).path, app.wsgi_app)  # type: ignore[method-assign]
+    return app
+
+
+def _bound(route: Route, console: Console) -> Callable[..., str | AnyResponse]:
+    return lambda **named: route.view(console, current_login().user, **named)
+
+
+def _below(prefix: str, app: Callable[..., Any]) -> Callable[..., Any]:
+    """An application whose addresses begin with a path."""
+
+    def answer(environ: dict[str, Any], start: Callable[..., Any]) -> Any:
+        path = environ["PATH_INFO"]
+        if path != prefix and not path.startswith(f"{prefix}/"):
+            return Response("there is nothing here\n", 404, content_type="text/plain")(environ, start)
+        if not path.removeprefix(prefix):
+            return redirect(f"{prefix}/")(environ, start)
+        return app(environ | {"SCRIPT_NAME": prefix, "PATH_INFO": path.removeprefix(prefix)}, start)
+
+    return answer
+
+
+class _Gate:
+    """Who gets in."""
+
+    def __init__(self, console: Console, users: Mapping[str, User], address: str, stopping: threading.Event) -> None:
+        self._console = console
+        self._users = users
+        self._stopping = stopping
+        self._passwords = Passwords()
+        self._logins, self._tries = Logins(console.clock), LoginTries(console.clock)
+        parts = urlsplit(address)
+        self._secure = parts.scheme == "https"
+        self._host = parts.netloc.lower().removesuffix(":443" if self._secure else ":80")  # as browsers write it
+        self._address, self._path, self._origin = address, parts.path, f"{parts.scheme}://{self._host}"
+
+    def refuse_strangers(self) -> None:
+        """Refuse a request for another host (a name that leads here), and a form of another page."""
+        if request.host != self._host:
+            abort(403, f"this console is at {self._address} (BOT_CONSOLE_URL); a proxy must pass the host on")
+        if request.method not in ("GET", "HEAD") and request.headers.get("Origin") != self._origin:
+            abort(403, "this form comes from another page")
+
+    def require_login(self, routes: Mapping[str, Route]) -> AnyResponse | None:
+        """Let through who is logged in and has the role; a form must have the login's token."""
+        g.login = login = self._logins.find(request.cookies.get(COOKIE, ""), seen=REFRESH not in request.headers)
+        endpoint = request.endpoint
+        if endpoint in OPEN:
+            return None
+        if login is None:
+            here = request.full_path.removesuffix("?")
+            return redirect(url_for("log_in", next=here if request.method == "GET" and here != "/" else None))
+        if endpoint is None:
+            return None  # flask says why
+        route = routes[endpoint]
+        if not login.user.may(route.role):
+            abort(403, f"this is for the role {route.role}, and yours is {login.user.role}")
+        if route.posts and not compare_digest(request.form.get("token", ""), login.token):
+            abort(403, "this form has no token, or an old one: load its page again")
+        return None
+
+    def log_in(self) -> str | AnyResponse:
+        """The form, and what it sends."""
+        if request.method == "GET":
+            return self._form("")
+        name, password = request.form.get("name", "").strip()[:100], request.form.get("password", "")
+        if wait := self._tries.wait(name):
+            return self._form(f"There were too many tries for this name: wait {wait:.0f} seconds.", 429)
+        user = self._users.get(name)
+        if not self._passwords.fits(password, None if user is None else user.hash) or user is None:
+            log.warning("somebody tried to log in and wrote a wrong name or password")
+            return self._form("The name or the password is wrong.", 401)
+        self._tries.forget(name)
+        log.warning("%s (%s) has logged in", user.name, user.role)
+        answer = redirect(url_for("contacts") + _below_here(request.form.get("next", "")))
+        answer.set_cookie(
+            COOKIE,
+            self._logins.begin(user),
+            path=f"{self._path}/",
+            secure=self._secure,
+            httponly=True,
+            samesite="Strict",
+        )
+        return answer
+
+    def _form(self, wrong: str, status: int = 200) -> AnyResponse:
+        next = request.values.get("next", "")
+        return Response(render_template("log_in.html", wrong=wrong, next=next), status)
+
+    def log_out(self, console: Console, user: User) -> AnyResponse:
+        """End the login."""
+        self._logins.end(request.cookies.get(COOKIE, ""))
+        log.warning("%s (%s) has logged out", user.name, user.role)
+        return redirect(url_for("log_in"))
+
+    def changes(self, console: Console, user: User) -> AnyResponse:
+        """A line whenever something has changed, and each minute, as server-sent events."""
+        secret = request.cookies.get(COOKIE, "")
+        return Response(self._changes(console, secret), content_type="text/event-stream; charset=utf-8")
+
+    def _changes(self, console: Console, secret: str) -> Iterator[str]:
+        shown, at = console.reader.commits(), monotonic()
+        yield ": here\n\n"
+        while not self._stopping.wait(LOOK_SECONDS) and self._logins.find(secret, seen=False) is not None:
+            commits = console.reader.commits()
+            if commits != shown or monotonic() - at > MINUTE:
+                shown, at = commits, monotonic()
+                yield f"data: {commits}\n\n"
+
+
+def _below_here(path: str) -> str:
+    """A path below the console's as it is put behind the address of its first page; an empty text for any other."""
+    return path[1:] if path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable() else ""
+
+
+def _say_http_error(error: HTTPException) -> AnyResponse:
+    if (redirection := error.get_response()).status_code < 400:
+        return Response(headers=redirection.headers, status=redirection.status_code)
+    return _say_trouble(error.description or error.name, error.code or 500)
+
+
+def _say_failure(error: Exception) -> AnyResponse:
+    log.exception("a page could not be made")
+    return _say_trouble("This page could not be made: the log of `bot serve` says why.", 500)
+
+
+def _say_trouble(sentence: str, status: int) -> AnyResponse:
+    login: Login | None = g.get("login")
+    sentence = sentence[:1].upper() + sentence[1:]
+    return Response(render_template("trouble.html" if login else "stranger.html", sentence=sentence), status)

@@ -1,0 +1,106 @@
+"""Logging in: who is logged in, in the memory of this process, and how often a password may be tried."""
+
+import secrets
+import threading
+from dataclasses import field
+
+from bot.clock import Clock
+from bot.console.users import User
+from bot.core.immutable import mutable
+
+IDLE_SECONDS, LONGEST_SECONDS = 30 * 60.0, 12 * 3600.0
+TRIES, SECONDS_FOR_A_TRY = 5, 12.0
+MOST_ALIASES = 10_000
+_MOST_NAMES = 1000  # before those are forgotten that have all their tries again
+
+
+@mutable
+class Login:
+    """A user who is logged in. ``token`` is in each form that the pages send back, ``said`` what the next page says."""
+
+    user: User
+    began: float
+    seen: float
+    token: str = field(default_factory=secrets.token_urlsafe)
+    said: list[str] = field(default_factory=list)
+    aliases: dict[str, str] = field(default_factory=dict)
+    _contacts: dict[str, str] = field(default_factory=dict)
+
+    def take_said(self) -> list[str]:
+        """What the next page says, once."""
+        said, self.said = self.said, []
+        return said
+
+    def alias_of(self, contact: str) -> str:
+        """What stands for a contact's number in addresses for a user who does not see it. It ends with the login."""
+        if contact not in self._contacts:
+            if len(self._contacts) >= MOST_ALIASES:
+                del self.aliases[self._contacts.pop(next(iter(self._contacts)))]
+            self._contacts[contact] = alias = f"c-{secrets.token_urlsafe(9)}"
+            self.aliases[alias] = contact
+        return self._contacts[contact]
+
+
+class Logins:
+    """All that are logged in, by the secret of their cookie. A login ends by itself after `IDLE_SECONDS` or `LONGEST_SECONDS`."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._logins: dict[str, Login] = {}
+
+    def begin(self, user: User) -> str:
+        """Log a user in. Returns the cookie's secret."""
+        secret, now = secrets.token_urlsafe(32), self._clock.elapsed()
+        with self._lock:
+            self._logins = {key: login for key, login in self._logins.items() if not self._is_over(login)}
+            self._logins[secret] = Login(user, now, now)
+        return secret
+
+    def find(self, secret: str, *, seen: bool = True) -> Login | None:
+        """The login of a cookie, if there is one. ``seen``: its user has done something, so that it goes on."""
+        with self._lock:
+            login = self._logins.get(secret)
+            if login is None or self._is_over(login):
+                self._logins.pop(secret, None)
+                return None
+            login.seen = self._clock.elapsed() if seen else login.seen
+            return login
+
+    def end(self, secret: str) -> None:
+        """Log out."""
+        with self._lock:
+            self._logins.pop(secret, None)
+
+    def _is_over(self, login: Login) -> bool:
+        now = self._clock.elapsed()
+        return now - login.seen > IDLE_SECONDS or now - login.began > LONGEST_SECONDS
+
+
+class LoginTries:
+    """How often a password may be tried for a name, whoever tries: `TRIES` times, and then once every `SECONDS_FOR_A_TRY`.
+
+    A name that nobody has is treated like any other, so that nobody learns which names there are.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._full_at: dict[str, float] = {}  # when a name has all its tries again
+
+    def wait(self, name: str) -> float:
+        """Use up one try for a name. Returns 0, or how many seconds there is none."""
+        now, most = self._clock.elapsed(), TRIES * SECONDS_FOR_A_TRY
+        with self._lock:
+            if len(self._full_at) > _MOST_NAMES:
+                self._full_at = {name: full for name, full in self._full_at.items() if full > now}
+            full_at = max(now, self._full_at.get(name, now)) + SECONDS_FOR_A_TRY
+            if full_at - now > most:
+                return full_at - now - most
+            self._full_at[name] = full_at
+            return 0.0
+
+    def forget(self, name: str) -> None:
+        """Give a name all its tries again: the right password was written."""
+        with self._lock:
+            self._full_at.pop(name, None)

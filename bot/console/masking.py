@@ -1,0 +1,64 @@
+"""What viewers do not see: numbers but for the last three digits, names, values, and what was said."""
+
+from dataclasses import replace
+
+from bot.pages.contact_view import (
+    Bubble,
+    DecidedEffect,
+    OpenFlow,
+    PhoneView,
+    SessionView,
+    ShownBubble,
+    ShownTurn,
+    TakenStep,
+)
+from bot.simulation.phone import ListRow, ShownMessage
+
+HIDDEN = "•••"
+_SHOWN_FACTS = ("window", "language", "timezone", "agent")
+
+
+def masked_number(contact: str) -> str:
+    """``6281234567890`` -> ``•••890``"""
+    return HIDDEN + contact[-3:]
+
+
+def masked_phone(phone: PhoneView) -> PhoneView:
+    """Who has written when, and how far the bot's messages have got."""
+    bubbles = tuple(ShownBubble(_masked_bubble(shown.bubble), shown.status) for shown in phone.bubbles)
+    unsent = tuple(replace(each, text=HIDDEN, detail="") for each in phone.unsent)
+    return replace(phone, bubbles=bubbles, unsent=unsent)
+
+
+def _masked_bubble(bubble: Bubble) -> Bubble:
+    message = None if bubble.message is None else _masked_message(bubble.message)
+    text = bubble.text if bubble.besides else HIDDEN
+    return Bubble(bubble.number, bubble.at, message, text=text, kind=bubble.kind)
+
+
+def _masked_message(message: ShownMessage) -> ShownMessage:
+    rows = tuple(ListRow(HIDDEN) for _ in message.rows)
+    buttons = tuple(HIDDEN for _ in message.buttons)
+    opens = None if message.opens is None else HIDDEN
+    return ShownMessage(
+        HIDDEN, buttons=buttons, rows=rows, opens=opens, template=message.template, language=message.language
+    )
+
+
+def masked_turn(turn: ShownTurn) -> ShownTurn:
+    """Which rule took what kind of event, and which steps it led through."""
+    steps = tuple(TakenStep(step.place, (), "", step.target) for step in turn.steps)
+    effects = tuple(DecidedEffect(effect.words.partition(" ")[0], effect.status) for effect in turn.effects)
+    return replace(turn, words=turn.words.partition(" ")[0], steps=steps, effects=effects, notes=())
+
+
+def masked_session(session: SessionView) -> SessionView:
+    """Where the contact is, and which values there are."""
+    flows = tuple(OpenFlow(flow.place, flow.since, flow.waits, _masked(flow.values)) for flow in session.flows)
+    facts = tuple((name, value if name in _SHOWN_FACTS else HIDDEN) for name, value in session.facts)
+    plans = tuple((what.partition(" (")[0], at) for what, at in session.plans)
+    return SessionView(flows, _masked(session.kept), plans, facts)
+
+
+def _masked(values: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, HIDDEN) for name, _ in values)

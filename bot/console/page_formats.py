@@ -1,0 +1,67 @@
+"""How the templates of the console write times, numbers, contacts and texts: as the reader's browser and role have it."""
+
+from datetime import datetime
+
+from babel import Locale, UnknownLocaleError
+from babel.dates import format_date, format_datetime, format_time, format_timedelta
+from babel.numbers import format_decimal
+from flask import Flask, request, url_for
+
+from bot.console.masking import HIDDEN, masked_number
+from bot.console.routes import Console, current_login
+from bot.console.users import AGENT
+
+
+def reads() -> bool:
+    """Whether the user of this request sees numbers, names and texts."""
+    return current_login().user.may(AGENT)
+
+
+def number(contact: str) -> str:
+    """A contact's number, as this user sees it."""
+    return contact if reads() else masked_number(contact)
+
+
+def private(text: object) -> str:
+    """A name, a value, or what somebody has said, as this user sees it."""
+    return str(text) if reads() else HIDDEN
+
+
+def address_of(contact: str) -> str:
+    """The address of a contact's page. For viewers it does not have the number."""
+    return url_for("contact", who=contact if reads() else current_login().alias_of(contact))
+
+
+def contact_at(who: str) -> str | None:
+    """The contact whose page has the address of `address_of`; None for an address that this user was not given."""
+    return who if reads() else current_login().aliases.get(who)
+
+
+def reader_locale() -> Locale:
+    """The locale of the reader's browser."""
+    for tag, _ in request.accept_languages:
+        try:
+            return Locale.parse(tag, sep="-")
+        except (UnknownLocaleError, ValueError):
+            continue
+    return Locale("en")
+
+
+def add_formats(app: Flask, console: Console) -> None:
+    """Let the templates use ``contact | number``, ``text | private``, ``at | clock``, ``date``, ``day`` and ``ago``, ``count | decimal``."""
+    zone = console.zone
+
+    def ago(at: datetime) -> str:
+        return format_timedelta(console.clock.now() - at, locale=reader_locale(), threshold=1.2)
+
+    app.jinja_env.filters |= {
+        "number": number,
+        "private": private,
+        "decimal": lambda count: format_decimal(count, locale=reader_locale()),
+        "clock": lambda at: format_time(at.astimezone(zone), "short", locale=reader_locale()),
+        "date": lambda at: format_date(at.astimezone(zone), "full", locale=reader_locale()),
+        "moment": lambda at: format_datetime(at.astimezone(zone), "short", locale=reader_locale()),
+        "day": lambda at: format_datetime(at.astimezone(zone), "medium", locale=reader_locale()),
+        "ago": ago,
+    }
+    app.jinja_env.globals |= {"address_of": address_of, "reads": reads, "zone": zone, "current": current_login}

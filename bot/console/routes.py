@@ -1,0 +1,100 @@
+"""What a view is made of: routes, each with the role that it needs, and the live bot that they show."""
+
+import logging
+from collections.abc import Callable
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from flask import g
+from werkzeug.wrappers import Response
+
+from bot import local_socket
+from bot.clock import Clock
+from bot.console.login import Login
+from bot.console.masking import masked_number
+from bot.core.errors import BotError
+from bot.core.immutable import immutable
+from bot.folder import Folder
+from bot.lang.source import Scalar
+from bot.store.store_reader import StoreReader
+
+ENGINE_SECONDS = 10.0  # for the engine to answer
+Answer = dict[str, Any]
+log = logging.getLogger("bot.console")
+
+
+class ActionRefused(BotError):
+    """What a user asked for was not done; the text says why."""
+
+
+class Console:
+    """The live bot: what there is to see of it (``reader``), and what can be asked of its engine."""
+
+    def __init__(self, folder: Folder, store: Path, clock: Clock) -> None:
+        self.folder = folder
+        self.clock = clock
+        self.store = store
+        self.reader = StoreReader(store)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The bot's time zone."""
+        zone = self.folder.written("timezone")
+        try:
+            return ZoneInfo(zone.text if isinstance(zone, Scalar) else "UTC")
+        except (KeyError, ValueError):
+            return ZoneInfo("UTC")
+
+    def ask(self, request: Answer) -> Answer:
+        """Ask the engine something that changes nothing. Raises `ActionRefused` in its words, and `bot.local_socket.NotRunning`."""
+        answer = local_socket.ask(self.store, request, ENGINE_SECONDS)
+        if "error" in answer:
+            raise ActionRefused(str(answer["error"]))
+        return answer
+
+    def act(self, request: Answer) -> Answer:
+        """Have an operator's request done in the user's name, and note it in the log: who, what, and of which contact the last digits.
+
+        Raises as `ask` does.
+        """
+        user = current_login().user
+        answer = self.ask({**request, "by": user.name})
+        whose = f" for {masked_number(request['contact'])}" if "contact" in request else ""
+        log.warning("%s (%s): %s%s", user.name, user.role, request["do"], whose)
+        return answer
+
+
+View = Callable[..., str | Response]
+"""Makes a page: called with the `Console`, the `User`, and by name with what the address has between ``<`` and ``>``."""
+
+
+@immutable
+class Route:
+    """A view at an address below the console's, for users whose role is ``role`` or may do more.
+
+    With a ``title`` it is an entry of the navigation. With ``posts`` it takes the form of a page instead.
+    """
+
+    address: str
+    view: View
+    role: str
+    title: str = ""
+    posts: bool = False
+
+    @property
+    def name(self) -> str:
+        """What ``url_for`` calls it."""
+        return self.view.__name__
+
+
+def current_login() -> Login:
+    """The login of the user who has made this request."""
+    login: Login = g.login
+    return login
+
+
+def say(sentence: str) -> None:
+    """Let the user's next page say something."""
+    current_login().said.append(sentence)

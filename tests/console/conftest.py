@@ -1,0 +1,84 @@
+"""A live bot with its console: a simulation, its engine's socket, the pages, and three users."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from socket import create_server
+
+import pytest
+from argon2 import PasswordHasher
+from playwright.sync_api import Page
+
+from bot.clock import MovableClock
+from bot.console.console_app import console_app
+from bot.console.routes import Console
+from bot.console.users import users_in
+from bot.folder import read_folder
+from bot.local_socket import LocalServer
+from bot.pages.page_server import PageServer
+from bot.program import load_program
+from bot.simulation.simulation import Simulation
+from tests.browsing import Opens, browser, opens_page  # noqa: F401
+from tests.cli.terminal import make_bot
+from tests.playground.conftest import FLOWS, SETTINGS
+
+NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
+PASSWORD = "correct horse battery"
+PREFIX = "/console"
+_hash = PasswordHasher(time_cost=1, memory_cost=64).hash(PASSWORD)
+USERS = [f"vera:viewer:{_hash}", f"abel:agent:{_hash}", f"olga:operator:{_hash}"]
+
+
+@dataclass
+class Live:
+    """A live bot, and its console's address."""
+
+    simulation: Simulation
+    console: Console
+    url: str
+    opens: Opens
+
+    def log_in(self, name: str, path: str = "/", **look: object) -> Page:
+        """A page of the console in a browser of its own, after a login."""
+        page: Page = self.opens(f"{self.url}{path}", **look)
+        page.get_by_label("Name").fill(name)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").click()
+        page.locator("main#main").wait_for()
+        return page
+
+
+@dataclass
+class Served:
+    """A live bot and its console, without a browser."""
+
+    simulation: Simulation
+    console: Console
+    url: str
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    folder = read_folder(make_bot(tmp_path, FLOWS, bot=SETTINGS))
+    program = load_program(folder)
+    stopping = threading.Event()
+    with ExitStack() as parts:
+        simulation = parts.enter_context(Simulation(program, MovableClock(NOON), secrets={}))
+        store = simulation.reader.path
+        engine = LocalServer(store, lambda request: simulation._running.engine.operate(request))
+        engine.start()
+        parts.callback(engine.stop)
+        console = Console(folder, store, simulation.clock)
+        parts.callback(console.reader.close)
+        listener = create_server(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}{PREFIX}"
+        parts.enter_context(PageServer(console_app(console, users_in(USERS), url, stopping), listener, stopping))
+        yield Served(simulation, console, url)
+
+
+@pytest.fixture
+def live(served: Served, opens_page: Opens) -> Live:  # noqa: F811
+    return Live(served.simulation, served.console, served.url, opens_page)
