@@ -34,7 +34,7 @@ from bot.runtime.file_calls import Downloads, FileCalls
 from bot.runtime.gateway_commands import GatewayCommands
 from bot.runtime.http_calls import HttpCalls
 from bot.runtime.operator_requests import Answer, Request
-from bot.runtime.performers import CallAttempt, CrashQuarantine, Perform, Performers, PerformersByEffect, Say
+from bot.runtime.performers import CallAttempt, CrashQuarantine, Perform, Performers, PerformersByEffect, Prompter, Say
 from bot.runtime.python_calls import PythonCalls
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.runtime.transcriptions import Known, Transcriptions
@@ -64,7 +64,7 @@ class Engine:
     """The engine half of a bot: it takes the events of a store's inbox, sends, calls handlers and asks models.
 
     ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
-    ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``gathering`` and ``wakes`` are those of
+    ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``prompter`` asks a person before a model is asked; ``gathering`` and ``wakes`` are those of
     `bot.runtime.engine_loop.EngineLoop`. Without ``delivers_events`` nobody gets the bot's events.
     Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
@@ -90,6 +90,7 @@ class Engine:
         wakes: WakePipe | None = None,
         addresses: SignalAddresses = EXAMPLE,
         spoken: Known = lambda url: None,
+        prompter: Prompter | None = None,
         delivers_events: bool = True,
     ) -> None:
         program.library.prepare()
@@ -149,7 +150,7 @@ class Engine:
         self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command)
         self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
         self._http_calls = HttpCalls(requester or self._service_requester, clock)
-        self._performers = self._performers_for(FileCalls(Downloads(gateway_url), store), clock, spoken)
+        self._performers = self._performers_for(FileCalls(Downloads(gateway_url), store), clock, spoken, prompter)
         self._secrets = secrets or {}
         self._delivers_events = delivers_events
 
@@ -165,7 +166,9 @@ class Engine:
         call = self._python_calls.call
         return ModelCalls(service, breaker, models.models, facts, reader.used, call, self._clock, self.alarms)
 
-    def _performers_for(self, file_calls: FileCalls, clock: Clock, spoken: Known) -> PerformersByEffect:
+    def _performers_for(
+        self, file_calls: FileCalls, clock: Clock, spoken: Known, prompter: Prompter | None
+    ) -> PerformersByEffect:
         """The performers of all kinds of calls."""
         called, quarantine = self._loop.called, CrashQuarantine(lambda: self._loop.in_quarantine, self._loop.claim)
         transcriptions = Transcriptions(file_calls, self._python_calls, self._http_calls, spoken)
@@ -183,6 +186,7 @@ class Engine:
                     name="models",
                     threads=32,
                     quarantine=replace(quarantine, concerns=_is_moderated),
+                    prompter=prompter,
                 ),
             },
             {Publish: self._open_events},

@@ -7,7 +7,8 @@ which is never measured by the time of day (see docs/architecture.md, "Time").
 import heapq
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from random import Random
@@ -70,6 +71,7 @@ class MovableClock:
         self._start = start.astimezone(UTC)
         self._passed = timedelta()
         self._running_since = monotonic() if running else None
+        self._holds, self._continues = 0, False
         self._waiting: set[threading.Condition] = set()
 
     def now(self) -> datetime:
@@ -93,6 +95,23 @@ class MovableClock:
             if self._running_since is not None:
                 self._running_since = monotonic()
         self._wake()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let the clock stand still meanwhile, also a running one; it can be moved. May be nested, and used from many threads."""
+        with self._lock:
+            self._holds += 1
+            self._passed, runs = self._all_passed(), self._running_since is not None
+            self._continues = self._continues or runs
+            self._running_since = None
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holds -= 1
+                if not self._holds and self._continues:
+                    self._running_since, self._continues = monotonic(), False
+            self._wake()
 
     def step(self, by: timedelta) -> None:
         """Set the time forward, or back if ``by`` is negative, without any time passing; and wake all who wait."""

@@ -1,11 +1,15 @@
 """The wheel, built as for a release and installed where nothing else of this folder is: ``make wheel``."""
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import venv
 from pathlib import Path
+from urllib.parse import urljoin
+from urllib.request import urlopen
 from zipfile import ZipFile
 
 import pytest
@@ -15,10 +19,19 @@ from bot.cli.new import STARTERS
 ROOT = Path(__file__).parent.parent
 
 
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+"""Nothing in it leads to this folder."""
+
+
+def read(address: str) -> str:
+    """What stands at an address."""
+    with urlopen(address, timeout=60) as answer:
+        return str(answer.read().decode())
+
+
 def run(*command: str | Path, at: Path, stdin: str = "") -> str:
-    """What a command prints, with nothing in its environment that leads to this folder."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    done = subprocess.run(command, cwd=at, env=environment, input=stdin, capture_output=True, text=True, check=False)
+    """What a command prints."""
+    done = subprocess.run(command, cwd=at, env=ENVIRONMENT, input=stdin, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -59,6 +72,31 @@ def test_a_new_bot_is_checked_tested_and_talked_to(starter: str, bot: Path, tmp_
     assert run(bot, "check", "shop", at=tmp_path).startswith("Shop: no problems in ")
     assert ": all passed, in " in run(bot, "test", "shop", at=tmp_path)
     assert "\nbot: " in run(bot, "chat", "shop", at=tmp_path, stdin="hi\n")
+
+
+def test_bot_dev_serves_its_page_with_scripts_and_styles_and_ends_cleanly(bot: Path, tmp_path: Path) -> None:
+    run(bot, "new", "shop", at=tmp_path)
+    command = [str(bot), "dev", "shop", "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            address = re.search(r"http://\S+(?=/\. Ctrl-C)", process.stdout.readline())
+            assert address is not None
+            page = read(f"{address[0]}/")
+            parts = re.findall(r'(?:href|src)="(/[^"]+\.(?:js|css|svg))"', page)
+            scripts = [part for part in parts if part.endswith(".js")]
+            assert scripts and len(parts) > len(scripts) and all(read(address[0] + part) for part in parts)
+            for script in scripts:
+                modules = re.findall(r'from "([^"]+)"', read(address[0] + script))
+                assert modules and all("export" in read(urljoin(address[0] + script, module)) for module in modules)
+            assert "<svg" in read(f"{address[0]}/map")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+            assert process.stderr.read() == ""
+        finally:
+            process.kill()
 
 
 def test_the_pages_of_the_checks_are_in_it(bot: Path, tmp_path: Path) -> None:

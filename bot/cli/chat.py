@@ -1,13 +1,12 @@
 """``bot chat``."""
 
 import os
-import re
 import shlex
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,11 +22,13 @@ from bot.lang import wall_clock
 from bot.settings import ModelService, read_model_service
 
 if TYPE_CHECKING:
-    from bot.emulator.completion import ModelAnswer
+    from bot.clock import MovableClock
+    from bot.emulator.completion.completion_api import Speaker
     from bot.lang.problems import Problem
     from bot.program import Program
     from bot.simulation.phone import ShownMessage
     from bot.simulation.simulation import Simulation
+    from bot.store.rows import CallRow
 
 PROMPT = "you: "
 _CLEAR_LINE = "\r\033[K"
@@ -59,8 +60,8 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, by_hand: bool, fi
       /signal NAME name=value          /help      this list
       /quit       end (Ctrl-D too)
 
-    With --by-hand a line is what the model says. It can end with LEAVE exit, NOTE variable: value, or CALL tool and its
-    arguments as JSON.
+    With --by-hand a line is what the model says. It can end with LEAVE exit, NOTE variable: value, CALL tool and its
+    arguments as JSON, or FAIL failure. The clock stands still while you write it.
 
     \b
       $ bot chat flows
@@ -86,11 +87,12 @@ def _run(program: "Program", files: BotFiles, models: ModelService | None, file:
     choices = _Choices(screen)
     clock = MovableClock(datetime.now(UTC), running=True)
     kind = Simulation if file is None else RecordedSimulation
-    with kind(program, clock, choices.show, models, secrets=os.environ, asks_models=by_hand) as simulation:
+    answers = ModelByHand(screen, clock) if by_hand else None
+    with kind(
+        program, clock, choices.show, models, secrets=os.environ, asks_models=by_hand, by_hand=answers
+    ) as simulation:
         screen.print(styled(f"{program.library.bot.name}. Write something, or /help for the commands.", dim=True))
-        if by_hand:
-            simulation.service.answer_with(ModelByHand(screen))
-        elif program.library.asks_models and models is None:
+        if program.library.asks_models and models is None and not by_hand:
             stub = "A stub answers instead of the models and repeats the question; see --ai and --by-hand."
             screen.print(styled(stub, dim=True))
 
@@ -291,39 +293,39 @@ COMMANDS = {
 
 
 class ModelByHand:
-    """Answers for the models with what a person writes. Called on the threads of the emulated service."""
+    """Answers for the models with what a person writes. Called on the threads that ask models."""
 
-    def __init__(self, screen: "Screen") -> None:
+    def __init__(self, screen: "Screen", clock: "MovableClock") -> None:
         self._screen = screen
+        self._clock = clock
         self._lock = threading.Lock()
 
-    def __call__(self, request: dict[str, Any]) -> "ModelAnswer | str":
-        """Ask the person for an answer."""
-        from bot.emulator.completion import ModelAnswer
-        from bot.emulator.completion.completion_api import echo
+    def waits(self, row: "CallRow") -> bool:
+        """The chat goes on when the person has answered."""
+        return False
 
-        tools = [tool["function"]["name"] for tool in request.get("tools", ())]
+    def __call__(self, row: "CallRow") -> "Speaker":
+        """Ask the person for an answer."""
+        from bot.core.effects import Complete
+        from bot.emulator.completion.completion_api import echo
+        from bot.testing.answers_by_hand import UnclearAnswer, answer_by_hand
+        from bot.testing.stubs import spoken
+
+        assert isinstance(row.effect, Complete)
+        within, tools = timedelta(seconds=row.effect.within), [tool["function"]["name"] for tool in row.effect.tools]
         with self._lock:
             self._screen.print(styled(f"     a model is asked; it can call: {', '.join(tools) or 'nothing'}", dim=True))
-            line = self._screen.ask(MODEL_PROMPT)
-        if line is None:
-            return echo(request)
-        text, word, rest = _ACT.fullmatch(line.strip()).groups("")  # type: ignore[union-attr]
-        return ModelAnswer(text, calls=[_act(word, rest)] if word else [])
+            while (line := self._screen.ask(MODEL_PROMPT)) is not None:
+                try:
+                    answer = answer_by_hand(line)
+                except UnclearAnswer as error:
+                    self._screen.print(styled(f"     {error}", fg="red"))
+                else:
+                    return lambda _: spoken(answer, lambda: self._clock.move(within))
+        return echo
 
 
 MODEL_PROMPT = "model: "
-_ACT = re.compile(r"(.*?)(?:\s*\b(LEAVE|NOTE|CALL) (.+))?")
-
-
-def _act(word: str, rest: str) -> tuple[str, Mapping[str, Any] | str]:
-    """A call of the model's for `LEAVE exit`, `NOTE variable: value` and `CALL tool {"name": "value"}`."""
-    if word == "LEAVE":
-        return f"leave_{rest.strip()}", {}
-    name, _, given = rest.partition(":" if word == "NOTE" else " ")
-    if word == "NOTE":
-        return "remember", {name.strip(): given.strip()}
-    return name.replace(".", "_"), given.strip() or "{}"
 
 
 class _Choices:

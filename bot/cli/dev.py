@@ -28,7 +28,7 @@ PORT = 8700
 @click.command("dev")
 @bot_argument
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0: any that is free.")
-@click.option("--ai", is_flag=True, help="Let the models of BOT_AI_URL answer, not a stub.")
+@click.option("--ai", is_flag=True, help="Let the models of BOT_AI_URL answer, not you.")
 @click.option("--no-browser", is_flag=True, help="Open no browser.")
 @click.pass_context
 def command(ctx: click.Context, folder: Path | None, port: int, ai: bool, no_browser: bool) -> None:

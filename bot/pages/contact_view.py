@@ -53,7 +53,7 @@ def _marked(text: str) -> Markup:
 @immutable
 class Bubble:
     """What happened at a contact's phone: a message of the bot's (``message``), one of the contact's own (a text, a `choice`, a
-    file, a `location`), or something besides (`wait`, `start`, `signal`, `event`, `set`).
+    file, a `location`), or something besides (`wait`, `start`, `signal`, `event`, `set`, `model`).
 
     ``number`` counts all bubbles of a page. ``id`` is the gateway's, of a message of the bot's; ``key`` the bot's, the same at every try. ``data`` is
     what it takes to do it again.
@@ -75,7 +75,7 @@ class Bubble:
         return self.kind in BESIDES
 
 
-BESIDES = ("wait", "start", "signal", "event", "set")
+BESIDES = ("wait", "start", "signal", "event", "set", "model")
 
 
 @immutable
@@ -174,10 +174,15 @@ def _turn(turn: TurnTraced) -> ShownTurn:
 
 def _effect(effect: Effect, status: str, detail: str) -> DecidedEffect:
     if isinstance(effect, Complete):
-        asked = tuple((message["role"], _content(message)) for message in effect.messages)
+        asked = prompt_of(effect)
         tools = ", ".join(tool["function"]["name"] for tool in effect.tools)
         return DecidedEffect(effect_in_words(effect), asked=asked, tools=tools)
     return DecidedEffect(effect_in_words(effect), status, detail)
+
+
+def prompt_of(effect: Complete) -> tuple[tuple[str, str], ...]:
+    """What a model is given, as (role, text)."""
+    return tuple((message["role"], _content(message)) for message in effect.messages)
 
 
 def _content(message: Mapping[str, Any]) -> str:

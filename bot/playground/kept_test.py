@@ -36,7 +36,10 @@ def kept_test(playground: Playground, contact: str) -> str:
     for bubble in bubbles:
         if bubble.message is not None:
             said[refs.get(bubble.id, "").rpartition("#")[0]].append(bubble)
-    lines = _lines([bubble for bubble in bubbles if bubble.message is None], turns, playground.acts, said)
+    acts = [
+        bubble for bubble in bubbles if bubble.message is None and bubble.kind != "model"
+    ]  # the turns have the answers
+    lines = _lines(acts, turns, playground.acts, said)
     return document(head, (*lines, {"expect": place}))
 
 

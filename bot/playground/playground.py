@@ -17,6 +17,7 @@ from bot.emulator import AcceptedMessage
 from bot.lang.problems import Problem
 from bot.lang.wall_clock import LONGEST, UNITS, duration_words, parse_duration
 from bot.pages.contact_view import Bubble
+from bot.playground.questions import Questions
 from bot.playground.service_faults import LATE, SERVICE_FAULTS, Switch
 from bot.program import Program
 from bot.settings import ModelService
@@ -24,6 +25,8 @@ from bot.simulation.gateway_events import GATEWAY_EVENTS
 from bot.simulation.phone import ShownMessage
 from bot.simulation.simulation import FIRST_CONTACT, Simulation
 from bot.simulation.turn_words import line_of, value_in_words
+from bot.store.rows import CallRow
+from bot.testing.answers_by_hand import answer_by_hand
 
 MOST_TEXT = 4096  # characters of what a contact writes
 MOST_FILE = 16 << 20  # bytes
@@ -66,11 +69,11 @@ class Playground:
         models: ModelService | None = None,
         secrets: Mapping[str, str] | None = None,
     ) -> None:
-        self.simulation = Simulation(program, clock, None, models, secrets=secrets)
+        self.questions = Questions(clock, self._is_awaited, self._note_change) if models is None else None
+        self.simulation = Simulation(program, clock, None, models, secrets=secrets, by_hand=self.questions)
         self.simulation.emulator.behaviour.statuses = ("sent", "delivered", "read")
         self.simulation.emulator.on_sent(self._shown)
         self.trouble = Trouble()
-        self.has_stand_in = models is None
         self._lock = threading.Lock()
         self._acting = threading.Lock()  # one start or move of the clock at a time
         self._runs = threading.Lock()  # held while the bot is stopped: what a contact does waits for it
@@ -86,7 +89,20 @@ class Playground:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._release()
         self.simulation.__exit__(*exc)
+
+    def _release(self) -> None:
+        if self.questions is not None:
+            self.questions.release()
+
+    def _is_awaited(self, row: CallRow) -> bool:
+        session = self.simulation.reader.session(row.contact)
+        return session is not None and session.awaits(row.ref)
+
+    def _note_change(self) -> None:
+        with self._lock:
+            self._changes += 1
 
     # What there is to see
 
@@ -222,6 +238,17 @@ class Playground:
     def _sent_at(self) -> datetime:
         return self.now() - (LATE if "late" in self._faults else timedelta())
 
+    # What the models do
+
+    def answer(self, contact: str, written: str) -> None:
+        """Answer in place of the model that is asked: see `bot.testing.answers_by_hand`."""
+        row = None if self.questions is None else self.questions.of(self._known(contact))
+        if self.questions is None or row is None:
+            raise Refused("no model is asked here")
+        answer = answer_by_hand(written)
+        self._add(contact, text=f"the model: {written.strip()}", kind="model", data={"written": written})
+        self.questions.answer(row, answer)
+
     # What happens besides
 
     def start(self, contact: str, flow: str, data: Mapping[str, Any]) -> None:
@@ -249,6 +276,7 @@ class Playground:
     def restart(self, contact: str) -> None:
         """The bot is stopped and started again, with its store."""
         with self._runs:
+            self._release()
             self._as(contact, lambda bot: bot.restart())
 
     def wait(self, duration: timedelta) -> None:
@@ -280,9 +308,8 @@ class Playground:
             raise Refused(f"there is no fault {fault}")
         with self._lock:
             if on and fault not in self._faults:
-                simulation = self.simulation
                 begins = SERVICE_FAULTS[fault].begin if fault != "late" else _nothing
-                self._faults[fault] = begins(simulation.emulator, simulation.service)
+                self._faults[fault] = begins(self.simulation.emulator)
             elif not on and fault in self._faults:
                 self._faults.pop(fault)()
             self._changes += 1
@@ -350,6 +377,8 @@ class Playground:
                 self.signal(contact, data["name"], data["data"])
             case "event":
                 self.happen(contact, bubble.text)
+            case "model":
+                self.answer(contact, data["written"])
             case "set":
                 self.set_values(contact, data["flow"], data["values"])
             case _:

@@ -12,7 +12,7 @@ from flask import Flask, Response, abort, jsonify, redirect, render_template, re
 from werkzeug.wrappers import Response as AnyResponse
 
 from bot.checker.drawing.svg import STYLE
-from bot.core.effects import Send
+from bot.core.effects import Complete, Send
 from bot.core.errors import BotError
 from bot.core.filetypes import FILE_TYPES
 from bot.core.session import Session
@@ -23,10 +23,12 @@ from bot.pages.page_server import page_app
 from bot.playground.flow_map import OVERVIEW, FlowMap
 from bot.playground.kept_test import kept_test
 from bot.playground.playground import MOST_FILE, Playground, Refused, values_in
+from bot.playground.questions import acts_at
 from bot.playground.service_faults import SERVICE_FAULTS
 from bot.playground.written_values import declared_in, read_value, written_value
 from bot.simulation.gateway_events import GATEWAY_EVENTS
 from bot.simulation.simulation import EVERY_TURN
+from bot.testing.stub_reader import MODEL_FAILURES
 
 LOOK_SECONDS = 0.03  # between two looks at what there is to see, while somebody looks
 ALIVE_SECONDS = 15.0  # between two lines of a stream in which nothing happens
@@ -97,10 +99,7 @@ class _Pages:
             flows=list(library.flows),
             signals=list(library.bot.signals),
             events=list(GATEWAY_EVENTS),
-            faults={
-                name: fault for name, fault in SERVICE_FAULTS.items() if playground.has_stand_in or not fault.of_models
-            },
-            stub=library.asks_models and playground.has_stand_in,
+            faults=SERVICE_FAULTS,
             **self._parts(contact, everything=False),
         )
 
@@ -153,6 +152,7 @@ class _Pages:
             "clock": render_template("clock.html", now=now, zone=playground.simulation.bot.timezone),
             "problems": render_template("problems.html", trouble=playground.trouble),
             "conversation": render_template("conversation.html", phone=phone, acts=True),
+            "asked": self._asked(session),
             "turns": render_template(
                 "turns.html", acts=True, turns=turns, all=everything or len(turns) < contact_view.NEWEST_TURNS
             ),
@@ -164,6 +164,22 @@ class _Pages:
             ),
             "state": self._state(session, turns),
         }
+
+    def _asked(self, session: Session) -> str:
+        """What a model is asked, and a person answers."""
+        questions = self._playground.questions
+        row = None if questions is None else questions.of(session.contact)
+        if row is None or not isinstance(row.effect, Complete):
+            return ""
+        effect, library = row.effect, self._playground.simulation.library
+        return render_template(
+            "asked.html",
+            key=row.key,
+            effect=effect,
+            asked=contact_view.prompt_of(effect),
+            acts=acts_at(library, session, effect),
+            failures=MODEL_FAILURES,
+        )
 
     def _state(self, session: Session, turns: list[contact_view.ShownTurn]) -> dict[str, Any]:
         """Where the contact is and has come along, for the map, and which faults are on."""
@@ -304,6 +320,9 @@ def _values(asked: Asked) -> dict[str, str]:
 ACTS: dict[str, Callable[[Playground, str, Asked], Any]] = {
     "write": lambda playground, contact, asked: playground.write(contact, str(asked["text"])),
     "speak": lambda playground, contact, asked: playground.speak(contact, str(asked["text"])),
+    "answer": lambda playground, contact, asked: playground.answer(
+        contact, f"{asked['text']} {'FAIL ' + str(asked['fails']) if asked.get('fails') else ''}"
+    ),
     "choose": lambda playground, contact, asked: playground.choose(contact, int(asked["bubble"]), int(asked["choice"])),
     "place": lambda playground, contact, asked: playground.send_place(
         contact, float(asked["latitude"]), float(asked["longitude"]), str(asked.get("name", ""))

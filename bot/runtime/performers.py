@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from bot.clock import LONGEST_BACKOFF, Clock, DelayQueue, Timekeeper, backoff, left_to_wait
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Performed, Publish, Tell, Transcribe
@@ -81,6 +81,18 @@ class CrashQuarantine:
     concerns: Callable[[CallRow], bool] = lambda row: True
 
 
+class Prompter(Protocol):
+    """Asks a person before calls are made, where nothing but the person is waited for."""
+
+    def before(self, perform: Perform) -> Perform:
+        """What asks the person, and then makes the call."""
+        ...
+
+    def waits(self, row: CallRow) -> bool:
+        """Whether the person is being asked about this row."""
+        ...
+
+
 NO_QUARANTINE = CrashQuarantine()
 """For calls that cannot end the process."""
 
@@ -116,8 +128,10 @@ class Performers:
         spare: int = 16,
         random: Random | None = None,
         quarantine: CrashQuarantine = NO_QUARANTINE,
+        prompter: Prompter | None = None,
     ) -> None:
-        self._perform = perform
+        self._perform = perform if prompter is None else prompter.before(perform)
+        self._prompter = prompter
         self._quarantine = quarantine
         self._clock = clock
         self._report = report
@@ -163,11 +177,12 @@ class Performers:
                 job.withdrawn = job.withdrawn or job.row.contact == contact
 
     def idle(self) -> bool:
-        """True when nothing happens until the clock moves (or rows are offered): no call runs or could begin now."""
+        """True when nothing happens until the clock moves, rows are offered, or a person answers: no call runs or could begin now."""
         with self._lock:
             due = self._waiting.next_due()
             nothing_ready = not self._waiting.ready or self._all_hang()
-            return not self._in_flight and nothing_ready and (due is None or due > self._clock.elapsed())
+            nothing_runs = all(self._prompter is not None and self._prompter.waits(job.row) for job in self._in_flight)
+            return nothing_runs and nothing_ready and (due is None or due > self._clock.elapsed())
 
     def next_due(self) -> float | None:
         """When, by `Clock.elapsed`, something happens by itself: the next attempt, or a time-out."""

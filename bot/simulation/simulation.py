@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Protocol, Self, cast
 
 from bot.app import Bot, Engine
 from bot.clock import Clock, MovableClock
@@ -24,17 +24,20 @@ from bot.core.errors import BotError
 from bot.core.session import Session
 from bot.emulator import AcceptedMessage, Emulator, InteractiveChoice, MessageTemplate, TemplateButton
 from bot.emulator.completion import CompletionService
+from bot.emulator.completion.completion_api import Speaker
 from bot.flow.definition import BotDefinition
 from bot.flow.library import Library, TemplateUse, template_uses
 from bot.outgoing import Requester
 from bot.program import Program
 from bot.runtime.batch import RequestRefused
+from bot.runtime.performers import CallAttempt, Perform, Prompter, Say
 from bot.runtime.transcriptions import Known
 from bot.settings import ModelService
 from bot.simulation.gateway_events import GATEWAY_EVENTS, NothingYet
 from bot.simulation.phone import ShownMessage, choice_of, message_from_request, newest_button, newest_row
 from bot.simulation.sample_files import SAMPLE_FILES
 from bot.steps.template_message import FIXED
+from bot.store.rows import CallRow
 from bot.store.store_reader import DeadLetter, StoreReader
 from bot.store.store_schema import migrate
 from bot.store.trace_rows import TurnTraced
@@ -61,13 +64,25 @@ class _Phone:
     turns: dict[str, TurnTraced] = field(default_factory=dict)
 
 
+class ByHand(Protocol):
+    """A person who answers for the models. Called on any thread."""
+
+    def __call__(self, row: CallRow) -> Speaker | CallAttempt:
+        """Ask the person. Returns how the emulated service answers this call, or how the call ends without a request."""
+        ...
+
+    def waits(self, row: CallRow) -> bool:
+        """Whether the person is being asked about this call, and nobody else is to wait for that."""
+        ...
+
+
 class Simulation:
     """A bot and a contact, who may `become` another one. Each method returns when the bot is idle; `heard` returns its messages.
 
     ``on_message`` is called with each message at once, on another thread. ``emulator`` is the gateway; ``service``
     emulates the models unless ``models`` are real ones. ``requester`` answers `http` steps; without it they send real
     requests, with ``secrets``. ``contact`` is the contact's number. ``asks_models``: the emulated service passes
-    requests on to real models. Use it as a context manager.
+    requests on to real models. ``by_hand`` answers for the models. Use it as a context manager.
     """
 
     def __init__(
@@ -80,6 +95,7 @@ class Simulation:
         secrets: Mapping[str, str] | None = None,
         contact: str | None = None,
         asks_models: bool = False,
+        by_hand: ByHand | None = None,
     ) -> None:
         self.clock = clock
         self._asks_models = asks_models or models is not None
@@ -96,7 +112,8 @@ class Simulation:
         self._models = models
         self._spoken: dict[str, str] = {}  # what voice notes say, by their addresses
         self.on_call: Callable[[], None] = lambda: None  # happens before one of them is transcribed
-        self._outside = requester, secrets, self._said
+        prompter = None if by_hand is None else _ModelsByHand(by_hand, clock, self.service)
+        self._outside = requester, secrets, self._said, prompter
         self._program = program
 
     def __enter__(self) -> Self:
@@ -421,6 +438,31 @@ def _interrupts_between() -> Iterator[Callable[[], None]]:
     look()
 
 
+class _ModelsByHand:
+    """Asks a person, and then lets the emulated service answer what they say. Time stands still while they are asked."""
+
+    def __init__(self, by_hand: ByHand, clock: MovableClock, service: CompletionService) -> None:
+        self.waits = by_hand.waits
+        self._by_hand = by_hand
+        self._clock = clock
+        self._service = service
+        self._one = threading.Lock()  # at a time: the request that comes is then this call's
+
+    def before(self, perform: Perform) -> Perform:
+        """What asks the person, and then makes the call."""
+
+        def performed(row: CallRow, say: Say) -> CallAttempt:
+            with self._clock.held():
+                answer = self._by_hand(row)
+            if isinstance(answer, CallAttempt):
+                return answer
+            with self._one:
+                self._service.answer_with(answer)
+                return perform(row, say)
+
+        return performed
+
+
 LIMIT = 1_000_000  # requests: no message waits for the gateway's limits
 
 
@@ -437,6 +479,7 @@ class RunningBot:
         requester: Requester | None,
         secrets: Mapping[str, str] | None,
         spoken: Known = lambda url: None,
+        prompter: Prompter | None = None,
     ) -> None:
         self.program = program
         self._store = store
@@ -446,6 +489,7 @@ class RunningBot:
         self._requester = requester
         self._secrets = secrets
         self._spoken = spoken
+        self._prompter = prompter
 
     def __enter__(self) -> Self:
         self._start()
@@ -477,6 +521,7 @@ class RunningBot:
             requester=self._requester,
             secrets=self._secrets,
             spoken=self._spoken,
+            prompter=self._prompter,
             delivers_events=False,
             gathering=0.0,  # there is one contact, so no other events come together with its own
         )

@@ -125,21 +125,7 @@ class Stubs:
         with self._lock:
             answer: ModelStub | None = self._next_models.popleft() if self._next_models else None
             answer = answer or self._turn(self._models, lambda part: part.casefold() in question.casefold())
-        if answer is None:
-            return ModelAnswer(echo(request))
-        match answer.fails:
-            case None:
-                return ModelAnswer(answer.text, calls=calls_of(answer))
-            case stub_reader.TIMEOUT:
-                self.pass_time()
-                return ModelAnswer("Too late.")
-            case stub_reader.EMPTY:
-                return ModelAnswer()
-            case stub_reader.BROKEN_OFF:
-                return ModelAnswer(answer.text or "Half an answer", cut_after=0)
-            case stub_reader.REFUSED_BY_KEY:
-                return failure("invalid_request_error", 401)
-        return failure(answer.fails, None if answer.fails in ERRORS else 400)
+        return ModelAnswer(echo(request)) if answer is None else spoken(answer, self.pass_time)
 
     def interrupt(self) -> None:
         """Let happen what the test says for the next call."""
@@ -211,6 +197,23 @@ class _AnswerQueue:
         if not self._standing.turns:
             return self._left[0]
         return self._left.popleft() if self._left else None
+
+
+def spoken(answer: ModelStub, pass_time: Callable[[], None]) -> ModelAnswer | ErrorAnswer:
+    """What the emulated service says for a stub. ``pass_time`` lets as much time pass as a model has to answer."""
+    match answer.fails:
+        case None:
+            return ModelAnswer(answer.text, calls=calls_of(answer))
+        case stub_reader.TIMEOUT:
+            pass_time()
+            return ModelAnswer("Too late.")
+        case stub_reader.EMPTY:
+            return ModelAnswer()
+        case stub_reader.BROKEN_OFF:
+            return ModelAnswer(answer.text or "Half an answer", cut_after=0)
+        case stub_reader.REFUSED_BY_KEY:
+            return failure("invalid_request_error", 401)
+    return failure(answer.fails, None if answer.fails in ERRORS else 400)
 
 
 def calls_of(answer: ModelStub) -> list[tuple[str, Mapping[str, Any]]]:

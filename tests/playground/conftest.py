@@ -1,8 +1,8 @@
 """A playground with a bot, and the page of it in a real Chromium."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -116,6 +116,27 @@ def opens(opens_page: Opens) -> Opens:  # noqa: F811
         return page
 
     return opened
+
+
+Serves = Callable[[str], tuple[Playground, PlaygroundServer]]
+
+
+@pytest.fixture
+def serves(tmp_path: Path) -> Iterator[Serves]:
+    """Serves a bot of these flows."""
+    with ExitStack() as running_bots:
+        yield lambda flows: running_bots.enter_context(running(make_bot(tmp_path, flows, bot=SETTINGS)))
+
+
+@pytest.fixture
+def shows(serves: Serves, opens: Opens, tmp_path: Path) -> Callable[[str], Shown]:
+    """Shows a bot of these flows."""
+
+    def shown(flows: str) -> Shown:
+        playground, server = serves(flows)
+        return Shown(playground, server, tmp_path, opens(server.url))
+
+    return shown
 
 
 @pytest.fixture

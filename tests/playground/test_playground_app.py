@@ -60,8 +60,8 @@ def test_the_policy_allows_nothing_inline_and_no_other_host(served: Served) -> N
 
 
 def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None:
-    assert do(served, do="dance") == (409, "what can be done is write, speak, choose, place, start, signal, happen, set, restart, "
-                                           "wait, next, shut, switch, replay, keep, contact")  # fmt: skip
+    assert do(served, do="dance") == (409, "what can be done is write, speak, answer, choose, place, start, signal, happen, set, "
+                                           "restart, wait, next, shut, switch, replay, keep, contact")  # fmt: skip
     assert do(served, do="write", text="  ") == (409, "the message is empty")
     assert do(served, do="write", text="a" * 5000) == (409, "a message has at most 4096 characters")
     assert do(served, do="speak", text=" ") == (409, "the voice note says nothing")

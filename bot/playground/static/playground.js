@@ -113,6 +113,7 @@ document.addEventListener("submit", async (event) => {
     const done = await act(what);
     if (!done && text && !text.value) text.value = what.text;
     if (done) form.closest("dialog")?.close();
+    if (done && what.do === "answer") part("text").focus(); // the form goes
   }
 });
 
@@ -121,7 +122,7 @@ function sendFile(name, content, caption) {
 }
 
 document.addEventListener("click", async (event) => {
-  const target = event.target.closest("[data-choice], button[data-do], [data-all], [data-place], [data-sample], [data-before], [data-copy], [data-set], dialog [data-close]");
+  const target = event.target.closest("[data-choice], button[data-do], [data-all], [data-place], [data-sample], [data-before], [data-copy], [data-set], [data-insert], dialog [data-close]");
   if (!target || target.closest("svg")) return;
   if (target.dataset.choice) {
     act({ do: "choose", bubble: Number(target.dataset.bubble), choice: Number(target.dataset.choice) });
@@ -130,6 +131,10 @@ document.addEventListener("click", async (event) => {
     act({ do: "replay", before: Number(target.dataset.before) });
   } else if (target.dataset.set) {
     change(target.dataset.flow, target.dataset.set);
+  } else if (target.dataset.insert) {
+    const answer = part("answer");
+    answer.value = `${answer.value} ${target.dataset.insert}`.trimStart();
+    answer.focus();
   } else if ("close" in target.dataset) {
     target.closest("dialog").close();
   } else if ("copy" in target.dataset) {
