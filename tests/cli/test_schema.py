@@ -135,7 +135,7 @@ def test_a_key_is_explained(server: LanguageServer) -> None:
     question = step("ask: Who?\nre|try: {max: 3, else: end}")
     assert "What happens after a reply that is no answer" in server.explained(FLOW, question)
     below = step("ask: Who?\nretry: {m|ax: 3, else: end}")
-    assert "How often the question is put again" in server.explained(FLOW, below)
+    assert "How often the question is asked again" in server.explained(FLOW, below)
     own = step("stars: How was it?\nmo|st: 3\nlow: end")
     assert "How many there are." in server.explained(FLOW, own)
 
