@@ -145,23 +145,23 @@ class MovableClock:
                 condition.notify_all()
 
 
-class Steps:
+class ClockJumps:
     """Notices that the clock was set: the time of day and the elapsed time no longer agree."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._began = self._beginning()
 
-    def seen(self, beginning: datetime | None = None) -> timedelta:
+    def take(self, beginning: datetime | None = None) -> timedelta:
         """How far the clock was set since the last call: below 0 is back, 0 is not at all.
 
         ``beginning`` is the time of day at which nothing had passed, where the caller has just asked the clock.
         """
-        by = self.unseen(beginning)
+        by = self.pending(beginning)
         self._began += by
         return by
 
-    def unseen(self, beginning: datetime | None = None) -> timedelta:
+    def pending(self, beginning: datetime | None = None) -> timedelta:
         """The same, without an effect on the next call."""
         by = (beginning or self._beginning()) - self._began
         return by if by <= -SMALLEST_STEP or by >= SMALLEST_STEP else _NOTHING
@@ -181,14 +181,14 @@ class ExpiryTime:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._steps = Steps(clock)
+        self._jumps = ClockJumps(clock)
         self._ahead: list[tuple[float, timedelta]] = []  # when the clock was set forward, and how far
 
     def now(self) -> datetime:
         """The time of day, or one before it."""
         with self._lock:
             now, passed = self._clock.now(), self._clock.elapsed()
-            by = self._steps.seen(now - timedelta(seconds=passed))
+            by = self._jumps.take(now - timedelta(seconds=passed))
             if not by and not self._ahead:
                 return now
             if by < timedelta():

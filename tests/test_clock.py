@@ -6,7 +6,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from bot.clock import Clock, ExpiryTime, MovableClock, Steps, SystemClock, Timekeeper, deadline_of, time_of
+from bot.clock import Clock, ClockJumps, ExpiryTime, MovableClock, SystemClock, Timekeeper, deadline_of, time_of
 from tests.patience import PATIENCE
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
@@ -83,20 +83,20 @@ def test_a_deadline_ahead_is_never_shown_as_now(clock: MovableClock) -> None:
 
 
 def test_a_step_is_seen_once_with_its_size_however_much_time_has_passed(clock: MovableClock) -> None:
-    steps = Steps(clock)
+    jumps = ClockJumps(clock)
     clock.move(HOUR)
-    assert not steps.seen()
+    assert not jumps.take()
     clock.step(-DAY)
     clock.move(HOUR)
-    assert [steps.unseen(), steps.seen(), steps.seen()] == [-DAY, -DAY, timedelta()]
+    assert [jumps.pending(), jumps.take(), jumps.take()] == [-DAY, -DAY, timedelta()]
 
 
 def test_many_small_steps_are_seen_together(clock: MovableClock) -> None:
-    steps = Steps(clock)
+    jumps = ClockJumps(clock)
     seen = []
     for _ in range(3):
         clock.step(timedelta(seconds=2))
-        seen.append(steps.seen())
+        seen.append(jumps.take())
     assert seen == [timedelta(), timedelta(), timedelta(seconds=6)]
 
 

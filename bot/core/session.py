@@ -36,7 +36,7 @@ class Frame:
     deferred_result: CallEnded | SendEnded | None = None  # that end, where it came while an agent had the conversation
     retries: int = 0
     reminders: int = 0
-    question_unseen: bool = False  # the question did not reach the contact (the window was closed): ask it again
+    question_undelivered: bool = False  # the question did not reach the contact (the window was closed): ask it again
     visit_counts: dict[str, int] = field(default_factory=dict)
     first_visit: int = 0  # the one with which this run of the flow began
     came_from: str | None = None

@@ -231,7 +231,7 @@ def _hand_over(executor: Executor, reply: Reply) -> bool:
 def _question_to_continue(executor: Executor, reply: Reply) -> bool:
     """The question whether to continue an interrupted flow. Yes asks the flow's own question again, no ends the flow."""
     turn, frame = executor.turn, executor.turn.frame
-    if not frame.asks_to_continue or frame.question_unseen or not _is_current(turn, frame, reply):
+    if not frame.asks_to_continue or frame.question_undelivered or not _is_current(turn, frame, reply):
         return False
     agreed = yes_no_question.agreed(turn.step_context(), reply)
     if agreed is None:
@@ -254,7 +254,7 @@ def _own_buttons(executor: Executor, reply: Reply) -> bool:
     kind = turn.step.kind
     if reply.tap is None and not kind.texts_before_words:
         return False
-    if frame.question_unseen or not _is_current(turn, frame, reply):
+    if frame.question_undelivered or not _is_current(turn, frame, reply):
         return False
     result = executor.ask(kind.answer_before_words, reply)
     executor.run(result, "tap" if reply.tap else "reply")
@@ -306,7 +306,7 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
     if frame is None:
         if turn.library.bot.defaults.old_taps == "message":
             return False
-    elif frame.question_unseen and _is_current(turn, frame, reply):
+    elif frame.question_undelivered and _is_current(turn, frame, reply):
         return False
     other = frame is not None and "other" in turn.step.transitions
     policy = turn.defaults.old_taps or ("message" if other else "explain")
@@ -364,7 +364,7 @@ def _unseen_question(executor: Executor, reply: Reply) -> bool:
     """A question that did not reach the contact: their message cannot be its answer, so it is asked again."""
     turn, frame = executor.turn, executor.turn.frame
     frame.asks_to_continue = False
-    if frame.question_unseen:
+    if frame.question_undelivered:
         turn.trace.rule = "put again: it had not been seen"
         executor.put_again()
         return True

@@ -168,7 +168,7 @@ class Executor:
             frame.accepts_messages = isinstance(result, WaitForEffect) and result.listens
             frame.gathers_since = None if frame.awaited_effect is not None else frame.gathers_since
         frame.step_state = dict(result.step_state)
-        frame.question_unseen = isinstance(result, WaitHere) and result.unseen
+        frame.question_undelivered = isinstance(result, WaitHere) and result.undelivered
         frame.asks_to_continue = False
         if sent:
             frame.step_state["sent"] = sent
@@ -227,7 +227,7 @@ class Executor:
     def _stay(self) -> StepResult | None:
         """Keep waiting at the active step: the last answer counts as a wrong one. After too many, `retry.else` follows."""
         turn, frame, step = self.turn, self.turn.frame, self.turn.step
-        frame.question_unseen = frame.question_unseen or "sent" not in frame.step_state
+        frame.question_undelivered = frame.question_undelivered or "sent" not in frame.step_state
         retry, otherwise = step.defaults.retry, step.transitions.get("retry.else")
         if retry is None or retry.most is None or otherwise is None or frame.retries < retry.most:
             frame.retries += 1
@@ -479,14 +479,14 @@ class Executor:
         if their questions take them. A question that was not asked yet is answered or asked. Returns False if none counts.
         """
         turn, frame = self.turn, self.turn.frame
-        answers, unseen = slots.taken(turn, found, said), frame.question_unseen
+        answers, undelivered = slots.taken(turn, found, said), frame.question_undelivered
         self._also(slots.in_words(answers))
-        if unseen:
+        if undelivered:
             frame.ahead = {**frame.ahead, **answers}
             self.run(self._answered_ahead(frame.step) if frame.step in answers else self._put_again())
         elif answers:
             self._take_found(answers)
-        return unseen or bool(answers)
+        return undelivered or bool(answers)
 
     def look_by_model(self, text: str, found: Mapping[str, str]) -> bool:
         """Let a model look in a message for answers to the slots that are open; ``found`` are those that are known. Returns False
@@ -496,8 +496,10 @@ class Executor:
         self.run(asked)
         return asked is not None
 
-    def _look_by_model(self, text: str, found: Mapping[str, str], *, unseen: bool = False) -> StepResult | None:
-        """``unseen``: the active question is not asked before the model has looked."""
+    def _look_by_model(
+        self, text: str, found: Mapping[str, str], *, before_question: bool = False
+    ) -> StepResult | None:
+        """``before_question``: the active question is not asked before the model has looked."""
         turn, flow = self.turn, self.turn.flow
         if flow.model_slots is None or SLOT_FILLING not in turn.library.flows or is_blank(text):
             return None
@@ -505,9 +507,9 @@ class Executor:
         if not questions:
             return None
         self._also(f"a model looks for {', '.join(questions)}")
-        if unseen:
+        if before_question:
             turn.note_step()
-            turn.frame.question_unseen = True
+            turn.frame.question_undelivered = True
         turn.push_flow(f"/{SLOT_FILLING}", {}, flow.name, interrupts=True)
         self._count(turn.step)
         turn.arrive(turn.step)
@@ -525,7 +527,7 @@ class Executor:
         if frame.unread is None or name not in flow.slots:
             return None
         text, frame.unread = frame.unread, None
-        return self._look_by_model(text, {}, unseen=True)
+        return self._look_by_model(text, {}, before_question=True)
 
     def _take_found(self, found: Mapping[str, str]) -> None:
         turn, frame = self.turn, self.turn.frame
@@ -663,7 +665,7 @@ class Executor:
             return result
         frame = turn.frame
         frame.entered_at = turn.event.at
-        if turn.flow.interrupted != "ask" or frame.question_unseen or agreed:
+        if turn.flow.interrupted != "ask" or frame.question_undelivered or agreed:
             return self._put_again()
         name = turn.flow.name.replace("_", " ")
         asked = turn.send(yes_no_question.question(turn.step_context(), wording(turn.scope(), "go_on", flow=name)))
@@ -708,7 +710,7 @@ class Executor:
             turn.arrive(turn.step)
             return edited.change, self.ask(turn.step.kind.enter)
         frame.fingerprint = turn.step.fingerprint
-        frame.question_unseen = edited.change is StepChange.ASKED
+        frame.question_undelivered = edited.change is StepChange.ASKED
         return edited.change, None
 
     def _leave_gone(self) -> StepResult | None:

@@ -36,7 +36,7 @@ from bot.steps.step_facts import StepFailed
 from bot.steps.step_kind import Reply
 from bot.types.type_registry import Mismatch
 
-UNSEEN = ("replaced", "covered", "over_share")
+UNDELIVERED = ("replaced", "covered", "over_share")
 MOST_REFUSED = 3
 """How often a refused question leads on by `errors` until the contact writes: they may lead to the next refused one."""
 SOMEBODY = "an agent"
@@ -71,10 +71,10 @@ def take_send(executor: Executor, event: SendEnded) -> None:
     """
     turn, frame, step = executor.turn, executor.turn.session.frame, executor.turn.known_step
     turn.trace.rule = f"message {event.outcome}"
-    unseen = event.outcome in UNSEEN and step is not None and step.kind.asks and step.kind.needs_window
-    if frame is not None and unseen and event.effect == frame.awaited_effect:
+    undelivered = event.outcome in UNDELIVERED and step is not None and step.kind.asks and step.kind.needs_window
+    if frame is not None and undelivered and event.effect == frame.awaited_effect:
         # it awaits no more: the contact's next message brings what a template, or nothing, has taken the place of
-        frame.awaited_effect, frame.question_unseen = None, True
+        frame.awaited_effect, frame.question_undelivered = None, True
     elif frame is not None and (event.effect == frame.awaited_effect or _is_lost(event, frame)):
         _go_on(executor, event, turn.trace.rule)
     elif turn.session.agent is not None:
@@ -83,9 +83,9 @@ def take_send(executor: Executor, event: SendEnded) -> None:
         # without a template in its place the contact has no question to answer
         turn.add_effect(Send(TextMessage(in_plain_text(event.message))))
         _note_plain_text(turn)
-    elif frame is not None and unseen:
+    elif frame is not None and undelivered:
         # the contact saw a template, or nothing, so their answer is not for this question: it is asked again
-        frame.question_unseen = True
+        frame.question_undelivered = True
 
 
 def _is_lost(event: SendEnded, frame: Frame) -> bool:
@@ -127,7 +127,7 @@ def _made_good(executor: Executor, event: SendEnded) -> bool:
             executor.fail(StepFailed("refused", event.detail))
             return True
         turn.trace.problem(f"{turn.where}: refused: {MOST_REFUSED + 1} times in a row, so it waits for the contact")
-    frame.question_unseen = frame.question_unseen or (kind.asks and event.outcome != "unknown")
+    frame.question_undelivered = frame.question_undelivered or (kind.asks and event.outcome != "unknown")
     return False
 
 
@@ -195,7 +195,7 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
         executor.resume(event, "closed")
     elif had is not None:  # the question is far above the agent's messages by now
         frame.entered_at = frame.silent_since = event.at
-        frame.question_unseen = frame.question_unseen or turn.step.kind.asks
+        frame.question_undelivered = frame.question_undelivered or turn.step.kind.asks
         if frame.deferred_result is not None:
             _go_on(executor, frame.deferred_result, "kept from before")
 

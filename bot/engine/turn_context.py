@@ -28,7 +28,7 @@ from bot.core.turn import StepTaken, Trace
 from bot.core.values import Record
 from bot.engine.migration import edited_step
 from bot.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS
-from bot.expressions.grammar import HISTORY, WINDOW
+from bot.expressions.grammar import HISTORY, WINDOW_OPEN
 from bot.expressions.opening_hours import HOURS
 from bot.expressions.sandbox import OWN_FUNCTIONS
 from bot.expressions.template_failures import EFFORT, Effort
@@ -236,7 +236,7 @@ class TurnContext:
         frame.step_state, frame.awaited_effect, frame.deferred_result = {}, None, None
         frame.accepts_messages, frame.parked_messages, frame.gathers_since = False, 0, None
         frame.retries = frame.reminders = 0
-        frame.question_unseen = frame.asks_to_continue = False
+        frame.question_undelivered = frame.asks_to_continue = False
         self.note_former_name(step)
 
     def note_former_name(self, step: Step) -> None:
@@ -619,7 +619,7 @@ class NameScope:
             "today": self._now.date(),
             "came_from": None,
             "message": self._message(),
-            WINDOW: session.window_is_open(self._event.at),
+            WINDOW_OPEN: session.window_is_open(self._event.at),
             DRAW: self._draw,
             EFFORT: self._effort,
             OWN_FUNCTIONS: self._library.own,

@@ -38,7 +38,7 @@ from bot.expressions.abstract_values import (
     yes_or_no,
 )
 from bot.expressions.filters import FILTERS, FUNCTIONS
-from bot.expressions.grammar import HISTORY, WINDOW
+from bot.expressions.grammar import HISTORY, WINDOW_OPEN
 from bot.expressions.list_filters import of_each
 
 _DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
@@ -115,7 +115,7 @@ _KNOWN = {
     "now": some(ValueKind.DATETIME),
     "today": some(ValueKind.DATE),
     HISTORY: some(ValueKind.LIST),
-    WINDOW: frozenset({TRUE, FALSE}),
+    WINDOW_OPEN: frozenset({TRUE, FALSE}),
 }
 _MESSAGE = {
     "text": some(ValueKind.TEXT) | {NULL},

@@ -48,12 +48,12 @@ def _unknown(called: Called, mark: Mark, own: Mapping[str, FunctionSpec], proble
     problems.add("E204", mark, f'no {called.kind} "{called.name}"', fix)
 
 
-WINDOW = "window_open"
+WINDOW_OPEN = "window_open"
 """The name that says whether messages other than templates can be sent."""
 HISTORY = "history"
 """The name of the newest messages of the conversation."""
 RESERVED_NAMES = tuple(sorted({
-    *FUNCTIONS, WINDOW, HISTORY, "contact", "now", "today", "came_from", "message", "it", "loop", "self", "true", "false", "none",
+    *FUNCTIONS, WINDOW_OPEN, HISTORY, "contact", "now", "today", "came_from", "message", "it", "loop", "self", "true", "false", "none",
     "and", "or", "not", "in", "is", "if", "else",
 }))  # fmt: skip
 """The names that no variable can have."""

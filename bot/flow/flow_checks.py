@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from bot.expressions.filters import FUNCTIONS
-from bot.expressions.grammar import HISTORY, RESERVED_LIST, RESERVED_NAMES, WINDOW, check_calls
+from bot.expressions.grammar import HISTORY, RESERVED_LIST, RESERVED_NAMES, WINDOW_OPEN, check_calls
 from bot.expressions.opening_hours import no_hours
 from bot.expressions.templates import Expression, Template
 from bot.extensions.decorators import FunctionSpec
@@ -41,7 +41,7 @@ ELSEWHERE = {
     "loop": "only a text within {% for %} knows it",
 }
 """Names that are known in some places only, and what to do elsewhere."""
-BUILT_INS = ("contact", "now", "today", "came_from", "message", HISTORY, WINDOW)
+BUILT_INS = ("contact", "now", "today", "came_from", "message", HISTORY, WINDOW_OPEN)
 
 
 def check(

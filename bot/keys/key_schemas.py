@@ -18,7 +18,7 @@ def takes(value: Schema, about: str) -> Schema:
     return {**value, "description": about}
 
 
-def unseen(value: Schema) -> Schema:
+def not_suggested(value: Schema) -> Schema:
     """The same, which editors know and do not offer."""
     return {**value.get(_DEFINES, value), "doNotSuggest": True}
 
@@ -83,7 +83,7 @@ def with_key(name: str, then: Schema, otherwise: Schema) -> Schema:
 
 def by_key(records: Mapping[str, Schema], complaint: str) -> Schema:
     """The first of these whose key is written, and no other. Where none is, the keys to choose from are offered."""
-    others = dict.fromkeys((name for each in records.values() for name in each["properties"]), unseen(ANY))
+    others = dict.fromkeys((name for each in records.values() for name in each["properties"]), not_suggested(ANY))
     chosen = {name: each["properties"][name] for name, each in records.items()}
     one_of_them = [{"required": [name], "errorMessage": complaint} for name in records]
     rest = {**record({**others, **chosen}), "anyOf": one_of_them}
@@ -92,7 +92,7 @@ def by_key(records: Mapping[str, Schema], complaint: str) -> Schema:
 
 def by_value(name: str, records: Mapping[str, Schema]) -> Schema:
     """That of these which the value of a key names."""
-    others = dict.fromkeys((key for each in records.values() for key in each["properties"]), unseen(ANY))
+    others = dict.fromkeys((key for each in records.values() for key in each["properties"]), not_suggested(ANY))
     about = next(iter(records.values()))["properties"][name]
     rest = {"type": "object", "properties": {**others, name: about}, "required": [name]}
     conditions = ({"required": [name], "properties": {name: {"const": value}}} for value in records)

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from time import monotonic, sleep
 
 from bot.alarms import Alarms
-from bot.clock import SMALLEST_STEP, Clock, ExpiryTime, Steps, deadline_of
+from bot.clock import SMALLEST_STEP, Clock, ClockJumps, ExpiryTime, deadline_of
 from bot.core import values
 from bot.core.effects import Fetch, Transcribe
 from bot.core.errors import BotError
@@ -416,7 +416,7 @@ class EngineCycle:
         self._run = ORDINARY
         self._begun: dict[str, int] = {}  # the last ids by table, when the run began
         self._caught_up = False
-        self._steps = Steps(clock)
+        self._jumps = ClockJumps(clock)
         self._set_by = timedelta()  # how far the clock was set since the store was brought back to it
         self._expiry = ExpiryTime(clock)
         self._prune_at = clock.elapsed()
@@ -473,7 +473,7 @@ class EngineCycle:
         started = self._clock.elapsed()
         for contact in _to_erase(incoming):
             self._erase(contact)
-        self._set_by += self._steps.seen()
+        self._set_by += self._jumps.take()
         if self._set_by:
             self._clock_is_set(self._set_by)
             self._set_by = timedelta()
@@ -561,7 +561,7 @@ class EngineCycle:
     @property
     def clock_is_set(self) -> bool:
         """Whether the clock has been set since the last cycle."""
-        return bool(self._set_by or self._steps.unseen())
+        return bool(self._set_by or self._jumps.pending())
 
     def _clock_is_set(self, by: timedelta) -> None:
         if by < timedelta():

@@ -349,7 +349,7 @@ def problems_in(settings: Node) -> Problems:
 def settings_form() -> "Form[Any]":
     """The settings as a map in ``bot.yml``. Secrets are known there, and editors do not offer them."""
     from bot.keys.declared_keys import STRING, Form, KeySet, KeySpec, nested  # slow to import, and no server needs them
-    from bot.keys.key_schemas import unseen
+    from bot.keys.key_schemas import not_suggested
 
     def read(spec: SettingSpec, node: Node, problems: Problems, what: str) -> None:
         text = STRING.read(node, problems, what)
@@ -361,7 +361,7 @@ def settings_form() -> "Form[Any]":
             problems.add("E106", node.mark, f"{what} {reason}", fix)
 
     def form(spec: SettingSpec) -> Form[None]:
-        return Form(unseen(STRING.schema) if spec.secret else STRING.schema, partial(read, spec))
+        return Form(not_suggested(STRING.schema) if spec.secret else STRING.schema, partial(read, spec))
 
     keys = KeySet(*(KeySpec(spec.name, form(spec), spec.about) for spec in SETTINGS.values()))
     return nested(keys, keys.values, "{port: 8080}")

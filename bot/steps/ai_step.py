@@ -305,7 +305,7 @@ class AiStep(StepKind):
         result: LeaveStep | WaitHere | WaitForEffect | None = calls.work_off()
         if result is None and exchange.overtaken:
             result = WaitHere(step_state=exchange.step_state())
-        elif result is None and (calls.unseen or not exchange.said):
+        elif result is None and (calls.results_pending or not exchange.said):
             result = self._request(context, exchange)
         if result is None:
             exchange.end(self.brief.history)

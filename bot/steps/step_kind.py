@@ -200,11 +200,11 @@ class WaitHere(_Waiting):
     """Wait for the contact, or for time to pass.
 
     ``valid``: for so long a tap leads on from here, also when the conversation waits here no longer.
-    ``unseen``: the contact has not got the step's message, so that what they write is no answer, but brings it.
+    ``undelivered``: the contact has not got the step's message, so that what they write is no answer, but brings it.
     """
 
     valid: timedelta | None = None
-    unseen: bool = False
+    undelivered: bool = False
 
 
 @immutable(kw_only=True)

@@ -37,7 +37,7 @@ _Next = LeaveStep | WaitHere | WaitForEffect
 class ToolCalls:
     """Does the calls of one answer, one after another, as far as they can be done in one turn of the engine's.
 
-    ``sets`` are the values that were noted; ``notes`` are for the trace: what was refused. ``unseen`` is True once there
+    ``sets`` are the values that were noted; ``notes`` are for the trace: what was refused. ``results_pending`` is True once there
     is a result that the model must see.
     """
 
@@ -47,7 +47,7 @@ class ToolCalls:
         self._exchange = exchange
         self.sets: dict[str, Any] = {}
         self.notes: list[str] = []
-        self.unseen = False
+        self.results_pending = False
 
     @property
     def _scope(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class ToolCalls:
         """What became of a call. The model must see it, but for notes that were taken."""
         self._exchange.add_result(call, result.text)
         self._exchange.failed = self._exchange.failed or result.failed
-        self.unseen = self.unseen or result.failed or call["name"] != REMEMBER
+        self.results_pending = self.results_pending or result.failed or call["name"] != REMEMBER
 
     def _do(self, call: dict[str, Any]) -> _Next | _Result:
         """One call: what it leads to, or what became of it."""

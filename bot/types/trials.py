@@ -9,7 +9,7 @@ from bot.core.messages import clip
 from bot.core.values import Record
 from bot.expressions.filters import DRAW
 from bot.expressions.formats import as_spoken, written
-from bot.expressions.grammar import WINDOW
+from bot.expressions.grammar import WINDOW_OPEN
 from bot.expressions.template_failures import TemplateFailed
 from bot.lang.languages import CONTACT_LANGUAGE
 from bot.types.text_types import FILLER
@@ -61,7 +61,7 @@ class Trials:
             "today": _DAY.date(),
             "came_from": None,
             "message": message,
-            WINDOW: True,
+            WINDOW_OPEN: True,
         }
         return {**seen, CONTACT_LANGUAGE: self._language, DRAW: float, **values}
 

@@ -13,11 +13,11 @@ from bot.keys.key_schemas import (
     by_key,
     by_value,
     either,
+    not_suggested,
     one_or_several,
     record,
     shared,
     takes,
-    unseen,
     whole,
     with_key,
 )
@@ -76,5 +76,5 @@ def test_what_is_shared_stands_once() -> None:
 
 
 def test_what_is_not_to_be_offered_stands_without_a_reference() -> None:
-    assert {"doNotSuggest": True}.items() <= unseen(ANY_TEXT).items()
-    assert "$ref" not in unseen(ANY_TEXT), "beside it, language servers leave out what they do not know"
+    assert {"doNotSuggest": True}.items() <= not_suggested(ANY_TEXT).items()
+    assert "$ref" not in not_suggested(ANY_TEXT), "beside it, language servers leave out what they do not know"

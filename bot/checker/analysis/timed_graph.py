@@ -8,7 +8,7 @@ from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
 from bot.core.immutable import immutable
 from bot.expressions.abstract_texts import AbstractText
 from bot.expressions.abstract_values import FALSE, NULL
-from bot.expressions.grammar import WINDOW
+from bot.expressions.grammar import WINDOW_OPEN
 from bot.flow.definition import Step
 from bot.steps.step_facts import RestFor
 
@@ -163,12 +163,12 @@ def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
     if step.kind.waits and edge.success and edge.cause is Cause.RESULT:
         return True
     outcome = step.outcomes.get(edge.outcome)
-    given = [] if outcome is None else [each for each in outcome.given if WINDOW in each.condition.names]
+    given = [] if outcome is None else [each for each in outcome.given if WINDOW_OPEN in each.condition.names]
     if not given:
         return False
     variables = graph.flow(edge.source).variables
     known = {name: variable.abstract_values | {NULL} for name, variable in variables.items()}
-    known[WINDOW] = frozenset({FALSE})
+    known[WINDOW_OPEN] = frozenset({FALSE})
     return any(each.holds not in AbstractText(each.condition).evaluate(known).truths for each in given)
 
 

@@ -231,7 +231,7 @@ def _of(frame: Frame) -> tuple[object, ...]:
         frame.vars,
         hold,
         *counts,
-        frame.question_unseen,
+        frame.question_undelivered,
         frame.asks_to_continue,
         frame.awaited_effect is None,
         frame.parked_messages,
