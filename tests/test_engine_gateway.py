@@ -1,5 +1,8 @@
 """What the gateway says of contacts and conversations, as the engine takes it; flows that such events start."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from bot.core.effects import PutContact
@@ -188,6 +191,22 @@ steps:
     assert chat.take(assigned(chat)) == []
     assert chat.send_ended("sent") == []
     assert chat.closed() == ["Two."]
+
+
+def test_a_delivery_that_comes_after_a_newer_one_changes_nothing_of_who_has_the_conversation() -> None:
+    chat = Talk(FLOW)
+    chat.user("hi")
+    taken, resolved, again = (START + timedelta(minutes=minutes) for minutes in (1, 2, 3))
+    first = ConversationAssigned("a", CONTACT, chat.now, "c", None, "Budi", taken)
+    chat.take(HandoffClosed("b", CONTACT, chat.now, "c", occurred_at=resolved))
+    chat.take(first)
+    assert chat.session.agent is None
+    assert chat.turn is not None and chat.turn.trace.rule == "assigned: older than what is known"
+    chat.take(replace(first, id="d", occurred_at=again))
+    chat.take(HandoffClosed("e", CONTACT, chat.now, "c", occurred_at=resolved))
+    assert chat.session.agent == "Budi"
+    chat.closed()
+    assert chat.session.agent is None, "somebody here gives it back whenever"
 
 
 def test_the_trace_says_what_became_of_an_agents_conversation() -> None:

@@ -231,3 +231,13 @@ def test_without_words_nobody_opts_out(talk: Talk) -> None:
     assert talk.user("stop") == ["You are welcome."]
     message: Any = MessageReceived("m1", CONTACT, talk.now, talk.now, "text", None)
     assert talk.take(message) == ["You are welcome."]
+
+
+def test_an_edit_leads_on_also_after_a_start_that_is_refused(talk: Talk) -> None:
+    talk.user("stop"), talk.user("hi")
+    talk.edit("flow: other\nstart: {otherwise: true}\nsteps: {say: {say: Hello., then: end}}\n", OPT_OUT)
+    talk.start("other")
+    assert rule(talk) == "no start of other by api: the contact has opted out"
+    assert talk.turn is not None and talk.turn.wake_at == talk.now
+    assert talk.wait("1s") == []
+    assert talk.at is None

@@ -33,6 +33,7 @@ from bot.core.session import BUSY, Frame, Session, effect_ref
 from bot.core.text import estimate_messages
 from bot.core.turn import ENTERED, Turn
 from bot.core.values import Location
+from bot.flow.definition import Step
 from bot.flow.library import Library
 from bot.gateway.gateway_client import content
 from tests.random_bots import FLOWS, LEAK, Author, library_of, written
@@ -101,6 +102,13 @@ EVENTS = st.one_of(*(st.tuples(st.just(kind), st.sampled_from(details)) for kind
 def open_visits(frames: tuple[Frame, ...]) -> set[int]:
     """The visits that go on, also below what `back` returns from."""
     return {visit for frame in frames for visit in (frame.visit, *open_visits(frame.unanswered_below))}
+
+
+def turn_step(library: Library, frame: Frame) -> Step | None:
+    """The step at which a frame waits; None where an edit has removed it, or made it another kind."""
+    flow = library.flows.get(frame.flow)
+    step = None if flow is None else flow.steps.get(frame.step)
+    return step if step is not None and step.form == frame.form else None
 
 
 class Contact(Talk):
@@ -281,7 +289,10 @@ class Contact(Talk):
             }
             assert turn.wake_at is None or turn.wake_at in left_out | replacing
             return
-        step = self.library.flows[frame.flow].steps[frame.step]
+        step = turn_step(self.library, frame)
+        if step is None:  # an edit leads on as soon as time is told
+            assert turn.wake_at is not None
+            return
         assert step.kind.pauses or step.kind.ignores_messages, "it rests where nothing leads on"
         if step.timeout is not None or (not step.kind.ignores_messages and not step.kind.waits):
             assert turn.wake_at is not None

@@ -132,13 +132,17 @@ class SendEnded:
 @stored
 @immutable
 class HandoffClosed:
-    """An agent resolved the conversation: ``conversation.resolved``. Or a person gave it back here: ``by`` whom."""
+    """An agent resolved the conversation: ``conversation.resolved``. Or a person gave it back here: ``by`` whom.
+
+    ``occurred_at`` is when, as the gateway says.
+    """
 
     id: str
     contact: str
     at: datetime
     conversation: str | None = None
     by: str | None = None
+    occurred_at: datetime | None = None
 
 
 @stored
@@ -171,7 +175,7 @@ class ConversationOpened:
 @immutable
 class ConversationAssigned:
     """An agent has taken the conversation, at the gateway (``conversation.assigned``) or here. The bot is silent until it is
-    resolved.
+    resolved. ``occurred_at`` is when, as the gateway says.
     """
 
     id: str
@@ -180,6 +184,7 @@ class ConversationAssigned:
     conversation: str | None = None
     name: str | None = None
     agent: str | None = None
+    occurred_at: datetime | None = None
 
 
 @stored

@@ -154,6 +154,9 @@ class Session:
     gateway_tags: tuple[str, ...] = ()  # those that the gateway had when it last spoke of the contact
     agent: str | None = None  # the person who has taken the conversation over; the bot is silent
     taken_at: datetime | None = None  # when that person has done so
+    agent_reported_at: datetime | None = (
+        None  # the gateway's time of the newest event that said who has the conversation
+    )
     last_inbound: datetime | None = None  # newest message or tap, by its own timestamp: opens the window
     language: str | None = None  # the contact's, where one was chosen; else the bot's first
     timezone: str | None = None  # the contact's, where a flow has set one

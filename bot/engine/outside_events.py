@@ -167,6 +167,8 @@ def take_conversation(executor: Executor, event: ConversationOpened | Conversati
         executor.start_by_event()
         return
     turn.trace.rule = "assigned"
+    if _is_older(turn, event):
+        return
     step = turn.known_step
     try:  # a step that an edit has made another kind waits for nothing here
         if step is not None and session.frame is not None and step.form == session.frame.form:
@@ -184,6 +186,8 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
     """An agent resolved the conversation: the bot has it again."""
     turn, session = executor.turn, executor.turn.session
     turn.trace.rule = "closed"
+    if _is_older(turn, event):
+        return
     had, session.agent, session.taken_at = session.agent, None, None
     if had is not None and session.frame is not None and executor.migrate_session() is Migrated.MOVED:
         return
@@ -198,6 +202,20 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
         frame.question_undelivered = frame.question_undelivered or turn.step.kind.asks
         if frame.deferred_result is not None:
             _go_on(executor, frame.deferred_result, "kept from before")
+
+
+def _is_older(turn: TurnContext, event: ConversationAssigned | HandoffClosed) -> bool:
+    """Whether the gateway has told something newer of who has the conversation. A delivery that failed comes again, up to hours
+    later: an agent who has resolved it long since would silence the bot for good.
+    """
+    session, occurred_at = turn.session, event.occurred_at
+    if occurred_at is None:
+        return False
+    if session.agent_reported_at is not None and occurred_at < session.agent_reported_at:
+        turn.trace.rule += ": older than what is known"
+        return True
+    session.agent_reported_at = occurred_at
+    return False
 
 
 def take_contact(executor: Executor, event: ContactChanged) -> None:

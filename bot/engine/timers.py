@@ -58,7 +58,9 @@ def _step_wakes_at(turn: TurnContext) -> datetime | None:
         return None
     if turn.session.voice_note is not None:  # the contact has spoken
         return None
-    step = turn.step
+    step = turn.known_step
+    if step is None or step.form != frame.form:  # an edit has led on, and this event has not: the next one does
+        return turn.event.at
     if frame.gathers_since is not None:
         return _gathered_at(frame, frame.gathers_since, step)
     earliest = _timeout_at(frame, step)

@@ -40,6 +40,7 @@ STATUSES = {f"message.{status}": status for status in ("queued", "sent", "delive
 ALIASES = {"message.received": INBOUND, "interactive_response": TAP}
 """Names of the specification's sample code. Its ``message.status`` is named by its ``data.status``."""
 
+_CLOCKS_DIFFER = timedelta(days=2)  # at most; else a stamp is a mistake
 _NAME = 100  # characters of a name that are kept
 _ID = 256
 _LINK = 8000  # a signed address is long
@@ -54,7 +55,10 @@ class UnreadableEvent(BotError):
 
 @immutable
 class WebhookDelivery:
-    """An event on its way to its meaning. ``contact`` is whom it is about, where it says; ``at`` is when it came."""
+    """An event on its way to its meaning. ``contact`` is whom it is about, where it says; ``at`` is when it came.
+
+    ``occurred_at`` is when it happened, by the gateway's clock, where that is believable; ``sent_at`` is no later than ``at``.
+    """
 
     id: str
     name: str
@@ -62,6 +66,7 @@ class WebhookDelivery:
     contact: str | None
     at: datetime
     sent_at: datetime
+    occurred_at: datetime | None
 
     @property
     def conversation(self) -> str | None:
@@ -156,13 +161,20 @@ def _assigned(delivery: WebhookDelivery) -> ConversationAssigned:
     agent = child(delivery.data, "agent")
     who = line(agent.get("name"), _NAME) or line(agent.get("email"), _NAME) or _optional_name(agent.get("id"))
     return ConversationAssigned(
-        delivery.id, delivery.contact or "", delivery.at, delivery.conversation, _contact_name(delivery), who
+        delivery.id,
+        delivery.contact or "",
+        delivery.at,
+        delivery.conversation,
+        _contact_name(delivery),
+        who,
+        delivery.occurred_at,
     )
 
 
 def _resolved(delivery: WebhookDelivery) -> HandoffClosed:
     _name_somebody(delivery)
-    return HandoffClosed(delivery.id, delivery.contact or "", delivery.at, delivery.conversation)
+    who, occurred_at = delivery.contact or "", delivery.occurred_at
+    return HandoffClosed(delivery.id, who, delivery.at, delivery.conversation, occurred_at=occurred_at)
 
 
 def _name_somebody(delivery: WebhookDelivery) -> None:
@@ -330,9 +342,10 @@ def read(body: bytes, received_at: datetime) -> Event | None:
     meaning = MEANINGS.get(name)
     if meaning is None:
         return None
-    stamps = (data.get("timestamp"), fields.get("timestamp"))
-    sent_at = _sent_at(stamps, received_at)
-    return meaning(WebhookDelivery(_event_id(fields, body), name, data, contact_of(name, data), received_at, sent_at))
+    occurred_at = _occurred_at((data.get("timestamp"), fields.get("timestamp")), received_at)
+    sent_at = received_at if occurred_at is None else min(occurred_at, received_at)
+    id, contact = _event_id(fields, body), contact_of(name, data)
+    return meaning(WebhookDelivery(id, name, data, contact, received_at, sent_at, occurred_at))
 
 
 def _object(raw: bytes) -> Mapping[str, Any]:
@@ -355,9 +368,10 @@ def _event_id(fields: Mapping[str, Any], raw: bytes) -> str:
     return f"sha256:{hashlib.sha256(raw).hexdigest()}"
 
 
-def _sent_at(stamps: Iterable[Any], received_at: datetime) -> datetime:
-    """The first stamp that is a time. One from the future would keep the window open for longer than it is."""
+def _occurred_at(stamps: Iterable[Any], received_at: datetime) -> datetime | None:
+    """The first stamp that is a time. None: there is none, or it is further in the future than clocks differ."""
     for stamp in stamps:
         if isinstance(stamp, int | float) and not isinstance(stamp, bool) and stamp > 0:
-            return received_at if stamp >= received_at.timestamp() else datetime.fromtimestamp(stamp, UTC)
-    return received_at
+            believable = stamp < received_at.timestamp() + _CLOCKS_DIFFER.total_seconds()
+            return datetime.fromtimestamp(stamp, UTC) if believable else None
+    return None

@@ -221,9 +221,9 @@ def test_contacts_and_conversations_are_understood(emulator: Emulator, receiver:
     assert edited == events.ContactChanged(edited.id, ANN, NOON, "contact.updated", "Ann", "a@a.example", ("vip",))
     assigned = tell(emulator, receiver, lambda: emulator.assign(ANN, "Bea"))
     conversation = "conv_1"
-    assert assigned == events.ConversationAssigned(assigned.id, ANN, NOON, conversation, "Ann", "Bea")
+    assert assigned == events.ConversationAssigned(assigned.id, ANN, NOON, conversation, "Ann", "Bea", NOON)
     resolved = tell(emulator, receiver, lambda: emulator.resolve(ANN))
-    assert resolved == events.HandoffClosed(resolved.id, ANN, NOON, conversation)
+    assert resolved == events.HandoffClosed(resolved.id, ANN, NOON, conversation, occurred_at=NOON)
     emulator.receive("491510000002", "Hi")
     receiver.wait_for_requests(6)
     created, opened, inbound = [read(request.raw, NOON) for request in receiver.requests[3:]]

@@ -163,7 +163,7 @@ def test_conversations_are_read_as_the_specification_shows_them() -> None:
     agent = {"id": 7, "name": "Bea", "email": "bea@b.example"}
     assigned = {"conversation_id": "c1", "contact": ANN, "agent": agent, "assigned_at": "2030"}
     found = read(body("conversation.assigned", assigned), NOW)
-    assert found == ConversationAssigned("evt_1", "4915", NOW, "c1", "Ann", "Bea")
+    assert found == ConversationAssigned("evt_1", "4915", NOW, "c1", "Ann", "Bea", NOW)
 
 
 @pytest.mark.parametrize(

@@ -323,11 +323,21 @@ def test_a_tap_needs_an_id_or_a_title() -> None:
 
 def test_a_resolved_conversation_closes_a_handoff() -> None:
     data = {"conversation_id": "c1", "contact": {"id": 1, "phone": "+4915", "name": "Ann"}}
-    assert read(body("conversation.resolved", data), NOW) == HandoffClosed("evt_1", "4915", NOW, "c1")
+    occurred_at = NOW - timedelta(minutes=1)
+    closed = HandoffClosed("evt_1", "4915", NOW, "c1", occurred_at=occurred_at)
+    assert read(body("conversation.resolved", data), NOW) == closed
+
+
+@pytest.mark.parametrize("stamp", [None, "soon", 1e300, (NOW + timedelta(days=9)).timestamp()])
+def test_a_time_that_cannot_be_is_none(stamp: object) -> None:
+    raw = json.loads(body("conversation.resolved", {"conversation_id": 7})) | {"timestamp": stamp}
+    closed = read(json.dumps(raw).encode(), NOW)
+    assert isinstance(closed, HandoffClosed) and closed.occurred_at is None
 
 
 def test_a_resolved_conversation_may_name_no_contact() -> None:
-    assert read(body("conversation.resolved", {"conversation_id": 7}), NOW) == HandoffClosed("evt_1", "", NOW, "7")
+    closed = read(body("conversation.resolved", {"conversation_id": 7}), NOW)
+    assert isinstance(closed, HandoffClosed) and (closed.contact, closed.conversation) == ("", "7")
     with pytest.raises(UnreadableEvent, match="neither a contact nor a conversation"):
         read(body("conversation.resolved", {}), NOW)
 

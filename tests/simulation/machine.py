@@ -22,6 +22,7 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from bot.ai import ai_client  # noqa: F401 (this and the others are imported before the stand-ins are put in)
 from bot.emulator import webhooks
 from bot.http_client import (
     Ambiguous,
@@ -35,14 +36,15 @@ from bot.http_client import (
     Silent,
     Streamed,
 )
-from bot.runtime import event_calls  # noqa: F401 (it is imported before the stand-ins are put in)
-from bot.store import files
+from bot.runtime import event_calls, model_calls  # noqa: F401
+from bot.store import fact_index, files  # noqa: F401
 from bot.web import web_server
 from tests.simulation import threads
 from tests.simulation.threads import Condition, Event, Killed, Process, Scheduler
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
 GATEWAY, MODELS, RECEIVER = "http://gateway.simulated", "http://models.simulated/api/v1", "http://crm.simulated"
+FILES = "https://files.simulated"
 
 Serve = Callable[["Request"], "Served"]
 
@@ -242,7 +244,7 @@ class _Http:
     """`bot.http_client.HttpClient`, to a simulated peer."""
 
     def __init__(self, url: str, *, seconds: float = 30.0, **options: Any) -> None:
-        self._peer = next(peer for peer in (GATEWAY, MODELS, RECEIVER) if url.startswith(peer))
+        self._peer = next(peer for peer in (GATEWAY, MODELS, RECEIVER, FILES) if url.startswith(peer))
         self._prefix = urlsplit(url).path.rstrip("/")
         self._seconds = seconds
 

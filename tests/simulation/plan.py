@@ -84,7 +84,11 @@ TALKS = (
     ("word", "says", "says"),
     ("word", "says", "says", "reload", "says"),
 )
-SINGLE_ACTS = (("program",), ("broadcast",), ("operator",), ("reload",))
+SINGLE_ACTS = (
+    *(("program",), ("broadcast",), ("operator",), ("reload",), ("signal",), ("url",), ("agent",), ("voice",)),
+    *(("word", "says", "says", "says"), ("word", "says", "signal", "url"), ("word", "says", "agent", "says", "agent")),
+    *(("word", "voice", "says"), ("word", "says", "taps", "taps")),
+)
 
 
 def _after(random: Random) -> float:
@@ -138,6 +142,23 @@ def _program(random: Random, contacts: Contacts, number: int) -> Drawn:
         "id": f"start {number}",
         "twice": random.random() < 0.3,
     }
+
+
+def _signal(random: Random, contacts: Contacts, number: int) -> Drawn:
+    name = random.choice(("paid", "paid", "seen"))
+    return {"contact": random.choice(contacts), "name": name, "id": f"signal {number}", "twice": random.random() < 0.3}
+
+
+def _url(random: Random, contacts: Contacts, number: int) -> Drawn:
+    return {"which": random.random(), "by": f"payer {number}", "twice": random.random() < 0.5}
+
+
+def _agent(random: Random, contacts: Contacts, number: int) -> Drawn:
+    return {"contact": random.choice(contacts), "comes": random.random() < 0.5}
+
+
+def _voice(random: Random, contacts: Contacts, number: int) -> Drawn:
+    return {"contact": random.choice(contacts), "name": f"{number}.ogg"}
 
 
 def _broadcast(random: Random, contacts: Contacts, number: int) -> Drawn:
@@ -205,12 +226,6 @@ def _model(random: Random, contacts: Contacts, number: int) -> Drawn:
     return {"kinds": [random.choice(MODEL_FAULTS) for _ in range(random.randint(1, 4))]}
 
 
-MODEL_MODEL_FAULTS = (
-    *("provider_error", "rate_limit_exceeded", "quota_exceeded", "server_error"),
-    *("hang", "cut", "stall", "empty", "page"),
-)
-
-
 MODEL_FAULTS = (
     *("provider_error", "rate_limit_exceeded", "quota_exceeded", "server_error"),
     *("hang", "cut", "stall", "empty", "page"),
@@ -241,6 +256,10 @@ DRAWN = {
     "word": _word,
     "taps": _taps,
     "program": _program,
+    "signal": _signal,
+    "url": _url,
+    "agent": _agent,
+    "voice": _voice,
     "broadcast": _broadcast,
     "operator": _operator,
     "reload": _reload,

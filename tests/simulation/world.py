@@ -3,6 +3,7 @@
 import atexit
 import hashlib
 import json
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -14,11 +15,13 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
+from zlib import crc32
 
 from bot.app import Engine
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
+from bot.core.signal_addresses import ADDRESS, EXAMPLE
 from bot.emulator import Emulator
 from bot.emulator.completion import CompletionService
 from bot.emulator.completion.completion_requests import RawCompletionRequest as Asked
@@ -38,6 +41,7 @@ from bot.store.store_schema import migrate
 from bot.web.web_service import WebService
 from tests.simulation import bots
 from tests.simulation.machine import (
+    FILES,
     GATEWAY,
     MODELS,
     RECEIVER,
@@ -120,6 +124,8 @@ class World:
             str, str
         ] = {}  # by the receiver: contacts by the events' ids, in the order in which these came first
         self.programs_starts: dict[str, tuple[str, str]] = {}  # by event id: what was answered 202
+        self.taken_over: set[str] = set()  # by an agent, who gives them back in the end
+        self.callbacks: list[str] = []  # the addresses that the service was told
         self.erased: set[str] = set()
         self.operated: list[tuple[str, str]] = []  # texts that an operator asked to be sent: contact, text
         self.retried: set[str] = set()
@@ -165,9 +171,10 @@ class World:
 
     def _make_models(self) -> None:
         self.models = CompletionService(TrueClock())  # type: ignore[arg-type]
-        self.models.answer_with(lambda request: "We have it.\n\nWhat else?")
+        self.models.answer_with(_model)
         self.machine.peers[MODELS] = self._serve_models
         self.machine.peers[RECEIVER] = self._serve_receiver
+        self.machine.peers[FILES] = self._serve_file
 
     def begin(self) -> None:
         """Start the bot and the gateway."""
@@ -217,6 +224,7 @@ class World:
             wake=self._wake,
             ask=self._ask,
             api_key=API_KEY,
+            addresses=EXAMPLE,
         )
         self._up["web"] = True
         self.machine.scheduler.begin(self._running["web"], "signals", lambda: self._stop_when_told(service))
@@ -312,7 +320,10 @@ class World:
         """The receiver of events. Where its answer is lost it has taken the event all the same."""
         mood, event = self.mood["http"], json.loads(request.body)
         headers = request.headers["X-Service-Timestamp"], request.headers["X-Service-Signature"]
-        now, tolerance = BotClock().now(), timedelta(minutes=5)
+        now, tolerance = (
+            BotClock().now(),
+            timedelta(days=2) if self.jumped else timedelta(minutes=5),
+        )  # the clock may be set meanwhile
         if webhook_events.verify([EVENTS_SECRET], *headers, request.body, now, tolerance) is not Verdict.GENUINE:
             self.machine.defects.append(f"the event {event['id']} is not signed as it should be")
         self.machine.note(f"receiver: {event['event']} of {event['data']['contact']}, {mood}")
@@ -321,9 +332,14 @@ class World:
         self.events_taken.setdefault(event["id"], event["data"]["contact"])
         return Served(0 if mood == "late" else 200, {}, [], ends={"broken": "cut", "late": "hangs"}.get(mood, "whole"))
 
+    def _serve_file(self, request: Request) -> Served:
+        """The file of a voice note."""
+        return Served(200, {"Content-Type": "audio/ogg"}, [b"OggS" + bytes(40)])
+
     def _request(self, request: HttpRequest, key: str) -> HttpAnswer:
         self.machine.point("request")
         self.machine.scheduler.sleep(self.machine.scheduler.random.choice((0.0, 0.5)))
+        self.callbacks += re.findall(ADDRESS, request.body or "")
         match self.mood["http"]:
             case "404":
                 return HttpAnswer(404, {}, b"")
@@ -432,6 +448,32 @@ class World:
                     self.programs_starts[event_id] = contact, flow
 
         self.machine.scheduler.begin(self.machine.outside, "program", ask)
+
+    def signal(self, contact: str, name: str, id: str, twice: bool) -> None:
+        body = json.dumps({"contact": contact, "signal": name, "data": {"by": id} if name == "paid" else {}}).encode()
+        headers = {"Authorization": f"Bearer {API_KEY}", "Idempotency-Key": id, "Content-Type": "application/json"}
+        self._post_signal(f"signal {name} for {contact}", "/api/signals", headers, body, twice)
+
+    def url(self, which: float, by: str, twice: bool) -> None:
+        """A service that was told an address reports to it."""
+        if self.callbacks:
+            path = urlsplit(self.callbacks[int(which * len(self.callbacks))]).path
+            body, headers = json.dumps({"by": by}).encode(), {"Content-Type": "application/json"}
+            self._post_signal("signal by address", path, headers, body, twice)
+
+    def _post_signal(self, what: str, path: str, headers: Mapping[str, str], body: bytes, twice: bool) -> None:
+        def post() -> None:
+            for _ in range(1 + twice):
+                self.machine.note(f"{what} -> {self._posted(path, headers, body, 5.0)}")
+
+        self.machine.scheduler.begin(self.machine.outside, "signal", post)
+
+    def agent(self, contact: str, comes: bool) -> None:
+        (self.gateway.assign if comes else self.gateway.resolve)(contact)
+        self.taken_over.add(contact)
+
+    def voice(self, contact: str, name: str) -> None:
+        self.gateway.receive(contact, kind="audio", media_url=f"{FILES}/{name}")
 
     def broadcast(self, what: str, name: str, contacts: list[str], later: int) -> None:
         if what != "add":
@@ -571,6 +613,8 @@ class World:
         self.machine.disk.clear()
         self.machine.crashes.clear()
         self.machine.offset = timedelta()
+        for contact in sorted(self.taken_over):
+            self.gateway.resolve(contact)
 
     def read(self) -> None:
         """Read what is new in the store."""
@@ -591,6 +635,19 @@ class World:
         self.reader.close()
         self.inbox_reader.close()
         bots.at_work.remove(self._work)
+
+
+def _model(request: Mapping[str, Any]) -> str:
+    """What a model says: the same to the same question, and something of each kind to different ones."""
+    rules, said = request["messages"][0]["content"], request["messages"][-1]["content"]
+    nth = crc32(f"{said}".encode())
+    if "what one message of a contact is about" in rules:
+        return ("buy 90", "none", "buy 50", "hm")[nth % 4]
+    if "JSON" in rules:
+        return ('{"number": 3}', '{"number": 3, "size": "Large"}', "{}", '{"number": "x"}')[nth % 4]
+    if "exactly one" in rules or "good" in rules:
+        return ("good", "bad", "hm")[nth % 3]
+    return "We have it.\n\nWhat else?"
 
 
 @cache
