@@ -15,17 +15,11 @@ from bot.core.text import printable
 if TYPE_CHECKING:
     from bot.store.store_reader import DeadLetter, PendingSend
 
-EVENT_ADVICE = "the event is kept in the inbox; only its turn is lost"
 ACTIONS = ("retry", "drop")
 THINGS = {"retry": "message", "drop": "dead letter"}
 QUESTIONS = {"retry": "Send {} again?", "drop": "Delete {} for ever?"}
 DONE = {"retry": "To be sent again: {}.", "drop": "Deleted: {}."}
 MISSING = {"retry": "dead letter {} of a message or of an event to deliver", "drop": "dead letter {}"}
-TURN_ADVICE = "correct the flow or the handler, then see the contact with `bot trace`"
-START = '{"$StartRequested"'  # how the store's text of a start begins
-START_ADVICE = "correct the flow or the program that requested it, and start it again (`bot start`)"
-SIGNAL = '{"$SignalReceived"'
-SIGNAL_ADVICE = "correct the program or the step that sent it, and send it again (`bot signal`)"
 
 
 @click.command("queue")
@@ -214,17 +208,4 @@ def _dead_lines(letter: "DeadLetter") -> Iterator[str]:
     if isinstance(letter.body, dict):
         yield f"  {effect_in_words(letter.body['effect'])}"
     yield f"  {printable(letter.reason)}"
-    yield styled(f"  {_advice(letter)}", dim=True)
-
-
-def _advice(letter: "DeadLetter") -> str:
-    """What to do about it."""
-    from bot.store.engine_tables import EVENT_OUT
-
-    if letter.what in ("send", EVENT_OUT):
-        return f"when you have corrected that: bot queue retry {letter.id}"
-    if letter.what != "turn":
-        return EVENT_ADVICE
-    if str(letter.body).startswith(SIGNAL):
-        return SIGNAL_ADVICE
-    return START_ADVICE if str(letter.body).startswith(START) else TURN_ADVICE
+    yield styled(f"  {letter.advice}", dim=True)

@@ -55,14 +55,16 @@ class Console:
         return answer
 
     def act(self, request: Answer) -> Answer:
-        """Have an operator's request done in the user's name, and note it in the log: who, what, and of which contact the last digits.
+        """Have an operator's request done in the user's name, and note it in the log: who, what, and what about (of a contact's number the last digits).
 
         Raises as `ask` does.
         """
         user = current_login().user
         answer = self.ask({**request, "by": user.name})
-        whose = f" for {masked_number(request['contact'])}" if "contact" in request else ""
-        log.warning("%s (%s): %s%s", user.name, user.role, request["do"], whose)
+        about = (
+            masked_number(request["contact"]) if "contact" in request else request.get("ids", request.get("name", ""))
+        )
+        log.warning("%s (%s): %s %s", user.name, user.role, request["do"], about)
         return answer
 
 

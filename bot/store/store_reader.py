@@ -22,14 +22,20 @@ from bot.store.rows import STATUSES, MessageStatus
 from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR, TurnTraced
 
 _AT_ONCE = 500  # sessions
+LAST_ID = 2**63 - 1
 _SENT_AGAIN = ("send", engine_tables.EVENT_OUT)
+_ADVICE = {  # by how the store's text of an event begins
+    '{"$StartRequested"': "correct the flow or the program that requested it, and start it again (`bot start`)",
+    '{"$SignalReceived"': "correct the program or the step that sent it, and send it again (`bot signal`)",
+}
+_TURN_ADVICE = "correct the flow or the handler, then see the contact with `bot trace`"
 _LAST_REPLACED = "SELECT max(at) FROM sent WHERE contact = ? AND outcome = 'replaced'"
 _IN_OUTBOX = "SELECT 1 FROM outbox WHERE id = ?"
 _SENT = "SELECT outcome, detail FROM sent WHERE id = ?"
 _GIVEN_UP = "SELECT body ->> '$.outcome', reason FROM dead_letters WHERE send_id = ? ORDER BY id DESC LIMIT 1"
 _PENDING = "SELECT id, contact, effect, created_at, attempts, due_at, detail, key FROM outbox ORDER BY id LIMIT ?"
 _EVENTS = "SELECT id, contact, effect, created_at, attempts, coalesce(due_at, created_at), detail, key FROM events_out ORDER BY id LIMIT ?"
-_DEAD = "SELECT id, what, contact, reason, body, at FROM dead_letters ORDER BY id DESC LIMIT ?"
+_DEAD = "SELECT id, what, contact, reason, body, at FROM dead_letters WHERE id < ? ORDER BY id DESC LIMIT ?"
 _LETTERS = """
     SELECT id FROM dead_letters
     WHERE (?1 = 0 OR what IN ('send', 'event_out'))
@@ -181,6 +187,20 @@ class DeadLetter:
     reason: str
     body: str | bytes | dict[str, Any]
     at: datetime
+
+    @property
+    def can_be_retried(self) -> bool:
+        """Whether it is of a message or of an event out."""
+        return self.what in _SENT_AGAIN
+
+    @property
+    def advice(self) -> str:
+        """What to do about it."""
+        if self.can_be_retried:
+            return f"when you have corrected that: bot queue retry {self.id}"
+        if self.what != "turn":
+            return "the event is kept in the inbox; only its turn is lost"
+        return next((advice for of, advice in _ADVICE.items() if str(self.body).startswith(of)), _TURN_ADVICE)
 
 
 class StoreReader:
@@ -367,11 +387,11 @@ class StoreReader:
         return [_pending(*row) for row in self._all(_EVENTS, limit)]
 
     @reads_rows
-    def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
-        """The dead letters, the newest first."""
+    def dead_letters(self, limit: int = 100, before: int = LAST_ID) -> list[DeadLetter]:
+        """The dead letters, the newest first, of those before an id."""
         return [
             DeadLetter(id, what, contact, reason, values.loads(body) if what in _SENT_AGAIN else body, _time(at))
-            for id, what, contact, reason, body, at in self._all(_DEAD, limit)
+            for id, what, contact, reason, body, at in self._all(_DEAD, before, limit)
         ]
 
     def dead_letter_ids(self, *, sends_only: bool, code: str | None, broadcast: str | None) -> list[int]:

@@ -1,0 +1,57 @@
+"""The view of the bot's state: alarms, queues, limits, and why messages wait."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from flask import render_template
+
+from bot.console.routes import ActionRefused, Console, Route
+from bot.console.users import VIEWER, User
+from bot.local_socket import NotRunning
+from bot.simulation.turn_words import effect_in_words
+
+SHOWN = 50
+QUEUES = {
+    "outbox": "messages to send",
+    "calls": "calls under way",
+    "events_out": "events to deliver",
+    "parked": "contacts' messages that wait for a call",
+}
+
+
+def state(console: Console, user: User) -> str:
+    """What is not sent or not taken now, and why."""
+    pending = console.reader.pending_sends(SHOWN)
+    status: dict[str, Any] = {}
+    waits: dict[str, dict[str, Any]] = {}
+    trouble = ""
+    try:
+        status = console.ask({"do": "status"})
+        waits = console.ask({"do": "waits", "ids": [send.id for send in pending]})["waits"]
+    except (ActionRefused, NotRunning) as error:
+        trouble = str(error)
+    now, counts = console.clock.now(), console.reader.counts()
+    oldest = status.get("oldest", {})
+    return render_template(
+        "state.html",
+        trouble=trouble,
+        alarms=[alarm | {"since": datetime.fromisoformat(alarm["since"])} for alarm in status.get("alarms", ())],
+        queues=[
+            (words, counts[name], now - timedelta(seconds=oldest[name]) if counts[name] and name in oldest else None)
+            for name, words in QUEUES.items()
+        ],
+        left=status.get("left", {}),
+        stopped=status.get("stopped", 0),
+        pending=[(send, effect_in_words(send.effect), _why(waits.get(str(send.id)))) for send in pending],
+        running=not trouble,
+    )
+
+
+def _why(wait: dict[str, Any] | None) -> tuple[str, datetime | None]:
+    """Why a message waits, and until when, if that is known."""
+    if wait is None:
+        return "it waits for earlier messages", None
+    return wait["why"], None if wait["until"] is None else datetime.fromisoformat(wait["until"])
+
+
+ROUTES = (Route("/state", state, VIEWER, title="State"),)
