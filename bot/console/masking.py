@@ -15,6 +15,26 @@ from bot.pages.contact_view import (
 from bot.simulation.phone import ListRow, ShownMessage
 
 HIDDEN = "•••"
+_HAPPENED = (  # how the words of events begin, up to what may say more than that it happened
+    *(
+        "wrote",
+        "sent",
+        "tapped",
+        "the time came",
+        "the call ended",
+        "the message ended",
+        "the model said",
+        "a message was",
+    ),
+    *(
+        "the conversation was opened",
+        "the conversation was assigned",
+        "the conversation was resolved",
+        "reset",
+        "start",
+        "signal",
+    ),
+)
 _SHOWN_FACTS = ("window", "language", "timezone", "agent")
 
 
@@ -32,7 +52,7 @@ def masked_phone(phone: PhoneView) -> PhoneView:
 
 def _masked_bubble(bubble: Bubble) -> Bubble:
     message = None if bubble.message is None else _masked_message(bubble.message)
-    text = bubble.text if bubble.besides else HIDDEN
+    text = _happened(bubble.text) if bubble.besides else HIDDEN
     return Bubble(bubble.number, bubble.at, message, text=text, kind=bubble.kind)
 
 
@@ -49,7 +69,11 @@ def masked_turn(turn: ShownTurn) -> ShownTurn:
     """Which rule took what kind of event, and which steps it led through."""
     steps = tuple(TakenStep(step.place, (), "", step.target) for step in turn.steps)
     effects = tuple(DecidedEffect(effect.words.partition(" ")[0], effect.status) for effect in turn.effects)
-    return replace(turn, words=turn.words.partition(" ")[0], steps=steps, effects=effects, notes=())
+    return replace(turn, words=_happened(turn.words), steps=steps, effects=effects, notes=())
+
+
+def _happened(words: str) -> str:
+    return next((known for known in _HAPPENED if words.startswith(known)), HIDDEN)
 
 
 def masked_session(session: SessionView) -> SessionView:

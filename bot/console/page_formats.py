@@ -1,6 +1,6 @@
 """How the templates of the console write times, numbers, contacts and texts: as the reader's browser and role have it."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_datetime, format_time, format_timedelta
@@ -52,7 +52,9 @@ def add_formats(app: Flask, console: Console) -> None:
     zone = console.zone
 
     def ago(at: datetime) -> str:
-        return format_timedelta(console.clock.now() - at, locale=reader_locale(), threshold=1.2)
+        past = at - console.clock.now()
+        away = max(abs(past), timedelta(seconds=1)) * (-1 if past <= timedelta() else 1)
+        return format_timedelta(away, granularity="minute", threshold=1, add_direction=True, locale=reader_locale())
 
     app.jinja_env.filters |= {
         "number": number,

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from itertools import count
+from operator import itemgetter
 
 from bot.core.effects import Send
 from bot.core.events import (
@@ -32,9 +33,13 @@ def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneVi
     messages = reader.messages_to(session.contact, turns[0].at if len(turns) == limit else _EVER)
     sends = [each for each in messages if isinstance(each.effect, Send)]
     numbers = count(1)
-    came = (_came(turn, next(numbers)) for turn in turns)
-    went = (_went(each, next(numbers)) for each in sends if each.status != "waiting")
-    bubbles = sorted(filter(None, (*came, *went)), key=lambda shown: shown.bubble.at)
+    order = {turn.event_id: place for place, turn in enumerate(turns)}
+    moments = {turn.event_id: turn.at for turn in turns}
+    shown = [((turn.at, order[turn.event_id], 0), _came(turn, next(numbers))) for turn in turns]
+    for each in (each for each in sends if each.status != "waiting"):
+        of = each.ref.rpartition("#")[0]  # what a turn has sent follows it, and all else comes at its time
+        shown.append(((moments.get(of, each.at), order.get(of, len(turns)), 1), _went(each, next(numbers))))
+    bubbles = [bubble for _, bubble in sorted(shown, key=itemgetter(0)) if bubble is not None]
     unsent = (each for each in sends if each.status == "waiting")
     return PhoneView(
         tuple(bubbles[-limit:]),

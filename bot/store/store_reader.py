@@ -48,7 +48,8 @@ _STATUSES = """
     WHERE sent.contact = ? AND sent.id >= ?
 """
 _MESSAGES_TO = """
-    SELECT messages.id, effect, created_at, attempts, due_at, coalesce(outcome, 'waiting'), messages.detail, status, statuses.detail
+    SELECT messages.id, ref, effect, created_at, attempts, due_at, coalesce(outcome, 'waiting'), messages.detail,
+        status, statuses.detail
     FROM messages LEFT JOIN json_each(message_ids) AS named LEFT JOIN statuses ON message_id = named.value
     WHERE messages.contact = ? AND messages.id >= ? ORDER BY messages.id
 """
@@ -151,6 +152,7 @@ class MessageTo:
     ``covered``, ``opted_out``, ``over_share``; ``replaced`` says that its template went instead.
     """
 
+    ref: str
     effect: Effect
     at: datetime
     status: str
@@ -410,7 +412,7 @@ class StoreReader:
     def messages_to(self, contact: str, since: datetime) -> list[MessageTo]:
         """The messages to a contact that were decided on since a time, in order; those that were given up come last."""
         found: dict[int, MessageTo] = {}
-        for id, effect, at, attempts, due_at, outcome, detail, *reported in self._all(
+        for id, ref, effect, at, attempts, due_at, outcome, detail, *reported in self._all(
             _MESSAGES_TO, storable(contact), self._first_message(since)
         ):
             status = MessageStatus(*reported) if reported[0] is not None else None
@@ -418,9 +420,10 @@ class StoreReader:
                 continue
             name, why = (outcome, detail) if status is None else (status.name, status.detail)
             name, replaced = ("sent" if name == "replaced" else name), outcome == "replaced"
-            found[id] = MessageTo(values.loads(effect), _time(at), name, why, attempts, read_time(due_at), replaced)
+            due = read_time(due_at)
+            found[id] = MessageTo(ref, values.loads(effect), _time(at), name, why, attempts, due, replaced)
         given_up = [
-            MessageTo(values.loads(body)["effect"], _time(at), "failed", reason)
+            MessageTo((given := values.loads(body))["ref"], given["effect"], _time(at), "failed", reason)
             for id, body, at, reason in self._all(_GIVEN_UP_TO, storable(contact), time_text(since))
             if id not in found
         ]
