@@ -15,7 +15,7 @@ from bot.flow.definition import Step
 from bot.lang.problems import Mark
 
 _FIX = "declare `window_closed` with a template here or under `defaults`"
-_SOONER = ", or let it come sooner"  # where the time is written
+_SOONER = ", or send it sooner"  # where the time is written
 _OPEN_FOR = SENDING_WINDOW.total_seconds()
 
 
@@ -71,14 +71,14 @@ def _said_on(edge: Edge, step: Step) -> str:
     """What a transition says, or a reminder that repeats the question; empty if there is no text."""
     transition = edge.transition
     if transition is not None and (transition.say is not None or transition.ask is not None):
-        return f"what `{edge.outcome}` says"
+        return f"the text of `{edge.outcome}`"
     again = edge.cause is Cause.REMINDER and edge.puts and edge.target == edge.source
     return "its reminder" if again and step.kind.needs_window else ""
 
 
 def _finding(mark: Mark, what: str, latest: _Late, steps: int, path: tuple[Edge, ...]) -> Finding:
     where = f'step "{latest.step}"' + (f" and {steps - 1} more" if steps > 1 else "")
-    text = f"{where}: {what} can come {_long(latest.seconds)}, when the bot sends templates only"
+    text = f"{where}: {what} can be sent {_long(latest.seconds)}: only templates can be sent then"
     fix = _FIX + (_SOONER if latest.seconds < UNBOUNDED else "")
     return Finding.at("W501", mark, text, fix, path)
 

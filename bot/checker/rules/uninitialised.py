@@ -82,7 +82,7 @@ class _FaultReport:
         opened, place = self.origin.opened, self.fault.place
         by = None if opened is None else opened.by
         shared = by is not None and self.name in self.graph.flow(by).variables
-        harm = "this fails then" if self.fault.fails else "the text has a hole then"
+        harm = "this fails then" if self.fault.fails else "the text has a gap then"
         by_name = self._read_by
         read = "" if by_name is None else f', which the definition "{by_name.name}" reads at {by_name.expression.mark}'
         why = self._not_given(by) if shared else self.origin.why(place)

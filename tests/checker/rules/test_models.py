@@ -53,7 +53,7 @@ def silent(target: str, more: str = "", bot: str = BOT) -> list[str]:
 @pytest.mark.parametrize("target", ["end", "person", "rest", "set", "lose", "{tag: sad, then: end}"])
 def test_a_way_on_which_nothing_may_be_said_is_found(target: str) -> None:
     assert silent(target) == [
-        'step "talk": `errors.else` says nothing, so the contact hears "Sorry, I can\'t answer that right now."'
+        'step "talk": `errors.else` says nothing, so the contact gets "Sorry, I can\'t answer that right now."'
     ]
 
 

@@ -11,7 +11,7 @@ from tests.talk import library_of
 
 VARS = "vars: {name: text, size: text, n: {type: integer, value: 1}, day: date, items: list, order: object}"
 HEAD = f"flow: a\nstart: {{words: [a]}}\n{VARS}\nsteps:\n"
-HOLE = "the text has a hole then"
+HOLE = "the text has a gap then"
 FAILS = "this fails then"
 
 

@@ -12,14 +12,14 @@ NOTICE = "{template: {name: hello, language: en}}"
 def late(*flows: str, bot: str = "name: Test") -> list[tuple[str, str]]:
     """The steps whose messages can come too late, and how late."""
     sorts = LATE.findings(*flows, bot=bot)
-    return [(each.what.split('"')[1], each.what.split("can come ")[1].split(" after")[0]) for each in sorts]
+    return [(each.what.split('"')[1], each.what.split("can be sent ")[1].split(" after")[0]) for each in sorts]
 
 
 def test_a_time_out_of_a_day_comes_too_late_to_say_anything() -> None:
     flow = "flow: a\nstart: {words: [a]}\nsteps:\n  q: {ask: How?, timeout: {after: 24h, say: Bye, then: end}}"
     assert LATE.found(flow) == [
-        'flow1.yml:4:27: W501 step "q": what `timeout` says can come 24 hours after the contact\'s last message, when '
-        "the bot sends templates only (declare `window_closed` with a template here or under `defaults`, or let it come sooner)"
+        'flow1.yml:4:27: W501 step "q": the text of `timeout` can be sent 24 hours after the contact\'s last message: '
+        "only templates can be sent then (declare `window_closed` with a template here or under `defaults`, or send it sooner)"
     ]
 
 
