@@ -21,6 +21,7 @@ from bot.checker.exploring.moves import (
     TapMove,
     WaitMove,
     WriteMove,
+    move_line,
 )
 from bot.checker.exploring.sample_values import values_for_annotation
 from bot.clock import MovableClock
@@ -369,7 +370,7 @@ def _in_words(move: ScriptedMove) -> tuple[str, str]:
         case MessageBurst(texts):
             return "user", " / ".join(texts)
         case act:
-            ((who, what),) = act.line.items()
+            ((who, what),) = move_line(act).items()
             return str(who), str(what)
 
 

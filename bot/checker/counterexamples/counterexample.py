@@ -22,6 +22,7 @@ from bot.checker.counterexamples.finding_case import (
 from bot.checker.exploring.examples import NO_EXAMPLES, Examples
 from bot.checker.exploring.explorer import ExploredState, Explorer
 from bot.checker.exploring.message_view import message_sentence
+from bot.checker.exploring.moves import move_sentence
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.exploring.search import MoveSearch
 from bot.checker.findings import Finding
@@ -165,4 +166,4 @@ def _move_sentences(state: ExploredState) -> tuple[str, ...]:
     told = [f"the bot {message_sentence(sent.shown)}" for sent in state.sent if sent.shown is not None]
     if len(told) > _MOST_MESSAGES:
         told[_MOST_MESSAGES:] = [f"the bot sends {len(told) - _MOST_MESSAGES} more messages"]
-    return state.move.sentence, *told
+    return move_sentence(state.move), *told

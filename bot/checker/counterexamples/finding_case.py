@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.checker.exploring.explorer import ExploredState
 from bot.checker.exploring.message_view import message_parts
-from bot.checker.exploring.moves import FileResult, HandlerResult
+from bot.checker.exploring.moves import HandlerResult, move_line
 from bot.checker.exploring.search import is_taken
 from bot.checker.findings import Finding
 from bot.checker.graph import Edge, Place
@@ -64,8 +64,8 @@ def conversation_lines(state: ExploredState) -> Iterator[YamlLine]:
 
 def move_lines(state: ExploredState) -> Iterator[YamlLine]:
     """The line of the move that led to a state; what handlers return and that files are kept has none."""
-    if state.move is not None and not isinstance(state.move, HandlerResult | FileResult):
-        yield state.move.line
+    if state.move is not None and (line := move_line(state.move)):
+        yield line
 
 
 SOMETHING = "something"

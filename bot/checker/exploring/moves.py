@@ -32,13 +32,6 @@ class HandlerResult:
         """Its result as a test writes it under `handlers`."""
         return {"returns": self.value} if self.fails is None else {"fails": self.fails}
 
-    @property
-    def sentence(self) -> str:
-        """A sentence for people."""
-        if self.fails is not None:
-            return f"{self.name} fails: {self.fails}"
-        return f"{self.name} returns {short(self.value)}"
-
 
 @immutable
 class HttpResult:
@@ -50,23 +43,6 @@ class HttpResult:
     text: str | None = None
     fails: str | None = None
 
-    @property
-    def line(self) -> YamlLine:
-        """The line of a test."""
-        if self.fails is not None:
-            return {"http": {self.request: {"fails": self.fails}}}
-        content = {} if self.json is None else {"json": self.json}
-        content |= {} if self.text is None else {"text": self.text}
-        return {"http": {self.request: {"status": self.status, **content} if content else self.status}}
-
-    @property
-    def sentence(self) -> str:
-        """A sentence for people."""
-        if self.fails is not None:
-            return f"{self.request} fails: {self.fails}"
-        said = self.json if self.text is None else self.text
-        return f"{self.request} answers {self.status}" + ("" if said is None else f": {short(said)}")
-
 
 @immutable
 class ModelResult:
@@ -76,28 +52,10 @@ class ModelResult:
     calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     fails: str | None = None
 
-    @property
-    def line(self) -> YamlLine:
-        """The line of a test."""
-        if self.fails is not None:
-            return {"model": {"fails": self.fails}}
-        says = {"says": self.text} if self.text else {}
-        calls = {"calls": [{name: dict(arguments)} for name, arguments in self.calls]} if self.calls else {}
-        return {"model": {**says, **calls}}
-
-    @property
-    def sentence(self) -> str:
-        """A sentence for people."""
-        if self.fails is not None:
-            return f"the model fails: {self.fails}"
-        return f"the model says {short(self.text)}" if self.text else f"the model calls {self.calls[0][0]}"
-
 
 @immutable
 class FileResult:
     """The file that the contact sent is kept."""
-
-    sentence: str = "the file is kept"
 
 
 EffectResult = HandlerResult | HttpResult | ModelResult | FileResult
@@ -110,16 +68,6 @@ class WriteMove:
     text: str
     voice: bool = False
 
-    @property
-    def line(self) -> YamlLine:
-        """The line of a test."""
-        return {"user": {"voice": self.text} if self.voice else self.text}
-
-    @property
-    def sentence(self) -> str:
-        """A sentence for people."""
-        return f"you say in a voice note {quoted(self.text)}" if self.voice else f"you write {quoted(self.text)}"
-
 
 @immutable
 class TapMove:
@@ -129,33 +77,12 @@ class TapMove:
     title: str
     picks: bool = False
 
-    @property
-    def line(self) -> YamlLine:
-        """The line of a test."""
-        return {"pick" if self.picks else "tap": self.title}
-
-    @property
-    def sentence(self) -> str:
-        """A sentence for people."""
-        return f"you {'pick' if self.picks else 'tap'} [{self.title}]"
-
 
 @immutable
 class SendMove:
     """The contact sends a file, a sticker or a place."""
 
     kind: str
-
-    @property
-    def line(self) -> YamlLine:
-        """The line of a test."""
-        return {"send": {"location": dict(PLACE)} if self.kind == "location" else self.kind}
-
-    @property
-    def sentence(self) -> str:
-        """A sentence for people."""
-        what = "a place" if self.kind == "location" else f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}"
-        return f"you send {what}"
 
 
 PLACE: Mapping[str, float] = {"latitude": 38.7, "longitude": -9.1}
@@ -168,38 +95,12 @@ class WaitMove:
 
     duration: timedelta
 
-    @property
-    def line(self) -> YamlLine:
-        """The line of a test."""
-        return {"wait": duration_words(self.duration, len(UNITS))}
-
-    @property
-    def sentence(self) -> str:
-        """A sentence for people."""
-        return f"you wait {approximate_duration(self.duration)}"
-
 
 @immutable
 class EventMove:
     """The gateway reports an event, by its name."""
 
     event: str
-
-    @property
-    def line(self) -> YamlLine:
-        """The line of a test."""
-        return {"event": self.event}
-
-    @property
-    def sentence(self) -> str:
-        """A sentence for people."""
-        return _EVENT_SENTENCES.get(self.event, f"the gateway reports {self.event}")
-
-
-_EVENT_SENTENCES = {
-    "conversation.resolved": "a person gives the conversation back to the bot",
-    "conversation.assigned": "a person takes the conversation over",
-}
 
 
 @immutable
@@ -209,16 +110,6 @@ class StartMove:
     flow: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def line(self) -> YamlLine:
-        """The line of a test."""
-        return {"start": {"flow": self.flow, "data": dict(self.data)} if self.data else self.flow}
-
-    @property
-    def sentence(self) -> str:
-        """A sentence for people."""
-        return f"a program starts the flow {self.flow}"
-
 
 @immutable
 class SignalMove:
@@ -227,31 +118,85 @@ class SignalMove:
     name: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def line(self) -> YamlLine:
-        """The line of a test."""
-        return {"signal": {"name": self.name, "data": dict(self.data)} if self.data else self.name}
-
-    @property
-    def sentence(self) -> str:
-        """A sentence for people."""
-        return f"a program reports {self.name}"
-
 
 @immutable
 class RefusalMove:
     """The gateway will refuse the next message."""
 
-    @property
-    def line(self) -> YamlLine:
-        """The line of a test."""
-        return {"fault": "send_failed"}
-
-    @property
-    def sentence(self) -> str:
-        """A sentence for people."""
-        return "the gateway will refuse the next message"
-
 
 InputMove = WriteMove | TapMove | SendMove | WaitMove | EventMove | StartMove | SignalMove | RefusalMove
 Move = InputMove | EffectResult
+
+
+def move_line(move: Move) -> YamlLine:
+    """The line of a test; empty for what handlers return (`HandlerResult.result`), and that a file is kept."""
+    match move:
+        case WriteMove(text, voice):
+            return {"user": {"voice": text} if voice else text}
+        case TapMove(title=title, picks=picks):
+            return {"pick" if picks else "tap": title}
+        case SendMove(kind):
+            return {"send": {"location": dict(PLACE)} if kind == "location" else kind}
+        case WaitMove(duration):
+            return {"wait": duration_words(duration, len(UNITS))}
+        case EventMove(event):
+            return {"event": event}
+        case StartMove(flow, data):
+            return {"start": {"flow": flow, "data": dict(data)} if data else flow}
+        case SignalMove(name, data):
+            return {"signal": {"name": name, "data": dict(data)} if data else name}
+        case RefusalMove():
+            return {"fault": "send_failed"}
+        case HttpResult(request, fails=str(failure)):
+            return {"http": {request: {"fails": failure}}}
+        case HttpResult(request, status, json, text):
+            content = {key: value for key, value in (("json", json), ("text", text)) if value is not None}
+            return {"http": {request: {"status": status, **content} if content else status}}
+        case ModelResult(fails=str(failure)):
+            return {"model": {"fails": failure}}
+        case ModelResult(text, calls):
+            called = {"calls": [{name: dict(arguments)} for name, arguments in calls]} if calls else {}
+            return {"model": {**({"says": text} if text else {}), **called}}
+    return {}
+
+
+_EVENT_SENTENCES = {
+    "conversation.resolved": "a person gives the conversation back to the bot",
+    "conversation.assigned": "a person takes the conversation over",
+}
+
+
+def move_sentence(move: Move) -> str:
+    """A sentence for people: ``you write "hello"``."""
+    match move:
+        case WriteMove(text, voice):
+            return f"you say in a voice note {quoted(text)}" if voice else f"you write {quoted(text)}"
+        case TapMove(title=title, picks=picks):
+            return f"you {'pick' if picks else 'tap'} [{title}]"
+        case SendMove("location"):
+            return "you send a place"
+        case SendMove(kind):
+            return f"you send {'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+        case WaitMove(duration):
+            return f"you wait {approximate_duration(duration)}"
+        case EventMove(event):
+            return _EVENT_SENTENCES.get(event, f"the gateway reports {event}")
+        case StartMove(flow):
+            return f"a program starts the flow {flow}"
+        case SignalMove(name):
+            return f"a program reports {name}"
+        case RefusalMove():
+            return "the gateway will refuse the next message"
+        case HandlerResult(name, fails=str(failure)) | HttpResult(name, fails=str(failure)):
+            return f"{name} fails: {failure}"
+        case HandlerResult(name, value):
+            return f"{name} returns {short(value)}"
+        case HttpResult(request, status, json, text):
+            said = json if text is None else text
+            return f"{request} answers {status}" + ("" if said is None else f": {short(said)}")
+        case ModelResult(fails=str(failure)):
+            return f"the model fails: {failure}"
+        case ModelResult(text, calls):
+            return f"the model says {short(text)}" if text else f"the model calls {calls[0][0]}"
+        case FileResult():
+            return "the file is kept"
