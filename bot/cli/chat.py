@@ -154,7 +154,12 @@ class _Chat:
 
     def _take(self, line: str) -> None:
         if line.startswith("/"):
-            self._command(line)
+            name, _, rest = line.partition(" ")
+            known = COMMANDS.get(name)
+            if known is None:
+                self._screen.print(styled(f"There is no command {name}: /help lists the commands.", fg="red"))
+            else:
+                known.act(self, rest.strip())
         elif line:
             self._say(line)
 
@@ -173,14 +178,6 @@ class _Chat:
         for complaint in (complaints - self._reported).elements():
             self._screen.print(styled(f"Problem: {complaint}", fg="red"))
         self._reported = complaints
-
-    def _command(self, line: str) -> None:
-        name, _, rest = line.partition(" ")
-        known = COMMANDS.get(name)
-        if known is None:
-            self._screen.print(styled(f"There is no command {name}: /help lists the commands.", fg="red"))
-        else:
-            known.act(self, rest.strip())
 
     def wait(self, text: str) -> None:
         """``/wait 24h``."""

@@ -182,7 +182,10 @@ def explained(report: Report, code: str) -> Iterator[str]:
         conversation = report.conversation(entry)
         yield from _conversation_lines(conversation)
         if not conversation and isinstance(entry.found, Finding):
-            yield from _path_lines(entry.found)
+            if entry.found.story:
+                yield "  The path there:"
+            for edge in entry.found.story:
+                yield f"    step {'/'.join(edge.source)} is left by `{edge.outcome}`"
         yield ""
     if entries:
         yield f"`bot check --explain {code}` has an example of it, and the same without the fault."
@@ -223,14 +226,6 @@ def _conversation_lines(sentences: tuple[str, ...]) -> Iterator[str]:
     if sentences:
         yield "  How to get there:"
         yield from (f"    {printable(sentence)}" for sentence in sentences)
-
-
-def _path_lines(finding: Finding) -> Iterator[str]:
-    """The steps of a path to a finding, and how each is left: what shows it where no conversation was found."""
-    if finding.story:
-        yield "  The path there:"
-    for edge in finding.story:
-        yield f"    step {'/'.join(edge.source)} is left by `{edge.outcome}`"
 
 
 def _shown(text: str) -> str:
@@ -361,11 +356,6 @@ def lines(library: Library) -> Iterator[str]:
         said = f"{_most(load.turn)} in one turn, {_most(load.conversation)} in one conversation{rounds}"
         yield f"  {load.flow:{width}}  {said}; {_started(load.first)}"
     yield from _models(library)
-    yield from _voice_notes(library)
-
-
-def _voice_notes(library: Library) -> Iterator[str]:
-    """The most that one contact's voice notes can cost a day."""
     transcription = library.bot.transcription
     if transcription is not None:
         tries = transcription.daily * transcription.tries

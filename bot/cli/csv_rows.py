@@ -148,7 +148,7 @@ def read_recipients(path: Path, own: BodyTexts | FlowValues) -> list[Recipient]:
     """
     table, problems = read_table(path), list[str]()
     if isinstance(own, BodyTexts) and not own.texts:
-        numbered = [*_numbered(table)]
+        numbered = [*takewhile(table.columns.__contains__, map(str, count(1)))]
         own = BodyTexts(tuple(f"{{{{{name}}}}}" for name in numbered))
         if unused := [name for name in table.columns if name.isdecimal() and name not in numbered]:
             missing = len(numbered) + 1
@@ -184,10 +184,6 @@ def header(text: str) -> dict[str, Any]:
     if kind and text.startswith(("https://", "http://")):
         return {"type": kind, kind: {"link": text}}
     return {"type": "text", "text": text}
-
-
-def _numbered(table: CsvTable) -> Iterator[str]:
-    return takewhile(table.columns.__contains__, map(str, count(1)))
 
 
 def _problems_of_texts(own: BodyTexts | FlowValues, table: CsvTable) -> Iterator[str]:

@@ -76,7 +76,8 @@ def register(
     file = (env_file(bot.path) or bot.path / ".env") if write_env else None
     if file is not None and secret is not None:  # first: the answer, which shows it only once, may be lost
         write_setting(file, VARIABLE, _in_front(secret, known))
-    address = _with_path(url, known.path)
+    parts = urlsplit(url)
+    address = url if parts.path not in ("", "/") else f"https://{parts.netloc}{known.path}"
     request = {"call": "register_webhook", "name": name or bot.name, "url": address, "events": events}
     registered = _registered(folder, request if secret is None else {**request, "secret": secret}, file)
     if as_json:
@@ -99,11 +100,6 @@ def _registered(folder: Path | None, request: dict[str, Any], file: Path | None)
 
 def _in_front(secret: str, known: WebhookSettings) -> str:
     return ",".join(dict.fromkeys((secret, *known.secrets)))
-
-
-def _with_path(url: str, path: str) -> str:
-    parts = urlsplit(url)
-    return url if parts.path not in ("", "/") else f"https://{parts.netloc}{path}"
 
 
 def _tell(registered: Mapping[str, Any]) -> None:

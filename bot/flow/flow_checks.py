@@ -68,7 +68,8 @@ def check(
     for flow in flows.values():
         _check_uses(uses_of_flow(flow), flow.variables, problems)
         _check_loop_names(uses_of_flow(flow), flow, problems)
-        _check_assignments(flow, problems)
+        for item in _assignments_of(flow):
+            _check_given(item, flow, problems)
         _check_cleared(flow, bot, problems)
         _check_saves(flow, problems)
         _check_reports(flow, problems)
@@ -257,11 +258,6 @@ def _check_in_all(item: Assignment, flows: Mapping[str, Flow], problems: Problem
     variables = (flow.variables[item.name] for flow in flows.values() if item.name in flow.variables)
     if item.altered is not None:
         all(check_written(variable, item.altered, problems) for variable in variables)
-
-
-def _check_assignments(flow: Flow, problems: Problems) -> None:
-    for item in _assignments_of(flow):
-        _check_given(item, flow, problems)
 
 
 def _check_cleared(flow: Flow, bot: BotDefinition, problems: Problems) -> None:

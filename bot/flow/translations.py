@@ -122,10 +122,13 @@ class _LocaleReading:
             elif here in self._words:
                 self._take_words(self._words[here], value)
             elif here in self._above:
-                self._refuse_value(value, here)
+                if not _is_empty(value):
+                    what = f"{self._at(here)}: a map of keys is expected"
+                    self._problems.add("E106", value.mark, what, f"write one of {', '.join(self._below(here))}")
             else:
                 self.unknown.append((here, value))
-                self._refuse_key(key, path)
+                fix = did_you_mean(key.text, self._below(path), f"there are {', '.join(self._below(path))}")
+                self._problems.add("E104", key.mark, f'{self._at(path)}: there is no "{key.text}" to translate', fix)
 
     def _take_text(self, spot: Spot, value: Node) -> None:
         if _is_empty(value):
@@ -137,15 +140,6 @@ class _LocaleReading:
         given = (item for item in one_or_more(value) if not _is_empty(item))
         words = (item for item in given if text_of(item, self._problems, self._at(spot.path)) is not None)
         self.words[spot.path] = tuple(word for word in words if isinstance(word, Scalar))
-
-    def _refuse_value(self, value: Node, path: Path) -> None:
-        if not _is_empty(value):
-            what = f"{self._at(path)}: a map of keys is expected"
-            self._problems.add("E106", value.mark, what, f"write one of {', '.join(self._below(path))}")
-
-    def _refuse_key(self, key: Scalar, path: Path) -> None:
-        fix = did_you_mean(key.text, self._below(path), f"there are {', '.join(self._below(path))}")
-        self._problems.add("E104", key.mark, f'{self._at(path)}: there is no "{key.text}" to translate', fix)
 
     def _below(self, path: Path) -> list[str]:
         found = (each[len(path)] for each in (*self._texts, *self._words) if each[: len(path)] == path != each)

@@ -152,10 +152,6 @@ class Batch:
             window_until=None if session.last_inbound is None else session.last_inbound + SENDING_WINDOW,
         )
 
-    def _call_row(self, ref: str, effect: Performed, session: Session) -> CallRow:
-        key = effect_key(self.store.store_id, ref)
-        return CallRow(next(self._call_ids), ref, key, session.contact, effect, attempts=0, due_at=self.now)
-
     def call_dead_letter_hooks(self, hooks: Collection[str]) -> None:
         """Call these hooks for every dead letter of this batch."""
         for what, contact, reason in self.commit.dead_letters:
@@ -175,7 +171,8 @@ class Batch:
             return None
         if isinstance(effect, Publish):
             return NewEvent(ref, effect_key(self.store.store_id, ref), session.contact, effect)
-        return self._call_row(ref, effect, session)
+        key = effect_key(self.store.store_id, ref)
+        return CallRow(next(self._call_ids), ref, key, session.contact, effect, attempts=0, due_at=self.now)
 
     def session(self, contact: str) -> Session:
         """The contact's session as this batch has left it; a new one where there is none."""

@@ -187,7 +187,14 @@ class AskStep(StepKind):
 
     def sends(self) -> Iterator[Sent]:
         """The question, and what there is to choose from."""
-        yield from _question_texts(self.body, self.header, self.footer, self.choices)
+        most = limits.TEXT_BODY if self.choices is None or self.choices.numbered else limits.INTERACTIVE_BODY
+        yield SentText("ask", self.body, most, needed=True, question=True)
+        if self.header is not None:
+            yield SentText("header", self.header, limits.HEADER_TEXT)
+        if self.footer is not None:
+            yield SentText("footer", self.footer, limits.FOOTER_TEXT)
+        if self.choices is not None:
+            yield from _choice_texts(self.choices)
         if self.choices is not None:
             yield self.choices.offered
 
@@ -336,20 +343,6 @@ def _offered(choices: Choices, context: StepContext, step_state: Mapping[str, An
 def _accepted(variable: Variable, context: StepContext, reply: Reply) -> Any:
     """The value that a reply stands for. Raises `Unfit`."""
     return variable.accept(Answer(reply.text, reply.media, reply.location), context.now, context.scope)
-
-
-def _question_texts(
-    body: Template, header: Template | None, footer: Template | None, choices: Choices | None
-) -> Iterator[SentText]:
-    """The question, what stands above and below it, and its choices."""
-    most = limits.TEXT_BODY if choices is None or choices.numbered else limits.INTERACTIVE_BODY
-    yield SentText("ask", body, most, needed=True, question=True)
-    if header is not None:
-        yield SentText("header", header, limits.HEADER_TEXT)
-    if footer is not None:
-        yield SentText("footer", footer, limits.FOOTER_TEXT)
-    if choices is not None:
-        yield from _choice_texts(choices)
 
 
 def _choice_texts(choices: Choices) -> Iterator[SentText]:

@@ -119,7 +119,11 @@ class SayStep(StepKind):
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``say`` with its link, file or place."""
-        attachment = _read_the_one(fields)
+        found = [key for key in _ATTACHMENTS if key.written(fields)]
+        for extra in found[1:]:
+            what = f'{fields.what}: "{extra.name}" beside "{found[0].name}"'
+            fields.problems.add("E121", extra.mark(fields), what, "send them in two steps")
+        attachment = found[0].read(fields) if found else None
         text = _read_text(fields, attachment)
         header, footer, preview = _HEADER.read(fields), _FOOTER.read(fields), _PREVIEW.read(fields)
         own = fields.raw(ERRORS.name)
@@ -263,12 +267,3 @@ def _read_text(fields: Fields, attachment: LinkPart | FilePart | LocationPart | 
     if attachment is None or isinstance(attachment, LinkPart):
         fields.problems.add("E105", _SAY.mark(fields), f"{fields.what}: there is nothing to say", "write the text")
     return None
-
-
-def _read_the_one(fields: Fields) -> LinkPart | FilePart | LocationPart | None:
-    """What is sent along: one thing at the most."""
-    found = [key for key in _ATTACHMENTS if key.written(fields)]
-    for extra in found[1:]:
-        what = f'{fields.what}: "{extra.name}" beside "{found[0].name}"'
-        fields.problems.add("E121", extra.mark(fields), what, "send them in two steps")
-    return found[0].read(fields) if found else None

@@ -105,7 +105,10 @@ def name_in(name: Template, scope: Mapping[str, Any]) -> str:
 def _read_one(fields: Fields) -> Schedule | None:
     target, when = _FLOW.read(fields), _the_one(fields)
     if when is not None:
-        _refuse_beside(fields, when)
+        for key, belongs in ((_PAST, _AT), (_UNTIL, _EVERY)):
+            if when is not belongs and key.written(fields):
+                what = f'{fields.what}: "{key.name}" without "{belongs.name}"'
+                fields.problems.add("E121", key.mark(fields), what, "leave it out")
     at, after, every = _AT.read(fields), _AFTER.read(fields), _EVERY.read(fields)
     until, inputs, name = _UNTIL.read(fields), _WITH.read(fields), _NAME.read(fields)
     busy, past = _BUSY.read(fields), _PAST.read(fields)
@@ -126,14 +129,6 @@ def _the_one(fields: Fields) -> KeySpec[Any] | None:
         what = f'{fields.what}: "{key.name}" beside "{found[0].name}"'
         fields.problems.add("E121", key.mark(fields), what, "keep one of them")
     return found[0]
-
-
-def _refuse_beside(fields: Fields, when: KeySpec[Any]) -> None:
-    """Keys that mean something beside one of the three only."""
-    for key, belongs in ((_PAST, _AT), (_UNTIL, _EVERY)):
-        if when is not belongs and key.written(fields):
-            what = f'{fields.what}: "{key.name}" without "{belongs.name}"'
-            fields.problems.add("E121", key.mark(fields), what, "leave it out")
 
 
 def _read_every(node: Node, problems: Problems, what: str) -> str | Template | None:

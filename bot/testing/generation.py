@@ -78,7 +78,8 @@ class ConversationGenerator:
         paths.explore()
         paths.aim()
         for path in paths.fewest():
-            name = self._name_of(path)
+            first = min(path.keys, key=lambda key: (key[1].path, key[1].line, key[1].column))
+            name = self._coverage.name_of(first)
             flow = name.partition(":")[0].partition("/")[0]
             file = f"test_{flow}.yml" if flow in self._library.flows else OF_BOT
             yield self._written(path.state, file, f"generated: {name}")
@@ -101,11 +102,6 @@ class ConversationGenerator:
             possible = [move for move in self.proposals.moves(state) if move not in (WaitMove(LONG), RefusalMove())]
             state = self.explorer.take(state, dice.choice(possible))
         return state
-
-    def _name_of(self, path: ConversationPath) -> str:
-        """The first step or outcome, by its place in the files, that a conversation takes and no earlier one does."""
-        first = min(path.keys, key=lambda key: (key[1].path, key[1].line, key[1].column))
-        return self._coverage.name_of(first)
 
     def _written(self, state: ExploredState, file: str, name: str) -> GeneratedTest:
         head = heading(state, name, drew=self.explorer.drew, zone=self._library.bot.timezone)

@@ -193,17 +193,14 @@ class EdgeTransfer:
         self._known, self._bound = 0, False
         self._texts: list[AnalysedText] = []
         if outcome is not None and edge.success:
-            self._leave_by(outcome, step.options, flow, nulls)
+            self._known = nulls.of(*outcome.known)
+            self._bound = bool(outcome.known or step.options.schedule or step.options.cancel)
+            self._saved = TransferFunction.of(_saved(outcome, step.options), flow, nulls)
+            self._set = TransferFunction.of(_written(step.options.assigned(flow.variables)), flow, nulls)
+            self._texts += nulls.texts(_option_uses(step.options), flow)
         if edge.transition is not None:
             self._lead_through(edge.transition, step.kind.names_in_errors if self.fails else frozenset(), flow, nulls)
         self.is_idle = not (edge.success or self._given or self._texts or self.names)
-
-    def _leave_by(self, outcome: Outcome, options: StepOptions, flow: Flow, nulls: NullAnalysis) -> None:
-        self._known = nulls.of(*outcome.known)
-        self._bound = bool(outcome.known or options.schedule or options.cancel)
-        self._saved = TransferFunction.of(_saved(outcome, options), flow, nulls)
-        self._set = TransferFunction.of(_written(options.assigned(flow.variables)), flow, nulls)
-        self._texts += nulls.texts(_option_uses(options), flow)
 
     def _lead_through(self, transition: Transition, extra: frozenset[str], flow: Flow, nulls: NullAnalysis) -> None:
         self._at_transition = TransferFunction.of(_written(transition.assigned(flow.variables)), flow, nulls, extra)

@@ -70,17 +70,14 @@ class CounterexampleFinder:
         if fault is None:
             return None, 0
         explorer = Explorer(self._library, self._examples.extensions)
-        case = self._case(explorer.library, finding)
+        place = self.place_of(finding) or (finding.story[-1].source if finding.story else None)
+        case = FindingCase.of(explorer.library, finding, place, _way_on(finding, place))
         state = self._find(explorer, case, fault, turns)
         shown = None if state is None else fault(state, case)
         if state is None or shown is None:
             return None, explorer.taken
         test = self._test(state, finding, shown, explorer)
         return Counterexample(tuple(_sentences(state, shown)), test), explorer.taken
-
-    def _case(self, library: Library, finding: Finding) -> FindingCase:
-        place = self.place_of(finding) or (finding.story[-1].source if finding.story else None)
-        return FindingCase.of(library, finding, place, _way_on(finding, place))
 
     def _find(self, explorer: Explorer, case: FindingCase, fault: FaultTest, turns: int) -> ExploredState | None:
         """A state that shows the fault, on the path of the finding; where it has no path, on one to its step."""

@@ -133,7 +133,13 @@ class _FlowDrawing:
         for place, step in self._places():
             self._step(place, step)
         for place, step in self._places():
-            self._ways(place, step)
+            edges = [edge for edge in self.graph.edges[place] if self.everything or is_significant(self.graph, edge)]
+            for edge in edges:
+                aside = not edge.success or edge.word is not None
+                label = outcome_label(edge.outcome) or (OTHERWISE if _others(edge, edges) else "")
+                self.sketch.line(
+                    self.steps[place], self._end_of(edge, step), label, Stroke.DASHED if aside else Stroke.SOLID
+                )
             self._opens(place)
         return self.sketch.drawing(self.flow.name, self.flow.about)
 
@@ -156,15 +162,6 @@ class _FlowDrawing:
     @cached_property
     def _begun(self) -> dict[Place, tuple[str, ...]]:
         return entry_points(self.graph, self.flow.name, everything=self.everything)
-
-    def _ways(self, place: Place, step: Step) -> None:
-        edges = [edge for edge in self.graph.edges[place] if self.everything or is_significant(self.graph, edge)]
-        for edge in edges:
-            aside = not edge.success or edge.word is not None
-            label = outcome_label(edge.outcome) or (OTHERWISE if _others(edge, edges) else "")
-            self.sketch.line(
-                self.steps[place], self._end_of(edge, step), label, Stroke.DASHED if aside else Stroke.SOLID
-            )
 
     def _end_of(self, edge: Edge, step: Step) -> str:
         """The box that an edge leads to. A target outside the flow gets a box of its own beside the step."""
@@ -276,7 +273,8 @@ def is_significant(graph: Graph, edge: Edge) -> bool:
     """Whether an edge is the step's own: it is not inherited, does not stay at the step, and does not return to an earlier one."""
     step = graph.steps[edge.source]
     if edge.word is not None:
-        return _own_word(step, edge)
+        word = step.options.words.get(edge.word or "")
+        return word is not None and word.mark == edge.mark and edge.target != edge.source
     stays = edge.target == edge.source and not edge.success
     follows_then = edge.transition is None and not edge.success
     if stays or follows_then or edge.returns:
@@ -291,11 +289,6 @@ def leads_elsewhere(graph: Graph, edge: Edge) -> bool:
     if edge.word is None:
         return is_significant(graph, edge)
     return all(word.mark != edge.mark for word in graph.library.bot.words.values())
-
-
-def _own_word(step: Step, edge: Edge) -> bool:
-    word = step.options.words.get(edge.word or "")
-    return word is not None and word.mark == edge.mark and edge.target != edge.source
 
 
 def _own_transition(step: Step, edge: Edge) -> bool:

@@ -146,7 +146,11 @@ class SvgPicture:
     def elements(self) -> Iterator[str]:
         """The file, line by line."""
         yield from self._head()
-        yield from self._legend()
+        x, y = MARGIN, self._top - SWATCH * 2.4
+        for look in self._looks:
+            yield f'<rect class="box {_class(look)}" x="{x:.0f}" y="{y:.0f}" width="{SWATCH}" height="{SWATCH}" rx="3"/>'
+            yield _text("key", x + SWATCH + 5, y + TEXT - 1, look.value)
+            x += SWATCH + width(look.value, TEXT) + 24
         yield f'<g transform="translate({MARGIN:.0f} {self._top:.0f})">'
         for line, route in zip(self._drawing.lines, self.layout.routes, strict=True):
             yield _line(line, route)
@@ -187,13 +191,6 @@ class SvgPicture:
 
     def _legend_width(self) -> float:
         return sum(SWATCH + width(look.value, TEXT) + 24 for look in self._looks)
-
-    def _legend(self) -> Iterator[str]:
-        x, y = MARGIN, self._top - SWATCH * 2.4
-        for look in self._looks:
-            yield f'<rect class="box {_class(look)}" x="{x:.0f}" y="{y:.0f}" width="{SWATCH}" height="{SWATCH}" rx="3"/>'
-            yield _text("key", x + SWATCH + 5, y + TEXT - 1, look.value)
-            x += SWATCH + width(look.value, TEXT) + 24
 
 
 def _box(each: TextBox, middle: Point) -> Iterator[str]:

@@ -91,7 +91,12 @@ class Proposals:
         if state.session.agent is not None:
             yield EventMove("conversation.resolved")
         elif frame is None:
-            yield from self._beginnings()
+            for flow in self._library.flows.values():
+                yield from self._starting(flow)
+            yield from (WriteMove(word.text) for word in self._library.bot.words.values())
+            yield from self._examples.starts
+            yield WriteMove(JUNK)
+            yield SendMove("image")
         else:
             yield from self._at_step(state, frame)
         yield from self._silences(state, frame)
@@ -112,15 +117,6 @@ class Proposals:
             yield WaitMove(LONG)
 
     # -- in no flow --------------------------------------------------------------------------------------------------
-
-    def _beginnings(self) -> Iterator[InputMove]:
-        """The moves that start a flow."""
-        for flow in self._library.flows.values():
-            yield from self._starting(flow)
-        yield from (WriteMove(word.text) for word in self._library.bot.words.values())
-        yield from self._examples.starts
-        yield WriteMove(JUNK)
-        yield SendMove("image")
 
     def _starting(self, flow: Flow) -> Iterator[InputMove]:
         start = flow.trigger
@@ -149,7 +145,9 @@ class Proposals:
             yield from self._taps(state, frame)
             answers = list(self._answers_of(state, flow, step))
             yield from answers
-            yield from self._said_aloud(state, step, answers)
+            if self._tells_voice and not step.kind.takes_audio(self._work(state).step_context(), _VOICE_NOTE):
+                written = (move for move in answers if isinstance(move, WriteMove))
+                yield from (WriteMove(move.text, voice=True) for move in islice(written, 1))
         if step.kind.pauses:
             yield from (WriteMove(word.text) for word in self._heard(flow, step))
             yield from self._interrupting(flow)
@@ -192,12 +190,6 @@ class Proposals:
                 yield from map(WriteMove, self._fitting(state, flow, variable))
         yield WriteMove(JUNK)
         yield SendMove("sticker")
-
-    def _said_aloud(self, state: ExploredState, step: Step, answers: Iterable[InputMove]) -> Iterator[WriteMove]:
-        """The first of these answers as a voice note, where that makes a difference."""
-        if self._tells_voice and not step.kind.takes_audio(self._work(state).step_context(), _VOICE_NOTE):
-            written = (move for move in answers if isinstance(move, WriteMove))
-            yield from (WriteMove(move.text, voice=True) for move in islice(written, 1))
 
     def _work(self, state: ExploredState) -> TurnContext:
         return TurnContext(self._library, state.session, TimeReached("", state.session.contact, state.now))
