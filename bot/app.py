@@ -28,6 +28,7 @@ from bot.http_client import ReachabilityAlarm
 from bot.metrics import EngineMetrics
 from bot.outgoing import Requester, ServiceRequester
 from bot.program import Program
+from bot.results import counted_as
 from bot.runtime.delivery import Delivery, WaitReason
 from bot.runtime.engine_loop import GATHERING, EngineLoop
 from bot.runtime.file_calls import Downloads, FileCalls
@@ -247,7 +248,8 @@ class Engine:
         """Do what an operator asks: see `bot.runtime.operator_requests.operate`; for ``{"do": "gateway"}``, `bot.runtime.gateway_commands`.
 
         ``{"do": "judge", "flow" or "signal", "data", "contact"}`` answers with what is wrong with a start or a signal, ``{"do": "waits", "ids"}``
-        why these messages wait (``why``, and ``until`` when), by id. The status tells of delivery's and of the alarms, too.
+        why these messages wait (``why``, and ``until`` when), by id; ``{"do": "flows"}`` with ``flows``, the names under which their steps
+        are counted (`bot.results.CountedAs`). The status tells of delivery's and of the alarms, too.
         """
         if request.get("do") == "judge":
             return self.judge(request)
@@ -256,6 +258,8 @@ class Engine:
         if request.get("do") == "waits":
             waits = self._delivery.waits({id for id in request.get("ids", ()) if isinstance(id, int)})
             return {"waits": {str(id): _wait_as_json(wait) for id, wait in waits.items()}}
+        if request.get("do") == "flows":
+            return {"flows": counted_as(self._program.library)}
         answer = self._loop.operate(request)
         if request.get("do") == "metrics":
             return {"text": self._metrics_text(answer)}

@@ -9,7 +9,6 @@ from dataclasses import field
 from bot.core.immutable import mutable
 from bot.core.text import guarded_cell
 from bot.core.turn import ANSWERED, ENTERED, shown_outcome
-from bot.flow.definition import Flow
 from bot.flow.library import Library
 from bot.store.engine_tables import ResultCount
 
@@ -39,40 +38,46 @@ class StepResults:
             self.outcomes[row.way, shown_outcome(row.outcome)] += row.count
 
 
+CountedAs = Mapping[str, Mapping[str, str]]
+"""Under which name each step of each flow is counted, in the order of the files; behind them the steps' names of before an edit."""
+
+
+def counted_as(library: Library) -> CountedAs:
+    """The names for `results_by_flow`."""
+    found: dict[str, dict[str, str]] = {}
+    for flow in library.flows.values():
+        names = found[flow.name] = {step: flow.reported_as.get(step, step) for step in flow.steps}
+        for step in flow.steps.values():
+            if step.options.renamed_from is not None:
+                names.setdefault(step.options.renamed_from, names[step.name])
+    return found
+
+
 def results_by_flow(
-    library: Library, rows: Iterable[ResultCount], waiting: Mapping[tuple[str, str], int]
+    names: CountedAs, rows: Iterable[ResultCount], waiting: Mapping[tuple[str, str], int]
 ) -> dict[str, list[StepResults]]:
     """The results of all flows by name. Steps are in the order of the file; behind them are those that are gone.
 
     ``waiting`` says how many contacts are at each step now, by flow and step. Flows that are gone come last.
     """
-    counted: dict[str, list[ResultCount]] = {name: [] for name in library.flows}
+    counted: dict[str, list[ResultCount]] = {name: [] for name in names}
     for row in rows:
         counted.setdefault(row.flow, []).append(row)
-    return {name: _results_of(library.flows.get(name), name, rows, waiting) for name, rows in counted.items()}
+    return {name: _results_of(name, names.get(name, {}), rows, waiting) for name, rows in counted.items()}
 
 
 def _results_of(
-    flow: Flow | None, name: str, rows: Iterable[ResultCount], waiting: Mapping[tuple[str, str], int]
+    flow: str, names: Mapping[str, str], rows: Iterable[ResultCount], waiting: Mapping[tuple[str, str], int]
 ) -> list[StepResults]:
     steps: dict[str, StepResults] = {}
-    for step in () if flow is None else flow.steps:
-        reported = _name(flow, step)
-        steps.setdefault(reported, StepResults(reported)).waiting += waiting.get((name, step), 0)
+    for step, name in names.items():
+        steps.setdefault(name, StepResults(name)).waiting += waiting.get((flow, step), 0)
     for row in rows:
-        reported = row.step if row.step in steps else _name(flow, row.step)
-        steps.setdefault(reported, StepResults(reported)).add(row)
+        name = row.step if row.step in steps else names.get(row.step, row.step)
+        steps.setdefault(name, StepResults(name)).add(row)
     for each in steps.values():
         each.days = dict(sorted(each.days.items()))
     return list(steps.values())
-
-
-def _name(flow: Flow | None, step: str) -> str:
-    """The name under which a step is counted now; of one that was renamed, by its name before."""
-    if flow is None:
-        return step
-    now = next((each.name for each in flow.steps.values() if each.options.renamed_from == step), step)
-    return flow.reported_as.get(step if step in flow.steps else now, now)
 
 
 def splits_of(steps: Iterable[StepResults]) -> dict[str, list[str]]:

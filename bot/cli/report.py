@@ -14,7 +14,7 @@ from bot.cli.output import echo_json, quiet_log, styled
 from bot.core.turn import ANSWERED, ENTERED, WAYS
 from bot.lang import wall_clock
 from bot.lang.problems import did_you_mean
-from bot.results import StepResults, answered_share, results_by_flow, results_csv, splits_of
+from bot.results import StepResults, answered_share, counted_as, results_by_flow, results_csv, splits_of
 from bot.store.store_reader import StoreReader
 
 _WAITING = "waiting"
@@ -41,7 +41,7 @@ def command(flow: str | None, since: timedelta, folder: Path | None, as_csv: boo
     library = loaded(bot).library
     with closing(StoreReader(path)) as store:
         rows, waiting = store.results(datetime.now(UTC) - since), store.waiting_at()
-    reports = results_by_flow(library, rows, waiting)
+    reports = results_by_flow(counted_as(library), rows, waiting)
     if flow is not None:
         if flow not in reports:
             fix = did_you_mean(flow, [*reports], "`bot graph` shows the flows")
