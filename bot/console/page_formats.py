@@ -1,10 +1,10 @@
 """How the templates of the console write times, numbers, contacts and texts: as the reader's browser and role have it."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_datetime, format_time, format_timedelta
-from babel.numbers import format_decimal
+from babel.numbers import format_decimal, format_percent
 from flask import Flask, request, url_for
 
 from bot.console.masking import HIDDEN, masked_number
@@ -48,8 +48,12 @@ def reader_locale() -> Locale:
 
 
 def add_formats(app: Flask, console: Console) -> None:
-    """Let the templates use ``contact | number``, ``text | private``, ``at | clock``, ``date``, ``day`` and ``ago``, ``count | decimal``."""
+    """Let the templates use ``contact | number``, ``text | private``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``,
+    ``share | percent``."""
     zone = console.zone
+
+    def plain_day(day: date | str) -> str:
+        return format_date(date.fromisoformat(day) if isinstance(day, str) else day, "medium", locale=reader_locale())
 
     def ago(at: datetime) -> str:
         past = at - console.clock.now()
@@ -64,6 +68,8 @@ def add_formats(app: Flask, console: Console) -> None:
         "date": lambda at: format_date(at.astimezone(zone), "full", locale=reader_locale()),
         "moment": lambda at: format_datetime(at.astimezone(zone), "short", locale=reader_locale()),
         "day": lambda at: format_datetime(at.astimezone(zone), "medium", locale=reader_locale()),
+        "plain_day": plain_day,
+        "percent": lambda share: format_percent(share, locale=reader_locale()),
         "ago": ago,
     }
     app.jinja_env.globals |= {"address_of": address_of, "reads": reads, "zone": zone, "current": current_login}

@@ -61,8 +61,14 @@ class Served:
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    folder = read_folder(make_bot(tmp_path, FLOWS, bot=SETTINGS))
+def flows() -> str:
+    """The bot's flows, for a module to have others."""
+    return FLOWS
+
+
+@pytest.fixture
+def served(tmp_path: Path, flows: str) -> Iterator[Served]:
+    folder = read_folder(make_bot(tmp_path, flows, bot=SETTINGS))
     program = load_program(folder)
     stopping = threading.Event()
     with ExitStack() as parts:
