@@ -1,6 +1,7 @@
 """The map: the drawings of a program's flows, what the checks found in them, and where its steps are written."""
 
 import threading
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import count
@@ -9,6 +10,7 @@ from bot.checker.drawing import FindingIndex, draw_bot, draw_flow, svg
 from bot.checker.drawing.drawing_model import BoxFinding
 from bot.checker.graph import Graph
 from bot.checker.prove import prove
+from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.folder import Folder
 from bot.lang.problems import Mark
@@ -27,6 +29,19 @@ class Written:
     text: str
 
 
+@immutable
+class ReachingTest:
+    """A test that reaches a step, and where it is written."""
+
+    name: str
+    path: str
+    line: int
+
+
+class UnreadableTests(BotError):
+    """The tests have problems."""
+
+
 class FlowMap:
     """The drawings of one program. The checks take a while, so they run on a thread of their own; until they are done
     nothing is marked.
@@ -43,6 +58,11 @@ class FlowMap:
         self._lock = threading.Lock()
         self.checked = threading.Event()
         """Set once the checks are done."""
+        self.tested = threading.Event()
+        """Set once it is known which tests reach which step."""
+        self._tests_asked = False
+        self._reaching: defaultdict[tuple[str, str], list[ReachingTest]] | None = None
+        self._retired = threading.Event()
 
     def check(self) -> None:
         """Run the checks, and mark what they find."""
@@ -51,6 +71,44 @@ class FlowMap:
             self._flags = flags
             self._drawn.clear()
         self.checked.set()
+
+    def tests_at(self, flow: str, step: str) -> "tuple[ReachingTest, ...] | None":
+        """The tests that reach a step; None while they are run. The first call begins that, on a thread of its own.
+
+        Raises `UnreadableTests`.
+        """
+        with self._lock:
+            if not self._tests_asked:
+                self._tests_asked = True
+                threading.Thread(target=self._run_tests, name="tests", daemon=True).start()
+        if not self.tested.is_set():
+            return None
+        if self._reaching is None:
+            raise UnreadableTests("the tests cannot be run: `bot test` says why")
+        return tuple(self._reaching[flow, step])
+
+    def retire(self) -> None:
+        """Run no more tests: another map has taken this one's place."""
+        self._retired.set()
+
+    def _run_tests(self) -> None:
+        from bot.testing.transcript_reader import load_with_tests  # which most who look at a map need not wait for
+        from bot.testing.transcript_run import isolated_simulation, play
+
+        loaded = load_with_tests(self._folder)
+        if loaded.program is not None and not loaded.problems:
+            reaching: defaultdict[tuple[str, str], list[ReachingTest]] = defaultdict(list)
+            for test in (test for test in loaded.transcripts if test.tries is None):
+                if self._retired.is_set():
+                    return
+                stubs, by = test.stub_definitions, (loaded.program, self._folder, test.now)
+                with isolated_simulation(*by, stubs, test.contact) as (simulation, player):
+                    play(test, simulation, player)
+                    turns = simulation.turns_of_all()
+                for place in {(step["flow"], step["step"]) for turn in turns for step in turn.steps}:
+                    reaching[place].append(ReachingTest(test.name, test.mark.path, test.mark.line))
+            self._reaching = reaching
+        self.tested.set()
 
     @property
     def flows(self) -> list[str]:

@@ -4,7 +4,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
@@ -20,7 +20,7 @@ from bot.lang import wall_clock
 from bot.pages import contact_view
 from bot.pages.contact_view import PhoneView, ShownBubble, Unsent, text_of
 from bot.pages.page_server import page_app
-from bot.playground.flow_map import OVERVIEW, FlowMap
+from bot.playground.flow_map import OVERVIEW, FlowMap, UnreadableTests
 from bot.playground.kept_test import kept_test
 from bot.playground.playground import MOST_FILE, Playground, Refused, values_in
 from bot.playground.questions import acts_at
@@ -32,6 +32,7 @@ from bot.testing.stub_reader import MODEL_FAILURES
 
 LOOK_SECONDS = 0.03  # between two looks at what there is to see, while somebody looks
 ALIVE_SECONDS = 15.0  # between two lines of a stream in which nothing happens
+EVER = datetime.min.replace(tzinfo=UTC)
 TYPES = {found.suffix: found.name for found in FILE_TYPES}
 
 Asked = Mapping[str, Any]
@@ -137,7 +138,7 @@ class _Pages:
 
     def _map_version(self) -> str:
         flow_map = self._maps()
-        return f"{flow_map.number}.{flow_map.checked.is_set():d}"
+        return f"{flow_map.number}.{flow_map.checked.is_set():d}{flow_map.tested.is_set():d}"
 
     def _parts(self, contact: str, *, everything: bool) -> dict[str, Any]:
         """The parts of the page that change, by their ids in it; `state` is for the map."""
@@ -189,6 +190,13 @@ class _Pages:
         return {
             "here": here,
             "way": [*(step.place for step in steps), *here[-1:]][-200:],
+            "tried": sorted(
+                {
+                    f"{each.flow}/{each.step}"
+                    for each in self._playground.simulation.reader.results(EVER)
+                    if each.way == "entered"
+                }
+            ),
             "map": self._map_version(),
             "flows": flow_map.flows,
             "faults": self._playground.faults,
@@ -234,9 +242,13 @@ class _Pages:
             written = flow_map.written(flow, step)
         except KeyError:
             abort(404, f"there is no step {flow}/{step}")
+        try:
+            tests, trouble = flow_map.tests_at(flow, step), ""
+        except UnreadableTests as error:
+            tests, trouble = (), str(error)
         counted: Counter[str] = Counter()
         visits = 0
-        for result in reader.results(datetime.min.replace(tzinfo=self._playground.now().tzinfo)):
+        for result in reader.results(EVER):
             if (result.flow, result.step) == (flow, step):
                 visits += result.count if result.way == "entered" else 0
                 if result.way != "entered":
@@ -250,6 +262,8 @@ class _Pages:
             waiting=reader.waiting_at().get((flow, step), 0),
             visits=visits,
             ways=counted.most_common(),
+            tests=tests,
+            trouble=trouble,
         )
 
     def media(self, name: str) -> AnyResponse:

@@ -57,12 +57,14 @@ class PlaygroundServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._newest_map().retire()
         self._server.__exit__(kind, error, trace)
 
     def use(self, program: Program, folder: Folder) -> None:
         """Show these flows, and let the bot go on with them."""
         drawn = self._drawn(program, folder)
         with self._lock:
+            self._map.retire()
             self._map = drawn
         self._playground.use(program)
 

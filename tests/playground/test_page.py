@@ -88,6 +88,43 @@ def test_a_click_on_a_step_shows_its_lines_who_waits_and_what_was_found(shown: S
     assert "flow=offer" in page.url
 
 
+def test_a_click_on_a_step_names_the_tests_that_reach_it_and_what_is_shown_of_it_stays_true(shown: Shown) -> None:
+    page = shown.page
+    (shown.folder / "tests.yml").write_text(
+        "test: a guest says hi\ntalk:\n  - user: hi\n  - bot: Hello *you*\n  - bot: {contains: What would}\n"
+        "---\ntest: a picture\ntalk:\n  - user: picture\n  - bot: A picture please\n"
+    )
+    shown.save(FLOWS.replace("How large?", "Which size?"))
+    page.locator("#flow").select_option("main")
+    expect(page.locator("#drawing svg", has_text="Which size?")).to_be_visible()
+    page.locator("#drawing .place", has=page.locator("[data-place='main/drink']")).press("Enter")
+    step = page.locator("#step")
+    expect(step).to_contain_text("1 test reaches it:")
+    assert [words(each) for each in step.locator("li").all()] == ["tests.yml:1 a guest says hi"]
+    expect(step).to_contain_text("0 contacts wait here; entered 0 times")
+    shown.write("hi")
+    expect(step).to_contain_text("1 contact waits here; entered 1 time.")
+    page.locator("#drawing .place", has=page.locator("[data-place='main/lots']")).press("Enter")
+    expect(step).to_contain_text("No test reaches it.")
+
+
+def test_what_nothing_has_tried_yet_is_the_same_for_all_contacts_and_after_a_reload(shown: Shown) -> None:
+    page = shown.page
+    for text in ("hi", "tea", "small", "2"):
+        shown.write(text)
+    shown.hears("2 cups")
+    page.locator("#flow").select_option("main")
+    expect(page.locator("#untried")).to_have_text("1 not tried yet")
+    page.reload()
+    expect(page.locator("#untried")).to_have_text("1 not tried yet")
+    page.get_by_role("button", name="New contact").click()
+    expect(page.locator("#contacts [aria-current]")).to_have_text("15555550101")
+    expect(page.locator("#untried")).to_have_text("2 not tried yet")  # the flows
+    page.locator("#flow").select_option("main")
+    expect(page.locator("#untried")).to_have_text("1 not tried yet")
+    expect(page.locator("[data-place='main/lots']")).to_have_class(re.compile("untried"))
+
+
 def test_what_the_checks_find_is_marked_in_the_map(shown: Shown) -> None:
     shown.save(
         FLOWS + "---\nflow: lost\nsteps:\n  a: {say: A}\n  b: {ask: B, buttons: {X: a}}\n  c: {say: Never, then: end}\n"

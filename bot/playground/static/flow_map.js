@@ -1,10 +1,13 @@
 // The map: the drawing of a flow or of all, which can be moved and zoomed, with the contact's place and way in it.
 
+import { replace } from "../pages/parts.js";
+
 export class FlowMap {
   constructor(drawing, step, flow, follow, untried) {
     Object.assign(this, { drawing, step, flow, follow, untried });
     this.state = { here: [], way: [], map: "", flows: [] };
     this.tried = new Set();
+    this.place = ""; // the step that is shown below the drawing
     this.shown = null; // which drawing: the map's version and the flow
     this.flow.value = new URLSearchParams(location.search).get("flow") ?? "";
     if (this.flow.value) this.follow.checked = false;
@@ -20,14 +23,15 @@ export class FlowMap {
     drawing.addEventListener("pointerdown", (event) => this.drag(event));
     drawing.addEventListener("keydown", (event) => this.key(event));
     step.addEventListener("click", (event) => {
-      if (event.target.closest("[data-close]")) this.step.hidden = true;
+      if (event.target.closest("[data-close]")) this.close();
     });
   }
 
   // The contact is at the steps `here`, and has come by `way`; `map` changes with the flows.
   show(state) {
     this.state = state;
-    state.way.forEach((place) => this.tried.add(place));
+    this.tried = new Set(state.tried);
+    this.fill();
     const names = [...this.flow.options].slice(1).map((option) => option.value);
     if (String(names) !== String(state.flows)) {
       const kept = this.flow.value;
@@ -114,11 +118,27 @@ export class FlowMap {
     const flow = slash < 0 ? place : place.slice(0, slash);
     if (this.flow.value !== flow) await this.choose(flow);
     if (slash < 0) return;
-    const response = await fetch(`/step?${new URLSearchParams({ flow, step: place.slice(slash + 1) })}`);
-    if (!response.ok) return;
-    this.step.innerHTML = await response.text();
-    this.step.hidden = false;
+    this.place = place;
+    await this.fill();
     this.reveal([...this.svg.querySelectorAll("[data-place]")].find((box) => box.dataset.place === place));
+  }
+
+  // What is known by now of the step that is shown. An edit may have removed it.
+  async fill() {
+    const place = this.place;
+    if (!place) return;
+    const slash = place.indexOf("/");
+    const response = await fetch(`/step?${new URLSearchParams({ flow: place.slice(0, slash), step: place.slice(slash + 1) })}`);
+    const html = response.ok ? await response.text() : "";
+    if (this.place !== place) return;
+    if (html !== this.filled) replace(this.step, html);
+    this.filled = html;
+    this.step.hidden = !html;
+  }
+
+  close() {
+    this.place = "";
+    this.step.hidden = true;
   }
 
   find() {
