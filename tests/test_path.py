@@ -257,3 +257,19 @@ steps:
     simulation.emulator.faults.add("VALIDATION_FILE_TOO_LARGE", count=1)
     simulation.user("hi")
     assert said(simulation) == ["1 High Street.", "Bye."]
+
+
+def test_what_is_due_at_the_same_moment_is_sent_each(start: Start) -> None:
+    bot = f"{BOT}signals: {{paid: {{by: text}}}}\n"
+    flow = """
+flow: main
+start: {otherwise: true}
+steps: {w: {wait: 1d, signals: {paid: {say: "Paid by {{ event.by }}."}}, then: end}}
+"""
+    simulation = start(bot, flow)
+    simulation.user("hi")
+    simulation.happen("conversation.assigned", {"agent": "Budi"})
+    simulation.signal("paid", {"by": "Ann"})
+    simulation.signal("paid", {"by": "Bea"})
+    simulation.happen("conversation.resolved", {})
+    assert said(simulation) == ["Paid by Ann.", "Paid by Bea."]

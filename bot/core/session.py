@@ -169,6 +169,7 @@ class Session:
     unsolicited: bool = False  # of a contact who has opted out: the contact has not asked for what happens now
     broadcast: str | None = None  # it has started a flow, and the contact has not written since
     visit: int = 0  # the last visit number given out
+    woken: int = 0  # how many times have come: no two of them are one event, also if they are the same
     splits: dict[str, str] = field(
         default_factory=dict
     )  # where `share()` decided in this conversation ("flow/step"), and which way

@@ -118,6 +118,7 @@ def _take(executor: Executor, event: Event) -> None:
             turn.session.history = history  # it is added when it is taken
         return
     if isinstance(event, TimeReached):
+        turn.session.woken += 1
         turn.session.unsolicited |= turn.session.opted_out
         keep_to_the_clock(turn)
     apart = isinstance(

@@ -102,7 +102,7 @@ class Batch:
         """Take a wake-up. Not in a batch that writes the session: it may want another time by now."""
         if not self.commit.writes_session(due.contact):
             milliseconds = round(due.wake_at.timestamp() * 1000)
-            id = f"time:{due.contact}:{due.visit}:{milliseconds}"
+            id = f"time:{due.contact}:{self.session(due.contact).woken}:{milliseconds}"
             if self._set_back:  # the same time of day may come again
                 id = f"{id}:{self._set_back}"
             self.take(TimeReached(id, due.contact, self.now), fired=due.wake_at)
@@ -321,7 +321,8 @@ def _was_waiting(session: Session, turn: Turn) -> bool:
     while messages were gathered.
     """
     gathered = session.gathers and not turn.session.gathers
-    return turn.session != session and (gathered or any(plan.at == turn.wake_at for plan in turn.session.plans))
+    changed = replace(turn.session, woken=session.woken) != session
+    return changed and (gathered or any(plan.at == turn.wake_at for plan in turn.session.plans))
 
 
 def _nothing_else_comes(session: Session, event: Event) -> bool:

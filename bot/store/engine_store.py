@@ -205,8 +205,8 @@ class Store:
         if first is None or first > now:
             return []
         return [
-            DueRow(contact, visit, datetime.fromisoformat(wake_at))
-            for contact, visit, wake_at in self._all(engine_tables.DUE_SESSIONS, time_text(now), limit)
+            DueRow(contact, datetime.fromisoformat(wake_at))
+            for contact, wake_at in self._all(engine_tables.DUE_SESSIONS, time_text(now), limit)
         ]
 
     @reads_rows

@@ -112,8 +112,7 @@ class ParkedRow:
 
 @immutable
 class DueRow:
-    """A session whose time has come. ``visit`` is its active step's."""
+    """A session whose time has come."""
 
     contact: str
-    visit: int
     wake_at: datetime

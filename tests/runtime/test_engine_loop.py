@@ -259,7 +259,7 @@ def test_a_session_is_woken_at_its_time_and_not_before(world: World) -> None:
     world.clock.move(timedelta(minutes=1))
     world.settle()
     milliseconds = round((START + timedelta(hours=1)).timestamp() * 1000)
-    assert world.taken(ANN) == [event, f"time:{ANN}:1:{milliseconds}"]
+    assert world.taken(ANN) == [event, f"time:{ANN}:0:{milliseconds}"]
     assert world.texts() == ["time"]
 
 
