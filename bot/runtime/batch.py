@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from time import perf_counter_ns
 
-from bot.core.effects import Effect, Happen, Performed, Publish, PutContact, Send, Tell
+from bot.core.effects import Effect, Happen, Publish, PutContact, Send, Tell
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
 from bot.core.session import OPTED_OUT, SENDING_WINDOW, Session, UnreadableSession, effect_ref, read_session
