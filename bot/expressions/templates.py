@@ -201,8 +201,11 @@ class Template(_Program):
         return self._single(scope) if self.single else self.render(scope)
 
 
+_UNKNOWN = "{{ none }}"
+
+
 def compile_template(source: str, mark: Mark, problems: Problems, *, literal: bool = False) -> Template:
-    """Read a template. A mistake becomes a problem, and an empty text takes its place.
+    """Read a template. A mistake becomes a problem, and a text of which nothing is known takes its place.
 
     ``literal``: the source is a ``|`` block, so its lines follow the line of the mark.
     """
@@ -210,7 +213,9 @@ def compile_template(source: str, mark: Mark, problems: Problems, *, literal: bo
         return Template(source, mark)
     reading = _Reading(source, mark, problems, literal)
     tree = reading.parse("E201", "this text", lambda: parse_template(source))
-    template = Template("", mark) if tree is None else Template(source, mark, tree, reading.uses)
+    if tree is None:
+        source, tree = _UNKNOWN, parse_template(_UNKNOWN)
+    template = Template(source, mark, tree, reading.uses)
     template.calls, template.definitions = reading.calls, reading.definitions
     return template
 

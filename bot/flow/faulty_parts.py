@@ -21,6 +21,17 @@ MISSING = ("E115", *OF_STEPS, "E508", "E509")
 _Place = tuple[str, int, int]
 
 
+_MISREAD = ("E104", "E106", "E108", "E109")
+"""Problems of a key, a name or a value that could not be read, so that nobody knows what was meant."""
+_DECLARED_THERE = {
+    (False, "flow"): ("E103", "E116"),
+    (True, "secrets"): ("E509",),
+    (True, "languages"): ("E303",),
+    (True, "contact_timezones"): ("E301",),
+}
+"""What is missing, or does not fit, because a key of a flow, or of ``bot.yml`` (True), could not be read."""
+
+
 @immutable
 class BotPart:
     """A part of the bot's files: what stands under a ``key`` of a document, or one of its steps.
@@ -91,13 +102,19 @@ def follow_ups(documents: Documents, problems: Problems) -> Iterator[Problem]:
     """
     found, parts = problems.sorted(), PartIndex(documents)
     in_parts = [(problem, parts.of(problem)) for problem in found]
+    wrong = {
+        (part.document[0] == BOT_FILE, part.key) for problem, part in in_parts if part and problem.code in _MISREAD
+    }
+    untyped = {part.document for problem, part in in_parts if part is not None and problem.code == "E304"}
+    misread = {part for problem, part in in_parts if part is not None and part.step and problem.code in _MISREAD}
+    scheduled = any(": schedule: " in problem.what for problem in found)
     misspelt = {part for problem, part in in_parts if problem.code == "E104" and part is not None}
     broken_texts = {part for problem, part in in_parts if problem.code in ("E201", "E202", "E205")}
     unnamed = {
         part.document for problem, part in in_parts if problem.code == "E108" and part is not None and part.key == VARS
     }
     unaligned = {part for problem, part in in_parts if problem.code == "E002" and part is not None}
-    starts = {part for problem, part in in_parts if problem.code in ("E104", "E106") and part and part.key == START}
+    starts = {part for problem, part in in_parts if problem.code in _MISREAD and part and part.key == START}
     begin = {_place(node.mark) for node in documents.flows if node.mark.path in problems.unread}
     for problem, part in in_parts:
         missing = problem.code in MISSING or problem.fix in ELSEWHERE.values()
@@ -108,6 +125,13 @@ def follow_ups(documents: Documents, problems: Problems) -> Iterator[Problem]:
             or (problem.code == "E301" and part is not None and part.document in unnamed)
             or (problem.code >= "E100" and part in unaligned)
             or (problem.code == "E105" and part in starts)
+            or (
+                problem.code in ("E312", "E313")
+                and (part in starts or any(f" {each.flow} " in f"{problem.what} " for each in starts))
+            )
+            or (problem.code == "E303" and part is not None and (part.document in untyped or part in misread))
+            or (problem.code == "E116" and scheduled)
+            or any(problem.code in codes for place, codes in _DECLARED_THERE.items() if place in wrong)
             or (problem.code == "E105" and (problem.path, problem.line, problem.column) in begin)
         ):
             yield problem

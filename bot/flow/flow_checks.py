@@ -490,6 +490,8 @@ def _check_signals(bot: BotDefinition, flows: Mapping[str, Flow], problems: Prob
     for step in (step for flow in flows.values() for step in flow.steps.values()):
         for name, mark, data in step.kind.signals_sent():
             declared = bot.signals.get(name)
+            if not name:  # it could not be read
+                continue
             if declared is None:
                 fix = did_you_mean(name, bot.signals, f"declare it in bot.yml: signals: {{{name}: {{}}}}")
                 problems.add("E109", mark, f'no signal "{name}"', fix)

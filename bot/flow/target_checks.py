@@ -119,7 +119,7 @@ class Targets:
 
     def check_flow(self, name: str, mark: Mark, fix: str = "") -> None:
         """A flow of this name is there. ``fix`` is what to do if there is none, where more is known than the name."""
-        if not self._unread and name not in self._flows:
+        if name and not self._unread and name not in self._flows:
             fix = fix or did_you_mean(name, self._flows, "add a flow of this name")
             self._problems.add("E103", mark, f'no flow "{name}"', fix)
 

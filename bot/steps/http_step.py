@@ -305,6 +305,8 @@ def _read_outputs(fields: Fields, reading: ReadContext) -> dict[str, Expression 
 
 def _check_method(fields: Fields, step: HttpStep) -> None:
     """Report keys that have no effect with the request's method."""
+    if not step.address.pieces:  # it could not be read
+        return
     method = step.address.method
     wrong: list[tuple[KeySpec[Any], str]] = []
     if method == "GET" and step.body is not None:

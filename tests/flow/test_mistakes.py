@@ -1,15 +1,18 @@
 """Mistakes that people make, in bots that work: each is one problem, where it was made, with what to write instead."""
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 
 from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source
 from bot.flow.library import load
 from bot.folder import Folder, read_folder
 from bot.program import load_handlers
+from tests.searches import search, tries
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = {
@@ -676,6 +679,41 @@ def test_a_reserved_name_that_is_read_is_no_variable_to_declare() -> None:
     assert what.startswith(
         'flow.yml:12:14: E301 no variable "self" (choose another name: reserved are and, came_from, '
     )
+
+
+def planted(text: str, mistake: str) -> Iterator[tuple[str, str]]:
+    """A file's text with the mistake in place of one value or behind it, for each value in turn, and what it was."""
+    for document in yaml.compose_all(text, Loader=yaml.CBaseLoader):
+        for node in _values(document):
+            start, end = node.start_mark.index, node.end_mark.index
+            behind = text[start:end].removesuffix(text[start:end].lstrip()[-1:])
+            if node.style in ("'", '"'):
+                yield text[:start] + f"{behind} {mistake}{node.style}" + text[end:], node.value
+            yield text[:start] + f"'{mistake}'" + ("\n" if node.style == "|" else "") + text[end:], node.value
+
+
+def _values(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
+    if isinstance(node, yaml.ScalarNode):
+        yield node
+    for item in node.value if isinstance(node, yaml.CollectionNode) else ():
+        yield from _values(item[1] if isinstance(item, tuple) else item)
+
+
+@search
+@pytest.mark.parametrize(
+    "name", ["cakes", "basket", "form", "help_centre", "dispatch", "course", "survey"][: tries(1, 7)]
+)
+def test_one_mistake_in_any_value_is_one_problem(name: str) -> None:
+    folder, extensions = example(name)
+    texts = {source.path: source.text.decode() for source in folder.sources}
+    several = {}
+    for path in (each for each in texts if not each.startswith(("tests/", "locales/"))):
+        for text, value in planted(texts[path], "{{ 1 + }}"):
+            sources = [Source(each, (text if each == path else other).encode()) for each, other in texts.items()]
+            found = load(sources, extensions, folder.documents).problems
+            if len(found) > 1:
+                several[path, value] = found
+    assert several == {}
 
 
 ALL = {**SHORT, **TARGETS_WRONG, **{f"{name}, misspelt": found for name, found in KEYS.items()}, **TEXTS, **VALUES}
