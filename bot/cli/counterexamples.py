@@ -24,7 +24,9 @@ class Counterexamples:
         self._left = MOST_TURNS_OF_BOT
 
     def of(self, finding: Finding) -> Counterexample | None:
-        """The counterexample of a finding; None if none was found."""
+        """The counterexample of a finding; None if none was found, and where the bot has problems and cannot run."""
+        if self._loaded.program is None:
+            return None
         if finding not in self._known:
             with contextlib.redirect_stdout(sys.stderr):
                 counterexample, turns = self._finder.search(finding, min(MOST_TURNS, self._left))
@@ -40,7 +42,7 @@ class Counterexamples:
     @cached_property
     def _finder(self) -> CounterexampleFinder:
         program = self._loaded.program
-        assert program is not None, "there are findings of bots that load alone"
+        assert program is not None  # see `of`
         return CounterexampleFinder(program.library, examples_from(program.extensions, self._loaded.transcripts))
 
 

@@ -147,6 +147,22 @@ def test_a_line_cannot_act_on_the_terminal(tmp_path: Path) -> None:
     assert "\033" not in call("check", make_bot(tmp_path, GOOD.replace("Hello", "\033[2J"))).out
 
 
+def test_a_finding_beside_a_problem_is_shown_without_a_conversation(here: Path) -> None:
+    flows = """flow: main
+start: {otherwise: true}
+vars: {note: text}
+steps:
+  note: {ask: "Yes?", buttons: {"Yes": note_, "No": other}}
+  other: {say: "{{ 1 + }}", then: end}
+  note_: {say: "So {{ note }}", then: end}
+"""
+    make_bot(here, flows)
+    checked = call("check")
+    assert checked.code == 1 and checked.err == ""
+    assert [line.split()[1] for line in checked.lines if line.startswith("flows/")] == ["E201", "W301"]
+    assert call("check", "--json").code == 1
+
+
 def test_texts_that_nobody_can_tell_the_length_of_are_listed_when_asked_for(here: Path) -> None:
     make_bot(here, GOOD.replace("Hello,", '"Hello {{ contact.name }}",'))
     checked = call("check", "--cuts")
