@@ -38,9 +38,12 @@ def opens_page(browser: Browser) -> Iterator[Opens]:
     wrong: list[str] = []
     contexts = []
 
-    def opened(url: str, width: int = 1400, height: int = 900, dark: bool = False) -> Page:
+    def opened(url: str, width: int = 1400, height: int = 900, dark: bool = False, scripts: bool = True) -> Page:
         context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", locale="en-GB"
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            locale="en-GB",
+            java_script_enabled=scripts,
         )
         contexts.append(context)
         context.set_default_timeout(PATIENCE * 1000)

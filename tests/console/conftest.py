@@ -1,7 +1,7 @@
 """A live bot with its console: a simulation, its engine's socket, the pages, and three users."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,12 +10,13 @@ from socket import create_server
 
 import pytest
 from argon2 import PasswordHasher
+from flask import Flask
 from playwright.sync_api import Page
 
 from bot.clock import MovableClock
 from bot.console.console_app import console_app
 from bot.console.routes import Console
-from bot.console.users import users_in
+from bot.console.users import User, users_in
 from bot.folder import read_folder
 from bot.local_socket import LocalServer
 from bot.pages.page_server import PageServer
@@ -39,6 +40,7 @@ class Live:
     simulation: Simulation
     console: Console
     url: str
+    engine: LocalServer
     opens: Opens
 
     def log_in(self, name: str, path: str = "/", **look: object) -> Page:
@@ -58,6 +60,9 @@ class Served:
     simulation: Simulation
     console: Console
     url: str
+    engine: LocalServer
+    app: Flask
+    users: Mapping[str, User]
 
 
 @pytest.fixture
@@ -81,10 +86,11 @@ def served(tmp_path: Path, flows: str) -> Iterator[Served]:
         parts.callback(console.reader.close)
         listener = create_server(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{PREFIX}"
-        parts.enter_context(PageServer(console_app(console, users_in(USERS), url, stopping), listener, stopping))
-        yield Served(simulation, console, url)
+        app = console_app(console, users_in(USERS), url, stopping)
+        parts.enter_context(PageServer(app, listener, stopping))
+        yield Served(simulation, console, url, engine, app, users_in(USERS))
 
 
 @pytest.fixture
 def live(served: Served, opens_page: Opens) -> Live:  # noqa: F811
-    return Live(served.simulation, served.console, served.url, opens_page)
+    return Live(served.simulation, served.console, served.url, served.engine, opens_page)

@@ -1,0 +1,59 @@
+"""Requests to a console that its pages do not make."""
+
+import http.client
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlencode, urlsplit
+
+from tests.console.conftest import PASSWORD, Served
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    text: str
+
+
+@dataclass
+class Client:
+    """Asks a console as a browser does: with its cookie, and with ``Origin`` where a form is sent."""
+
+    served: Served
+    cookie: str = ""
+    set_cookie: str = field(default="", init=False)
+
+    def ask(self, path: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] = {}) -> Answer:
+        """``path`` is below the console's. A header that is empty is left out."""
+        address = urlsplit(self.served.url)
+        origin = {} if form is None else {"Origin": f"http://{address.netloc}"}
+        sent = {"Cookie": self.cookie, "Content-Type": "application/x-www-form-urlencoded", **origin, **headers}
+        connection = http.client.HTTPConnection(address.netloc)
+        connection.request(
+            "GET" if form is None else "POST",
+            address.path + path,
+            None if form is None else urlencode(form),
+            {name: value for name, value in sent.items() if value},
+        )
+        answer = connection.getresponse()
+        found = Answer(answer.status, dict(answer.getheaders()), answer.read().decode())
+        connection.close()
+        if "Set-Cookie" in found.headers:
+            self.set_cookie = found.headers["Set-Cookie"]
+            self.cookie = self.set_cookie.partition(";")[0]
+        return found
+
+    def log_in(self, name: str, password: str = PASSWORD, **more: str) -> Answer:
+        return self.ask("/log-in", {"name": name, "password": password, **more})
+
+    def token(self) -> str:
+        found = re.search(r'name="token" value="([^"]+)"', self.ask("/state").text)
+        assert found is not None
+        return found[1]
+
+
+def logged_in(served: Served, name: str) -> Client:
+    client = Client(served)
+    assert client.log_in(name).status == 302
+    return client

@@ -1,0 +1,180 @@
+"""Who gets into the console, and what those may see and do."""
+
+from dataclasses import replace
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+import pytest
+
+from bot.console.console_app import OPEN, VIEWS
+from bot.settings.setting_values import CONSOLE_ROLES
+from tests.console.client import Client, logged_in
+from tests.console.conftest import PASSWORD, PREFIX, Served
+
+SAID = "Zanzibar"
+
+
+def test_without_a_login_every_page_leads_to_the_form_and_then_to_the_page(served: Served) -> None:
+    client = Client(served)
+    answer = client.ask("/state?a=1")
+    assert answer.status == 302 and answer.headers["Location"] == f"{PREFIX}/log-in?next=/state?a%3D1"
+    assert client.log_in("olga", next="/state?a=1").headers["Location"] == f"{PREFIX}/state?a=1"
+    assert client.ask("/state").status == 200
+
+
+@pytest.mark.parametrize(
+    "elsewhere", ["//evil.example", "/\\evil.example", "https://evil.example", "/\r\nX: y", "javascript:1"]
+)
+def test_a_login_leads_to_no_other_site(served: Served, elsewhere: str) -> None:
+    assert Client(served).log_in("olga", next=elsewhere).headers["Location"] == f"{PREFIX}/"
+
+
+def test_the_cookie_is_for_this_path_no_script_and_no_other_site(served: Served) -> None:
+    client = logged_in(served, "olga")
+    parts = {part.strip() for part in client.set_cookie.split(";")[1:]}
+    assert parts == {"HttpOnly", f"Path={PREFIX}/", "SameSite=Strict"}
+
+
+def test_a_wrong_name_and_a_wrong_password_get_the_same_answer(served: Served) -> None:
+    wrong = [Client(served).log_in("olga", "wrong horse battery"), Client(served).log_in("nobody", PASSWORD)]
+    assert [answer.status for answer in wrong] == [401, 401]
+    assert wrong[0].text == wrong[1].text and "The name or the password is wrong." in wrong[0].text
+
+
+@pytest.mark.parametrize("name", ["olga", "nobody"])
+def test_after_five_tries_a_name_waits_and_others_do_not(served: Served, name: str) -> None:
+    client = Client(served)
+    assert [client.log_in(name, "wrong").status for _ in range(6)] == [401] * 5 + [429]
+    refused = client.log_in(name)
+    assert refused.status == 429 and "wait 12 seconds" in refused.text
+    assert Client(served).log_in("abel").status == 302
+    served.simulation.wait(timedelta(seconds=13))
+    assert client.log_in(name).status == (302 if name == "olga" else 401)
+
+
+def test_a_login_ends_when_its_user_logs_out(served: Served) -> None:
+    client = logged_in(served, "olga")
+    old = client.cookie
+    assert client.ask("/log-out", {"token": client.token()}).status == 302
+    assert Client(served, old).ask("/").status == 302
+
+
+def test_a_login_ends_after_half_an_hour_in_which_only_its_page_asks(served: Served) -> None:
+    client = logged_in(served, "olga")
+    served.simulation.wait(timedelta(minutes=20))
+    assert client.ask("/").status == 200
+    served.simulation.wait(timedelta(minutes=20))
+    assert client.ask("/", headers={"X-Refresh": "1"}).status == 200
+    served.simulation.wait(timedelta(minutes=11))
+    assert client.ask("/", headers={"X-Refresh": "1"}).status == 302
+
+
+def test_a_login_ends_after_twelve_hours_also_of_a_busy_user(served: Served) -> None:
+    client = logged_in(served, "olga")
+    for _ in range(24):
+        served.simulation.wait(timedelta(minutes=29))
+        assert client.ask("/").status == 200
+    served.simulation.wait(timedelta(minutes=29))
+    assert client.ask("/").status == 302
+
+
+def test_a_form_needs_the_logins_token_and_must_come_from_a_page_of_the_console(served: Served) -> None:
+    client = logged_in(served, "olga")
+    form = {"do": "retry", "id": "1", "token": client.token()}
+    assert client.ask("/dead-letters/end", form).status == 302
+    assert client.ask("/dead-letters/end", form | {"token": ""}).status == 403
+    assert client.ask("/dead-letters/end", form | {"token": logged_in(served, "olga").token()}).status == 403
+    for origin in ("", "null", "https://evil.example"):
+        assert client.ask("/dead-letters/end", form, headers={"Origin": origin}).status == 403
+        assert (
+            Client(served).ask("/log-in", {"name": "olga", "password": PASSWORD}, headers={"Origin": origin}).status
+            == 403
+        )
+
+
+def test_another_host_is_refused_whatever_a_proxy_is_said_to_have_seen(served: Served) -> None:
+    here = urlsplit(served.url).netloc
+    hosts: list[dict[str, str]] = [{"Host": "evil.example"}, {"Host": "evil.example", "X-Forwarded-Host": here}]
+    for headers in hosts:
+        answer = Client(served).ask("/log-in", headers=headers)
+        assert answer.status == 403 and served.url in answer.text
+
+
+def test_all_lies_below_the_prefix(served: Served) -> None:
+    client = logged_in(served, "olga")
+    text = client.ask("/").text
+    addresses = [
+        part.partition('"')[0]
+        for name in ("href", "src", "action", "data-changes")
+        for part in text.split(f' {name}="')[1:]
+    ]
+    assert len(addresses) > 8
+    assert [address for address in addresses if not address.startswith((f"{PREFIX}/", "#"))] == []
+    above = Client(replace(served, url=served.url.removesuffix(PREFIX)), client.cookie)
+    assert above.ask("/").status == 404 and above.ask(f"{PREFIX}x/").status == 404
+    assert above.ask(PREFIX).headers["Location"] == f"{PREFIX}/"
+
+
+def test_pages_allow_nothing_inline_no_other_host_and_no_copy(served: Served) -> None:
+    for path in ("/", "/log-in", "/nowhere", "/static/console.js"):
+        answer = logged_in(served, "olga").ask(path)
+        policy = answer.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy and "http" not in policy
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "<style" not in answer.text and " style=" not in answer.text and " onclick" not in answer.text
+
+
+def test_each_address_names_its_role_or_is_open(served: Served) -> None:
+    named = {route.name: route.role for view in VIEWS for route in view.ROUTES}
+    rules = {rule.endpoint for rule in served.app.url_map.iter_rules()}
+    assert rules - {"log_out", "changes", *OPEN} == set(named)
+    assert set(named.values()) <= set(CONSOLE_ROLES)
+
+
+@pytest.mark.parametrize("name", ["vera", "abel", "olga"])
+def test_a_user_reaches_what_the_role_may_and_nothing_else(served: Served, name: str) -> None:
+    client, user = logged_in(served, name), next(user for user in served.users.values() if user.name == name)
+    token = client.token()
+    for route in (route for view in VIEWS for route in view.ROUTES):
+        path = route.address.replace("<who>", "0").replace("<name>", "x")
+        answer = client.ask(path, {"token": token} if route.posts else None)
+        assert (answer.status == 403) == (not user.may(route.role)), route
+        assert answer.status < 500, f"{route}: {answer.text}"
+
+
+def test_a_viewer_sees_no_number_no_name_no_text_and_no_value(served: Served) -> None:
+    contact, simulation = "6281234567890", served.simulation
+    simulation.become(contact)
+    simulation.emulator.receive(contact, SAID, at=simulation.clock.now())
+    simulation.settle()
+    simulation.user(f"{SAID} again")
+    simulation.emulator.faults.add("VALIDATION_MISSING_FIELD")
+    simulation.tap("Tea")
+    client = logged_in(served, "vera")
+    pages = [route.address for view in VIEWS for route in view.ROUTES if not route.posts and "<" not in route.address]
+    texts = [client.ask(page).text for page in pages]
+    link = texts[0].partition('<td><a href="')[2].partition('"')[0].removeprefix(PREFIX)
+    texts.append(client.ask(link).text)
+    assert "•••890" in texts[0] and "main/size" in texts[0] and "•••890" in texts[-1] and "main/size" in texts[-1]
+    for text in texts:
+        for hidden in (contact, contact[:-3], SAID, "How large?", "Tea", "What would you like?"):
+            assert hidden not in text
+    assert client.ask(f"/?find={contact[:5]}").text.count("•••890") == 1  # no search tells a digit
+    assert client.ask("/?find=999").text.count("•••890") == 1
+    assert client.ask(f"/contact/{contact}").status == 404
+    assert logged_in(served, "vera").ask(link).status == 404  # the address was the other login's
+    assert logged_in(served, "abel").ask(f"/contact/{contact}").text.count(SAID) >= 2
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/?page=0", "/?page=99999999999999999999", "/?page=x", "/?state=none", "/contact/%00", "/contact/..%2f..", "/dead-letters?before=-1",
+     "/dead-letters?before=99999999999999999999", "/?find=%ff%00%27%22--", f"/?find={'9' * 5000}", "/contact/" + "9" * 3000],
+)  # fmt: skip
+def test_bad_input_gets_a_clear_answer(served: Served, path: str) -> None:
+    served.simulation.user("hi")
+    answer = logged_in(served, "olga").ask(path)
+    assert answer.status in (200, 404), answer.text
+    assert "could not be made" not in answer.text
