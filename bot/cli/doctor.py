@@ -20,7 +20,7 @@ from bot.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, ModelService, Settings, read_settings, read_store
 
 if TYPE_CHECKING:
-    from bot.doctor.check_results import Check, CheckResult
+    from bot.doctor import Check, CheckResult
     from bot.flow.library import Library
     from bot.gateway.gateway_account import TemplateInfo
 
@@ -86,7 +86,7 @@ def _lines(text: str) -> list[str]:
 
 def _findings(bot: Folder, url: str | None) -> Iterator["CheckResult"]:
     """Everything is looked at at once, in `SECONDS`; the findings come in the order of the documentation."""
-    from bot.doctor.check_results import Check, fail, ok, together, warn
+    from bot.doctor import Check, fail, ok, together, warn
 
     deadline = monotonic() + SECONDS
     store = read_store(bot.path, os.environ, bot.settings())
@@ -111,7 +111,7 @@ def _findings(bot: Folder, url: str | None) -> Iterator["CheckResult"]:
 
 def _known(*findings: "CheckResult") -> "Check":
     """The results that need no check."""
-    from bot.doctor.check_results import Check
+    from bot.doctor import Check
 
     return Check(lambda: findings, findings[0])
 
@@ -120,8 +120,7 @@ def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResu
     """Whether the bot's files are in order. As soon as its flows load, others get them: None where they do not."""
     from bot.checker.prove import prove
     from bot.clock import SystemClock
-    from bot.doctor.check_results import fail, ok, warn
-    from bot.doctor.machine_checks import past_dates
+    from bot.doctor import fail, ok, past_dates, warn
     from bot.program import FaultyBot, load_program
 
     try:
@@ -143,71 +142,67 @@ def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResu
 
 
 def _machine(bot: Folder, store: Path) -> Iterator["CheckResult"]:
+    from bot import doctor
     from bot.clock import SystemClock
-    from bot.doctor import machine_checks
 
-    yield machine_checks.sqlite()
-    yield from machine_checks.env_file(bot.path)
-    yield from machine_checks.variables(os.environ)
-    yield machine_checks.disk(store)
-    yield from machine_checks.store_state(store, SystemClock().now())
+    yield doctor.sqlite()
+    yield from doctor.env_file(bot.path)
+    yield from doctor.variables(os.environ)
+    yield doctor.disk(store)
+    yield from doctor.store_state(store, SystemClock().now())
 
 
 def _outside(
     bot: Folder, store: Path, settings: Settings, library: "Future[Library | None]", url: str | None, deadline: float
 ) -> Iterator["Check"]:
     """The checks of everything that has to answer: the server, both services, the hosts of the files, the public address."""
+    from bot import doctor
     from bot.clock import SystemClock
-    from bot.doctor import machine_checks, network_checks
-    from bot.doctor.check_results import Check, fail, warn
+    from bot.doctor import Check, fail, warn
 
     def files() -> Iterator["CheckResult"]:
         if (loaded := library.result()) is not None:
-            yield from network_checks.reachable(loaded, settings.gateway_url, deadline - monotonic() - SPARE)
+            yield from doctor.reachable(loaded, settings.gateway_url, deadline - monotonic() - SPARE)
 
     def receiver() -> Iterator["CheckResult"]:
         if (loaded := library.result()) is not None and loaded.bot.events_to is not None:
-            yield from network_checks.events_receiver(loaded.bot.events_to, os.environ)
+            yield from doctor.events_receiver(loaded.bot.events_to, os.environ)
 
     late, service = f"there was no answer within {SECONDS:.0f} s", settings.model_service
     public = url.rstrip("/") if url else settings.public_url
-    yield Check(
-        lambda: machine_checks.server(store, env_file(bot.path)), fail("server", late, "see its log, restart it")
-    )
+    yield Check(lambda: doctor.server(store, env_file(bot.path)), fail("server", late, "see its log, restart it"))
     yield Check(
         lambda: _gateway(bot, settings, library), fail("gateway", late, "check BOT_GATEWAY_URL and the network")
     )
     if service is not None:
         yield Check(partial(_models, service), fail("models", late, "check BOT_AI_URL and the network"))
     if bot.written("events_to") is not None:
-        yield Check(receiver, fail(network_checks.RECEIVER, late, "check events_to in bot.yml, and the receiver"))
+        yield Check(receiver, fail(doctor.RECEIVER, late, "check events_to in bot.yml, and the receiver"))
     yield Check(files, fail("files", late, "see whether the gateway gets them in a few seconds"))
     if public is None:
         advice = "set BOT_PUBLIC_URL, such as https://bot.example"
         yield _known(warn("webhook", "its public address is not known", advice))
     else:
         path, now = settings.webhook_path, SystemClock().now()
-        yield Check(
-            lambda: network_checks.public_address(public, path, now), fail("webhook", late, network_checks.NOT_REACHED)
-        )
+        yield Check(lambda: doctor.public_address(public, path, now), fail("webhook", late, doctor.NOT_REACHED))
 
 
 def _gateway(bot: Folder, settings: Settings, library: "Future[Library | None]") -> Iterator["CheckResult"]:
+    from bot import doctor
     from bot.cli.templates import both_lists, infos
     from bot.clock import SystemClock
-    from bot.doctor import network_checks
 
     def listed() -> list["TemplateInfo"]:
         with reach_gateway(bot.path) as ask:
             return infos(both_lists(ask))
 
-    if (yield from network_checks.reach("gateway", "BOT_GATEWAY_URL", settings.gateway_url, SystemClock().now)):
-        yield from network_checks.gateway_key(listed, library.result)
+    if (yield from doctor.reach("gateway", "BOT_GATEWAY_URL", settings.gateway_url, SystemClock().now)):
+        yield from doctor.gateway_key(listed, library.result)
 
 
 def _models(service: ModelService) -> Iterator["CheckResult"]:
+    from bot import doctor
     from bot.clock import SystemClock
-    from bot.doctor import network_checks
 
-    if (yield from network_checks.reach("models", "BOT_AI_URL", service.url, SystemClock().now)):
-        yield from network_checks.models(service)
+    if (yield from doctor.reach("models", "BOT_AI_URL", service.url, SystemClock().now)):
+        yield from doctor.models(service)

@@ -12,7 +12,7 @@ import pytest
 import trustme
 
 from bot.clock import MovableClock
-from bot.doctor.network_checks import public_address
+from bot.doctor import public_address
 from bot.emulator import Emulator
 from bot.store.store_schema import migrate
 from bot.web.web_service import WebService

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.doctor.machine_checks import past_dates
+from bot.doctor import past_dates
 from tests.talk import BOT, library_of
 
 FLOW = """

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor import network_checks
-from bot.doctor.check_results import CheckResult
+from bot import doctor
+from bot.doctor import CheckResult
 from bot.emulator.completion import CompletionService
 from bot.flow.library import Library
 from bot.folder import read_folder
@@ -57,7 +57,7 @@ def library(folder: Path, url: str) -> Library:
 def test_a_clock_that_is_wrong_is_noticed(server: Peer, off: timedelta, state: str) -> None:
     date = f"{now():%a, %d %b %Y %H:%M:%S} GMT"
     server.answers(answer(404, {}, {"Date": date}))
-    *_, clock = network_checks.reach("gateway", "BOT_GATEWAY_URL", server.url, lambda: now() + off)
+    *_, clock = doctor.reach("gateway", "BOT_GATEWAY_URL", server.url, lambda: now() + off)
     assert clock.state == state and "its clock and ours differ by" in clock.what
     assert server.requests[0].headers.get("authorization") is None
 
@@ -65,30 +65,30 @@ def test_a_clock_that_is_wrong_is_noticed(server: Peer, off: timedelta, state: s
 @pytest.mark.parametrize("date", [None, "yesterday", "Mon, 06 May 2030 10:00:00 -0000"])
 def test_a_service_that_does_not_tell_the_time_is_none_the_worse(server: Peer, date: str | None) -> None:
     server.answers(answer(404, {}, {} if date is None else {"Date": date}))
-    assert [one.state for one in network_checks.reach("gateway", "BOT_GATEWAY_URL", server.url, now)] == ["ok"]
+    assert [one.state for one in doctor.reach("gateway", "BOT_GATEWAY_URL", server.url, now)] == ["ok"]
 
 
 def test_a_key_in_the_clear_is_warned_of() -> None:
-    first, *_ = network_checks.reach("gateway", "BOT_GATEWAY_URL", "http://gateway.invalid", now)
+    first, *_ = doctor.reach("gateway", "BOT_GATEWAY_URL", "http://gateway.invalid", now)
     assert first.state == "warn" and "is not https" in first.what
 
 
 def test_models_that_are_there_and_one_that_is_not(models: CompletionService) -> None:
     with_key = ModelService(models.url, "sk-emulated", (), "authorization")
-    (fine,) = shown(network_checks.models(with_key))
+    (fine,) = shown(doctor.models(with_key))
     assert fine.startswith("ok: the key is accepted; ")
     unheard_of = ModelService(models.url, "sk-emulated", ("acme/unheard-of",), "authorization")
-    assert shown(network_checks.models(unheard_of)) == ['fail: "acme/unheard-of" is not in the list']
+    assert shown(doctor.models(unheard_of)) == ['fail: "acme/unheard-of" is not in the list']
 
 
 def test_a_key_that_the_models_refuse_fails_without_being_shown(models: CompletionService) -> None:
-    (refused,) = shown(network_checks.models(ModelService(models.url, "sk-wrong", (), "authorization")))
+    (refused,) = shown(doctor.models(ModelService(models.url, "sk-wrong", (), "authorization")))
     assert refused.startswith("fail: ") and "sk-wrong" not in refused
 
 
 def test_each_literal_address_is_got_once(tmp_path: Path, server: Peer) -> None:
     server.answers(answer(200, PNG))
-    (fine,) = shown(network_checks.reachable(library(tmp_path, server.url), server.url, 20))
+    (fine,) = shown(doctor.reachable(library(tmp_path, server.url), server.url, 20))
     assert fine == f"ok: flows/main.yml:5:30: {server.url}/menu.png"
     assert len(server.requests) == 1
 
@@ -106,10 +106,10 @@ def test_a_file_that_the_gateway_would_not_take_fails(
     tmp_path: Path, server: Peer, status: int, body: bytes, words: str
 ) -> None:
     server.answers(answer(status, body))
-    (found,) = shown(network_checks.reachable(library(tmp_path, server.url), server.url, 20))
+    (found,) = shown(doctor.reachable(library(tmp_path, server.url), server.url, 20))
     assert found.startswith("fail: flows/main.yml:5:30: ") and words in found
 
 
 def test_a_private_address_is_none_that_the_gateway_reaches(tmp_path: Path, server: Peer) -> None:
-    (found,) = shown(network_checks.reachable(library(tmp_path, server.url), "http://gateway.example", 20))
+    (found,) = shown(doctor.reachable(library(tmp_path, server.url), "http://gateway.example", 20))
     assert "is no public address" in found and server.requests == []

@@ -1,30 +1,112 @@
-"""Checks over the network: both services, the files that flows send, and the webhook's public address."""
+"""The checks of `bot doctor`: the services, the files that flows send and the public address, over the network; the machine and
+its settings. All run at once, within one deadline.
+"""
 
 import json
+import os
+import shutil
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Literal
 from urllib.parse import urlsplit
 
+from bot import local_socket
 from bot.ai.ai_client import Completions
 from bot.ai.ai_errors import CompletionError
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
+from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_BYTES
-from bot.doctor.check_results import Check, CheckResult, fail, ok, together, warn
+from bot.expressions.templates import Template
 from bot.flow.event_receiver import NAME as EVENTS_TO
 from bot.flow.event_receiver import EventReceiver
 from bot.flow.library import Library, template_uses
+from bot.folder import env_files
 from bot.gateway.gateway_account import TemplateInfo
 from bot.http_client import CERTIFICATE_REFUSED, HttpClient, HttpError, Response
 from bot.outgoing import RequestFailed, ServiceRequester
 from bot.runtime.file_calls import Downloads, DownloadTooLarge, NotFetched
 from bot.runtime.template_check import misfits
-from bot.settings import ModelService
+from bot.settings import ModelService, unknown_variables
+from bot.steps.schedule import end_of
 from bot.steps.step_facts import SentFile
+from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreUnavailable
+from bot.store.integrity import StoreHealth, StoresDiffer, health, sqlite_version
+
+
+@immutable
+class CheckResult:
+    """The result for one thing: ``what`` in words, and what to do if it is not ``ok``."""
+
+    about: str
+    state: Literal["ok", "warn", "fail"]
+    what: str
+    advice: str = ""
+
+
+def ok(about: str, what: str) -> CheckResult:
+    """It is as it should be."""
+    return CheckResult(about, "ok", what)
+
+
+def warn(about: str, what: str, advice: str) -> CheckResult:
+    """It may be meant so, or will be trouble later."""
+    return CheckResult(about, "warn", what, advice)
+
+
+def fail(about: str, what: str, advice: str = "") -> CheckResult:
+    """The bot cannot work like this."""
+    return CheckResult(about, "fail", what, advice)
+
+
+@immutable
+class Check:
+    """One check. ``late`` is the result if the check does not end in time."""
+
+    look: Callable[[], Iterable[CheckResult]]
+    late: CheckResult
+
+
+def together(checks: Sequence[Check], seconds: float) -> Iterator[CheckResult]:
+    """Run all checks at once, and return their results in order.
+
+    A check that has not ended after ``seconds`` is reported as such. It continues alone, on a thread that does not
+    keep the process alive. Raises the errors of checks.
+    """
+    deadline = monotonic() + seconds
+    begun = [(check, _begun(check)) for check in checks]
+    for check, found in begun:
+        try:
+            while (one := found.get(timeout=max(0.0, deadline - monotonic()))) is not None:
+                if isinstance(one, Exception):
+                    raise one
+                yield one
+        except Empty:
+            yield check.late
+
+
+def _begun(check: Check) -> "SimpleQueue[CheckResult | Exception | None]":
+    """The results of a check, and None at its end."""
+    found: SimpleQueue[CheckResult | Exception | None] = SimpleQueue()
+
+    def look() -> None:
+        try:
+            for one in check.look():
+                found.put(one)
+            found.put(None)
+        except Exception as error:
+            found.put(error)
+
+    threading.Thread(target=look, name="check", daemon=True).start()
+    return found
+
 
 PATIENCE = 5.0  # seconds
 RECEIVER = "receiver"  # of events
@@ -221,3 +303,131 @@ def _message(answer: Response) -> str:
         return str(json.loads(answer.body)["message"])
     except (ValueError, KeyError, TypeError):
         return ""
+
+
+LEAST_DISK = 100 << 20
+LITTLE_DISK = 1 << 30
+SILENCE = timedelta(days=7)
+"""After so many days of failing deliveries the gateway disables a webhook (spec: states)."""
+
+_FIXED = (3, 51, 3)
+
+
+def sqlite() -> CheckResult:
+    """Which SQLite there is."""
+    version = sqlite_version()
+    if tuple(map(int, version.split("."))) >= _FIXED:
+        return ok("sqlite", version)
+    return ok(
+        "sqlite", f"{version}: its bug with two writers of one file does not matter, each file here has one writer"
+    )
+
+
+def disk(store: Path) -> CheckResult:
+    """Whether the store's folder can be written, and for how long."""
+    if not os.access(store.parent, os.W_OK):
+        return fail("disk", f"{store.parent} cannot be written", "give this user the right to, or set BOT_STORE")
+    free = shutil.disk_usage(store.parent).free
+    what = f"{free / 1e9:,.1f} GB are free for {store.name}"
+    if free < LEAST_DISK:
+        return fail("disk", what, "make room: on a full disk no event is accepted")
+    return warn("disk", what, "make room soon") if free < LITTLE_DISK else ok("disk", what)
+
+
+def env_file(folder: Path) -> Iterator[CheckResult]:
+    """Whether others can read the secrets."""
+    for file in env_files(folder):
+        if file.stat().st_mode & 0o077:
+            yield warn("secrets", f"others on this machine can read {file}", f"chmod 600 {file}")
+
+
+def variables(environ: Iterable[str]) -> Iterator[CheckResult]:
+    """Variables that look like settings but are unknown."""
+    for line in unknown_variables(environ):
+        yield warn("settings", line, "correct its name, in the environment or in .env")
+
+
+def store_state(store: Path, now: datetime) -> Iterator[CheckResult]:
+    """The state of the store, and the past events that it reports."""
+    try:
+        found = health(store)
+    except StoreMissing:
+        yield warn("store", f"there is no store at {store} yet", "`bot serve` makes one")
+        return
+    except StoreOutdated:
+        yield warn("store", f"{store} is of an older version", "start the server: it brings it up to date")
+        return
+    except StoreUnavailable as error:
+        yield fail("store", error.what, error.advice)
+        return
+    except (StoresDiffer, RestoreUnfinished) as error:
+        yield fail("store", str(error))
+        return
+    yield from _files(found)
+    yield from _events(found, now)
+
+
+def server(store: Path, settings: Path | None = None) -> Iterator[CheckResult]:
+    """Whether a server runs, its alarms, and whether it was started after ``settings`` changed."""
+    try:
+        status = local_socket.ask(store, {"do": "status"})
+    except local_socket.NotRunning:
+        yield warn("server", f"none answers for {store.name}", "`bot serve`")
+        return
+    if "error" in status:
+        yield fail("server", f"it runs and is in trouble: {status['error']}", "see its log")
+        return
+    for alarm in status["alarms"]:
+        yield fail("server", alarm["what"], alarm["advice"])
+    if settings is not None and settings.stat().st_mtime > local_socket.socket_of(store).stat().st_mtime:
+        yield warn(
+            "server",
+            f"it runs, and {settings} has been changed since its start",
+            "restart it: settings are read at the start",
+        )
+    elif not status["alarms"]:
+        yield ok("server", f"it runs; messages that wait to be sent: {status['waiting']:,}")
+
+
+def _files(found: StoreHealth) -> Iterator[CheckResult]:
+    for file in found.exposed:
+        yield warn("store", f"others on this machine can read {file}", f"chmod 600 {file}")
+    if found.erasures:
+        what = f"contacts that are being erased, the log still holds their events: {found.erasures}"
+        yield warn("store", what, "`bot serve` finishes it")
+    if found.dead_letters:
+        yield warn("store", f"messages and turns that were given up: {found.dead_letters}", "`bot queue` says why")
+    else:
+        yield ok("store", "nothing was given up")
+
+
+def _events(found: StoreHealth, now: datetime) -> Iterator[CheckResult]:
+    if found.last_received is None:
+        yield warn("events", "none has come yet", "`bot webhook register`, then write to the bot's number")
+    elif now - found.last_received > SILENCE:
+        days = (now - found.last_received).days
+        advice = (
+            "if people write: the gateway disables a webhook that fails for 7 days, `bot webhook register` makes anew"
+        )
+        yield warn("events", f"the last came {days} days ago", advice)
+    else:
+        yield ok("events", f"the last came at {found.last_received.astimezone():%Y-%m-%d %H:%M}")
+    if found.last_stale is not None and now - found.last_stale <= SILENCE:
+        what = f"correctly signed events that were rejected because their timestamps are too far off: {found.stale}, the last at "
+        advice = "set this machine's clock; else raise BOT_WEBHOOK_TOLERANCE, up to 10800 seconds"
+        yield fail("events", f"{what}{found.last_stale.astimezone():%Y-%m-%d %H:%M}", advice)
+
+
+def past_dates(library: Library, now: datetime) -> Iterator[CheckResult]:
+    """Schedules and waits for a time that has passed: they happen at once, or never."""
+    here = now.astimezone(library.bot.timezone)
+    for point in _points(library):
+        if point.constant and end_of(point, {}, here) <= now:
+            yield warn("flows", f"{point.mark}: {point.source} is past", "write a later time, or take it out")
+
+
+def _points(library: Library) -> Iterator[Template]:
+    for step in (step for flow in library.flows.values() for step in flow.steps.values()):
+        yield from step.kind.moments()
+        for schedule in step.options.schedule:
+            yield from (point for point in (schedule.at, schedule.until) if point is not None)

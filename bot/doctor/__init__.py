@@ -1,1 +1,0 @@
-"""The checks of `bot doctor`. They send nothing to a contact."""
