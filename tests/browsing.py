@@ -67,4 +67,4 @@ def opens_page(browser: Browser) -> Iterator[Opens]:
     yield opened
     for context in contexts:
         context.close()
-    assert wrong == []
+    assert wrong == [], wrong

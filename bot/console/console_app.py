@@ -12,7 +12,7 @@ from flask import Flask, Response, abort, g, redirect, render_template, request,
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
-from bot.console import contact, contacts, dead_letters, state, step_results
+from bot.console import contact, contacts, dead_letters, inbox, state, step_results
 from bot.console.login import Login, Logins, LoginTries
 from bot.console.page_formats import add_formats
 from bot.console.passwords import Passwords
@@ -21,7 +21,7 @@ from bot.console.users import VIEWER, User
 from bot.core.errors import BotError
 from bot.pages.page_server import page_app
 
-VIEWS = (contacts, contact, step_results, dead_letters, state)
+VIEWS = (inbox, contacts, contact, step_results, dead_letters, state)
 """The files of the views, in the order of the navigation."""
 OPEN = ("log_in", "static", "pages.static")
 """What can be reached without a login."""
@@ -59,7 +59,11 @@ def console_app(console: Console, users: Mapping[str, User], address: str, stopp
 
 
 def _bound(route: Route, console: Console) -> Callable[..., str | AnyResponse]:
-    return lambda **named: route.view(console, current_login().user, **named)
+    def answer(**named: str) -> str | AnyResponse:
+        g.commits = console.reader.commits()  # before the view reads: what is committed meanwhile is a change
+        return route.view(console, current_login().user, **named)
+
+    return answer
 
 
 def _below(prefix: str, app: Callable[..., Any]) -> Callable[..., Any]:
@@ -150,12 +154,12 @@ class _Gate:
         return redirect(url_for("log_in"))
 
     def changes(self, console: Console, user: User) -> AnyResponse:
-        """A line whenever something has changed, and each minute, as server-sent events."""
-        secret = request.cookies.get(COOKIE, "")
-        return Response(self._changes(console, secret), content_type="text/event-stream; charset=utf-8")
+        """A line whenever something has changed since a page was made, and each minute, as server-sent events."""
+        secret, since = request.cookies.get(COOKIE, ""), request.args.get("since", -1, int)
+        return Response(self._changes(console, secret, since), content_type="text/event-stream; charset=utf-8")
 
-    def _changes(self, console: Console, secret: str) -> Iterator[str]:
-        shown, at = console.reader.commits(), monotonic()
+    def _changes(self, console: Console, secret: str, shown: int) -> Iterator[str]:
+        at = monotonic()
         yield ": here\n\n"
         while not self._stopping.wait(LOOK_SECONDS) and self._logins.find(secret, seen=False) is not None:
             commits = console.reader.commits()

@@ -5,7 +5,7 @@ from flask import abort, render_template, request
 from bot.console.masking import masked_phone, masked_session, masked_turn
 from bot.console.page_formats import contact_at, reads
 from bot.console.recorded_phone import recorded_phone
-from bot.console.routes import Console, Route
+from bot.console.routes import Console, Route, current_login
 from bot.console.users import VIEWER, User
 from bot.core.session import Session
 from bot.pages.contact_view import NEWEST_BUBBLES, NEWEST_TURNS, session_view, turns_of
@@ -23,7 +23,8 @@ def contact(console: Console, user: User, who: str) -> str:
     everything = "all" in request.args
     turns = turns_of(console.reader, number, MOST if everything else NEWEST_TURNS)
     phone = recorded_phone(console.reader, session, MOST if everything else NEWEST_BUBBLES)
-    values = session_view(session, console.clock.now())
+    now, person = console.clock.now(), session
+    values = session_view(session, now)
     if not reads():
         turns, phone, values = [masked_turn(turn) for turn in turns], masked_phone(phone), masked_session(values)
         session = Session(number)
@@ -35,6 +36,10 @@ def contact(console: Console, user: User, who: str) -> str:
         all=everything or len(turns) < NEWEST_TURNS,
         phone=phone,
         session=values,
+        person=person,
+        now=now,
+        newest=turns[0].id if turns else "",
+        draft=current_login().drafts.get(number, ""),
     )
 
 

@@ -11,6 +11,7 @@ from bot.core.immutable import mutable
 IDLE_SECONDS, LONGEST_SECONDS = 30 * 60.0, 12 * 3600.0
 TRIES, SECONDS_FOR_A_TRY = 5, 12.0
 MOST_ALIASES = 10_000
+MOST_FORMS = 1000
 _MOST_NAMES = 1000  # before those are forgotten that have all their tries again
 
 
@@ -23,13 +24,26 @@ class Login:
     seen: float
     token: str = field(default_factory=secrets.token_urlsafe)
     said: list[str] = field(default_factory=list)
+    drafts: dict[str, str] = field(default_factory=dict)  # texts that could not be sent, by contact
+    forms: set[tuple[str, ...]] = field(default_factory=set)
     aliases: dict[str, str] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
     _contacts: dict[str, str] = field(default_factory=dict)
 
     def take_said(self) -> list[str]:
         """What the next page says, once."""
         said, self.said = self.said, []
         return said
+
+    def is_new(self, form: tuple[str, ...]) -> bool:
+        """Whether this form has not come before: a second click sends it twice."""
+        with self._lock:
+            if form in self.forms:
+                return False
+            if len(self.forms) >= MOST_FORMS:
+                self.forms.clear()
+            self.forms.add(form)
+            return True
 
     def alias_of(self, contact: str) -> str:
         """What stands for a contact's number in addresses for a user who does not see it. It ends with the login."""

@@ -30,6 +30,7 @@ _HAPPENED = (  # how the words of events begin, up to what may say more than tha
         "the conversation was opened",
         "the conversation was assigned",
         "the conversation was resolved",
+        "the conversation was given back",
         "reset",
         "start",
         "signal",
@@ -53,7 +54,7 @@ def masked_phone(phone: PhoneView) -> PhoneView:
 def _masked_bubble(bubble: Bubble) -> Bubble:
     message = None if bubble.message is None else _masked_message(bubble.message)
     text = _happened(bubble.text) if bubble.besides else HIDDEN
-    return Bubble(bubble.number, bubble.at, message, text=text, kind=bubble.kind)
+    return Bubble(bubble.number, bubble.at, message, text=text, kind=bubble.kind, by=bubble.by)
 
 
 def _masked_message(message: ShownMessage) -> ShownMessage:

@@ -34,11 +34,12 @@ def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneVi
     sends = [each for each in messages if isinstance(each.effect, Send)]
     numbers = count(1)
     order = {turn.event_id: place for place, turn in enumerate(turns)}
+    people = {turn.event_id: str(turn.event.get("by", "")) for turn in turns if isinstance(turn.event, dict)}
     moments = {turn.event_id: turn.at for turn in turns}
     shown = [((turn.at, order[turn.event_id], 0), _came(turn, next(numbers))) for turn in turns]
     for each in (each for each in sends if each.status != "waiting"):
         of = each.ref.rpartition("#")[0]  # what a turn has sent follows it, and all else comes at its time
-        shown.append(((moments.get(of, each.at), order.get(of, len(turns)), 1), _went(each, next(numbers))))
+        shown.append(((moments.get(of, each.at), order.get(of, len(turns)), 1), _went(each, next(numbers), people.get(of, ""))))
     bubbles = [bubble for _, bubble in sorted(shown, key=itemgetter(0)) if bubble is not None]
     unsent = (each for each in sends if each.status == "waiting")
     return PhoneView(
@@ -65,11 +66,11 @@ def _came(turn: TurnTraced, number: int) -> ShownBubble | None:
     return None
 
 
-def _went(sent: MessageTo, number: int) -> ShownBubble:
-    """A message of the bot's, or the template that went instead."""
+def _went(sent: MessageTo, number: int, by: str) -> ShownBubble:
+    """A message of the bot's or of a person, or the template that went instead."""
     effect = sent.effect
     assert isinstance(effect, Send)
     message = effect.instead if sent.replaced and effect.instead is not None else effect.message
     kind = type_of(message)
-    bubble = Bubble(number, sent.at, message_from_request(kind, {kind: content(message)}))
+    bubble = Bubble(number, sent.at, message_from_request(kind, {kind: content(message)}), by=by)
     return ShownBubble(bubble, sent.status if sent.status in STATUSES else "failed", sent.detail)

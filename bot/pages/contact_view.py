@@ -56,7 +56,7 @@ class Bubble:
     file, a `location`), or something besides (`wait`, `start`, `signal`, `event`, `set`, `model`).
 
     ``number`` counts all bubbles of a page. ``id`` is the gateway's, of a message of the bot's; ``key`` the bot's, the same at every try. ``data`` is
-    what it takes to do it again.
+    what it takes to do it again. ``by`` is who wrote it in the bot's place.
     """
 
     number: int
@@ -68,6 +68,7 @@ class Bubble:
     file: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     key: str | None = None
+    by: str = ""
 
     @property
     def besides(self) -> bool:

@@ -1,0 +1,89 @@
+"""The inbox: conversations that wait for a person, or that a person has, and what a person does with one."""
+
+from typing import Any
+
+from flask import abort, redirect, render_template, request
+from werkzeug.wrappers import Response
+
+from bot.console.page_formats import address_of, contact_at
+from bot.console.routes import ActionRefused, Console, Route, current_login, say
+from bot.console.users import AGENT, VIEWER, User
+from bot.local_socket import NotRunning
+
+MOST = 500
+"""How many conversations are listed: those that have waited the longest."""
+
+
+def inbox(console: Console, user: User) -> str:
+    """The conversations that persons are to take, and those that they have, the longest first."""
+    found = console.reader.handed_over(MOST)
+    team = request.args.get("team", "").strip()[:100]
+    shown = [each for each in found if team in ("", each.team)]
+    return render_template(
+        "inbox.html",
+        waiting=[each for each in shown if each.agent is None],
+        taken=[each for each in shown if each.agent is not None],
+        left_out=console.reader.count_handed_over() - len(found),
+        teams=sorted({each.team for each in found if each.team is not None}),
+        team=team,
+    )
+
+
+def take(console: Console, user: User, who: str) -> Response:
+    """Take a conversation over: from the bot, or from the person whom the form names."""
+    contact, other = _contact(who), request.form.get("from", "")
+    _done(console, {"do": "take", "contact": contact, **({"from": other} if other else {})})
+    return redirect(address_of(contact))
+
+
+def give_back(console: Console, user: User, who: str) -> Response:
+    """Let the bot have the conversation again."""
+    contact = _contact(who)
+    _done(console, {"do": "give_back", "contact": contact})
+    return redirect(address_of(contact))
+
+
+def answer(console: Console, user: User, who: str) -> Response:
+    """Send what the form has, once if it comes twice. A text that is refused stays in the form."""
+    contact, login, message = _contact(who), current_login(), _message()
+    form = contact, request.form.get("after", ""), repr(message)
+    if login.is_new(form):
+        if _done(console, {"do": "answer", "contact": contact, **message}):
+            login.drafts.pop(contact, None)
+        else:
+            login.forms.discard(form)
+            login.drafts[contact] = message.get("text", "")
+    return redirect(address_of(contact))
+
+
+def _message() -> dict[str, Any]:
+    if not (name := request.form.get("template", "").strip()):
+        return {"text": request.form.get("text", "").replace("\r\n", "\n").strip()}
+    parameters = [line.strip() for line in request.form.get("body", "").splitlines()]
+    body = [parameter for parameter in parameters if parameter]
+    return {"template": {"name": name, "language": request.form.get("language", "").strip(), "body": body}}
+
+
+def _done(console: Console, asked: dict[str, Any]) -> bool:
+    """Have something done; what was refused is said on the next page, which shows who has the conversation."""
+    try:
+        console.act(asked)
+    except (ActionRefused, NotRunning) as error:
+        say(str(error))
+        return False
+    return True
+
+
+def _contact(who: str) -> str:
+    contact = contact_at(who)
+    if contact is None or not contact.isdecimal():
+        abort(404, "there is no such contact")
+    return contact
+
+
+ROUTES = (
+    Route("/inbox", inbox, VIEWER, title="Inbox"),
+    Route("/contact/<who>/take", take, AGENT, posts=True),
+    Route("/contact/<who>/answer", answer, AGENT, posts=True),
+    Route("/contact/<who>/give-back", give_back, AGENT, posts=True),
+)
