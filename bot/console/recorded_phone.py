@@ -39,7 +39,9 @@ def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneVi
     shown = [((turn.at, order[turn.event_id], 0), _came(turn, next(numbers))) for turn in turns]
     for each in (each for each in sends if each.status != "waiting"):
         of = each.ref.rpartition("#")[0]  # what a turn has sent follows it, and all else comes at its time
-        shown.append(((moments.get(of, each.at), order.get(of, len(turns)), 1), _went(each, next(numbers), people.get(of, ""))))
+        shown.append(
+            ((moments.get(of, each.at), order.get(of, len(turns)), 1), _went(each, next(numbers), people.get(of, "")))
+        )
     bubbles = [bubble for _, bubble in sorted(shown, key=itemgetter(0)) if bubble is not None]
     unsent = (each for each in sends if each.status == "waiting")
     return PhoneView(

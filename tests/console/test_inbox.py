@@ -251,10 +251,13 @@ def test_a_viewer_sees_how_many_wait_and_neither_notes_nor_numbers_nor_buttons(l
     expect(page.locator("#person")).to_contain_text("Waits for a person")
     expect(page.locator("#person button")).to_have_count(0)
     assert ANN not in page.content() and "milk" not in page.content()
-    page.evaluate("""async (url) => {
+    page.evaluate(
+        """async (url) => {
         const token = document.querySelector("[name=token]").value;
         window.answered = (await fetch(url, {method: "POST", body: new URLSearchParams({token})})).status;
-    }""", f"{live.url}/contact/{ANN}/take")
+    }""",
+        f"{live.url}/contact/{ANN}/take",
+    )
     assert page.evaluate("window.answered") == 403
 
 
@@ -264,12 +267,10 @@ def test_everybody_can_use_it(live: Live, width: int, dark: bool) -> None:
         say(live, contact, text)
     page = live.log_in("abel", "/inbox", width=width, height=800, dark=dark)
     assert violations(page) == []
-    page.screenshot(path=f"/tmp/inbox-{width}.png", full_page=True)
     take(page)
     expect(page.get_by_label("Your answer")).to_be_visible()
     page.get_by_label("Your answer").fill("Hello!")
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.locator(".bubble.bot .by")).to_have_text("abel")
-    page.screenshot(path=f"/tmp/contact-{width}.png", full_page=True)
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
