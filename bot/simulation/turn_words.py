@@ -76,6 +76,8 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             return f"{', '.join(f'{name}: {line_of(value_in_words(value))}' for name, value in values.items())} set by {by}"
         case ResetRequested(by=by):
             return f"reset by {by}"
+        case {"do": "send", "by": by}:
+            return f"a message by {line_of(str(by))}"
     return printable(", ".join(f"{name}: {value}" for name, value in event.items())) or "no event"
 
 
