@@ -12,7 +12,7 @@ from flask import Flask, Response, abort, g, redirect, render_template, request,
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
-from bot.console import agent_inbox, contact, contacts, dead_letters, state, step_results
+from bot.console import agent_inbox, contact, contacts, dead_letters, edits, state, step_results
 from bot.console.login import Login, Logins, LoginTries
 from bot.console.page_formats import add_formats
 from bot.console.passwords import Passwords
@@ -21,7 +21,7 @@ from bot.console.users import VIEWER, User
 from bot.core.errors import BotError
 from bot.pages.page_server import page_app
 
-VIEWS = (agent_inbox, contacts, contact, step_results, dead_letters, state)
+VIEWS = (agent_inbox, contacts, contact, step_results, dead_letters, state, edits)
 """The files of the views, in the order of the navigation."""
 OPEN = ("log_in", "static", "pages.static")
 """What can be reached without a login."""

@@ -12,6 +12,7 @@ from werkzeug.wrappers import Response
 
 from bot import local_socket
 from bot.clock import Clock
+from bot.console.live_check import LiveCheck
 from bot.console.login import Login
 from bot.console.masking import masked_number
 from bot.core.errors import BotError
@@ -37,6 +38,7 @@ class Console:
         self.clock = clock
         self.store = store
         self.reader = StoreReader(store)
+        self.live_check = LiveCheck(folder.path, store, clock)
 
     @property
     def zone(self) -> tzinfo:

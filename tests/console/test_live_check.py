@@ -1,0 +1,63 @@
+"""What an edit on the disk would do, found in another process."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from bot.clock import MovableClock
+from bot.console.live_check import LiveCheck
+from tests.browsing import violations
+from tests.cli.keeping import FLOWS, kept
+from tests.cli.terminal import BOT
+from tests.console.conftest import Live
+from tests.patience import PATIENCE
+from tests.runtime.engine_kit import START
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("live")
+    with kept(folder) as bot:
+        bot.user("hi", "2")
+    return folder
+
+
+def test_it_says_how_many_go_on_and_how_many_an_edit_would_drop(folder: Path) -> None:
+    (folder / "bot.yml").write_text(BOT)
+    check = LiveCheck(folder, folder / "bot.db", MovableClock(START))
+    assert check.newest is None
+    (folder / "flows" / "main.yml").write_text(FLOWS)
+    check.begin()
+    check.wait(PATIENCE)
+    assert check.newest is not None and check.newest.found is not None, check.newest
+    assert (check.newest.at, check.newest.found["conversations"], check.newest.found["dropped"]) == (START, 1, 0)
+    (folder / "flows" / "main.yml").write_text("flow: other\nsteps: {a: {say: Hi., then: end}}\n")
+    check.begin()
+    check.wait(PATIENCE)
+    assert check.newest.found is not None and check.newest.found["dropped"] == 1
+
+
+def test_problems_in_the_files_are_said_instead(folder: Path) -> None:
+    (folder / "flows" / "main.yml").write_text("flow: main\nsteps: {a: {say: Hi., then: nowhere}}\n")
+    check = LiveCheck(folder, folder / "bot.db", MovableClock(START))
+    check.begin()
+    check.wait(PATIENCE)
+    assert check.newest is not None and check.newest.found is None
+    assert 'E102 no step "nowhere"' in check.newest.trouble and "Traceback" not in check.newest.trouble
+
+
+def test_an_operator_sees_whom_an_edit_would_drop(live: Live) -> None:
+    live.simulation.user("hi")
+    page = live.log_in("olga", "/edits")
+    expect(page.locator("main")).to_contain_text("Nobody has looked yet.")
+    page.get_by_role("button", name="Look now").click()
+    expect(page.locator("main")).to_contain_text("1 conversation under way: 1 go on unchanged, 0 would be dropped")
+    path = live.console.folder.path / "flows" / "main.yml"
+    path.write_text("flow: main\nsteps: {a: {say: Hi., then: end}}\n")
+    page.get_by_role("button", name="Look now").click()
+    expect(page.locator("main tbody tr")).to_contain_text("the step is gone, and no `gone` is declared: dropped")
+    assert violations(page) == []
+    path.write_text("flow: main\nsteps: {a: {say: Hi., then: nowhere}}\n")
+    page.get_by_role("button", name="Look now").click()
+    expect(page.locator("pre")).to_contain_text('E102 no step "nowhere"')
