@@ -35,7 +35,11 @@ class LiveCheck:
     """Looks when it is asked to, once at a time. ``newest`` is the last report, None before the first."""
 
     def __init__(self, folder: Path, store: Path, clock: Clock) -> None:
-        self._command = [sys.executable, "-m", "bot", "check", str(folder), "--live", "--json", "--store", str(store)]
+        self._folder = (
+            folder  # where it looks from: paths are shown from there, and -P keeps its files from hiding this program's
+        )
+        python = [sys.executable, "-P", "-m", "bot"]
+        self._command = [*python, "check", ".", "--live", "--json", "--store", str(store.resolve())]
         self._clock = clock
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -60,7 +64,9 @@ class LiveCheck:
 
     def _look(self) -> None:
         at = self._clock.now()
-        with subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            self._command, cwd=self._folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
             os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
             try:
                 out, trouble = process.communicate(timeout=PATIENCE)
