@@ -20,6 +20,7 @@ from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.lang.wall_clock import duration_words
 from bot.settings import read_limits
+from bot.store.broadcast_rows import HAVE_IT, NOT_YET, OUTCOMES_FOR_PEOPLE, REACHED_FIELDS, reached_totals
 
 if TYPE_CHECKING:
     from bot.store.broadcast_rows import Reached
@@ -284,7 +285,7 @@ def _edit(
     with open_store(folder) as store:
         if store.broadcast(name) is None:
             raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
-        left = {contact for contact, outcome, _ in store.recipients(name) if outcome in HELD}
+        left = {contact for contact, outcome, _ in store.recipients(name) if outcome in NOT_YET}
     _preview(folder, what, recipients)
     if gone := left - {recipient["contact"] for recipient in recipients}:
         click.echo(f"{counted(len(gone), 'contact')} who did not get it and are not in the file will not get it.")
@@ -402,17 +403,12 @@ def _chunks(recipients: Sequence[Recipient]) -> Iterator[list[Recipient]]:
 
 LOOK_EVERY = 0.5  # seconds
 SHOWN = 50
-HELD = ("waiting", "scheduled", "paused", "stopped")
 ATTENTION = ("failed", "unknown", "paused")
-GOT_IT = ("sent", "started", "waits")
 HOLD_ALL = (
     *("delivery-held", "channel-held", "rate-limited", "day-limit", "header-limit"),
     *("gateway-unreachable", "store-unavailable"),
 )
 """The alarms with which nothing is sent, or perhaps not this broadcast. Then there is no progress to watch."""
-
-REACHED_FIELDS = ("delivered", "read", "answered")
-IN_WORDS = {"opted_out": "opted out", "left_out": "left out", "waits": "to start after a conversation"}
 
 
 def _list(folder: Path | None, as_json: bool) -> None:
@@ -464,7 +460,7 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
             "to_come": [{"at": at, "contacts": count} for at, count in to_come.items()],
             "ended_at": broadcast.ended_at,
             "outcomes": counts,
-            "reached": _totals(reached.values()),
+            "reached": reached_totals(reached.values()),
         }
         echo_json({**named, **totals, "recipients": each})
         return
@@ -477,7 +473,7 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
     if broadcast.state == PAUSED:
         what, advice = why_paused(broadcast)
         click.echo(f"{what} ({advice})")
-    unsent = [each for each in recipients if each[1] not in HELD and not each[1].startswith(GOT_IT)]
+    unsent = [each for each in recipients if each[1] not in NOT_YET and not each[1].startswith(HAVE_IT)]
     for contact, outcome, code in unsent[:SHOWN]:
         click.echo(f"  {contact}  {outcome_in_words(outcome)}" + (f" ({code})" if code else ""))
     if len(unsent) > SHOWN:
@@ -485,18 +481,13 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
     if reached:
         sent = counts.get("sent", 0) or sum(counts[each] for each in counts if each.startswith("started"))
         # which may be older than what is known of each
-        total, hours = _totals(reached.values()), ANSWERED_WITHIN // timedelta(hours=1)
+        total, hours = reached_totals(reached.values()), ANSWERED_WITHIN // timedelta(hours=1)
         of = f"the {sent:,} sent" if total["known"] == sent else f"{total['known']:,} sent in the last 7 days"
         click.echo(
             f"Of {of}: {total['delivered']:,} delivered, {total['read']:,} read, "
             f"{total['answered']:,} answered within {hours} hours."
         )
     click.echo(summary(counts))
-
-
-def _totals(reached: Collection["Reached"]) -> dict[str, int]:
-    """How many of the messages that were sent are ``known`` still, and how many of these were delivered, read, answered."""
-    return {"known": len(reached), **{field: sum(getattr(each, field) for each in reached) for field in REACHED_FIELDS}}
 
 
 def _fields(reached: "Reached | None") -> dict[str, bool | None]:
@@ -564,14 +555,14 @@ def _watch(folder: Path | None, store: "StoreReader", name: str) -> dict[str, in
 
 
 def _done(counts: Mapping[str, int]) -> int:
-    return sum(number for outcome, number in counts.items() if outcome not in HELD)
+    return sum(number for outcome, number in counts.items() if outcome not in NOT_YET)
 
 
 def summary(counts: Mapping[str, int]) -> str:
     """The number of a broadcast's messages by outcome, and what to do about it."""
     by_outcome = ", ".join(f"{number:,} {outcome_in_words(outcome)}" for outcome, number in sorted(counts.items()))
     goes_on = " What waits is sent whenever a server runs." if counts.get("waiting") else ""
-    held = next((f" It was {state}: --resume goes on with it." for state in HELD[2:] if counts.get(state)), "")
+    held = next((f" It was {state}: --resume goes on with it." for state in NOT_YET[2:] if counts.get(state)), "")
     held += " Those who missed it get it with --edit, at once or with another --at." if counts.get("missed") else ""
     why = " `bot queue` says why." if any(outcome.startswith(ATTENTION) for outcome in counts) else ""
     return f"{by_outcome or 'Nobody is in it'}.{goes_on}{held}{why}"
@@ -579,4 +570,4 @@ def summary(counts: Mapping[str, int]) -> str:
 
 def outcome_in_words(outcome: str) -> str:
     """An outcome as a command prints it."""
-    return IN_WORDS.get(outcome, outcome)
+    return OUTCOMES_FOR_PEOPLE.get(outcome, outcome)

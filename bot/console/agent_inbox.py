@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from flask import abort, redirect, render_template, request
+from flask import redirect, render_template, request
 from werkzeug.wrappers import Response
 
-from bot.console.page_formats import address_of, contact_at
-from bot.console.routes import ActionRefused, Console, Route, current_login, say
+from bot.console.page_formats import address_of, number_at
+from bot.console.routes import Console, Route, current_login
 from bot.console.users import AGENT, VIEWER, User
-from bot.local_socket import NotRunning
 
 MOST = 500
 """How many conversations are listed: those that have waited the longest."""
@@ -31,24 +30,24 @@ def inbox(console: Console, user: User) -> str:
 
 def take(console: Console, user: User, who: str) -> Response:
     """Take a conversation over: from the bot, or from the person whom the form names."""
-    contact, other = _contact(who), request.form.get("from", "")
-    _done(console, {"do": "take", "contact": contact, **({"from": other} if other else {})})
+    contact, other = number_at(who), request.form.get("from", "")
+    console.tried({"do": "take", "contact": contact, **({"from": other} if other else {})})
     return redirect(address_of(contact))
 
 
 def give_back(console: Console, user: User, who: str) -> Response:
     """Let the bot have the conversation again."""
-    contact = _contact(who)
-    _done(console, {"do": "give_back", "contact": contact})
+    contact = number_at(who)
+    console.tried({"do": "give_back", "contact": contact})
     return redirect(address_of(contact))
 
 
 def answer(console: Console, user: User, who: str) -> Response:
     """Send what the form has, once if it comes twice. A text that is refused stays in the form."""
-    contact, login, message = _contact(who), current_login(), _message()
+    contact, login, message = number_at(who), current_login(), _message()
     form = contact, request.form.get("after", ""), repr(message)
     if login.is_new(form):
-        if _done(console, {"do": "answer", "contact": contact, **message}):
+        if console.tried({"do": "answer", "contact": contact, **message}):
             login.drafts.pop(contact, None)
         else:
             login.forms.discard(form)
@@ -62,23 +61,6 @@ def _message() -> dict[str, Any]:
     parameters = [line.strip() for line in request.form.get("body", "").splitlines()]
     body = [parameter for parameter in parameters if parameter]
     return {"template": {"name": name, "language": request.form.get("language", "").strip(), "body": body}}
-
-
-def _done(console: Console, asked: dict[str, Any]) -> bool:
-    """Have something done; what was refused is said on the next page, which shows who has the conversation."""
-    try:
-        console.act(asked)
-    except (ActionRefused, NotRunning) as error:
-        say(str(error))
-        return False
-    return True
-
-
-def _contact(who: str) -> str:
-    contact = contact_at(who)
-    if contact is None or not contact.isdecimal():
-        abort(404, "there is no such contact")
-    return contact
 
 
 ROUTES = (

@@ -1,8 +1,20 @@
 """Bars of charts, which ``templates/charts.html`` draws: counts on top of each other, beside those of other bars."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+
+from flask import request
 
 from bot.core.immutable import immutable
+
+SPANS = 7, 30, 90, 365
+"""The numbers of days that a chart can be chosen for."""
+
+
+def chosen_days(now: datetime) -> list[date]:
+    """The days (UTC) that the request asks for, up to today."""
+    days = request.args.get("days", 30, int)
+    return [now.astimezone(UTC).date() - timedelta(days=ago) for ago in reversed(range(days if days in SPANS else 30))]
 
 
 @immutable
@@ -13,6 +25,24 @@ class BarPart:
     count: int
     start: float
     length: float
+
+
+@immutable
+class DayBar:
+    """The bar of a day, and all that it counts."""
+
+    day: date
+    counts: Mapping[str, int]
+    bar: Sequence[BarPart]
+
+
+def bars_by_day(
+    counts: Mapping[str, Mapping[str, int]], days: Sequence[date], parts: Sequence[str], whole: str = ""
+) -> list[DayBar]:
+    """A bar for each of the days, also those of which nothing is counted. ``counts`` are by the ISO form of the day."""
+    found = [counts.get(day.isoformat(), {}) for day in days]
+    most = longest(found, parts, whole)
+    return [DayBar(day, each, bar(each, parts, most, whole)) for day, each in zip(days, found, strict=True)]
 
 
 def bar(counts: Mapping[str, int], parts: Sequence[str], most: int, whole: str = "") -> list[BarPart]:

@@ -12,23 +12,44 @@ from flask import Flask, Response, abort, g, redirect, render_template, request,
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
-from bot.console import agent_inbox, contact, contacts, dead_letters, edits, state, step_results
+from bot.console import (
+    agent_inbox,
+    broadcasts,
+    contact,
+    contact_upkeep,
+    contacts,
+    dead_letters,
+    edits,
+    model_usage,
+    state,
+    step_results,
+)
 from bot.console.login import Login, Logins, LoginTries
 from bot.console.page_formats import add_formats
 from bot.console.passwords import Passwords
-from bot.console.routes import Console, Route, current_login
+from bot.console.routes import REFRESH, Console, Route, current_login
 from bot.console.users import VIEWER, User
 from bot.core.errors import BotError
 from bot.pages.page_server import page_app
 
-VIEWS = (agent_inbox, contacts, contact, step_results, dead_letters, state, edits)
+VIEWS = (
+    agent_inbox,
+    contacts,
+    contact,
+    contact_upkeep,
+    broadcasts,
+    step_results,
+    model_usage,
+    dead_letters,
+    state,
+    edits,
+)
 """The files of the views, in the order of the navigation."""
 OPEN = ("log_in", "static", "pages.static")
 """What can be reached without a login."""
 COOKIE = "bot_console"
 MOST_FORM = 1 << 20  # bytes
 LOOK_SECONDS, MINUTE = 0.5, 60.0  # between two looks at whether something has changed; until times are shown anew
-REFRESH = "X-Refresh"  # the header of a page that asks for itself, while its user may be far away
 log = logging.getLogger("bot.console")
 
 

@@ -6,7 +6,7 @@ from bot.console.masking import masked_phone, masked_session, masked_turn
 from bot.console.page_formats import contact_at, reads
 from bot.console.recorded_phone import recorded_phone
 from bot.console.routes import Console, Route, current_login
-from bot.console.users import VIEWER, User
+from bot.console.users import OPERATOR, VIEWER, User
 from bot.core.session import Session
 from bot.pages.contact_view import NEWEST_BUBBLES, NEWEST_TURNS, session_view, turns_of
 
@@ -39,6 +39,7 @@ def contact(console: Console, user: User, who: str) -> str:
         person=person,
         now=now,
         newest=turns[0].id if turns else "",
+        upkeep=user.may(OPERATOR),
         draft=current_login().drafts.get(number, ""),
     )
 

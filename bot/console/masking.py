@@ -1,5 +1,6 @@
 """What viewers do not see: numbers but for the last three digits, names, values, and what was said."""
 
+import re
 from dataclasses import replace
 
 from bot.pages.contact_view import (
@@ -15,6 +16,7 @@ from bot.pages.contact_view import (
 from bot.simulation.phone import ListRow, ShownMessage
 
 HIDDEN = "•••"
+_LONG_NUMBER = re.compile(r"\d{5,}")
 _HAPPENED = (  # how the words of events begin, up to what may say more than that it happened
     *(
         "wrote",
@@ -42,6 +44,11 @@ _SHOWN_FACTS = ("window", "language", "timezone", "agent")
 def masked_number(contact: str) -> str:
     """``6281234567890`` -> ``•••890``"""
     return HIDDEN + contact[-3:]
+
+
+def without_numbers(text: str) -> str:
+    """A text of the operator's, in which long numbers are masked: ``sale: vip 6281234567890`` -> ``sale: vip •••890``"""
+    return _LONG_NUMBER.sub(lambda found: masked_number(found[0]), text)
 
 
 def masked_phone(phone: PhoneView) -> PhoneView:

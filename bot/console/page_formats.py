@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_datetime, format_time, format_timedelta
 from babel.numbers import format_decimal, format_percent
-from flask import Flask, request, url_for
+from flask import Flask, abort, request, url_for
 
 from bot.console.masking import HIDDEN, masked_number
 from bot.console.routes import Console, current_login
@@ -35,6 +35,14 @@ def address_of(contact: str) -> str:
 def contact_at(who: str) -> str | None:
     """The contact whose page has the address of `address_of`; None for an address that this user was not given."""
     return who if reads() else current_login().aliases.get(who)
+
+
+def number_at(who: str) -> str:
+    """The number of the contact whose page has this address; without one the page says so."""
+    contact = contact_at(who)
+    if contact is None or not contact.isdecimal():
+        abort(404, "there is no such contact")
+    return contact
 
 
 def reader_locale() -> Locale:

@@ -21,6 +21,7 @@ from bot.folder import Folder
 from bot.lang.source import Scalar
 from bot.store.store_reader import StoreReader
 
+REFRESH = "X-Refresh"  # the header of a page that asks for itself, while its user may be far away
 ENGINE_SECONDS = 10.0  # for the engine to answer
 Answer = dict[str, Any]
 log = logging.getLogger("bot.console")
@@ -68,6 +69,15 @@ class Console:
         )
         log.warning("%s (%s): %s %s", user.name, user.role, request["do"], about)
         return answer
+
+    def tried(self, request: Answer) -> bool:
+        """Have something done as `act` does. What is refused is said on the user's next page."""
+        try:
+            self.act(request)
+        except (ActionRefused, local_socket.NotRunning) as error:
+            say(str(error))
+            return False
+        return True
 
 
 View = Callable[..., str | Response]

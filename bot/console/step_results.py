@@ -1,35 +1,21 @@
 """The view of results: how contacts have gone through a flow's steps, by day, and the ways of each split beside each other."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
 from flask import Response, render_template, request
 
-from bot.console.charts import BarPart, bar, longest
+from bot.console.charts import SPANS, bar, bars_by_day, chosen_days, longest
 from bot.console.routes import ActionRefused, Console, Route
 from bot.console.users import VIEWER, User
-from bot.core.immutable import immutable
 from bot.core.turn import ANSWERED, ENTERED, FAILED, LEFT, TIMED_OUT, WAYS
 from bot.local_socket import NotRunning
-from bot.results import CountedAs, StepResults, answered_share, results_by_flow, results_csv, splits_of
+from bot.results import CountedAs, answered_share, results_by_flow, results_csv, splits_of
 from bot.store.engine_tables import ResultCount
 
-SPANS = (7, 30, 90, 365)
-"""The numbers of days that can be chosen."""
 PARTS = ANSWERED, TIMED_OUT, LEFT, FAILED
 """What a bar shows of the entries, from the left or from below; what is left over waits, or began on an earlier day."""
-
-
-@immutable
-class ResultDay:
-    """What was counted of a step on a day (UTC), and the bar of it."""
-
-    day: date
-    ways: Mapping[str, int]
-    bar: Sequence[BarPart]
 
 
 def results(console: Console, user: User) -> str:
@@ -44,14 +30,14 @@ def results(console: Console, user: User) -> str:
     return render_template(
         "results.html",
         spans=SPANS,
-        days=days,
+        days=len(days),
         flows=list(flows),
         flow=flow,
         steps=steps,
         most=longest((each.ways for each in steps), PARTS, ENTERED),
         splits=splits_of(steps),
         step=step,
-        by_day=[] if step is None else _by_day(step, days, console.clock.now().date()),
+        by_day=[] if step is None else bars_by_day(step.days, days, PARTS, ENTERED),
         ways=WAYS,
         parts=PARTS,
         bar=partial(bar, parts=PARTS, whole=ENTERED),
@@ -62,14 +48,14 @@ def results(console: Console, user: User) -> str:
 def results_file(console: Console, user: User) -> Response:
     """All that was counted in those days, as a CSV file."""
     days, rows = _asked(console)
-    named = {"Content-Disposition": f'attachment; filename="results-{days}-days.csv"'}
+    named = {"Content-Disposition": f'attachment; filename="results-{len(days)}-days.csv"'}
     return Response(results_csv(rows), content_type="text/csv; charset=utf-8", headers=named)
 
 
-def _asked(console: Console) -> tuple[int, list[ResultCount]]:
-    days = request.args.get("days", 30, int)
-    days = days if days in SPANS else 30
-    return days, console.reader.results(console.clock.now() - timedelta(days=days - 1))
+def _asked(console: Console) -> tuple[list[date], list[ResultCount]]:
+    now = console.clock.now()
+    days = chosen_days(now)
+    return days, console.reader.results(now - timedelta(days=len(days) - 1))
 
 
 def _names(console: Console) -> CountedAs:
@@ -79,14 +65,6 @@ def _names(console: Console) -> CountedAs:
     except (ActionRefused, NotRunning):
         return {}
     return found
-
-
-def _by_day(step: StepResults, days: int, today: date) -> list[ResultDay]:
-    """Each day up to today, also those on which nothing was counted."""
-    shown = [today - timedelta(days=ago) for ago in reversed(range(days))]
-    counts = [step.days.get(day.isoformat(), Counter()) for day in shown]
-    most = longest(counts, PARTS, ENTERED)
-    return [ResultDay(day, ways, bar(ways, PARTS, most, ENTERED)) for day, ways in zip(shown, counts, strict=True)]
 
 
 ROUTES = (

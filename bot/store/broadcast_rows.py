@@ -5,7 +5,7 @@ done. Of a flow that starts, it is the first message. Recipients are never delet
 requested.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -311,6 +311,20 @@ def release_row(broadcast: Broadcast, now: datetime) -> tuple[str, str, str, str
     """What `RELEASE` and `MISSED_OF` take, for the recipients of a broadcast whose time has come."""
     resumed_at = values.optional_time_text(broadcast.resumed_at) or ""
     return values.storable(broadcast.name), values.time_text(now), values.time_text(now - broadcast.late), resumed_at
+
+
+NOT_YET = "waiting", "scheduled", "paused", "stopped"
+"""What `outcome_in_words` says of those who may still get their message."""
+HAVE_IT = "sent", "started", "waits"
+"""How it begins of those who have got it, or get it after a conversation."""
+OUTCOMES_FOR_PEOPLE = {"opted_out": "opted out", "left_out": "left out", "waits": "to start after a conversation"}
+"""Outcomes that people read in other words."""
+REACHED_FIELDS = "delivered", "read", "answered"
+
+
+def reached_totals(reached: Collection[Reached]) -> dict[str, int]:
+    """How many of the messages that were sent are ``known`` still, and how many of these were delivered, read, answered."""
+    return {"known": len(reached), **{field: sum(getattr(each, field) for each in reached) for field in REACHED_FIELDS}}
 
 
 def outcome_in_words(outcome: str | None, state: str) -> str:

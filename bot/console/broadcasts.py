@@ -1,0 +1,134 @@
+"""The views of broadcasts: their list, and what became of one, which an operator stops and resumes."""
+
+from collections.abc import Mapping
+
+from flask import abort, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response
+
+from bot.console.charts import bar
+from bot.console.masking import without_numbers
+from bot.console.page_formats import contact_at, reads
+from bot.console.routes import REFRESH, Console, Route, current_login, say
+from bot.console.users import OPERATOR, VIEWER, User
+from bot.gateway.gateway_answers import BY_CODE
+from bot.runtime.broadcasting import why_paused
+from bot.store.broadcast_rows import (
+    ANSWERED_WITHIN,
+    HAVE_IT,
+    LIVE,
+    NOT_YET,
+    OUTCOMES_FOR_PEOPLE,
+    PAUSED,
+    REACHED_FIELDS,
+    STOPPED,
+    FlowToStart,
+    reached_totals,
+)
+
+PAGE = 20
+SHOWN = 50
+"""How many of those who did not get it are listed."""
+
+
+def broadcasts(console: Console, user: User) -> str:
+    """The broadcasts, the newest first."""
+    page = min(max(request.args.get("page", 1, int), 1), 1_000_000)
+    found = console.reader.broadcasts()
+    shown = found[(page - 1) * PAGE : page * PAGE]
+    return render_template(
+        "broadcasts.html",
+        broadcasts=[(each, _in_words(console.reader.outcomes(each.name))) for each in shown],
+        page=page,
+        total=len(found),
+        more=len(found) > page * PAGE,
+        called=_called,
+        address=_address,
+    )
+
+
+def broadcast(console: Console, user: User) -> str:
+    """One broadcast. Those who did not get it, and how far messages have got, are not looked up again while the page is open."""
+    name = contact_at(request.args.get("name", "")) or ""
+    found = console.reader.broadcast(name)
+    if found is None:
+        abort(
+            404, "there is no such broadcast, or its address was of an earlier login: look for it among the broadcasts"
+        )
+    counts = console.reader.outcomes(name)
+    reached, unsent = {}, []
+    if REFRESH not in request.headers:
+        reached = reached_totals(console.reader.reached(name).values())
+        everybody = console.reader.recipients(name)
+        unsent = [each for each in everybody if each[1] not in NOT_YET and not each[1].startswith(HAVE_IT)]
+    content = found.content
+    return render_template(
+        "broadcast.html",
+        broadcast=found,
+        called=_called,
+        address=_address,
+        sends=f"flow {content.flow}" if isinstance(content, FlowToStart) else f"{content.name} ({content.language})",
+        counts=[(words, count, _advice(words)) for words, count in _in_words(counts).items()],
+        most=max(counts.values(), default=0),
+        bar=bar,
+        why=[_called(words) for words in why_paused(found)] if found.state == PAUSED else [],
+        to_come=list(console.reader.to_come(name).items()),
+        reached=reached,
+        reached_fields=REACHED_FIELDS,
+        answered_within=ANSWERED_WITHIN,
+        unsent=[
+            (contact, OUTCOMES_FOR_PEOPLE.get(outcome, outcome), code) for contact, outcome, code in unsent[:SHOWN]
+        ],
+        not_shown=max(len(unsent) - SHOWN, 0),
+        can_stop=found.state in (*LIVE, PAUSED),
+        can_resume=found.state in (PAUSED, STOPPED),
+        acts=user.may(OPERATOR),
+    )
+
+
+def stop_broadcast(console: Console, user: User) -> Response:
+    """Take back all messages of a broadcast that are not being sent."""
+    name = request.form.get("name", "")
+    answer = console.act({"do": "stop", "name": name})
+    say(f"It is stopped. Contacts who will not get it: {answer['stopped']}.")
+    if answer["in_flight"]:
+        say(f"Messages that may have been sent and cannot be withdrawn: {answer['in_flight']}.")
+    return redirect(_address(name))
+
+
+def resume_broadcast(console: Console, user: User) -> Response:
+    """Go on with a broadcast: its next message goes alone, then the others."""
+    name = request.form.get("name", "")
+    answer = console.act({"do": "resume", "name": name})
+    say(f"It goes on. Contacts who will get it now: {answer['resumed']}.")
+    if answer["to_come"]:
+        say(f"Contacts who will get it at their time: {answer['to_come']}.")
+    return redirect(_address(name))
+
+
+def _in_words(counts: Mapping[str, int]) -> dict[str, int]:
+    """A broadcast's outcomes as people read them."""
+    return {OUTCOMES_FOR_PEOPLE.get(outcome, outcome): count for outcome, count in sorted(counts.items())}
+
+
+def _advice(words: str) -> str:
+    """What to do about an outcome: ``failed (132000)`` has a code."""
+    known = BY_CODE.get(words.partition(" (")[2].removesuffix(")"))
+    return "" if known is None else known.advice
+
+
+def _called(name: str) -> str:
+    """A broadcast's name, as this user sees it: it may have numbers, since it says to whom it goes."""
+    return name if reads() else without_numbers(name)
+
+
+def _address(name: str) -> str:
+    """The address of a broadcast's page. For viewers it does not have the name."""
+    return url_for("broadcast", name=name if reads() else current_login().alias_of(name))
+
+
+ROUTES = (
+    Route("/broadcasts", broadcasts, VIEWER, title="Broadcasts"),
+    Route("/broadcast", broadcast, VIEWER),
+    Route("/broadcast/stop", stop_broadcast, OPERATOR, posts=True),
+    Route("/broadcast/resume", resume_broadcast, OPERATOR, posts=True),
+)

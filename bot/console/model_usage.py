@@ -1,0 +1,44 @@
+"""The view of model usage: the tokens that models have used, by day, flow, model or contact."""
+
+from datetime import UTC, datetime, time
+from functools import partial
+
+from flask import render_template, request
+
+from bot.console.charts import SPANS, bar, bars_by_day, chosen_days, longest
+from bot.console.routes import Console, Route
+from bot.console.users import VIEWER, User
+from bot.store.engine_tables import USAGE_BY
+
+MOST = 100
+"""How many rows are shown."""
+PARTS = PROMPT, COMPLETION = "prompt", "completion"
+
+
+def usage(console: Console, user: User) -> str:
+    """What `bot usage` shows."""
+    days = chosen_days(console.clock.now())
+    by = request.args.get("by", "day")
+    by = by if by in USAGE_BY else "day"
+    sums = console.reader.usage(datetime.combine(days[0], time(), UTC), by)
+    tokens = {each.name: {PROMPT: each.prompt_tokens, COMPLETION: each.completion_tokens} for each in sums}
+    return render_template(
+        "usage.html",
+        spans=SPANS,
+        days=len(days),
+        all_by=USAGE_BY,
+        by=by,
+        sums=sums if by == "day" else sums[:MOST],
+        left_out=0 if by == "day" else max(len(sums) - MOST, 0),
+        total=[
+            sum(getattr(each, of) for each in sums)
+            for of in ("answers", "prompt_tokens", "completion_tokens", "estimated")
+        ],
+        by_day=bars_by_day(tokens, days, PARTS) if by == "day" else [],
+        tokens=tokens,
+        bar=partial(bar, parts=PARTS, most=longest(tokens.values(), PARTS)),
+        parts=PARTS,
+    )
+
+
+ROUTES = (Route("/usage", usage, VIEWER, title="Usage"),)
