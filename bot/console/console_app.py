@@ -136,7 +136,7 @@ class _Gate:
         route = routes[endpoint]
         if not login.user.may(route.role):
             abort(403, f"this is for the role {route.role}, and yours is {login.user.role}")
-        if route.posts and not compare_digest(request.form.get("token", ""), login.token):
+        if route.posts and not compare_digest(request.form.get("token", "").encode(), login.token.encode()):
             abort(403, "this form has no token, or an old one: load its page again")
         return None
 

@@ -83,6 +83,7 @@ def test_a_form_needs_the_logins_token_and_must_come_from_a_page_of_the_console(
     form = {"do": "retry", "id": "1", "token": client.token()}
     assert client.ask("/dead-letters/end", form).status == 302
     assert client.ask("/dead-letters/end", form | {"token": ""}).status == 403
+    assert client.ask("/dead-letters/end", form | {"token": "é"}).status == 403
     assert client.ask("/dead-letters/end", form | {"token": logged_in(served, "olga").token()}).status == 403
     for origin in ("", "null", "https://evil.example"):
         assert client.ask("/dead-letters/end", form, headers={"Origin": origin}).status == 403
