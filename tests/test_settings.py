@@ -213,6 +213,6 @@ def test_a_secret_that_is_not_set_is_a_setting_that_is_missing(tmp_path: Path) -
     with pytest.raises(BadSettings) as raised:
         read_settings(tmp_path, NEEDED, {"crm_key": "sk-1"}, ["CRM_KEY"])
     assert raised.value.problems == [
-        'bot.yml: settings: there is no setting "crm_key" (did you mean "ai_key"?)',
+        'bot.yml: settings: there is no setting "crm_key" (docs/going-live.md lists them)',
         "CRM_KEY is missing: set it, in the environment or in .env, since bot.yml names it",
     ]
