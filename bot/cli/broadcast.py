@@ -20,7 +20,7 @@ from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.lang.wall_clock import duration_words
 from bot.settings import read_limits
-from bot.store.broadcast_rows import HAVE_IT, NOT_YET, OUTCOMES_FOR_PEOPLE, REACHED_FIELDS, reached_totals
+from bot.store.broadcast_rows import NOT_YET, REACHED_FIELDS, outcome_for_people, reached_totals, without_message
 
 if TYPE_CHECKING:
     from bot.store.broadcast_rows import Reached
@@ -473,9 +473,9 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
     if broadcast.state == PAUSED:
         what, advice = why_paused(broadcast)
         click.echo(f"{what} ({advice})")
-    unsent = [each for each in recipients if each[1] not in NOT_YET and not each[1].startswith(HAVE_IT)]
+    unsent = without_message(recipients)
     for contact, outcome, code in unsent[:SHOWN]:
-        click.echo(f"  {contact}  {outcome_in_words(outcome)}" + (f" ({code})" if code else ""))
+        click.echo(f"  {contact}  {outcome_for_people(outcome)}" + (f" ({code})" if code else ""))
     if len(unsent) > SHOWN:
         click.echo(f"  and {counted(len(unsent) - SHOWN, 'other')}: --json shows all")
     if reached:
@@ -560,14 +560,9 @@ def _done(counts: Mapping[str, int]) -> int:
 
 def summary(counts: Mapping[str, int]) -> str:
     """The number of a broadcast's messages by outcome, and what to do about it."""
-    by_outcome = ", ".join(f"{number:,} {outcome_in_words(outcome)}" for outcome, number in sorted(counts.items()))
+    by_outcome = ", ".join(f"{number:,} {outcome_for_people(outcome)}" for outcome, number in sorted(counts.items()))
     goes_on = " What waits is sent whenever a server runs." if counts.get("waiting") else ""
     held = next((f" It was {state}: --resume goes on with it." for state in NOT_YET[2:] if counts.get(state)), "")
     held += " Those who missed it get it with --edit, at once or with another --at." if counts.get("missed") else ""
     why = " `bot queue` says why." if any(outcome.startswith(ATTENTION) for outcome in counts) else ""
     return f"{by_outcome or 'Nobody is in it'}.{goes_on}{held}{why}"
-
-
-def outcome_in_words(outcome: str) -> str:
-    """An outcome as a command prints it."""
-    return OUTCOMES_FOR_PEOPLE.get(outcome, outcome)

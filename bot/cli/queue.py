@@ -107,7 +107,7 @@ def _in_chunks(folder: Path | None, action: str, letters: Sequence[int]) -> dict
 
 
 def _show(folder: Path | None, limit: int, as_json: bool) -> None:
-    from bot.cli.broadcast import outcome_in_words
+    from bot.store.broadcast_rows import outcome_for_people
 
     with open_store(folder) as store:
         pending, dead, counts = store.pending_sends(limit), store.dead_letters(limit), store.counts()
@@ -130,7 +130,7 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
         why = f' (bot broadcast "{name}" says why)' if "paused" in numbers else ""
         if "scheduled" in numbers and (at := next_at.get(name)) is not None:
             why = f" (the next at {local_time(at)})"
-        by_outcome = ", ".join(f"{number:,} {outcome_in_words(outcome)}" for outcome, number in numbers.items())
+        by_outcome = ", ".join(f"{number:,} {outcome_for_people(outcome)}" for outcome, number in numbers.items())
         click.echo(f'broadcast "{name}": {by_outcome}{why}')
     waiting, given_up = counts["outbox"], counts["dead_letters"]
     click.echo(f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'} to be sent, {given_up} given up.")

@@ -7,22 +7,21 @@ from werkzeug.wrappers import Response
 
 from bot.console.charts import bar
 from bot.console.masking import without_numbers
-from bot.console.page_formats import contact_at, reads
+from bot.console.page_formats import contact_at, page_asked, reads
 from bot.console.routes import REFRESH, Console, Route, current_login, say
 from bot.console.users import OPERATOR, VIEWER, User
 from bot.gateway.gateway_answers import BY_CODE
 from bot.runtime.broadcasting import why_paused
 from bot.store.broadcast_rows import (
     ANSWERED_WITHIN,
-    HAVE_IT,
     LIVE,
-    NOT_YET,
-    OUTCOMES_FOR_PEOPLE,
     PAUSED,
     REACHED_FIELDS,
     STOPPED,
     FlowToStart,
+    outcome_for_people,
     reached_totals,
+    without_message,
 )
 
 PAGE = 20
@@ -32,7 +31,7 @@ SHOWN = 50
 
 def broadcasts(console: Console, user: User) -> str:
     """The broadcasts, the newest first."""
-    page = min(max(request.args.get("page", 1, int), 1), 1_000_000)
+    page = page_asked()
     found = console.reader.broadcasts()
     shown = found[(page - 1) * PAGE : page * PAGE]
     return render_template(
@@ -58,8 +57,7 @@ def broadcast(console: Console, user: User) -> str:
     reached, unsent = {}, []
     if REFRESH not in request.headers:
         reached = reached_totals(console.reader.reached(name).values())
-        everybody = console.reader.recipients(name)
-        unsent = [each for each in everybody if each[1] not in NOT_YET and not each[1].startswith(HAVE_IT)]
+        unsent = without_message(console.reader.recipients(name))
     content = found.content
     return render_template(
         "broadcast.html",
@@ -75,9 +73,7 @@ def broadcast(console: Console, user: User) -> str:
         reached=reached,
         reached_fields=REACHED_FIELDS,
         answered_within=ANSWERED_WITHIN,
-        unsent=[
-            (contact, OUTCOMES_FOR_PEOPLE.get(outcome, outcome), code) for contact, outcome, code in unsent[:SHOWN]
-        ],
+        unsent=[(contact, outcome_for_people(outcome), code) for contact, outcome, code in unsent[:SHOWN]],
         not_shown=max(len(unsent) - SHOWN, 0),
         can_stop=found.state in (*LIVE, PAUSED),
         can_resume=found.state in (PAUSED, STOPPED),
@@ -107,7 +103,7 @@ def resume_broadcast(console: Console, user: User) -> Response:
 
 def _in_words(counts: Mapping[str, int]) -> dict[str, int]:
     """A broadcast's outcomes as people read them."""
-    return {OUTCOMES_FOR_PEOPLE.get(outcome, outcome): count for outcome, count in sorted(counts.items())}
+    return {outcome_for_people(outcome): count for outcome, count in sorted(counts.items())}
 
 
 def _advice(words: str) -> str:

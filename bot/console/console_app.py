@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from hmac import compare_digest
 from time import monotonic
 from typing import Any
@@ -68,7 +69,7 @@ def console_app(console: Console, users: Mapping[str, User], address: str, stopp
         app.add_url_rule(route.address, route.name, _bound(route, console), methods=methods)
     app.add_url_rule("/log-in", "log_in", gate.log_in, methods=["GET", "POST"])
     app.before_request(gate.refuse_strangers)
-    app.before_request(lambda: gate.require_login({route.name: route for route in routes}))
+    app.before_request(partial(gate.require_login, {route.name: route for route in routes}))
     app.register_error_handler(HTTPException, _say_http_error)
     app.register_error_handler(BotError, lambda error: _say_trouble(str(error), 409))
     app.register_error_handler(Exception, _say_failure)

@@ -1,18 +1,14 @@
 """What an operator does with one contact: export all that is kept, erase it, or end the conversation."""
 
-import logging
-
 from flask import Response, abort, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from bot.console.masking import masked_number
 from bot.console.page_formats import address_of, number_at
-from bot.console.routes import Console, Route, say
+from bot.console.routes import Console, Route, note_action, say
 from bot.console.users import OPERATOR, User
 from bot.core.text import digits
 from bot.store.contact_data import export_as_json
-
-log = logging.getLogger("bot.console")
 
 
 def export_contact(console: Console, user: User, who: str) -> Response:
@@ -21,7 +17,7 @@ def export_contact(console: Console, user: User, who: str) -> Response:
     exported = export_as_json(console.store, contact)
     if exported is None:
         abort(404, f"nothing is kept of {contact}")
-    log.warning("%s (%s): export %s", user.name, user.role, masked_number(contact))
+    note_action("export", masked_number(contact))
     named = {"Content-Disposition": f'attachment; filename="{contact}.json"'}
     return Response(exported, content_type="application/json", headers=named)
 

@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 from flask import render_template, request, url_for
 
-from bot.console.page_formats import reads
+from bot.console.page_formats import page_asked, reads
 from bot.console.routes import Console, Route
 from bot.console.users import VIEWER, User
 from bot.store.store_reader import CONTACT_STATES, ContactSearch
@@ -15,7 +15,7 @@ PAGE = 50
 def contacts(console: Console, user: User) -> str:
     """The contacts that fit a search, those with the newest turn first."""
     asked = {name: request.args.get(name, "").strip()[:100] for name in ("find", "flow", "step", "state")}
-    page = min(max(request.args.get("page", 1, int), 1), 1_000_000)
+    page = page_asked()
     if not reads():
         asked["find"] = ""  # digit by digit a search would tell the number
     found = console.reader.find_contacts(ContactSearch(**asked), (page - 1) * PAGE, PAGE + 1)

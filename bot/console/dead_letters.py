@@ -7,7 +7,8 @@ from bot.console.routes import Console, Route, say
 from bot.console.users import OPERATOR, VIEWER, User
 from bot.core.text import printable
 from bot.simulation.turn_words import effect_in_words
-from bot.store.store_reader import LAST_ID, DeadLetter
+from bot.store.rows import LAST_ID
+from bot.store.store_reader import DeadLetter
 
 PAGE = 50
 

@@ -92,7 +92,7 @@ class Logins:
 
 
 class LoginTries:
-    """How often a password may be tried for a name, whoever tries: `TRIES` times, and then once every `SECONDS_FOR_A_TRY`.
+    """Limits how often a password can be tried for one name, by all clients together: `TRIES` times, then once every `SECONDS_FOR_A_TRY`.
 
     A name that nobody has is treated like any other, so that nobody learns which names there are.
     """

@@ -45,6 +45,11 @@ def number_at(who: str) -> str:
     return contact
 
 
+def page_asked() -> int:
+    """Which page of a list the request asks for; the first is 1."""
+    return min(max(request.args.get("page", 1, int), 1), 1_000_000)
+
+
 def reader_locale() -> Locale:
     """The locale of the reader's browser."""
     for tag, _ in request.accept_languages:

@@ -33,7 +33,7 @@ def hashed(password: str) -> str:
 
 
 class Passwords:
-    """Compares passwords, one at a time: each costs 64 MB and some hundredths of a second, whoever asks."""
+    """Compares passwords with hashes, one at a time: a comparison takes 64 MB and some hundredths of a second."""
 
     def __init__(self) -> None:
         self._hasher = PasswordHasher()

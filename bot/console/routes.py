@@ -62,12 +62,11 @@ class Console:
 
         Raises as `ask` does.
         """
-        user = current_login().user
-        answer = self.ask({**request, "by": user.name})
+        answer = self.ask({**request, "by": current_login().user.name})
         about = (
             masked_number(request["contact"]) if "contact" in request else request.get("ids", request.get("name", ""))
         )
-        log.warning("%s (%s): %s %s", user.name, user.role, request["do"], about)
+        note_action(request["do"], about)
         return answer
 
     def tried(self, request: Answer) -> bool:
@@ -107,6 +106,12 @@ def current_login() -> Login:
     """The login of the user who has made this request."""
     login: Login = g.login
     return login
+
+
+def note_action(what: str, about: object) -> None:
+    """Note in the log what the user does, and what about."""
+    user = current_login().user
+    log.warning("%s (%s): %s %s", user.name, user.role, what, about)
 
 
 def say(sentence: str) -> None:

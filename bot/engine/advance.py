@@ -361,7 +361,7 @@ def _word(executor: Executor, reply: Reply) -> bool:
     return True
 
 
-def _unseen_question(executor: Executor, reply: Reply) -> bool:
+def _undelivered_question(executor: Executor, reply: Reply) -> bool:
     """A question that did not reach the contact: their message cannot be its answer, so it is asked again."""
     turn, frame = executor.turn, executor.turn.frame
     frame.asks_to_continue = False
@@ -509,7 +509,7 @@ OFFERS: tuple[Offer, ...] = (
     _earlier_template,
     _old_tap,
     _word,  # "menu", "help"
-    _unseen_question,
+    _undelivered_question,
     _gather,
     _several_answers,
     _answer,

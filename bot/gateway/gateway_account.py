@@ -163,7 +163,7 @@ def _email(value: Any) -> str | None:
 
 
 def read_tags(value: Any) -> tuple[str, ...] | None:
-    """A contact's tags, each once; None by default of them."""
+    """A contact's tags, each once; None for what is no list."""
     if not isinstance(value, list):
         return None
     found = (line(tag, _TAG) for tag in value[:_TAGS])

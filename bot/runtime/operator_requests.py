@@ -37,7 +37,7 @@ from bot.runtime.broadcasting import (
 from bot.runtime.gateway_commands import note_command
 from bot.store.broadcast_rows import RUNNING, TRYING
 from bot.store.engine_tables import DeadSend
-from bot.store.rows import CAMPAIGN, REPLY, SYNC, NewEvent
+from bot.store.rows import CAMPAIGN, LAST_ID, REPLY, SYNC, NewEvent
 from bot.store.trace_rows import OPERATOR
 
 QUESTIONS = ("status", "metrics")
@@ -185,8 +185,8 @@ def _shut_out(turn: Turn, now: datetime) -> str:
 def _take_over(batch: Batch, contact: str, by: str, other: object) -> Answer:
     """A person takes a conversation: what follows is the same as after the gateway's ``conversation.assigned``.
 
-    A person who has it already keeps it, without another event. One whom another person is before is told who that is, and can
-    take it from that person by name: of two who do so at once, the second is told of the first.
+    A person who has it already keeps it, without another event. If another person has it, the request is refused and names that
+    person; a request with ``other``, that person's name, takes it from them. So of two requests at once the second is refused.
     """
     session = batch.session(contact)
     if session.agent == by:
@@ -263,8 +263,6 @@ def _event_id() -> str:
 MOST_DEAD_LETTERS = 500
 """How many dead letters one request names at most."""
 
-_LAST_ID = 2**63 - 1
-
 
 def retry_dead_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[Any]]:
     """Send the messages of dead letters again, behind all other messages to their contacts, and deliver their events again.
@@ -328,7 +326,7 @@ def _send_again(batch: Batch, dead: DeadSend, ref: str, *, alone: bool) -> str:
 
 
 def _is_there(batch: Batch, id: int) -> bool:
-    return 0 < id <= _LAST_ID and id not in batch.commit.dead_letters_ended
+    return 0 < id <= LAST_ID and id not in batch.commit.dead_letters_ended
 
 
 def _read(ids: list[Any]) -> list[int]:

@@ -179,13 +179,13 @@ class Settings(AccountSettings):
         secret=True,
     )
     console_url: str | None = _setting(
-        values.console_url, "The console's address in browsers; http://127.0.0.1 and its port where nothing is said."
+        values.console_url, "The console's address in browsers; http://127.0.0.1 and its port by default."
     )
     console_host: str = _setting(
-        values.host, "The address that the console listens at; {} where nothing is said.", default="127.0.0.1"
+        values.host, "The address that the console listens at; {} by default.", default="127.0.0.1"
     )
     console_port: int = _setting(
-        values.number(0, 65535), "The port that the console listens at; {} where nothing is said.", default=8001
+        values.number(0, 65535), "The port that the console listens at; {} by default.", default=8001
     )
     log: str | None = _setting(values.log, "What bot serve logs beside trouble: turns, a line for each; else nothing.")
     log_format: str = _setting(

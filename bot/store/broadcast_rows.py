@@ -5,7 +5,7 @@ done. Of a flow that starts, it is the first message. Recipients are never delet
 requested.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -315,11 +315,21 @@ def release_row(broadcast: Broadcast, now: datetime) -> tuple[str, str, str, str
 
 NOT_YET = "waiting", "scheduled", "paused", "stopped"
 """What `outcome_in_words` says of those who may still get their message."""
-HAVE_IT = "sent", "started", "waits"
+_HAVE_IT = "sent", "started", "waits"
 """How it begins of those who have got it, or get it after a conversation."""
-OUTCOMES_FOR_PEOPLE = {"opted_out": "opted out", "left_out": "left out", "waits": "to start after a conversation"}
+_FOR_PEOPLE = {"opted_out": "opted out", "left_out": "left out", "waits": "to start after a conversation"}
 """Outcomes that people read in other words."""
 REACHED_FIELDS = "delivered", "read", "answered"
+
+
+def outcome_for_people(outcome: str) -> str:
+    """An outcome in the words that commands and pages show."""
+    return _FOR_PEOPLE.get(outcome, outcome)
+
+
+def without_message(recipients: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Those of `bot.store.store_reader.StoreReader.recipients` who did not get the broadcast and will not."""
+    return [each for each in recipients if each[1] not in NOT_YET and not each[1].startswith(_HAVE_IT)]
 
 
 def reached_totals(reached: Collection[Reached]) -> dict[str, int]:

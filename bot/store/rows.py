@@ -8,6 +8,8 @@ from bot.core.immutable import immutable
 
 REPLY, SYNC, CAMPAIGN = 0, 1, 2
 """The order in which messages go when not all can: a reply, a change of a contact at the gateway, a broadcast."""
+LAST_ID = 2**63 - 1
+"""The largest id of a row that SQLite can have."""
 
 
 @immutable

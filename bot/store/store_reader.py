@@ -18,11 +18,10 @@ from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.contact_data import ERASING
 from bot.store.engine_tables import ResultCount, UsageSum
 from bot.store.files import open_reader, reads_rows, trouble_in_words
-from bot.store.rows import STATUSES, MessageStatus
+from bot.store.rows import LAST_ID, STATUSES, MessageStatus
 from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR, TurnTraced
 
 _AT_ONCE = 500  # sessions
-LAST_ID = 2**63 - 1
 _SENT_AGAIN = ("send", engine_tables.EVENT_OUT)
 _ADVICE = {  # by how the store's text of an event begins
     '{"$StartRequested"': "correct the flow or the program that requested it, and start it again (`bot start`)",

@@ -15,7 +15,7 @@ from bot.clock import MovableClock
 from bot.playground.playground import Playground
 from bot.playground.playground_server import PlaygroundServer
 from tests.browsing import Opens, browser, opens_page  # noqa: F401
-from tests.cli.terminal import make_bot
+from tests.cli.terminal import call, make_bot
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
 SETTINGS = """
@@ -85,6 +85,23 @@ class Shown:
 
     def save(self, flows: str) -> None:
         (self.folder / "flows" / "main.yml").write_text(flows)
+
+    def keep_test(self) -> str:
+        """Keep the conversation as a test, which passes; its text."""
+        self.page.get_by_role("button", name="Keep as a test").click()
+        kept = self.page.get_by_label("Test", exact=True)
+        expect(kept).to_have_value(re.compile("expect: "))
+        test = kept.input_value()
+        (self.folder / "tests.yml").write_text(test)
+        self.page.get_by_role("button", name="Close").click()
+        outcome = call("test", self.folder)
+        assert outcome.code == 0, f"{test}\n{outcome.out}"
+        return test
+
+    def replay(self) -> None:
+        """Replay the conversation: the bot says the same."""
+        self.page.get_by_role("button", name="Replay").click()
+        expect(self.page.locator("#said")).to_have_text("Replayed: the bot said the same.")
 
     def open(self, summary: str) -> None:
         self.page.locator("summary", has_text=summary).first.click()

@@ -1,11 +1,9 @@
 """A person answers for the models on the page, in a real Chromium."""
 
-import re
 from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.cli.terminal import call
 from tests.playground.conftest import Shown, words
 
 TALK = """
@@ -141,15 +139,7 @@ def test_a_question_is_asked_again_after_a_restart(shows: Shows) -> None:
 
 def test_what_models_were_made_to_say_is_said_again_in_a_replay_and_in_a_kept_test(shows: Shows) -> None:
     shown = shows(TALK)
-    page = shown.page
     held(shown)
-    page.get_by_role("button", name="Keep as a test").click()
-    kept = page.get_by_label("Test", exact=True)
-    expect(kept).to_have_value(re.compile("expect: "))
-    (shown.folder / "tests.yml").write_text(kept.input_value())
-    page.get_by_role("button", name="Close").click()
-    outcome = call("test", shown.folder)
-    assert outcome.code == 0, f"{kept.input_value()}\n{outcome.out}"
-    page.get_by_role("button", name="Replay").click()
-    expect(page.locator("#said")).to_have_text("Replayed: the bot said the same.")
+    shown.keep_test()
+    shown.replay()
     shown.hears("You wish a cake.")

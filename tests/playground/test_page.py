@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browsing import Opens, violations
-from tests.cli.terminal import call
 from tests.playground.conftest import FLOWS, Shown, words
 
 HOSTILE = Path(__file__).parent.parent / "test_hostile_texts.py"
@@ -328,8 +327,7 @@ def test_a_conversation_goes_on_from_an_earlier_message_differently_as_a_new_con
 def test_a_conversation_is_held_again_with_the_edited_flows_and_the_first_difference_is_said(shown: Shown) -> None:
     held(shown)
     page = shown.page
-    page.get_by_role("button", name="Replay").click()
-    expect(page.locator("#said")).to_have_text("Replayed: the bot said the same.")
+    shown.replay()
     page.goto(shown.server.url)
     page.locator("#flow").select_option("main")
     shown.save(FLOWS.replace("cups, thank you.", "cups, thanks."))
@@ -354,14 +352,7 @@ def test_a_conversation_is_kept_as_a_test_that_passes(shown: Shown) -> None:
     page.get_by_role("button", name="Let pass").click()
     shown.hears("Still there?")
     expect(page.locator(".besides", has_text="1h 30m pass")).to_be_visible()
-    page.get_by_role("button", name="Keep as a test").click()
-    kept = page.get_by_label("Test", exact=True)
-    expect(kept).to_have_value(re.compile("expect: "))
-    test = kept.input_value()
-    page.get_by_role("button", name="Close").click()
-    (shown.folder / "tests.yml").write_text(test)
-    outcome = call("test", shown.folder)
-    assert outcome.code == 0, f"{test}\n{outcome.out}"
+    test = shown.keep_test()
     assert "pick: Large" in test and "wait: 1h 30m" in test and "signal: paid" in test
 
 
@@ -404,15 +395,8 @@ def test_a_variable_that_was_set_is_set_again_in_a_replay_and_in_a_kept_test(sho
     expect(change(shown, "drink", "cocoa")).to_be_hidden()
     shown.write("2")
     shown.hears("2 cups of cocoa, thank you.")
-    page.get_by_role("button", name="Keep as a test").click()
-    kept = page.get_by_label("Test", exact=True)
-    expect(kept).to_have_value(re.compile("expect: "))
-    (shown.folder / "tests.yml").write_text(kept.input_value())
-    page.get_by_role("button", name="Close").click()
-    outcome = call("test", shown.folder)
-    assert outcome.code == 0, f"{kept.input_value()}\n{outcome.out}"
-    page.get_by_role("button", name="Replay").click()
-    expect(page.locator("#said")).to_have_text("Replayed: the bot said the same.")
+    shown.keep_test()
+    shown.replay()
     shown.hears("2 cups of cocoa, thank you.")
 
 

@@ -50,7 +50,7 @@ class _Text:
 
     @property
     def open(self) -> bool:
-        """Whether it shows a value of which nobody knows how long it can be."""
+        """Whether it shows a value that has no known maximum length."""
         bounded = {name for name, variable in self.seen.variables.items() if variable.bounded}
         return not values_shown(self.text, whole=True) <= bounded | {"now", "today"}
 
