@@ -93,7 +93,7 @@ def test_broken_requests_are_refused(served: Served) -> None:
 
 def test_a_file_comes_back_with_the_type_of_its_content(served: Served) -> None:
     assert ask(served, f"/contact/{CONTACT}/file?name=a.html", b"%PDF-1.4\n%%EOF\n")[0] == 200
-    (bubble,) = served[0].bubbles(CONTACT)
+    bubble = served[0].bubbles(CONTACT)[0]  # the bot may have answered by now
     _, headers, _ = ask(served, f"/media/{bubble.file.split()[0]}")
     assert headers["Content-Type"] == "application/pdf" and headers["Content-Disposition"] == "attachment"
 
