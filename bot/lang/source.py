@@ -344,6 +344,10 @@ class _Builder:
         except _TooDeep:
             self._problems.unread.add(self._path)
         except yaml.MarkedYAMLError as error:
+            if "nesting depth" in (error.problem or ""):  # libyaml 0.2.6 looks ahead, as far as 1,000 brackets
+                self._report_depth(error.problem_mark)
+                self._problems.unread.add(self._path)
+                return []
             code, place, what, fix = explained(error, last, self._text)
             self.broken_at, self.misaligned = place.line, what in (MISALIGNED, NO_KEY_HERE)
             if place.line not in self._reported:
@@ -382,9 +386,12 @@ class _Builder:
         meant = "leave it out" if kind == "a tag" else "write the value out wherever it is used"
         self._report("E005", event.start_mark, what, f"if it is a text, quote it; else {meant}")
 
+    def _report_depth(self, place: Any) -> None:
+        self._report("E004", place, f"more than {MAX_DEPTH} levels of nesting", "use fewer levels")
+
     def _begin(self, event: Any, mark: Mark) -> None:
         if len(self._open) >= MAX_DEPTH:
-            self._report("E004", event.start_mark, f"more than {MAX_DEPTH} levels of nesting", "use fewer levels")
+            self._report_depth(event.start_mark)
             raise _TooDeep
         opened = _Open(mark, event.start_mark.index, isinstance(event, yaml.MappingStartEvent))
         above = self._open[-1] if self._open else opened
