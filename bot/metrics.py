@@ -151,7 +151,10 @@ class EngineMetrics(_Metrics):
         self._send_seconds = self._histogram(
             "bot_send_seconds", "From the decision to send a message to its end.", _WAITS, "priority"
         )
-        self._calls = self._counter("bot_calls", "Ended calls, by kind.", "kind", "outcome")
+        self._calls = self._counter("bot_calls", "Tries to make a call, by kind.", "kind", "outcome")
+        self._failures = self._counter(
+            "bot_model_failures", "Questions to a model that failed, by what went wrong.", "model", "outcome"
+        )
         self._tokens = self._counter("bot_model_tokens", "Tokens that models used up.", "model", "kind")
         self._letters = self._counter("bot_dead_letters", "New dead letters, by what they are of.", "what")
         self._rows = self._gauge("bot_queue_rows", "What waits, by queue.", "queue")
@@ -179,6 +182,10 @@ class EngineMetrics(_Metrics):
     def called(self, kind: str, outcome: str) -> None:
         """A call has ended."""
         self._calls.add(kind, outcome)
+
+    def model_failed(self, model: str, outcome: str) -> None:
+        """A model was asked in vain."""
+        self._failures.add(model, outcome)
 
     def used(self, model: str, prompt: int, completion: int) -> None:
         """A model used up tokens."""

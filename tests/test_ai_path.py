@@ -326,6 +326,9 @@ def test_a_service_that_fails_twice_and_then_works_answers_late_but_once(
     simulation.wait(timedelta(seconds=10))
     assert said(simulation) == ["Here I am."]
     assert len(service.requests()) == 3
+    tries = [turn for turn in simulation.trace() if turn.rule == "retry"]
+    assert [(turn.event, len(turn.notes)) for turn in tries] == [({"call": "a model", "try": n}, 1) for n in (1, 2)]
+    assert all(turn.notes[0].startswith('model "acme/swift": provider_error: ') for turn in tries)
 
 
 @pytest.mark.parametrize("name", ["quota_exceeded", "server_error", "provider_error", "model_not_in_package"])

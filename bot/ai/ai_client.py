@@ -90,6 +90,11 @@ class Stream:
         """The tokens used so far."""
         return self._assembly.usage()
 
+    @property
+    def unopened(self) -> int:
+        """How often everything before the newest piece turned out to be thoughts: see `bot.ai.chat_completion.Thoughts`."""
+        return self._assembly.unopened
+
     def __iter__(self) -> Iterator[str]:
         try:
             for text in self._texts():

@@ -151,7 +151,16 @@ class Assembly:
         content = _dict(choice.get("delta") or choice.get("message"))
         self._take_calls(content.get("tool_calls"))
         self._raw.append(_text(content.get("reasoning_content")))
-        return self._show(self._thoughts.feed(self._sound(_text(content.get("content")))))
+        unopened = self.unopened
+        text = self._thoughts.feed(self._sound(_text(content.get("content"))))
+        if self.unopened > unopened:
+            self._shown.clear()
+        return self._show(text)
+
+    @property
+    def unopened(self) -> int:
+        """How often what was shown so far turned out to be thoughts: see `Thoughts`."""
+        return self._thoughts.unopened
 
     def end(self) -> str:
         """No piece follows: give what was held back."""
@@ -269,14 +278,15 @@ def _dict(value: Any) -> dict[str, Any]:
 
 # -- thoughts, which are not for the contact ----------------------------------------------------------
 
+_THOUGHTS = ("think", "thinking", "thought", "reasoning", "reflection", "scratchpad", "analysis")
 _BLOCKS = (
-    *("think", "thinking", "thought", "reasoning", "reflection", "scratchpad", "analysis", "invoke", "function"),
-    *("function_call", "function_calls", "tool_call", "tool_calls", "tool_code", "tool_use", "tool_response"),
+    *(*_THOUGHTS, "invoke", "function", "function_call", "function_calls"),
+    *("tool_call", "tool_calls", "tool_code", "tool_use", "tool_response"),
 )
 _NAMES = "|".join(_BLOCKS)
 _LONGEST = 100  # characters of a tag
 _TAG = re.compile(
-    rf"<(?P<closing>/?)(?:{_NAMES})(?:[\s=][^<>]{{0,60}})?>|<[|｜](?P<token>[^<>|｜]{{1,60}})[|｜]>", re.I
+    rf"<(?P<closing>/?)(?P<name>{_NAMES})(?:[\s=][^<>]{{0,60}})?>|<[|｜](?P<token>[^<>|｜]{{1,60}})[|｜]>", re.I
 )
 _BEGUN = re.compile(rf"<(?:/?(?P<name>[a-z_]*)|/?(?:{_NAMES})[\s=][^<>]{{0,60}}|[|｜][^<>|｜]{{0,60}}[|｜]?)", re.I)
 _ENDS = ("im_end", "endoftext", "eot_id", "end_of_text", "end▁of▁sentence", "end_of_turn", "python_tag")
@@ -286,22 +296,28 @@ _FINAL = "final"  # the one channel that is for the contact
 class Thoughts:
     """Takes thoughts out of a text that comes in pieces, which may be cut anywhere, within a tag too.
 
-    White space before the answer's first word goes with them, and so does a block that is never closed.
+    White space before the answer's first word goes with them, and so does a block that is never closed. ``unopened``
+    counts the blocks that were closed and never opened: everything that was shown before was thoughts.
     """
 
     def __init__(self) -> None:
+        self.unopened = 0
         self._held = ""  # the beginning of a tag, perhaps
         self._thinking = False
         self._channel: list[str] | None = None  # the pieces of a channel's name, while it comes
         self._begun = False
 
     def feed(self, piece: str) -> str:
-        """What there is to show after this piece."""
+        """What there is to show after this piece; if it closes a block that was never opened, in place of all before."""
         text = self._held + piece
         shown = []
         at = 0
         for tag in _TAG.finditer(text):
             shown.append(self._pass(text[at : tag.start()]))
+            if tag["closing"] and not self._thinking and tag["name"].lower() in _THOUGHTS:
+                shown.clear()
+                self._begun = False
+                self.unopened += 1
             self._take(tag)
             at = tag.end()
         rest = text[at:]

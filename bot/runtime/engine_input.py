@@ -19,11 +19,12 @@ from bot.core.events import (
     StatusReported,
 )
 from bot.core.immutable import mutable
+from bot.core.values import json_text
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Batch
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
 from bot.runtime.operator_requests import Request
-from bot.runtime.performers import NO_RECEIVER, CallResult
+from bot.runtime.performers import NO_RECEIVER, CallResult, name_of
 from bot.runtime.sending import REFUSED, SendResult
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, EventRow, MessageStatus, OutboxRow, SentRow
 
@@ -197,6 +198,8 @@ class EngineInput:
         for called in self.called:
             if called.outcome != "said":
                 metrics.called(type(called.row.effect).__name__.lower(), called.outcome)
+            for model, outcome in called.failures:
+                metrics.model_failed(model, outcome)
             for used in called.usage:
                 metrics.used(used.model, used.prompt_tokens, used.completion_tokens)
 
@@ -250,6 +253,9 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
         return
     if result.outcome == "retry":
         batch.commit.call_again(row, result.attempts, result.due_at or batch.now, result.detail)
+        tried = json_text({"call": name_of(row), "try": result.attempts})
+        id = f"retry:{row.ref}:{result.attempts}"
+        batch.commit.add_note(row.contact or None, id, tried, "retry", result.detail)
         return
     batch.commit.call_ended(row)
     if isinstance(row.effect, Tell):

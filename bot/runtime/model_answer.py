@@ -25,7 +25,8 @@ class AnswerStopped(BotError):
 
 class AnswerReader:
     """Reads an answer's stream. The first ``most`` paragraphs are sent when each is complete; the rest is the
-    answer's text.
+    answer's text. If a model closes thoughts that it has not opened, what was not sent of them is dropped, and the rest
+    of its answer is not sent by paragraphs; ``thoughts_sent`` says how many of those that were sent were thoughts.
 
     ``judge`` gets each text before it is sent or returned, including the texts in calls, and then the whole answer so
     far; it raises `AnswerStopped` if that may not be sent. ``is_late`` says whether the time for the whole answer is
@@ -42,6 +43,8 @@ class AnswerReader:
     ) -> None:
         self.request = request
         self.said = 0
+        self.thoughts_sent = 0
+        self.unopened = 0
         self._most = most
         self._say = say
         self._judge = judge
@@ -67,6 +70,15 @@ class AnswerReader:
         return self._done(completion.calls, _finish(completion), completion.usage)
 
     @property
+    def remark(self) -> str:
+        """What is to be said of it in the trace."""
+        return (
+            f"paragraphs that were sent and turned out to be thoughts: {self.thoughts_sent}"
+            if self.thoughts_sent
+            else ""
+        )
+
+    @property
     def begun(self) -> bool:
         """Whether anything of an answer has come, even if it is only reasoning or a call."""
         return self._stream is not None and self._stream.begun
@@ -79,6 +91,7 @@ class AnswerReader:
         if self._is_late():
             raise ServiceTimedOut("the answer takes too long")
         self._characters += len(piece)
+        self._drop_thoughts()
         for paragraph in self._paragraphs.feed(piece):
             if is_blank(paragraph):
                 continue
@@ -86,6 +99,12 @@ class AnswerReader:
                 self._send(paragraph)
             else:
                 self._rest.append(paragraph)
+
+    def _drop_thoughts(self) -> None:
+        """Drop what turned out to be thoughts."""
+        if self._stream is not None and self._stream.unopened > self.unopened:
+            self.unopened, self.thoughts_sent, self._most = self._stream.unopened, self.said, 0
+            self._paragraphs, self._rest = Paragraphs(), []
 
     def _send(self, paragraph: str) -> None:
         self._check(paragraph)
@@ -103,6 +122,7 @@ class AnswerReader:
             self._judge("\n\n".join(self._judged))
 
     def _done(self, calls: Sequence[ToolCall], finish: str, usage: Usage) -> CallAttempt:
+        self._drop_thoughts()
         text = "\n\n".join([*self._rest, self._paragraphs.rest()]).strip()
         if is_blank(text):
             text = ""

@@ -104,6 +104,7 @@ _OWN_TIME = 0.9  # of the effect's: what the performers give up, they do not cou
 USED_UP = "model-budget-used-up"
 _MORE = "it is renewed at midnight (UTC); see `bot usage --by contact`, and raise `budget: {all: ...}` if this is as it should be"
 _FACTS = "## FactIndex"
+_UNOPENED = 'model "%s" closes thoughts that it has not opened (</think>): its answers are sent whole from now on'
 
 log = logging.getLogger(__name__)
 
@@ -189,6 +190,7 @@ class ModelCalls:
         self._clock = clock
         self._alarms = alarms
         self._failures: dict[str, str] = {}  # by model, the outcome of the last one
+        self._whole: set[str] = set()  # models whose answers may turn out to be thoughts
 
     def __call__(self, row: CallRow, say: Say) -> CallAttempt:
         """Ask for an answer. Raises nothing."""
@@ -227,34 +229,44 @@ class ModelCalls:
                 self._judge(row, effect.heard, "the model was to read", effect.messages[place]["content"])
         except AnswerStopped as stopped:
             return CallAttempt(stopped.outcome, detail=str(stopped))
-        failed = self._none_asked(models)
+        result = self._none_asked(models)
         used: tuple[Usage, ...] = ()
+        failures: tuple[tuple[str, str], ...] = ()
+        details: list[str] = []
         whole = self._messages(effect, effect.messages)
         left = deque((model, whole) for model in models)
         while left:
             over = self._over_budget(row.contact, effect, used)
             if over is not None:
-                return replace(over, usage=used)
+                result = over
+                break
             model, messages = left.popleft()
             if not self._breaker.allows(model):
                 continue
             judge = partial(self._judge, row, effect.said, "the model said")
             request = _request(effect, model, messages)
-            answer = AnswerReader(request, effect.paragraphs, say, judge, lambda: self._clock.elapsed() >= until)
+            most = 0 if model in self._whole else effect.paragraphs
+            answer = AnswerReader(request, most, say, judge, lambda: self._clock.elapsed() >= until)
             try:
                 ended = self._ask(answer, until, last=model == models[-1])
             except CompletionError as error:
                 failure = self._failure(row, answer, error)
                 used += failure.usage
-                if answer.said or not failed.again:
-                    failed = failure
+                failures += ((model, FAILURES[type(error)].outcome),)
+                details += [failure.detail, answer.remark]
+                if answer.said or not result.again:
+                    result = replace(failure, detail="")
                 if answer.said or not FAILURES[type(error)].others or self._clock.elapsed() >= until:
                     break
                 if isinstance(error, PromptTooLong) and effect.history and messages is whole:
                     left.appendleft((model, self._messages(effect, _without_history(effect))))
             else:
-                return replace(ended, usage=used + ended.usage)
-        return replace(failed, usage=used)
+                used += ended.usage
+                details.append(answer.remark)
+                result = ended
+                break
+        detail = "; ".join(filter(None, [*details, result.detail]))
+        return replace(result, detail=detail, usage=used, failures=failures)
 
     def _messages(self, effect: Complete, messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """The messages, with what matters of the facts behind the first one's text."""
@@ -272,6 +284,10 @@ class ModelCalls:
                 ended = answer.read(stream)
         except AnswerStopped as stopped:
             ended = CallAttempt(stopped.outcome, detail=str(stopped), usage=(answer.used(),))
+        finally:
+            if answer.unopened and answer.request.model not in self._whole:
+                self._whole.add(answer.request.model)
+                log.warning(_UNOPENED, answer.request.model)
         self._breaker.succeeded(answer.request.model)
         return ended
 
@@ -292,10 +308,11 @@ class ModelCalls:
         model = answer.request.model
         self._note(row, answer, error)
         used = (error.usage or answer.used(),) if FAILURES[type(error)].costs else ()
+        detail = f'model "{model}": {error}'
         if answer.said:
-            return CallAttempt("done", answer_value(model, "", answer.said, "cut"), str(error), usage=used)
+            return CallAttempt("done", answer_value(model, "", answer.said, "cut"), detail, usage=used)
         again = error.retry and (error.reset_in is None or error.reset_in <= LONGEST_WAIT)
-        return CallAttempt(FAILURES[type(error)].outcome, None, str(error), again, error.reset_in, used)
+        return CallAttempt(FAILURES[type(error)].outcome, None, detail, again, error.reset_in, used)
 
     def _note(self, row: CallRow, answer: AnswerReader, error: CompletionError) -> None:
         """Log it, and count it where the service fails whatever it is asked."""

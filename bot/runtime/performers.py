@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
 from time import monotonic
@@ -32,7 +32,7 @@ class CallAttempt:
     """How one attempt ended: ``done`` with a ``value``, or the name of what went wrong.
 
     ``again``: the same may succeed later, after ``wait`` where that is known, `LONGEST_WAIT` at most. ``usage``: what the
-    models used up.
+    models used up. ``failures``: which models failed, each with what went wrong, in the words of an outcome.
     """
 
     outcome: str
@@ -41,6 +41,7 @@ class CallAttempt:
     again: bool = False
     wait: timedelta | None = None
     usage: tuple[Usage, ...] = ()
+    failures: tuple[tuple[str, str], ...] = ()
 
 
 @immutable
@@ -59,6 +60,7 @@ class CallResult:
     due_at: datetime | None
     usage: tuple[Usage, ...] = ()
     said: int = 0  # paragraphs so far
+    failures: tuple[tuple[str, str], ...] = ()
 
 
 Say = Callable[[str], bool]
@@ -210,7 +212,7 @@ class Performers:
             if job.given_up or job.withdrawn or self._closed:
                 return False
             job.said += 1
-            self._report(_result(job, "said", "", text))
+            self._report(_result(job, CallAttempt("said", text)))
             return True
 
     # With the lock held
@@ -228,7 +230,7 @@ class Performers:
             self._give_up(job)
         ready = self._waiting.ready
         while self._all_hang() and ready and ready[0].deadline <= now:
-            self._report(_result(ready.popleft(), "timeout", "no thread was free: too many hang"))
+            self._report(_result(ready.popleft(), CallAttempt("timeout", detail="no thread was free: too many hang")))
         return len(ready), self._next_change()
 
     def _give_up(self, job: _Job) -> None:
@@ -236,7 +238,7 @@ class Performers:
         self._in_flight.discard(job)
         self._resize(self._hanging + 1)
         log.error("%s hangs: it is not back after %g s", name_of(job.row), job.row.effect.within)
-        self._report(_result(job, "timeout", f"not back after {job.row.effect.within:g} s"))
+        self._report(_result(job, CallAttempt("timeout", detail=f"not back after {job.row.effect.within:g} s")))
 
     def _resize(self, hanging: int) -> None:
         self._hanging = hanging
@@ -266,7 +268,7 @@ class Performers:
         if job.given_up:
             self._resize(self._hanging - 1)
             if attempt.usage and not self._closed:
-                self._report(_result(job, "late", attempt.detail, usage=attempt.usage))
+                self._report(_result(job, replace(attempt, outcome="late", value=None)))
         elif not self._closed:
             self._settle(job, attempt)
 
@@ -276,10 +278,10 @@ class Performers:
         if attempt.again and job.attempts < row.effect.tries and not (job.said or job.withdrawn):
             wait = max(attempt.wait.total_seconds() if attempt.wait else 0.0, backoff(job.attempts, self._random))
             due_at = self._clock.now() + timedelta(seconds=wait)
-            self._report(_result(job, "retry", attempt.detail, due_at=due_at, usage=attempt.usage))
+            self._report(_result(job, replace(attempt, outcome="retry"), due_at))
             self._schedule(row, job.attempts + 1, wait)
         else:
-            self._report(_result(job, attempt.outcome, attempt.detail, attempt.value, usage=attempt.usage))
+            self._report(_result(job, attempt))
 
 
 class PerformersByEffect:
@@ -369,15 +371,9 @@ def name_of(row: CallRow) -> str:
             return "the delivery of an event"
 
 
-def _result(
-    job: _Job,
-    outcome: str,
-    detail: str,
-    value: Any = None,
-    due_at: datetime | None = None,
-    usage: tuple[Usage, ...] = (),
-) -> CallResult:
-    return CallResult(job.row, outcome, value, detail, job.attempts, due_at, usage, job.said)
+def _result(job: _Job, attempt: CallAttempt, due_at: datetime | None = None) -> CallResult:
+    outcome, value, detail = attempt.outcome, attempt.value, attempt.detail
+    return CallResult(job.row, outcome, value, detail, job.attempts, due_at, attempt.usage, job.said, attempt.failures)
 
 
 J = TypeVar("J")

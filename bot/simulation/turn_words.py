@@ -48,8 +48,10 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             return f'tapped "{line_of(title)}" ({line_of(reply)})'
         case TimeReached():
             return "the time came"
-        case CallEnded(outcome="done", value={"text": _, "calls": _, "finish": _, "model": _, "tokens": _} as answer):
-            return _answer_in_words(answer)
+        case CallEnded(
+            outcome="done", value={"text": _, "calls": _, "finish": _, "model": _, "tokens": _} as answer, detail=detail
+        ):
+            return _answer_in_words(answer) + (f" ({line_of(detail)})" if detail else "")
         case CallEnded(outcome=outcome, value=value, detail=detail):
             return f"the call ended: {outcome} {line_of(detail or value_in_words(value))}".rstrip()
         case SendEnded(outcome=outcome, detail=detail):

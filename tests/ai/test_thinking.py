@@ -6,8 +6,12 @@ from bot.ai.chat_completion import Thoughts
 
 
 def shown(*pieces: str) -> str:
-    thoughts = Thoughts()
-    return "".join([*(thoughts.feed(piece) for piece in pieces), thoughts.end()])
+    thoughts, left, unopened = Thoughts(), "", 0
+    for piece in pieces:
+        text = thoughts.feed(piece)
+        left = text if thoughts.unopened > unopened else left + text
+        unopened = thoughts.unopened
+    return left + thoughts.end()
 
 
 @pytest.mark.parametrize(
@@ -19,6 +23,11 @@ def shown(*pieces: str) -> str:
         ("a<think>b</think> c<think>d</think>e", "a ce"),
         ("<think>a<think>b</think>c", "c"),
         ("</think>Yes", "Yes"),
+        ("They are rude.\n\nVery.</think>\n\nYes", "Yes"),
+        ("Hm.</Reasoning >Yes<think>a</think>.", "Yes."),
+        ("<think>a<think>b</think>c</think>d", "d"),
+        ("a</think>b</think>c", "c"),
+        ("Yes.</tool_call>", "Yes."),
         ("Yes <think>never closed", "Yes "),
         ("1 < 2 <t> <thin", "1 < 2 <t> <thin"),
         ("<<think>x</think>", "<"),

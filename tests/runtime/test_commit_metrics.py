@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,24 @@ def test_a_call_is_counted_once_it_has_ended(world: World, monkeypatch: pytest.M
     assert ended == []
     world.call_ends(row)
     assert ended == [("call", "done")]
+
+
+def test_each_question_to_a_model_that_failed_is_counted_and_each_failed_try_is_traced_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed: list[tuple[str, str]] = []
+    monkeypatch.setattr(EngineMetrics, "model_failed", lambda self, model, outcome: failed.append((model, outcome)))
+    world.say(CONTACT, "call")
+    row = world.performers.pop()
+    for attempt in (1, 2):
+        world.call_ends(row, "retry", attempts=attempt, detail=f"failure {attempt}", failures=(("acme/one", "down"),))
+        row = replace(row, attempts=attempt)
+    world.call_ends(row, failures=(("acme/one", "quota"), ("acme/two", "down")))
+    assert failed == [("acme/one", "down"), ("acme/one", "down"), ("acme/one", "quota"), ("acme/two", "down")]
+    tries = [turn for turn in world.reader.trace(CONTACT, 10) if turn.rule == "retry"]
+    assert [(turn.event, turn.notes) for turn in tries] == [
+        ({"call": 'handler "look_up"', "try": attempt}, [f"failure {attempt}"]) for attempt in (1, 2)
+    ]
 
 
 def test_a_commits_time_is_counted_from_the_begin_of_its_pass(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,6 +162,36 @@ def test_thoughts_are_never_said(bench: Bench) -> None:
     assert bench.said == ["One."]
 
 
+UNOPENED = "They are rude.\n\nVery.\n\nSo rude.</think>\n\nOne.\n\nTwo."
+
+
+def test_after_a_tag_that_closes_thoughts_which_nothing_opened_the_model_is_heard_to_the_end_first(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.service.say(UNOPENED, chunks=2)
+    first = bench.ask(paragraphs=3)
+    assert (bench.said, first.value["text"], first.value["said"]) == (["They are rude.", "Very."], "One.\n\nTwo.", 2)
+    assert first.detail == "paragraphs that were sent and turned out to be thoughts: 2"
+    bench.said.clear()
+    for _ in range(2):
+        bench.service.say(UNOPENED, chunks=2)
+        ended = bench.ask(paragraphs=3)
+        assert (bench.said, ended.value["text"], ended.detail) == ([], "One.\n\nTwo.", "")
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f'model "{ONE}" closes thoughts that it has not opened (</think>): its answers are sent whole from now on'
+    )
+    bench.service.say(THREE, chunks=2)
+    bench.answer(paragraphs=3, models=(TWO,))
+    assert bench.said == ["One.", "Two."], "another model is heard while it speaks"
+
+
+def test_thoughts_that_were_not_opened_are_no_part_of_an_answer_with_calls_alone(bench: Bench) -> None:
+    bench.service.say("Hm.</think>", calls=[("find", {})])
+    answer = bench.answer(paragraphs=3, tools=({"type": "function", "function": {"name": "find"}},))
+    assert (bench.said, answer["text"], [call["name"] for call in answer["calls"]]) == ([], "", ["find"])
+
+
 def test_an_answer_that_was_cut_by_its_bound_is_one(bench: Bench) -> None:
     bench.service.say("One. Two", finish="length")
     answer = bench.answer()
@@ -280,6 +310,19 @@ def test_when_one_of_the_models_may_answer_later_all_is_tried_again(bench: Bench
         bench.service.fail(name)
     ended = bench.ask()
     assert (ended.outcome, ended.again) == ("down", True)
+
+
+def test_each_model_that_was_asked_in_vain_is_reported_once(bench: Bench) -> None:
+    bench.service.fail("provider_error")
+    bench.service.say("One.")
+    ended = bench.ask()
+    assert (ended.outcome, ended.failures) == ("done", ((ONE, "down"),))
+    assert ended.detail.startswith(f'model "{ONE}": provider_error: ')
+    bench.service.fail("provider_error")
+    bench.service.fail("quota_exceeded")
+    ended = bench.ask()
+    assert (ended.outcome, ended.failures) == ("down", ((ONE, "down"), (TWO, "quota")))
+    assert [ended.detail.count(words) for words in (f'model "{ONE}": ', f'model "{TWO}": ')] == [1, 1]
 
 
 def test_what_the_second_model_said_stays_said(bench: Bench) -> None:

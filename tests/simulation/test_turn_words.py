@@ -38,6 +38,12 @@ def test_an_answer_is_its_text_its_calls_and_its_tokens() -> None:
     assert answer(text="We are", finish="length") == 'acme/large answered "We are", cut short, 31 tokens'
 
 
+def test_what_went_wrong_before_an_answer_stands_behind_it() -> None:
+    value = {"text": "Yes.", "calls": [], "finish": "stop", "model": "acme/wise", "tokens": 31}
+    ended = CallEnded("e", CONTACT, AT, "x#0", "done", value, 'model "acme/swift": provider_error')
+    assert event_in_words(ended) == 'acme/wise answered "Yes.", 31 tokens (model "acme/swift": provider_error)'
+
+
 def test_a_long_answer_is_one_short_line() -> None:
     assert len(answer(text="word " * 1000)) < 150
 
