@@ -104,6 +104,9 @@ class Delivery:
     def take_back(self, ids: Set[int]) -> Set[int]:
         return set()
 
+    def ends_stored(self, ids: Set[int]) -> None:
+        pass
+
     def withdraw(self, contact: str, /) -> None:
         pass
 

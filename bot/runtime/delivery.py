@@ -17,7 +17,7 @@ from bot.runtime.gateway_commands import CommandPermits, Permit
 from bot.runtime.rate_limiter import ContactLimiter, LimitAlarms, RateLimiter
 from bot.runtime.scheduler import CircuitBreakers, Scheduler
 from bot.runtime.sending import LIMITS, Claim, ContactQueue, OtherRoute, Route, SendAttempt, Sender, SendResult
-from bot.store.rows import OutboxRow
+from bot.store.rows import SYNC, OutboxRow
 
 MOST_IN_FLIGHT = 256
 
@@ -93,6 +93,7 @@ class Delivery:
         self._attempts: deque[tuple[ContactQueue, SendAttempt]] = deque()  # have ended, and are not reported
         self._looks = False  # they will be, once all answers that have come are read
         self._closed = False
+        self._unstored: dict[int, ContactQueue] = {}  # by their first rows, which have ended
 
     def start(self) -> None:
         """Begin to send."""
@@ -124,6 +125,15 @@ class Delivery:
         with self._lock:
             self._scheduler.add(rows)
         self._send_all()
+
+    def ends_stored(self, ids: Set[int]) -> None:
+        """It is durable what became of these rows: the messages that waited for that may go."""
+        with self._lock:
+            waited = [self._unstored.pop(id) for id in ids & self._unstored.keys()]
+            for queue in waited:
+                self._scheduler.finish(queue)
+        if waited:
+            self._send_all()
 
     def use_channels(self, channels: Mapping[str, str]) -> None:
         """Go by these channels from now on, also with what waits: see `Gateway.use_channels`."""
@@ -165,13 +175,13 @@ class Delivery:
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered).
 
-        Nothing is in flight or unreported, and each row that is left waits for a later time: of its next attempt, of
+        Nothing is in flight, unreported or to be stored, and each row that is left waits for a later time: of its next attempt, of
         the next permit, or of the next probe of what is held.
         """
         with self._lock:
             now = self._clock.elapsed()
             due = self._scheduler.next_sendable(now)
-            return not self._in_flight and (due is None or due > now)
+            return not self._in_flight and not self._unstored and (due is None or due > now)
 
     def next_due(self) -> float | None:
         """When, by `Clock.elapsed`, something happens by itself; None: not at all, or not before an answer comes."""
@@ -289,6 +299,9 @@ class Delivery:
         self._breakers.judge(queue.route, queue.probe, attempt, now)
         if attempt.state in ("retry", "held", "again"):
             self._scheduler.wait(queue, attempt.wait or 0.0)
+        elif attempt.must_be_stored and queue.priority != SYNC:
+            queue.ended = True
+            self._unstored[queue.rows[0].id] = queue
         else:
             self._scheduler.finish(queue)
 
@@ -300,6 +313,8 @@ class Delivery:
         breaker = self._breakers[queue.route]
         if queue.in_flight:
             return WaitReason("it is being sent")
+        if queue.ended:
+            return WaitReason("it could not be sent, and that is not stored yet")
         if breaker.reason:
             return WaitReason(breaker.why(), time_of(self._clock, breaker.probe_at))
         share = self._contact_limiter.free_at(queue.contact, now)

@@ -82,6 +82,10 @@ class SendConsumer(Consumer[OutboxRow], Protocol):
         """Forget rows that are not being sent, nor may have been. Returns those."""
         ...
 
+    def ends_stored(self, ids: Set[int]) -> None:
+        """It is durable what became of these rows."""
+        ...
+
 
 class InFlightWindow(Generic[R]):
     """The rows of a queue that its consumer has: given in the order of ids, and never more than the consumer has room for.
@@ -219,7 +223,7 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
     """
     row = result.row
     if result.state in ("retry", "held"):
-        batch.commit.send_again(row, result.attempts, result.due_at or batch.now, result.detail)
+        batch.commit.send_again(row, result.attempts, result.due_at or batch.now, result.detail, unclear=result.unclear)
         return
     if row.priority == CAMPAIGN:
         state = _report_to_session(batch, result) if is_of_flow(batch, row.id) else None

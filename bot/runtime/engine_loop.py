@@ -509,6 +509,9 @@ class EngineCycle:
             finish_done(batch)
         batch.call_dead_letter_hooks(self._dead_letter_hooks())
         worked = self._commit(batch)
+        if unsent := {sent.row.id for sent in incoming.sent if sent.state != "sent"}:
+            self._delivery.ends_stored(unsent)
+            self._sends.refill()
         if self._store.has_events:
             self._deliver_events(batch.now)
         operated = bool(

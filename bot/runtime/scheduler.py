@@ -265,8 +265,8 @@ class Scheduler:
 
 
 def _unsent(queue: ContactQueue) -> Iterator[OutboxRow]:
-    """The queue's rows that were certainly not sent."""
-    return islice(queue.rows, int(queue.in_flight or queue.unclear), None)
+    """The queue's rows that were certainly not sent, and are not done with."""
+    return islice(queue.rows, int(queue.in_flight or queue.unclear or queue.ended), None)
 
 
 def _drop(queue: ContactQueue, ids: Set[int]) -> None:

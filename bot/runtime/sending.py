@@ -122,6 +122,7 @@ class ContactQueue:
     tried_since: float | None = None
     unclear: bool = False  # an attempt may have been sent
     in_flight: bool = False
+    ended: bool = False  # the first row is done with, and that is not stored yet
     permit: int = 0  # of the request in flight
     probe: bool = False  # whether that one finds out whether the route is open again
     due_at: float = 0.0
@@ -139,7 +140,8 @@ class ContactQueue:
         """The first row is a new one."""
         self.attempts = self.rows[0].attempts
         self.tried_since = None
-        self.unclear = False
+        self.unclear = self.rows[0].unclear
+        self.ended = False
         self.unreported = False
         self.over_share = None
         self.alone = False
@@ -173,6 +175,13 @@ class SendAttempt:
     advice: str = ""
     code: str = ""
 
+    @property
+    def must_be_stored(self) -> bool:
+        """Whether the contact's next message waits until this end is durable: after a crash the message would be tried again,
+        and might then be taken, behind the next one. One that was sent has its key, and a flood's have no share anyway.
+        """
+        return self.state not in ("sent", "over_share")
+
 
 @immutable
 class SendResult:
@@ -184,7 +193,7 @@ class SendResult:
     contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
     to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
     ``refused``, of one that failed: the gateway does not take it as it is. ``alias`` is as in
-    `bot.gateway.gateway_answers.Sent`, ``code`` as in `SendAttempt`.
+    `bot.gateway.gateway_answers.Sent`, ``code`` as in `SendAttempt`; ``unclear`` says that an attempt may have been sent.
     """
 
     row: OutboxRow
@@ -197,6 +206,7 @@ class SendResult:
     alias: str | None = None
     code: str = ""
     refused: bool = False
+    unclear: bool = False
 
     @classmethod
     def of(cls, queue: ContactQueue, attempt: SendAttempt, at: datetime) -> Self:
@@ -212,6 +222,7 @@ class SendResult:
             attempt.alias,
             attempt.code,
             attempt.refused,
+            queue.unclear,
         )
 
 

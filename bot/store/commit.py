@@ -326,9 +326,11 @@ class Commit:
         """The message is about to be sent in a way that cannot be repeated. After a crash its outcome is unknown."""
         self._add(engine_tables.CLAIM, (self._at, row.id))
 
-    def send_again(self, row: OutboxRow, attempts: int, due_at: datetime, detail: str) -> None:
-        """The message stays in the outbox and is tried again later."""
-        self._add(engine_tables.SEND_AGAIN, (attempts, time_text(due_at), storable(detail), row.id))
+    def send_again(
+        self, row: OutboxRow, attempts: int, due_at: datetime, detail: str, *, unclear: bool = False
+    ) -> None:
+        """The message stays in the outbox and is tried again later. ``unclear``: it may have been sent."""
+        self._add(engine_tables.SEND_AGAIN, (attempts, time_text(due_at), storable(detail), unclear, row.id))
 
     def send_ended(
         self,

@@ -48,7 +48,7 @@ ADD_SEND = """
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 CLAIM = "UPDATE messages SET claimed_at = ? WHERE id = ?"
-SEND_AGAIN = "UPDATE messages SET attempts = ?, due_at = ?, detail = ?, claimed_at = NULL WHERE id = ?"
+SEND_AGAIN = "UPDATE messages SET attempts = ?, due_at = ?, detail = ?, unclear = ?, claimed_at = NULL WHERE id = ?"
 SENT = """
     UPDATE messages SET outcome = ?, message_ids = ?, attempts = ?, at = ?, detail = ?,
         due_at = NULL, expires_at = NULL, claimed_at = NULL
@@ -57,7 +57,7 @@ SENT = """
 FORGET_SEND = "DELETE FROM messages WHERE id = ?"
 _SENDS = """
     SELECT outbox.id, ref, key, contact, effect, priority, channel,
-        created_at, attempts, due_at, expires_at, last_inbound
+        created_at, attempts, due_at, expires_at, unclear, last_inbound
     FROM outbox LEFT JOIN sessions USING (contact)
 """
 PENDING_SENDS = f"{_SENDS} WHERE outbox.id > ? AND claimed_at IS NULL ORDER BY outbox.id LIMIT ?"
@@ -155,6 +155,7 @@ def outbox_row(
     attempts: int,
     due_at: str,
     expires_at: str,
+    unclear: int,
     last_inbound: str | None,
 ) -> OutboxRow:
     """A message to send, from its row."""
@@ -171,6 +172,7 @@ def outbox_row(
         due_at=datetime.fromisoformat(due_at),
         expires_at=datetime.fromisoformat(expires_at),
         window_until=None if last_inbound is None else datetime.fromisoformat(last_inbound) + SENDING_WINDOW,
+        unclear=bool(unclear),
     )
 
 

@@ -21,7 +21,7 @@ class OutboxRow:
     idempotency key, the same at every try. ``attempts`` counts the tries that were made; before ``due_at``
     there is no next one. It is tried for as long as there is between ``created_at`` and ``expires_at``, from the first
     try on, or since nothing at all could be sent. ``window_until`` is when the window shuts, as far
-    as was known when the row was claimed: a later message of the contact moves it.
+    as was known when the row was claimed: a later message of the contact moves it. ``unclear``: a try may have been sent.
     """
 
     id: int
@@ -36,6 +36,7 @@ class OutboxRow:
     due_at: datetime
     expires_at: datetime
     window_until: datetime | None
+    unclear: bool = False
 
 
 @immutable

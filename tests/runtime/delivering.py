@@ -39,14 +39,16 @@ class Bench:
         limits: tuple[int, int] = options.pop("limits", (1000, 100_000))
         reserve = options.pop("reserve", RESERVE)
         claim = options.pop("claim", self.claim)
+        self.stores = options.pop("stores", True)
+        self.gateway = Gateway(
+            url,
+            key,
+            options.pop("channel_id", None),
+            http=HttpClient(url, seconds=options.pop("seconds", 10)),
+            channels=options.pop("channels", None),
+        )
         self.delivery = Delivery(
-            Gateway(
-                url,
-                key,
-                options.pop("channel_id", None),
-                http=HttpClient(url, seconds=options.pop("seconds", 10)),
-                channels=options.pop("channels", None),
-            ),
+            self.gateway,
             self.clock,
             RateLimiter(*limits, reserve=reserve),
             self.report,
@@ -69,6 +71,8 @@ class Bench:
         with self.changed:
             self.results.append(result)
             self.changed.notify_all()
+        if self.stores:
+            self.gateway.after_answers(lambda: self.delivery.ends_stored({result.row.id}))
 
     def row(self, contact: str = "49", message: Message | None = None, **fields: Any) -> OutboxRow:
         id = next(self.ids)
@@ -95,6 +99,7 @@ class Bench:
     def after(self, results: int) -> SendResult:
         """The result of this number, the last one: nothing more happens after it."""
         result = self.reported(results)
+        self.settle()
         self.nothing_more(results)
         return result
 

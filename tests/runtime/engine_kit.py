@@ -92,6 +92,7 @@ class Hands:
         self.size = room
         self.rows: list[Any] = []
         self.in_flight: set[int] = set()
+        self.stored: set[int] = set()
         self.most = 0
         self._changed = threading.Condition()
 
@@ -120,6 +121,9 @@ class Hands:
             self.rows = [row for row in self.rows if row.id not in back]
             self._changed.notify_all()
             return back
+
+    def ends_stored(self, ids: Set[int]) -> None:
+        self.stored |= ids
 
     def wait_until_empty(self) -> bool:
         with self._changed:

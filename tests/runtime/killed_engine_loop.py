@@ -62,6 +62,9 @@ class Eager:
     def take_back(self, ids: Set[int]) -> set[int]:
         raise AssertionError("no broadcast is stopped here")
 
+    def ends_stored(self, ids: Set[int]) -> None:
+        pass
+
     def room(self) -> int:
         return 5
 

@@ -124,6 +124,52 @@ def test_there_is_room_for_as_many_rows_as_it_does_not_hold(bench: Bench) -> Non
     assert bench.delivery.status().waiting == 2
 
 
+REFUSED = refused("WHATSAPP_SEND_FAILED", 502)
+
+
+@pytest.mark.parametrize(
+    ("answers", "fields", "state"),
+    [
+        ([REFUSED], {}, "failed"),
+        ([], {"window_until": None}, "failed"),
+        ([], {"window_until": None, "instead": TEMPLATE}, "replaced"),
+        ([NO_TYPE, NO_TYPE, reset], {"message": BUTTONS}, "unknown"),
+    ],
+)
+def test_the_next_message_waits_until_it_is_stored_that_one_was_not_sent(
+    server: Peer, answers: list[Answer], fields: dict[str, Any], state: str
+) -> None:
+    bench = Bench(server, stores=False)
+    server.answers(*answers)
+    first, second, other = bench.row(**fields), bench.row(message=TEMPLATE), bench.row("50")
+    bench.offer(first, second)
+    result = bench.reported(1)
+    bench.offer(other)
+    bench.reported(2)
+    assert (result.row.id, result.state, bench.results[1].row) == (first.id, state, other)
+    assert not bench.delivery.idle()
+    assert bench.delivery.take_back({first.id}) == set()
+    assert bench.delivery.waits({first.id})[first.id].why == "it could not be sent, and that is not stored yet"
+    bench.delivery.ends_stored({first.id, other.id})
+    assert bench.reported(3).row == second
+    bench.settle()
+    bench.nothing_more(3)
+    bench.delivery.stop(5)
+
+
+def test_what_waits_for_one_that_was_not_sent_can_be_taken_back(server: Peer) -> None:
+    bench = Bench(server, stores=False)
+    server.answers(REFUSED)
+    first, second = bench.row(), bench.row()
+    bench.offer(first, second)
+    bench.reported(1)
+    assert bench.delivery.take_back({first.id, second.id}) == {second.id}
+    bench.delivery.ends_stored({first.id})
+    bench.nothing_more(1)
+    bench.delivery.withdraw("49")
+    bench.delivery.stop(5)
+
+
 # -- rate limits
 
 
@@ -660,6 +706,13 @@ def test_what_may_have_been_sent_goes_through_no_endpoint_without_a_key(server: 
     result = bench.after(2)
     assert (result.state, result.code, len(server.requests)) == ("unknown", "unclear", 3)
     assert result.detail == "it may have been sent, and now no key keeps it from being sent twice"
+
+
+def test_that_it_may_have_been_sent_is_known_in_the_next_run_too(server: Peer, bench: Bench) -> None:
+    server.answers(NO_TYPE, NO_TYPE)
+    bench.offer(bench.row(message=BUTTONS, attempts=1, unclear=True))
+    result = bench.after(1)
+    assert (result.state, result.code, len(server.requests)) == ("unknown", "unclear", 2)
 
 
 def test_it_does_once_where_unclear_replies_are_repeated(server: Peer) -> None:

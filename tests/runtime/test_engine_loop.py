@@ -323,13 +323,21 @@ def test_the_session_hears_of_a_message_that_asked_for_it_or_did_not_go_as_plann
 def test_a_message_that_is_retried_stays_in_the_outbox_with_its_count(world: World) -> None:
     world.say(ANN, "report")
     later = START + timedelta(seconds=2)
-    world.report(world.delivery.rows[0], "retry", "503", due_at=later)
+    world.report(world.delivery.rows[0], "retry", "503", due_at=later, unclear=True)
     (pending,) = world.reader.pending_sends()
     assert (pending.attempts, pending.due_at, pending.detail) == (1, later, "503")
     restarted = again(world)
     (row,) = restarted.delivery.wait_for(1)
-    assert (row.attempts, row.due_at, row.effect.report) == (1, later, True)
+    assert (row.attempts, row.due_at, row.effect.report, row.unclear) == (1, later, True, True)
     restarted.stop()
+
+
+def test_delivery_learns_what_became_of_a_message_that_was_not_sent_once_it_is_stored(world: World) -> None:
+    world.say(ANN, "hi")
+    first, second = world.delivery.rows
+    world.report(first)
+    world.report(second, "failed")
+    assert world.delivery.stored == {second.id}, "who is sent what waits for nobody"
 
 
 def test_a_message_that_was_being_sent_without_a_key_when_the_engine_died_is_unknown_and_not_sent_again(
@@ -508,8 +516,9 @@ def test_a_full_disk_loses_nothing_and_hands_nothing_on_that_is_not_committed(wo
     world.turns.advance = noted
     world.say(BOB, big, settle=False)
     assert refused.wait(LONG)
-    world.turns.sent(sent(world.delivery.rows[0]))
+    world.turns.sent(sent(world.delivery.rows[0], "failed"))
     assert not world.turns.wait_settled(0.05)
+    assert world.delivery.stored == set()
     assert world.reader.counts() == {
         "sessions": 1,
         "parked": 0,
@@ -526,6 +535,7 @@ def test_a_full_disk_loses_nothing_and_hands_nothing_on_that_is_not_committed(wo
     world.settle()
     assert world.alarms.current() == []
     assert world.texts() == ["report", f"1: {big}", f"2: {big}"]
+    assert world.delivery.stored == {world.delivery.rows[0].id}
     assert [turn.rule for turn in world.trace(ANN)] == ["MessageReceived", "SendEnded"]
 
 
