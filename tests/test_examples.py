@@ -102,7 +102,7 @@ def wrong_with(contact: Contact, records: list[LogRecord]) -> Iterator[str]:
     for letter in contact.simulation.dead_letters():
         if not _is_others(letter, contact):
             yield f"{letter.reason}: {letter.body!r}"
-    for turn in contact.turns:
+    for turn in (turn for turn in contact.turns if turn.rule != "retry"):
         yield from (f"{turn.rule}: {note}" for note in turn.notes if not _is_right(note, turn.event, contact))
     yield from (record.getMessage() for record in records if record.levelno >= ERROR and record.name not in OTHERS_LOGS)
     yield from _refused_by_gateway(contact)

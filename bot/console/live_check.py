@@ -18,6 +18,12 @@ from bot.core.immutable import immutable
 
 PATIENCE = 300.0  # seconds: it takes three for 100,000 conversations
 _NICE = 10
+_CHECK = """
+import signal
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])  # the console process waits for it, and has it blocked
+from bot.cli import main
+main()
+"""
 
 
 @immutable
@@ -38,7 +44,7 @@ class LiveCheck:
         self._folder = (
             folder  # where it looks from: paths are shown from there, and -P keeps its files from hiding this program's
         )
-        python = [sys.executable, "-P", "-m", "bot"]
+        python = [sys.executable, "-P", "-c", _CHECK]
         self._command = [*python, "check", ".", "--live", "--json", "--store", str(store.resolve())]
         self._clock = clock
         self._lock = threading.Lock()

@@ -25,12 +25,14 @@ from bot.steps.control_steps import UnreadStep
 from bot.steps.http_services import HttpService
 from bot.steps.intent_step import INTENTS, SURE, Intent
 from bot.steps.slot_step import SLOT_FILLING
-from bot.steps.step_facts import Offered, Outcome, Used
+from bot.steps.step_facts import Given, Offered, Outcome, Used
 from bot.steps.step_kind import StepKind
 from bot.steps.step_options import (
+    SIGNAL,
     Defaults,
     StepOptions,
     Timed,
+    signal_given,
     transitions_of,
     uses_of,
     uses_of_defaults,
@@ -234,6 +236,12 @@ class Step:
         """The signals that it hears while it waits, by their names."""
         return (self.defaults.signals or {}) if self.kind.hears_signals else {}
 
+    def given(self, outcome: str) -> tuple[Given, ...]:
+        """What must have come about for the step to be left so."""
+        if outcome.startswith(SIGNAL):
+            return signal_given(self.signals, outcome)
+        return self.outcomes[outcome].given if outcome in self.outcomes else ()
+
     def lets_down(self, outcome: str) -> bool:
         """Whether it is a model that could not answer the contact, if the step is left so: an error, or a bound."""
         if not self.kind.asks_models:
@@ -271,7 +279,9 @@ class Flow:
     words: Words
     steps: Mapping[str, Step]
     interrupted: str | None = None
-    slots: tuple[str, ...] = ()  # questions whose answers a message may hold before they are asked
+    slots: Mapping[str, Mark] = field(
+        default_factory=dict
+    )  # questions whose answers a message may hold before they are asked
     model_slots: Mark | None = None  # where it says that a model looks for those that their readers do not find
     definitions: Definitions = field(default_factory=dict)  # beside those of the bot
 

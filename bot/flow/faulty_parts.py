@@ -155,6 +155,6 @@ def without(flows: Mapping[str, Flow], faulty: Collection[tuple[str, str]]) -> d
         steps = {
             step: unread_step(step, each.mark) if (name, step) in faulty else each for step, each in flow.steps.items()
         }
-        slots = tuple(slot for slot in flow.slots if slot in steps)
+        slots = {slot: mark for slot, mark in flow.slots.items() if slot in steps}
         found[name] = replace(flow, steps=steps or {STEPS: unread_step(STEPS, flow.mark)}, slots=slots)
     return found

@@ -446,10 +446,10 @@ def _check_needed_by_triggers(flow: Flow, problems: Problems) -> None:
 
 def _check_slot_names(flow: Flow, problems: Problems) -> None:
     """A slot is a step of its flow."""
-    for name in flow.slots:
+    for name, mark in flow.slots.items():
         if name not in flow.steps:
             fix = did_you_mean(name, flow.steps, f"write questions of flow {flow.name}")
-            problems.add("E102", flow.mark, f'slots: no step "{name}" in flow {flow.name}', fix)
+            problems.add("E102", mark, f'slots: no step "{name}" in flow {flow.name}', fix)
 
 
 def _check_slots(flow: Flow, problems: Problems) -> None:

@@ -14,19 +14,21 @@ from bot.flow.definition import CONTACTS, FIRST, BotDefinition, Flow, ResolvedTr
 from bot.keys import key_schemas
 from bot.keys.declared_keys import (
     BOOLEAN,
+    LISTED_NAME,
     NAME,
-    NAMES,
     STRING,
     STRINGS,
     Form,
     KeySet,
     KeySpec,
     either,
+    made,
     nested,
     one_of,
     one_or_several,
     opened,
     raw_node,
+    with_mark,
 )
 from bot.keys.definitions import DEFINE, read_definitions
 from bot.keys.fields import Fields, entries_of, name_of, refuse_no_map
@@ -217,7 +219,8 @@ _INTERRUPTED = KeySpec(
     one_of("resume", "drop", "ask"),
     "What happens to it when another flow interrupts it; without this key none can.",
 )
-_FILL = KeySpec("fill", NAMES, "The questions.", required=True)
+_SLOT_NAMES: Form[Mapping[str, Mark] | None] = made(one_or_several(with_mark(LISTED_NAME)), dict)
+_FILL = KeySpec("fill", _SLOT_NAMES, "The questions.", required=True)
 _MODEL = KeySpec(
     "model",
     BOOLEAN,
@@ -225,7 +228,7 @@ _MODEL = KeySpec(
 )
 _SLOTS = KeySpec(
     "slots",
-    either(NAMES, opened(KeySet(_FILL, _MODEL), "{fill: [size, day], model: true}")),
+    either(_SLOT_NAMES, opened(KeySet(_FILL, _MODEL), "{fill: [size, day], model: true}")),
     "Questions of it that one message can answer together, before they are asked, and correct afterwards.",
 )
 _WORDS = KeySpec("words", WORDS, "Words that are understood in all of it.")
@@ -240,12 +243,12 @@ FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _SLOTS, _WORDS, _VARS, D
 """The keys of a flow. What stands under `steps` depends on the kinds of step that the bot has."""
 
 
-def _read_slots(fields: Fields) -> tuple[tuple[str, ...], Mark | None]:
+def _read_slots(fields: Fields) -> tuple[Mapping[str, Mark], Mark | None]:
     """Read `slots`: the questions, and where it says that a model fills them, too."""
     slots = _SLOTS.read(fields)
     if not isinstance(slots, Fields):
-        return slots or (), None
-    return _FILL.read(slots), _MODEL.mark(slots) if _MODEL.read(slots) else None
+        return slots or {}, None
+    return _FILL.read(slots) or {}, _MODEL.mark(slots) if _MODEL.read(slots) else None
 
 
 # -- its steps --------------------------------------------------------------------------------------

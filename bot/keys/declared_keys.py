@@ -206,6 +206,16 @@ def either(short: Form[Other], in_full: Form[T]) -> Form[Other | T]:
     return Form(schema, lambda node, *rest: form_of(node).read(node, *rest), texts, short.absent)
 
 
+def with_mark(form: Form[T | None]) -> Form[tuple[T, Mark] | None]:
+    """The same form, with the place of its value."""
+
+    def read(node: Node, problems: Problems, what: str) -> tuple[T, Mark] | None:
+        value = form.read(node, problems, what)
+        return None if value is None else (value, node.mark)
+
+    return Form(form.schema, read)
+
+
 def made(form: Form[T | None], make: Callable[[T], Other]) -> Form[Other | None]:
     """The same form, of whose value something is made."""
 
@@ -317,7 +327,8 @@ STRINGS: Form[tuple[str, ...]] = Form(key_schemas.one_or_several(ANY_TEXT), _str
 TEMPLATE: Form[Template | None] = Form(ANY_TEXT, template_of)
 EXPRESSION: Form[Expression | None] = Form(ANY_TEXT, _expression)
 NAME: Form[str | None] = Form(pattern(NAME_PATTERN, NAME_FIX), name_of)
-NAMES: Form[tuple[str, ...]] = one_or_several(Form(NAME.schema, _listed_name))
+LISTED_NAME: Form[str | None] = Form(NAME.schema, _listed_name)
+NAMES: Form[tuple[str, ...]] = one_or_several(LISTED_NAME)
 BOOLEAN: Form[bool] = Form({"type": "boolean"}, _boolean, absent=False)
 DURATION: Form[timedelta | None] = Form(
     key_schemas.shared(

@@ -30,7 +30,7 @@ from bot.lang.problems import Mark, Problems
 from bot.lang.source import List, Map, Node, Scalar
 from bot.lang.writing import flow_style
 from bot.steps.schedule import SCHEDULE, Schedule
-from bot.steps.step_facts import Outcome, Used
+from bot.steps.step_facts import Given, Outcome, Used, only_if
 from bot.steps.step_kind import StepKind
 from bot.steps.template_message import TEMPLATE_MESSAGE, TemplateToSend
 from bot.steps.transition import (
@@ -115,6 +115,14 @@ def signal_outcomes(signals: Signals) -> Iterator[tuple[str, Word]]:
     for name, several in signals.items():
         for number, heard in enumerate(several, 1):
             yield f"{SIGNAL}{name}" if number == 1 else f"{SIGNAL}{name} {number}", heard
+
+
+def signal_given(signals: Signals, outcome: str) -> tuple[Given, ...]:
+    """What has come about where such an outcome is taken: its own condition, and none of those before it."""
+    name, _, number = outcome.removeprefix(SIGNAL).partition(" ")
+    *before, heard = signals[name][: int(number or 1)]
+    untrue = (Given(each.condition, holds=False) for each in before if each.condition is not None)
+    return (*untrue, *only_if(heard.condition))
 
 
 @immutable

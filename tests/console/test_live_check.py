@@ -1,5 +1,6 @@
 """What an edit on the disk would do, found in another process."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,23 @@ def test_it_says_how_many_go_on_and_how_many_an_edit_would_drop(folder: Path) ->
     check.begin()
     check.wait(PATIENCE)
     assert check.newest.found is not None and check.newest.found["dropped"] == 1
+
+
+def test_its_process_can_be_ended_although_the_console_has_blocked_the_signal(tmp_path: Path) -> None:
+    with kept(tmp_path):
+        pass
+    blocked = "import signal, pathlib\npathlib.Path('blocked').write_text(str(signal.pthread_sigmask(0, [])))\n"
+    with (tmp_path / "handlers.py").open("a") as handlers:
+        handlers.write(blocked)
+    check = LiveCheck(tmp_path, tmp_path / "bot.db", MovableClock(START))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    try:
+        check.begin()  # its thread, and so its process, begin with the signals of this thread
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    check.wait(PATIENCE)
+    assert check.newest is not None and check.newest.found is not None, check.newest
+    assert (tmp_path / "blocked").read_text() == "set()"
 
 
 def test_problems_in_the_files_are_said_instead(folder: Path) -> None:

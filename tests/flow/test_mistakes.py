@@ -641,7 +641,7 @@ USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a slot that is no step": (
         "vars: {",
         "slots: [drnk]\nvars: {",
-        ('1:7: E102 slots: no step "drnk" in flow order (did you mean "drink"?)',),
+        ('3:9: E102 slots: no step "drnk" in flow order (did you mean "drink"?)',),
     ),
     "a slot whose variable is not right": (
         "vars: {drink: {type: text}",

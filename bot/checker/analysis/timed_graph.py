@@ -162,8 +162,7 @@ def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
     """
     if step.kind.waits and edge.success and edge.cause is Cause.RESULT:
         return True
-    outcome = step.outcomes.get(edge.outcome)
-    given = [] if outcome is None else [each for each in outcome.given if WINDOW_OPEN in each.condition.names]
+    given = [each for each in step.given(edge.outcome) if WINDOW_OPEN in each.condition.names]
     if not given:
         return False
     variables = graph.flow(edge.source).variables
@@ -197,15 +196,25 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
         case Cause.REMINDER:
             return reminded
         case Cause.TIMEOUT:
-            timeout = step.timeout
-            after = 0.0 if timeout is None or timeout.after is None else timeout.after.total_seconds()
-            return after if timeout is not None and timeout.fixed else after + reminded
+            return _until_timeout(step, reminded) or 0.0
+        case Cause.SIGNAL if rest is not None and rest.what is RestFor.TIME and rest.longest is not None:
+            return rest.longest.total_seconds()
+        case Cause.SIGNAL:
+            return _until_timeout(step, reminded) or UNBOUNDED
         case Cause.TIME | Cause.RESULT:
             if rest is None or rest.what is RestFor.CONTACT:  # what is sent there is taken or refused at once
                 return 0.0
             return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
-        case Cause.PERSON | Cause.SIGNAL:
+        case Cause.PERSON:
             return UNBOUNDED
         case Cause.REPLY if step.kind.can_gather and step.defaults.gather:
             return step.defaults.gather.total_seconds()
     return 0.0
+
+
+def _until_timeout(step: Step, reminded: float) -> float | None:
+    """How long a step waits for the contact at most; None: for ever."""
+    timeout = step.timeout
+    if timeout is None or timeout.after is None:
+        return None
+    return timeout.after.total_seconds() + (0.0 if timeout.fixed else reminded)

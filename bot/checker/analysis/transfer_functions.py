@@ -187,7 +187,7 @@ class EdgeTransfer:
         self.done = not (self.fails or edge.outcome.startswith(_VISITS))
         heard = _heard_if(edge, step, flow) if edge.word else ()
         self._heard = nulls.texts((Used(given.condition, sure=False) for given in heard), flow)
-        given = (*(() if outcome is None else outcome.given), *heard)
+        given = (*step.given(edge.outcome), *heard)
         self._given = [ProvingCondition(each, flow, nulls) for each in given]
         self._saved = self._set = self._at_transition = NOTHING
         self._known, self._bound = 0, False

@@ -87,9 +87,16 @@ class _FaultReport:
         read = "" if by_name is None else f', which the definition "{by_name.name}" reads at {by_name.expression.mark}'
         why = self._not_given(by) if shared else self.origin.why(place)
         what = f'step "{place[1]}": "{self.name}" may be null{read}, and {harm}: {why}'
-        fix = f'pass it on, with: {{{self.name}: "{{{{ {self.name} }}}}"}}' if shared else self._fix
+        fix = self._fix if by is None or not shared else self._giving(by)
         mark = self.fault.text.used.text.mark
         return Finding.at("W308" if shared else "W301", mark, what, fix, self.origin.story)
+
+    def _giving(self, by: Place) -> str:
+        """How the flow gets the value of the flow that opened it."""
+        passed = f'pass it on, with: {{{self.name}: "{{{{ {self.name} }}}}"}}'
+        if self.graph.flow(by).variables[self.name].value is None:
+            return passed
+        return f"give it the same `value` here as in flow {by[0]}; or, if that can change, {passed}"
 
     def _not_given(self, by: Place | None) -> str:
         """Why a flow has no value for a variable that the flow below it has."""

@@ -213,6 +213,29 @@ def test_a_flow_that_was_not_given_what_the_one_below_it_has_is_a_rule_of_its_ow
     assert [edge.source for edge in finding.story] == [("a", "q")]
 
 
+def test_a_flow_that_was_not_given_what_has_a_value_below_may_have_the_same_value() -> None:
+    run = "flow: a\nstart: {words: [a]}\nvars: {tax: {type: integer, value: 19}}\nsteps:\n  r: {run: /sum}\n"
+    child = 'flow: sum\nvars: {tax: integer}\nsteps: {q: {ask: "{{ tax }} %?"}}'
+    (finding,) = find_uninitialised(Graph(library(run, child)))
+    fix = 'give it the same `value` here as in flow a; or, if that can change, pass it on, with: {tax: "{{ tax }}"}'
+    assert (finding.code, finding.fix) == ("W308", fix)
+
+
+@pytest.mark.parametrize(
+    ("heard", "found"),
+    [
+        ('{if: name, say: "Thanks, {{ name }}."}', []),
+        ('[{if: name, then: end}, {say: "Thanks, {{ name }}."}]', ["b name"]),
+        ('[{if: not name, then: end}, {say: "Thanks, {{ name }}."}]', []),
+        ('[{if: event.amount > 5, then: end}, {say: "Thanks, {{ name }}."}]', ["b name"]),
+        ('[{if: event.amount > n and name, say: "{{ name }}"}, {say: "Thanks."}]', []),
+    ],
+)
+def test_a_condition_of_a_signal_and_those_before_it_prove_what_is_null(heard: str, found: list[str]) -> None:
+    bot = BOT + "\nsignals: {paid: {amount: number}}\n"
+    assert read(f"  b: {{ask: B?, signals: {{paid: {heard}}}}}", bot=bot) == found
+
+
 def test_null_goes_into_a_flow_in_place_of_what_its_variable_starts_at() -> None:
     child = 'flow: pick\nvars: {shade: {type: text, value: dark}}\nsteps: {q: {say: "{{ shade }}"}}'
     assert told(f"{RUN}  r: {{run: /pick}}", child) == []

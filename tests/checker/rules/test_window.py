@@ -262,6 +262,42 @@ def test_what_comes_only_while_the_window_is_open_is_not_late(condition: str, fo
     assert late(LESSON.replace("COND", condition)) == found
 
 
+SIGNALS = "name: Test\nsignals: {paid: {amount: number}}"
+
+
+@pytest.mark.parametrize(
+    ("waits", "found"),
+    [
+        ("wait: 5m", []),
+        ("wait: 30h", [("w", "30 hours"), ("bye", "30 hours")]),
+        ("ask: Paid?, timeout: {after: 20h, then: end}", []),
+        ("ask: Paid?, remind: {after: 2h}, timeout: {after: 22h, then: end}", [("w", "24 hours"), ("bye", "24 hours")]),
+        ("ask: Paid?, timeout: never", [("w", "any time"), ("bye", "any time")]),
+    ],
+)
+def test_a_signal_comes_while_the_step_waits_and_no_later(waits: str, found: list[tuple[str, str]]) -> None:
+    heard = "[{if: event.amount < 5, say: Not enough.}, {then: bye}]"
+    flow = f"flow: a\nstart: {{words: [a]}}\nsteps:\n  w: {{{waits}, signals: {{paid: {heard}}}}}\n"
+    rest = "  t: {template: {name: gone, language: en}, then: end}\n  bye: {say: Thanks., then: end}"
+    assert late(flow + rest, bot=SIGNALS) == found
+
+
+@pytest.mark.parametrize(
+    ("heard", "found"),
+    [
+        ("{if: window_open, say: Thanks., then: end}", []),
+        ("[{if: window_open and event.amount > 5, say: Thanks.}, {then: t}]", []),
+        ("[{if: not window_open, then: t}, {say: Thanks.}]", []),
+        ("[{if: window_open, tag: paid, then: t}, {say: Thanks.}]", [("w", "any time")]),
+    ],
+)
+def test_a_signal_that_is_heard_only_while_the_window_is_open_is_not_late(
+    heard: str, found: list[tuple[str, str]]
+) -> None:
+    flow = f"flow: a\nstart: {{words: [a]}}\nsteps:\n  w: {{ask: Paid?, timeout: never, signals: {{paid: {heard}}}}}\n"
+    assert late(f"{flow}  t: {{template: {{name: paid, language: en}}, then: end}}", bot=SIGNALS) == found
+
+
 def test_what_comes_an_hour_after_that_is_late() -> None:
     later = "lesson: {say: Learn.}\n  hour: {wait: 1h}\n  more: {say: More., then: end}"
     flow = LESSON.replace("COND", "window_open").replace("lesson: {say: Learn., then: end}", later)
