@@ -18,6 +18,7 @@ from bot.folder import read_folder
 from bot.program import Program, load_program
 from bot.settings import ModelService
 from bot.simulation.simulation import Simulation
+from bot.simulation.turn_words import event_in_words
 from bot.steps.output_guard import leaks
 from bot.testing.attack_catalogue import EVALUATED, OTHER
 from tests.process.serving import until
@@ -329,6 +330,20 @@ def test_a_service_that_fails_twice_and_then_works_answers_late_but_once(
     tries = [turn for turn in simulation.trace() if turn.rule == "retry"]
     assert [(turn.event, len(turn.notes)) for turn in tries] == [({"call": "a model", "try": n}, 1) for n in (1, 2)]
     assert all(turn.notes[0].startswith('model "acme/swift": provider_error: ') for turn in tries)
+
+
+def test_thoughts_that_the_model_closes_without_having_opened_them_are_sent_once_at_most_and_are_in_the_trace(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start("acme/swift")
+    answers = []
+    for _ in range(2):
+        service.say("They greet.\n\nHm.\n\nI greet, too.</think>\n\nHello.", chunks=2)
+        simulation.user("hi")
+        answers.append((said(simulation), event_in_words(simulation.trace()[-1].event)))
+    assert [texts for texts, _ in answers] == [["They greet.", "Hm.", "Hello."], ["Hello."]]
+    assert answers[0][1].endswith("(paragraphs that were sent and turned out to be thoughts: 2)")
+    assert answers[1][1].endswith("tokens")
 
 
 @pytest.mark.parametrize("name", ["quota_exceeded", "server_error", "provider_error", "model_not_in_package"])
