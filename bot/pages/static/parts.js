@@ -1,29 +1,76 @@
 // Parts of a page that change while somebody looks.
 
-const FIELDS = "textarea, input:not([type])";
+const toggled = new WeakSet(); // lists that a person has opened or closed
 
-// Puts new HTML in place; what is open or ticked stays so, what is written stays written, and what has the focus keeps it.
-export function replace(element, html) {
-  const active = element.contains(document.activeElement) ? document.activeElement : null;
-  const focused = active ? key(active) : "";
-  const cursor = active?.matches(FIELDS) ? [active.selectionStart, active.selectionEnd] : null;
-  const fields = () => [...element.querySelectorAll(FIELDS)];
-  const written = new Map(fields().filter((each) => each.value !== each.defaultValue).map((each) => [key(each), each.value]));
-  const before = new Map([...element.querySelectorAll("details[id], article[id] details")].map((each) => [key(each), each.open]));
-  const ticked = new Set([...element.querySelectorAll("input:checked")].map((each) => `${each.name} ${each.value}`));
-  element.innerHTML = html;
-  for (const each of element.querySelectorAll("input[type=checkbox]")) each.checked ||= ticked.has(`${each.name} ${each.value}`);
-  for (const each of element.querySelectorAll("details[id], article[id] details")) {
-    if (before.has(key(each))) each.open = before.get(key(each));
-  }
-  for (const each of fields()) each.value = written.get(key(each)) ?? each.value;
-  const found = focused && [...element.querySelectorAll("a, button, summary, input, textarea")].find((each) => key(each) === focused);
-  if (found) found.focus({ preventScroll: true });
-  if (found && cursor) found.setSelectionRange(...cursor);
+document.addEventListener("click", (event) => {
+  const summary = event.target.closest("summary");
+  if (summary) toggled.add(summary.parentElement);
+});
+
+// Makes the HTML of an element what the server says it is now; `prepare` may change the new HTML before. Only what differs is touched:
+// what is written, ticked, opened, selected, played or has the focus stays so, and a screen reader says only what is new.
+export function replace(element, html, prepare) {
+  const fresh = document.createElement("template");
+  fresh.innerHTML = html;
+  prepare?.(fresh.content);
+  fit(element, fresh.content);
 }
 
-function key(element) {
-  const at = element.closest("[id]")?.id ?? "";
-  if (element.matches(FIELDS)) return `${at} ${element.name}`;
-  return `${at} ${element.tagName} ${element.textContent.trim().slice(0, 40)} ${element.dataset.choice ?? element.value ?? ""}`;
+// What a node is known by where others come before it or go: its id; a row's first box or link.
+function name(node) {
+  if (node.nodeType !== Node.ELEMENT_NODE) return "";
+  const first = node.id || !node.matches("tr, li") ? null : node.querySelector("input[type=checkbox], a[href]");
+  return node.id || first?.getAttribute("value") || first?.getAttribute("href") || "";
+}
+
+function fit(element, fresh) {
+  const old = [...element.childNodes];
+  const wanted = [...fresh.childNodes];
+  while (old.length && wanted.length && old[0].isEqualNode(wanted[0])) {
+    old.shift();
+    wanted.shift();
+  }
+  let after = null; // what comes behind all that differs
+  while (old.length && wanted.length && old.at(-1).isEqualNode(wanted.at(-1))) {
+    after = old.pop();
+    wanted.pop();
+  }
+  const spare = new Set(old);
+  const pairs = new Map();
+  const pair = (node, found) => {
+    if (!found) return;
+    pairs.set(node, found);
+    spare.delete(found);
+  };
+  for (const node of wanted) {
+    const known = name(node);
+    if (known) pair(node, old.find((each) => spare.has(each) && each.nodeName === node.nodeName && name(each) === known));
+  }
+  for (const node of wanted) {
+    if (!name(node)) pair(node, old.find((each) => spare.has(each) && each.nodeName === node.nodeName && !name(each)));
+  }
+  for (const node of spare) node.remove();
+  let at = old.find((each) => !spare.has(each)) ?? after;
+  for (const node of wanted) {
+    const found = pairs.get(node) ?? node;
+    if (found === at) at = at.nextSibling;
+    else element.insertBefore(found, at);
+    if (found !== node) update(found, node);
+  }
+}
+
+function update(node, fresh) {
+  if (node.isEqualNode(fresh)) return;
+  if (node.nodeType !== Node.ELEMENT_NODE) {
+    node.nodeValue = fresh.nodeValue;
+    return;
+  }
+  const keeps = (attribute) => attribute === "open" && toggled.has(node);
+  for (const { name: attribute } of [...node.attributes]) {
+    if (!fresh.hasAttribute(attribute) && !keeps(attribute)) node.removeAttribute(attribute);
+  }
+  for (const { name: attribute, value } of fresh.attributes) {
+    if (node.getAttribute(attribute) !== value && !keeps(attribute)) node.setAttribute(attribute, value);
+  }
+  fit(node, fresh);
 }
