@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.patience import PATIENCE
 
@@ -32,17 +32,44 @@ def violations(page: Page) -> list[tuple[str, list[str]]]:
     return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]
 
 
+class Tabs:
+    """Tabs of one browser, of which one is seen. A headless Chromium shows them all, so the others are told that they are hidden."""
+
+    def __init__(self, browser_context: BrowserContext) -> None:
+        self._context = browser_context
+        self._context.add_init_script(
+            "let hidden = false; Object.defineProperty(document, 'hidden', { get: () => hidden });"
+            "globalThis.hide = (now) => { hidden = now; document.dispatchEvent(new Event('visibilitychange')); };"
+        )
+        self.all: list[Page] = []
+
+    def open(self, url: str) -> Page:
+        """Open another tab, which hides the others."""
+        tab = self._context.new_page()
+        self.all.append(tab)
+        self.show(tab)
+        tab.goto(url)
+        return tab
+
+    def show(self, shown: Page) -> None:
+        """Show this tab, and hide the others."""
+        for tab in self.all:
+            tab.evaluate("hidden => globalThis.hide?.(hidden)", tab is not shown)
+
+
 @pytest.fixture
 def opens_page(browser: Browser) -> Iterator[Opens]:
     """Opens a page in a browser of its own. At the end no page may have asked another host, or have written to the console."""
     wrong: list[str] = []
     contexts = []
 
-    def opened(url: str, width: int = 1400, height: int = 900, dark: bool = False, scripts: bool = True) -> Page:
+    def opened(
+        url: str, width: int = 1400, height: int = 900, dark: bool = False, scripts: bool = True, locale: str = "en-GB"
+    ) -> Page:
         context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
-            locale="en-GB",
+            locale=locale,
             java_script_enabled=scripts,
         )
         contexts.append(context)
@@ -58,9 +85,9 @@ def opens_page(browser: Browser) -> Iterator[Opens]:
             if "status of 4" not in message.text:  # a refusal is said on the page; browsers also print it
                 wrong.append(message.text)
 
-        page.on("request", asked)
-        page.on("console", printed)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+        context.on("request", asked)
+        context.on("console", printed)
+        context.on("weberror", lambda error: wrong.append(str(error.error)))
         page.goto(url)
         return page
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import field
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -233,8 +233,3 @@ def session_view(session: Session, now: datetime) -> SessionView:
 
 def _values(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value_in_words(value)) for name, value in values.items())
-
-
-def local(at: datetime, zone: tzinfo) -> str:
-    """A time of the day on the bot's clock: ``14:05``."""
-    return f"{at.astimezone(zone):%H:%M}"

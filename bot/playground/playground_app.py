@@ -4,7 +4,8 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -35,6 +36,9 @@ ALIVE_SECONDS = 15.0  # between two lines of a stream in which nothing happens
 EVER = datetime.min.replace(tzinfo=UTC)
 TYPES = {found.suffix: found.name for found in FILE_TYPES}
 
+TIMES = {"clock": "%H:%M", "moment": "%-d %b, %H:%M", "date": "%A %-d %B", "day": "%a %-d %b, %H:%M"}
+"""How times look until the page's script writes them as the reader's browser does."""
+
 Asked = Mapping[str, Any]
 
 
@@ -62,7 +66,6 @@ def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping
     app.add_url_rule("/", "home", pages.home)
     app.add_url_rule("/contact/<contact>", "page", pages.page)
     app.add_url_rule("/contact/<contact>/live", "live", pages.live)
-    app.add_url_rule("/contact/<contact>/parts", "parts", pages.parts)
     app.add_url_rule("/contact/<contact>/do", "do", pages.do, methods=["POST"])
     app.add_url_rule("/contact/<contact>/file", "file", pages.file, methods=["POST"])
     app.add_url_rule("/contact/<contact>/variable", "variable", pages.variable)
@@ -70,10 +73,8 @@ def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping
     app.add_url_rule("/step", "step", pages.step)
     app.add_url_rule("/media/<name>", "media", pages.media)
     app.add_url_rule("/drawing.css", "drawing", pages.drawing_style)
-    app.jinja_env.filters["clock"] = app.jinja_env.filters["moment"] = lambda at: contact_view.local(
-        at, playground.simulation.bot.timezone
-    )
-    app.jinja_env.filters["day"] = lambda at: f"{at.astimezone(playground.simulation.bot.timezone):%a %d %b, %H:%M}"
+    for name, form in TIMES.items():
+        app.jinja_env.filters[name] = partial(_local, playground, form)
     return app
 
 
@@ -101,19 +102,17 @@ class _Pages:
             signals=list(library.bot.signals),
             events=list(GATEWAY_EVENTS),
             faults=SERVICE_FAULTS,
-            **self._parts(contact, everything=False),
+            zone=playground.simulation.bot.timezone,
+            **self._parts(contact, everything=_everything()),
         )
-
-    def parts(self, contact: str) -> AnyResponse:
-        """All messages and turns of a contact, where the page shows the newest."""
-        return jsonify(self._parts(contact, everything=True))
 
     def live(self, contact: str) -> AnyResponse:
         """The parts of the page that have changed, as server-sent events."""
         self._playground.bubbles(contact)
-        return Response(stream_with_context(self._changes(contact)), content_type="text/event-stream; charset=utf-8")
+        changes = self._changes(contact, everything=_everything())
+        return Response(stream_with_context(changes), content_type="text/event-stream; charset=utf-8")
 
-    def _changes(self, contact: str) -> Iterator[str]:
+    def _changes(self, contact: str, *, everything: bool) -> Iterator[str]:
         shown: dict[str, Any] = {}
         version: Any = None
         spoken = monotonic()
@@ -125,7 +124,7 @@ class _Pages:
             )
             if now != version:
                 version = now
-                parts = self._parts(contact, everything=False)
+                parts = self._parts(contact, everything=everything)
                 new = {name: part for name, part in parts.items() if shown.get(name) != part}
                 shown = parts
                 if new:
@@ -153,6 +152,7 @@ class _Pages:
             "clock": render_template("clock.html", now=now, zone=playground.simulation.bot.timezone),
             "problems": render_template("problems.html", trouble=playground.trouble),
             "conversation": render_template("conversation.html", phone=phone, acts=True),
+            "travel": self._travel(contact),
             "asked": self._asked(session),
             "turns": render_template(
                 "turns.html", acts=True, turns=turns, all=everything or len(turns) < contact_view.NEWEST_TURNS
@@ -165,6 +165,14 @@ class _Pages:
             ),
             "state": self._state(session, turns),
         }
+
+    def _travel(self, contact: str) -> str:
+        """How the conversation is held again, and how much time passes then."""
+        acts = [bubble for bubble in self._playground.bubbles(contact) if bubble.message is None]
+        waits = (wall_clock.parse_duration(bubble.text) for bubble in acts if bubble.kind == "wait")
+        passed = sum(filter(None, waits), timedelta())
+        words = wall_clock.duration_words(passed, len(wall_clock.UNITS)) if passed else ""
+        return render_template("travel.html", held=bool(acts), passed=words)
 
     def _asked(self, session: Session) -> str:
         """What a model is asked, and a person answers."""
@@ -279,6 +287,15 @@ class _Pages:
     def drawing_style(self) -> AnyResponse:
         """How drawings look."""
         return Response(STYLE, content_type="text/css; charset=utf-8")
+
+
+def _everything() -> bool:
+    """Whether all messages and turns are asked for, where the newest are shown otherwise."""
+    return "all" in request.args
+
+
+def _local(playground: Playground, form: str, at: datetime) -> str:
+    return at.astimezone(playground.simulation.bot.timezone).strftime(form)
 
 
 def phone_view(playground: Playground, session: Session, *, everything: bool = False) -> PhoneView:

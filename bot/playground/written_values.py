@@ -78,7 +78,7 @@ def read_value(library: Library, flow: str, name: str, text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise Refused(
-            f"{name} is of type {variable.type}: write it as JSON, such as {_EXAMPLES[variable.kind]}"
+            f"write {name} as JSON, such as {_EXAMPLES[variable.kind]}: it is of type {variable.type}"
         ) from None
 
 

@@ -101,7 +101,7 @@ class Shown:
     def replay(self) -> None:
         """Replay the conversation: the bot says the same."""
         self.page.get_by_role("button", name="Replay").click()
-        expect(self.page.locator("#said")).to_have_text("Replayed: the bot said the same.")
+        expect(self.page.locator("body > .done")).to_have_text("Replayed: the bot said the same.")
 
     def open(self, summary: str) -> None:
         self.page.locator("summary", has_text=summary).first.click()
@@ -127,8 +127,8 @@ def served(tmp_path: Path) -> Iterator[tuple[Playground, PlaygroundServer]]:
 def opens(opens_page: Opens) -> Opens:  # noqa: F811
     """Opens the page in a browser of its own."""
 
-    def opened(url: str, width: int = 1400, height: int = 900, dark: bool = False) -> Page:
-        page = opens_page(url, width, height, dark)
+    def opened(url: str, width: int = 1400, height: int = 900, dark: bool = False, locale: str = "en-GB") -> Page:
+        page = opens_page(url, width, height, dark, locale=locale)
         expect(page.locator("#drawing svg")).to_be_attached()
         return page
 

@@ -85,7 +85,7 @@ def test_a_model_fails_as_the_person_says_and_a_wrong_answer_is_refused_in_words
     shown = shows(TALK)
     shown.write("question")
     answer(shown, "CALL order three")
-    expect(shown.page.locator("#said")).to_have_text(
+    expect(shown.page.locator("body > .wrong")).to_have_text(
         'Write the arguments of a call as JSON, such as CALL order {"number": 1}.'
     )
     expect(shown.page.get_by_label("Its answer")).to_have_value("CALL order three")

@@ -1,4 +1,5 @@
 // Loads the parts of a page anew that change, when the server says that something has changed.
+import { follow } from "../pages/live.js";
 import { replace } from "../pages/parts.js";
 
 const PAUSE = 1000; // ms between two loads
@@ -39,8 +40,5 @@ function show(fresh) {
 
 const conversation = document.getElementById("conversation");
 if (conversation) conversation.scrollTop = conversation.scrollHeight;
-if (parts().length) {
-  const changes = new EventSource(document.body.dataset.changes);
-  changes.onmessage = refresh;
-  addEventListener("pagehide", () => changes.close());
-}
+// Times are shown anew each minute: a page that was hidden has missed that, too.
+if (parts().length) follow(() => document.body.dataset.changes, { message: refresh, again: refresh });

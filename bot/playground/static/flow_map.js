@@ -2,6 +2,8 @@
 
 import { replace } from "../pages/parts.js";
 
+const LARGEST = 1.2; // how much larger than it was drawn a drawing is shown by itself
+
 export class FlowMap {
   constructor(drawing, step, flow, follow, untried) {
     Object.assign(this, { drawing, step, flow, follow, untried });
@@ -18,6 +20,12 @@ export class FlowMap {
     for (const button of document.querySelectorAll("[data-zoom]")) {
       button.addEventListener("click", () => this.zoom(Number(button.dataset.zoom)));
     }
+    document.querySelector("[data-fit]").addEventListener("click", () => this.svg && this.fit(true));
+    new ResizeObserver(() => {
+      if (!this.hidden) return;
+      this.fit();
+      this.light();
+    }).observe(drawing);
     drawing.addEventListener("click", (event) => this.click(event));
     drawing.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     drawing.addEventListener("pointerdown", (event) => this.drag(event));
@@ -66,7 +74,7 @@ export class FlowMap {
         group.setAttribute("aria-label", box.dataset.place);
         group.classList.add("place");
       }
-      other || !view ? this.zoom(0) : this.set(view);
+      other || !view ? this.fit() : this.set(view);
     }
     this.mark();
     this.light();
@@ -167,17 +175,21 @@ export class FlowMap {
     this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
   }
 
+  // Shows the drawing from its top on, with letters that can be read, or `all` of it.
+  fit(all = false) {
+    const { width, height } = this.drawing.getBoundingClientRect();
+    const ratio = width ? height / width : 1;
+    const wanted = all ? Math.max(this.whole.width, this.whole.height / ratio) : Math.min(this.whole.width, Math.max(width, 300));
+    const wide = Math.max(wanted, width / LARGEST);
+    const x = this.flow.value ? (this.whole.width - wide) / 2 : Math.min(0, (this.whole.width - wide) / 2);
+    this.set({ x, y: 0, width: wide, height: wide * ratio });
+    this.hidden = !width; // as on a narrow screen, where another pane is shown
+  }
+
   zoom(by, at = { x: 0.5, y: 0.5 }) {
     if (!this.svg) return;
-    if (by === 0) {
-      const { width, height } = this.drawing.getBoundingClientRect();
-      const least = Math.min(this.whole.width, Math.max(width, 300)); // letters stay readable
-      const tall = height ? (least * height) / Math.max(width, 1) : this.whole.height;
-      this.set({ x: (this.whole.width - least) / 2, y: 0, width: least, height: Math.max(tall, 1) });
-      return;
-    }
     const { x, y, width, height } = this.view;
-    const wide = Math.min(Math.max(width / by, 150), this.whole.width * 4);
+    const wide = Math.min(Math.max(width / by, 150), Math.max(this.whole.width * 4, width));
     const tall = (height * wide) / width;
     this.set({ x: x + (width - wide) * at.x, y: y + (height - tall) * at.y, width: wide, height: tall });
   }
@@ -187,7 +199,13 @@ export class FlowMap {
     const [x, y] = [Number(box.getAttribute("x")), Number(box.getAttribute("y"))];
     const [left, top] = this.svg.querySelector("g[transform]").getAttribute("transform").match(/[\d.]+/g).map(Number);
     const middle = { x: x + left + Number(box.getAttribute("width")) / 2, y: y + top + Number(box.getAttribute("height")) / 2 };
-    this.set({ ...this.view, x: middle.x - this.view.width / 2, y: middle.y - this.view.height / 2 });
+    const { width, height } = this.view;
+    this.set({
+      x: width < this.whole.width ? middle.x - width / 2 : (this.whole.width - width) / 2,
+      y: height < this.whole.height ? middle.y - height / 2 : 0, // a drawing that is shown whole stays where it is
+      width,
+      height,
+    });
   }
 
   wheel(event) {

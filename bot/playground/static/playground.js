@@ -1,12 +1,14 @@
 // The page of the playground: shows what the server sends, and sends what a person does.
-import { FlowMap } from "./flow_map.js";
+import { follow } from "../pages/live.js";
 import { replace } from "../pages/parts.js";
+import { localize } from "../pages/times.js";
+import { FlowMap } from "./flow_map.js";
 
-const contact = document.body.dataset.contact;
+const { contact, zone } = document.body.dataset;
 const base = `/contact/${encodeURIComponent(contact)}`;
 const part = (id) => document.getElementById(id);
-const said = part("said");
 const map = new FlowMap(part("drawing"), part("step"), part("flow"), part("follow"), part("untried"));
+const log = part("conversation");
 
 // -- what there is to see
 
@@ -15,33 +17,46 @@ function show(parts) {
     if (id === "state") {
       map.show(html);
       for (const box of document.querySelectorAll("[data-fault]")) box.checked = html.faults.includes(box.dataset.fault);
+      part("faults-on").textContent = html.faults.length ? `${html.faults.length} on` : "";
     } else if (id === "conversation") {
-      const log = part(id);
-      const follows = log.scrollHeight - log.scrollTop - log.clientHeight < 120;
-      replace(log, html);
-      if (follows) log.scrollTop = log.scrollHeight;
+      read(html);
     } else {
-      replace(part(id), html);
+      replace(part(id), html, write);
     }
   }
 }
 
-let live;
-function listen() {
-  live = new EventSource(`${base}/live`);
-  live.onmessage = (event) => show(JSON.parse(event.data));
-  live.onopen = () => {
-    tell(sessionStorage.getItem("said") ?? "");
-    sessionStorage.removeItem("said");
-  };
-  live.onerror = () => tell("The bot does not answer: is `bot dev` still running?");
+const write = (node) => localize(node, zone);
+
+// The newest message stays in sight, or else the one that is being read.
+function read(html) {
+  const follows = log.scrollHeight - log.scrollTop - log.clientHeight < 120;
+  const top = (bubble) => bubble.getBoundingClientRect().top;
+  const first = [...log.children].find((bubble) => bubble.id && top(bubble) >= top(log));
+  const before = first && top(first);
+  replace(log, html, write);
+  if (follows) log.scrollTop = log.scrollHeight;
+  else if (first?.isConnected) log.scrollTop += top(first) - before;
 }
 
-// Says something to the person: in the dialog that is open, else above the panes.
-function tell(text) {
-  const place = document.querySelector("dialog[open] .told") ?? said;
-  if (place.textContent !== text) place.textContent = text;
+// Says something in the dialog that is open, else above the panes: that something was done (`good`), or what is wrong.
+function tell(text, good = false) {
+  const place = document.querySelector("dialog[open]") ?? document;
+  const [done, wrong] = [place.querySelector(".done"), place.querySelector(".wrong")];
+  for (const [said, says] of [[done, good ? text : ""], [wrong, good ? "" : text]]) {
+    if (said && said.textContent !== says) said.textContent = says;
+  }
 }
+
+const SILENT = "The bot does not answer: is `bot dev` still running?";
+
+const anew = follow(() => `${base}/live${location.search}`, {
+  message: (data) => show(JSON.parse(data)),
+  opened() {
+    for (const said of document.querySelectorAll(".wrong")) if (said.textContent === SILENT) said.textContent = "";
+  },
+  broken: () => tell(SILENT),
+});
 
 // -- what a person does
 
@@ -49,7 +64,7 @@ async function act(what) {
   const answer = await send(`${base}/do`, JSON.stringify(what), "application/json", OF_CONTACT.includes(what.do));
   if (answer?.test) keep(answer.test);
   if (answer?.replayed) {
-    sessionStorage.setItem("said", answer.difference ? sentence(answer.difference) : "Replayed: the bot said the same.");
+    sessionStorage.setItem("said", answer.difference ? `Replayed. ${sentence(answer.difference)}` : "Replayed: the bot said the same.");
   }
   if (answer?.contact) location.href = `/contact/${answer.contact}`;
   return answer !== null;
@@ -72,7 +87,7 @@ async function sendNow(address, body, type) {
     tell(answer.error ? sentence(answer.error) : "");
     return answer.error ? null : answer;
   } catch {
-    tell("The bot does not answer: is `bot dev` still running?");
+    tell(SILENT);
     return null;
   }
 }
@@ -84,6 +99,8 @@ function keep(test) {
   const link = dialog.querySelector("a");
   URL.revokeObjectURL(link.href);
   link.href = URL.createObjectURL(new Blob([test], { type: "text/yaml" }));
+  tell("");
+  dialog.querySelector("textarea").setSelectionRange(0, 0);
   dialog.showModal();
 }
 
@@ -94,7 +111,6 @@ async function change(flow, name) {
   const dialog = part("variable");
   dialog.innerHTML = await response.text();
   dialog.showModal();
-  dialog.onclose = () => document.querySelector(`[data-set="${name}"][data-flow="${flow}"]`)?.focus(); // it may be another one by now
 }
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
@@ -138,7 +154,10 @@ document.addEventListener("click", async (event) => {
   } else if ("close" in target.dataset) {
     target.closest("dialog").close();
   } else if ("copy" in target.dataset) {
-    navigator.clipboard.writeText(part("kept").querySelector("textarea").value);
+    navigator.clipboard.writeText(part("kept").querySelector("textarea").value).then(
+      () => tell("Copied.", true),
+      () => tell("The browser does not let this page copy: select the text instead."),
+    );
   } else if (target.dataset.do) {
     act({ do: target.dataset.do });
   } else if ("sample" in target.dataset) {
@@ -146,8 +165,10 @@ document.addEventListener("click", async (event) => {
   } else if (target.dataset.place) {
     map.open(target.dataset.place);
   } else {
-    const id = target.closest("#conversation, #turns").id;
-    replace(part(id), (await (await fetch(`${base}/parts`)).json())[id]);
+    const address = new URL(location.href);
+    address.searchParams.set("all", "1");
+    history.replaceState(null, "", address);
+    anew();
   }
 });
 
@@ -189,8 +210,9 @@ function pane() {
 addEventListener("hashchange", pane);
 pane();
 
-const log = part("conversation");
+write(document);
+document.querySelector("#contacts [aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
 log.scrollTop = log.scrollHeight;
 show({ state: JSON.parse(document.body.dataset.state) });
-listen();
-addEventListener("pagehide", () => live.close());
+tell(sessionStorage.getItem("said") ?? "", true);
+sessionStorage.removeItem("said");
