@@ -30,8 +30,14 @@ export class FlowMap {
     drawing.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     drawing.addEventListener("pointerdown", (event) => this.drag(event));
     drawing.addEventListener("keydown", (event) => this.key(event));
+    drawing.addEventListener("focusin", (event) => {
+      if (event.target.matches(".place:focus-visible")) this.reveal(event.target.querySelector("[data-place]"));
+    });
     step.addEventListener("click", (event) => {
       if (event.target.closest("[data-close]")) this.close();
+    });
+    step.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.close();
     });
   }
 
@@ -124,10 +130,13 @@ export class FlowMap {
   async open(place) {
     const slash = place.indexOf("/");
     const flow = slash < 0 ? place : place.slice(0, slash);
+    if (!this.step.contains(document.activeElement)) this.opener = document.activeElement;
     if (this.flow.value !== flow) await this.choose(flow);
     if (slash < 0) return;
     this.place = place;
     await this.fill();
+    this.step.scrollTop = 0;
+    this.step.focus({ preventScroll: true });
     this.reveal([...this.svg.querySelectorAll("[data-place]")].find((box) => box.dataset.place === place));
   }
 
@@ -147,6 +156,7 @@ export class FlowMap {
   close() {
     this.place = "";
     this.step.hidden = true;
+    if (this.opener?.isConnected) this.opener.focus({ preventScroll: true });
   }
 
   find() {

@@ -142,7 +142,9 @@ document.addEventListener("click", async (event) => {
   if (!target || target.closest("svg")) return;
   if (target.dataset.choice) {
     act({ do: "choose", bubble: Number(target.dataset.bubble), choice: Number(target.dataset.choice) });
-    target.closest("details")?.removeAttribute("open");
+    const list = target.closest("details");
+    list?.removeAttribute("open");
+    list?.querySelector("summary").focus();
   } else if (target.dataset.before) {
     act({ do: "replay", before: Number(target.dataset.before) });
   } else if (target.dataset.set) {
