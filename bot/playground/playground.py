@@ -206,7 +206,9 @@ class Playground:
         self._known(contact)
         found = type_of(content[:END], content[-END:])
         if found is None or len(content) > MOST_FILE:
-            raise Refused(f"contacts cannot send {name}: this is no type of file that they can, or has more than {MOST_FILE >> 20} MB")
+            raise Refused(
+                f"contacts cannot send {name}: this is no type of file that they can, or has more than {MOST_FILE >> 20} MB"
+            )
         emulator, kind = self.simulation.emulator, found.kind
         kept = f"{len(emulator.media)}.{found.suffix}"
         with self._lock:

@@ -5,6 +5,8 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -16,10 +18,29 @@ from tests.patience import PATIENCE
 FLOWS = "flow: main\nstart: {otherwise: true}\nsteps:\n  a: {say: Hi, then: end}\n"
 
 
+@contextmanager
+def started(folder: Path, **environ: str) -> Iterator[subprocess.Popen[str]]:
+    """`bot dev` on a folder. It is killed at the end: a test that fails does not wait for it."""
+    command = [sys.executable, "-m", "bot", "dev", str(folder), "--port", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | environ
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_test_that_fails_does_not_wait_for_the_bot(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    with pytest.raises(AssertionError, match="failed"), started(tmp_path) as process:
+        raise AssertionError("failed")
+    assert process.wait(PATIENCE) == -signal.SIGKILL
+
+
 def test_it_prints_its_address_serves_the_page_loads_saved_flows_and_ends_cleanly(tmp_path: Path) -> None:
     make_bot(tmp_path, FLOWS)
-    command = [sys.executable, "-m", "bot", "dev", str(tmp_path), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with started(tmp_path) as process:
         assert process.stdout is not None and process.stderr is not None
         line = process.stdout.readline()
         address = re.fullmatch(r"Test Bot is at (http://127\.0\.0\.1:\d+/)\. Ctrl-C ends it\.\n", line)
@@ -43,9 +64,7 @@ def test_it_leaves_nothing_behind(tmp_path: Path, ended: signal.Signals) -> None
     make_bot(tmp_path / "bot", FLOWS)
     kept = tmp_path / "tmp"
     kept.mkdir()
-    command = [sys.executable, "-m", "bot", "dev", str(tmp_path / "bot"), "--port", "0"]
-    environ = {**os.environ, "TMPDIR": str(kept)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ) as process:
+    with started(tmp_path / "bot", TMPDIR=str(kept)) as process:
         assert process.stdout is not None and process.stderr is not None
         assert "Ctrl-C ends it" in process.stdout.readline()
         assert list(kept.iterdir()) != []

@@ -164,7 +164,9 @@ def test_the_page_says_that_time_moves_for_all_contacts_also_in_a_replay(shown: 
     clock = page.get_by_role("form", name="Clock")
     expect(clock).to_have_accessible_description("moves for all contacts:")
     replay = page.get_by_role("button", name="Replay")
-    expect(replay).to_have_accessible_description("Hold this conversation again as a new contact, with the flows of now")
+    expect(replay).to_have_accessible_description(
+        "Hold this conversation again as a new contact, with the flows of now"
+    )
     page.fill("#wait-for", "90m")
     clock.get_by_role("button", name="Let pass").click()
     expect(page.get_by_text("A replay lets 1h 30m pass, for all contacts.")).to_be_visible()
