@@ -109,6 +109,7 @@ def test_a_step_is_opened_and_closed_by_keyboard_and_the_map_shows_what_has_the_
     step = page.get_by_role("complementary", name="Step")
     expect(step).to_be_focused()
     expect(step).to_contain_text("thank you.")
+    expect(step).to_contain_text("No test reaches it.")  # the drawing has come anew meanwhile
     page.keyboard.press("Tab")
     expect(step.get_by_role("button", name="Close")).to_be_focused()
     page.keyboard.press("Escape")

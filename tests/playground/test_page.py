@@ -344,6 +344,7 @@ def test_a_conversation_is_kept_as_a_test_that_passes(shown: Shown) -> None:
     paid(shown)
     held(shown)
     shown.write("hi")
+    expect(page.locator(".bubble.bot", has_text="What would you like?")).to_have_count(2)
     shown.tap("Coffee")
     expect(page.locator(".bubble.bot", has_text="How large?")).to_have_count(2)
     shown.hears("How large?").locator("summary").click()

@@ -4,6 +4,21 @@ import { replace } from "../pages/parts.js";
 
 const LARGEST = 1.2; // how much larger than it was drawn a drawing is shown by itself
 
+// Makes the boxes of a drawing buttons.
+function prepare(drawing) {
+  const svg = drawing.querySelector("svg");
+  svg.setAttribute("role", "group"); // not an image
+  svg.removeAttribute("width");
+  svg.removeAttribute("height");
+  for (const box of svg.querySelectorAll("[data-place]")) {
+    const group = box.parentNode;
+    group.setAttribute("tabindex", "0");
+    group.setAttribute("role", "button");
+    group.setAttribute("aria-label", box.dataset.place);
+    group.classList.add("place");
+  }
+}
+
 export class FlowMap {
   constructor(drawing, step, flow, follow, untried) {
     Object.assign(this, { drawing, step, flow, follow, untried });
@@ -66,20 +81,11 @@ export class FlowMap {
       if (!response.ok || this.shown !== wanted) return;
       const text = await response.text();
       const view = this.view;
-      this.drawing.innerHTML = text;
+      if (other) this.drawing.replaceChildren();
+      replace(this.drawing, text, prepare); // the box that has the focus keeps it
       this.svg = this.drawing.querySelector("svg");
-      this.whole = this.svg.viewBox.baseVal;
-      this.whole = { x: 0, y: 0, width: this.whole.width, height: this.whole.height };
-      this.svg.setAttribute("role", "group"); // not an image: its boxes are buttons
-      this.svg.removeAttribute("width");
-      this.svg.removeAttribute("height");
-      for (const box of this.svg.querySelectorAll("[data-place]")) {
-        const group = box.parentNode;
-        group.setAttribute("tabindex", "0");
-        group.setAttribute("role", "button");
-        group.setAttribute("aria-label", box.dataset.place);
-        group.classList.add("place");
-      }
+      const { width, height } = this.svg.viewBox.baseVal;
+      this.whole = { width, height };
       other || !view ? this.fit() : this.set(view);
     }
     this.mark();
@@ -137,7 +143,11 @@ export class FlowMap {
     await this.fill();
     this.step.scrollTop = 0;
     this.step.focus({ preventScroll: true });
-    this.reveal([...this.svg.querySelectorAll("[data-place]")].find((box) => box.dataset.place === place));
+    this.reveal(this.box(place));
+  }
+
+  box(place) {
+    return [...this.svg.querySelectorAll("[data-place]")].find((box) => box.dataset.place === place);
   }
 
   // What is known by now of the step that is shown. An edit may have removed it.
@@ -154,9 +164,10 @@ export class FlowMap {
   }
 
   close() {
+    const opener = this.opener?.isConnected ? this.opener : this.box(this.place)?.parentNode;
     this.place = "";
     this.step.hidden = true;
-    if (this.opener?.isConnected) this.opener.focus({ preventScroll: true });
+    opener?.focus({ preventScroll: true });
   }
 
   find() {
