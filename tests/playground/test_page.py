@@ -429,6 +429,20 @@ def test_text_is_never_markup_whoever_has_written_it(shown: Shown) -> None:
     assert read[0] == texts[0] and read[240] == texts[240] and read[-1] == texts[-1]
 
 
+def test_all_messages_have_an_address_and_stay_when_something_new_comes(shown: Shown) -> None:
+    page, contact = shown.page, shown.playground.contacts[0]
+    for number in range(100):
+        shown.playground._add(contact, text=f"message {number}")
+    page.get_by_role("button", name="40 earlier messages").click()
+    expect(page.locator(".bubble.mine")).to_have_count(100)
+    assert page.url.endswith("?all=1")
+    shown.write("picture")
+    shown.hears("A picture please")
+    expect(page.locator(".bubble.mine")).to_have_count(101)
+    page.reload()
+    expect(page.locator(".bubble.mine")).to_have_count(101)
+
+
 @pytest.mark.parametrize(("width", "dark"), [(1400, False), (1400, True), (360, False)])
 def test_axe_finds_nothing(shown: Shown, opens: Opens, width: int, dark: bool) -> None:
     for text in ("hi", "tea", "small", "2", "picture"):
