@@ -1,17 +1,17 @@
-"""The pages on security and on models name tests that there are."""
+"""The page on security names tests that there are."""
 
 import ast
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [(ROOT / "docs" / page).read_text() for page in ("security.md", "language/ai.md")]
+PAGE = (ROOT / "docs" / "security.md").read_text()
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
 def tables_with_tests() -> list[list[str]]:
     """The rows of each table that has a column of tests."""
-    tables = [table.splitlines() for page in PAGES for table in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)]
+    tables = [table.splitlines() for table in re.findall(r"(?:^\|.*\n)+", PAGE, re.MULTILINE)]
     return [rows for heading, _, *rows in tables if heading.endswith("| Test |")]
 
 
