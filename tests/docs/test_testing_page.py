@@ -1,4 +1,4 @@
-"""The page on testing: its bot is clean, its tests pass and take all of it, and each line has an example there."""
+"""The pages on testing and evaluations: their bot is clean, their tests pass, and each line has an example there."""
 
 import os
 import re
@@ -12,6 +12,7 @@ import pytest
 from bot.emulator.completion import CompletionService, ModelAnswer
 from bot.emulator.event_payloads import SAMPLES
 from bot.folder import read_folder
+from bot.gateway.gateway_answers import BY_CODE
 from bot.lang.source import Map, Node, Scalar
 from bot.simulation.gateway_events import GATEWAY_EVENTS
 from bot.testing.coverage import Coverage
@@ -22,20 +23,20 @@ from bot.testing.transcript_run import run
 from tests.cli.terminal import call
 from tests.docs.test_docs import ROOT, blocks, named_blocks
 
-PAGE = ROOT / "docs" / "testing.md"
-TEXT = PAGE.read_text()
+PAGE, EVALUATIONS = (ROOT / "docs" / name for name in ("testing.md", "evaluations.md"))
+TEXT = PAGE.read_text() + EVALUATIONS.read_text()
 
 
 @pytest.fixture
 def cafe(tmp_path: Path) -> Path:
-    """The page's bot with its tests, in a folder."""
+    """The pages' bot with its tests, in a folder."""
     folder = tmp_path / "cafe"
     (folder / "tests").mkdir(parents=True)
     (folder / "tests" / "cat.png").write_bytes(SAMPLES["image"])
     (folder / "tests" / "large.png").write_bytes(SAMPLES["image"] + bytes(1024))
     (bot,) = blocks(PAGE, "yaml bot")
     (folder / "bot.yml").write_text(bot)
-    for number, text in enumerate(blocks(PAGE, "yaml")):
+    for number, text in enumerate(blocks(PAGE, "yaml") + blocks(EVALUATIONS, "yaml")):
         (folder / f"{number:02}.yml").write_text(text)
     ((name, code),) = [named for named in named_blocks(PAGE, "python") if named[0] == "handlers.py"]
     (folder / name).write_text(code)
@@ -53,7 +54,7 @@ def test_its_bot_is_clean_and_its_tests_pass(cafe: Path) -> None:
 
 
 def seller(body: dict[str, Any]) -> ModelAnswer | str:
-    """A model that does what the page's evaluation asks for."""
+    """A model that does what the evaluation asks for."""
     last = body["messages"][-1]
     if body["messages"][0]["content"].startswith("You judge"):
         return "Yes, it is."
@@ -112,4 +113,4 @@ def test_every_line_and_every_key_is_described() -> None:
     assert all(f"| `{verb}: " in TEXT for verb in line_keys(KnownNames()))
     assert all(f"| `{word}` " in TEXT for word in WORD_LINES)
     named = {*re.findall(r"`([^`\s]+)`", TEXT)}
-    assert {*MESSAGE.names, *EXPECTED.names, *GATEWAY_EVENTS, *FAULTS} - named == set()
+    assert {*MESSAGE.names, *EXPECTED.names, *GATEWAY_EVENTS, *FAULTS} - named - BY_CODE.keys() == set()
