@@ -51,7 +51,7 @@ def page(code: str) -> str:
 
 def meaning(code: str) -> str:
     """What a code means: the text about it up to the example."""
-    return re.split(r"^(?:```|#+ It breaks|It breaks)", page(code), maxsplit=1, flags=re.MULTILINE)[0].strip()
+    return re.split(r"^(?:```|(?:## )?Wrong\b)", page(code), maxsplit=1, flags=re.MULTILINE)[0].strip()
 
 
 _MEANT = re.compile(

@@ -254,7 +254,7 @@ def test_a_result_of_sarif_is_known_again_where_its_line_has_moved(here: Path) -
 def test_a_code_is_explained(code: str, title: str) -> None:
     explained = call("check", "--explain", code)
     assert (explained.code, explained.lines[0]) == (0, title)
-    assert "It breaks" in explained.out
+    assert "Wrong" in explained.out
 
 
 def test_a_code_is_explained_on_each_place_of_a_bot_that_has_it(here: Path) -> None:
@@ -262,7 +262,7 @@ def test_a_code_is_explained_on_each_place_of_a_bot_that_has_it(here: Path) -> N
     explained = call("check", "--explain", "E102", "one")
     assert explained.code == 1
     assert explained.lines[0] == "# E102: no such step"
-    assert "It breaks" not in explained.out
+    assert "Wrong" not in explained.out
     assert explained.out.endswith(
         'one/flows/main.yml:4:29: E102 no step "helo"\n'
         "  4 |   hello: {say: Hello, then: helo}\n"
@@ -297,7 +297,7 @@ def test_a_code_that_a_bot_does_not_have_is_explained_by_its_page(here: Path) ->
     make_bot(here / "one", GOOD)
     explained = call("check", "one", "--explain", "E102")
     assert explained.code == 0
-    assert "It breaks" in explained.out and explained.lines[-1] == f"{NOTHING_FOUND.partition(':')[0]} has no E102."
+    assert "Wrong" in explained.out and explained.lines[-1] == f"{NOTHING_FOUND.partition(':')[0]} has no E102."
     make_bot(here / "one", BAD)
     explained = call("check", "one", "--explain", "W301")
     assert (explained.code, explained.lines[-1]) == (

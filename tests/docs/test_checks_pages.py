@@ -17,7 +17,7 @@ from bot.lang.source import MAX_BYTES
 
 ROOT = Path(__file__).parents[2]
 CHECKS = ROOT / "docs" / "checks"
-PARTS = re.compile(r"^(?:## )?(It breaks|It holds|What is reported|Allowing it)\b.*$", re.MULTILINE)
+PARTS = re.compile(r"^(?:## )?(Wrong|Right|What is reported|Allowing it)(?:, .*)?:?$", re.MULTILINE)
 BLOCKS = re.compile(r"^```(yaml bot|yaml|python|(?:yaml|md) \S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLOWS = "flows/.yml"  # a block without a name is called as its first flow is
 NAMES = {"yaml bot": "bot.yml", "yaml": FLOWS, "python": "handlers.py"}
@@ -61,8 +61,8 @@ def reported(code: str) -> str:
 def faults_of(code: str) -> tuple[list[str], list[str]]:
     """What `bot check` says of the two bots of a page."""
     of = parts(code)
-    breaking = {**files(of[""]), **files(of["It breaks"])}
-    return faults(breaking, SAVED.get(code, str.encode)), faults({**breaking, **files(of["It holds"])})
+    breaking = {**files(of[""]), **files(of["Wrong"])}
+    return faults(breaking, SAVED.get(code, str.encode)), faults({**breaking, **files(of["Right"])})
 
 
 @pytest.mark.parametrize("code", TITLES)
