@@ -16,7 +16,10 @@ from bot.core.events import Event
 from bot.core.text import in_letters
 from bot.core.turn import Turn
 
-_LONG_NUMBER = re.compile(r"\d{6,}(?=\d\d)|\+(?:\d[ .()-]{0,2}){6,}(?=\d[ .()-]{0,2}\d)")
+_LONG_NUMBER = re.compile(
+    r"(\b(?=\d*[a-f])[0-9a-f]{32,}\b)|\d{6,}(?=\d\d)|\+(?:\d[ .()-]{0,2}){6,}(?=\d[ .()-]{0,2}\d)"
+)
+"""The first group is no number: the id of an event, in hexadecimal digits."""
 _QUIET = ("requests", "transitions", "werkzeug")  # they name addresses and paths
 TURNS = "bot.turns"
 """The logger of the engine's turns, one record each. It is silent unless it is configured."""
@@ -46,7 +49,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """The text without secrets, and with long numbers cut to their last two digits: the last line of defence."""
     for secret in secrets:
         text = text.replace(secret, "[secret]")
-    return _LONG_NUMBER.sub("…", text)
+    return _LONG_NUMBER.sub(lambda found: found[1] or "…", text)
 
 
 def log_turns(turns: Sequence[tuple[Event, Turn, int]], store_id: str) -> None:

@@ -2,6 +2,7 @@ import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 
 import pytest
 
@@ -46,6 +47,14 @@ def test_a_version_of_the_flows_is_never_taken_for_a_number() -> None:
     for library in versions:
         assert library is not None
         assert telemetry.redact(f"version {library.version}") == f"version {library.version}"
+
+
+def test_the_ids_that_the_bot_gives_to_events_are_never_taken_for_numbers() -> None:
+    digests = [sha256(str(n).encode()).hexdigest() for n in range(300)]
+    ids = [f"signal:{digest[:40]}" for digest in digests] + [f"operator:{digest[:32]}#0" for digest in digests]
+    assert [telemetry.redact(f"event_id={id}") for id in ids] == [f"event_id={id}" for id in ids]
+    assert telemetry.redact("6281234567890abcdef") == "…90abcdef"
+    assert telemetry.redact("6281234567890" * 3) == "…90"
 
 
 def test_an_exception_is_logged_by_type_and_place_without_its_words(capsys: pytest.CaptureFixture[str]) -> None:

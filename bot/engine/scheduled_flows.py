@@ -165,6 +165,9 @@ def signal_data(
     for unknown in () if by_address else data.keys() - declared.keys():
         fix = did_you_mean(unknown, declared, f"it has {', '.join(declared) or 'none'}")
         raise StepFailed("failed", f'signal "{name}" has no "{unknown}": {fix}')
+    missing = [field for field, variable in declared.items() if variable.needed and data.get(field) is None]
+    if missing:
+        raise StepFailed("failed", f'signal "{name}" needs {", ".join(missing)}')
     values = {}
     for field, variable in declared.items():
         try:

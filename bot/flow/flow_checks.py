@@ -390,7 +390,7 @@ def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problem
                 continue
             for item in run.inputs:
                 _check_given(item, other, problems)
-            _check_needed(other, run.inputs, run.mark, problems)
+            _check_needed(f"flow {other.name}", other.variables, run.inputs, run.mark, problems)
             for ours, theirs in run.outputs.items():
                 _declared(theirs, step.options.save_mark, other, problems)
                 variable = _declared(ours, step.options.save_mark, flow, problems)
@@ -417,17 +417,19 @@ def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) 
         elsewhere = ((start.target, start.inputs) for start in step.kind.flows_started())
         for target, inputs in (*later, *elsewhere):
             if (other := flows.get(target.flow)) is not None:
-                _check_needed(other, inputs, target.mark, problems)
+                _check_needed(f"flow {other.name}", other.variables, inputs, target.mark, problems)
                 for item in inputs:
                     _check_given(item, other, problems)
 
 
-def _check_needed(flow: Flow, inputs: Iterable[Assignment], mark: Mark, problems: Problems) -> None:
-    """Each variable is given that the flow needs."""
+def _check_needed(
+    what: str, declared: Mapping[str, Variable], inputs: Iterable[Assignment], mark: Mark, problems: Problems
+) -> None:
+    """Each variable is given that a flow or a signal needs."""
     given = {item.name for item in inputs}
-    given |= {nearest(name, flow.variables) or name for name in given - flow.variables.keys()}  # misspelt
-    for name in sorted({*flow.needed} - given):
-        problems.add("E105", mark, f'flow {flow.name} needs "{name}"', f"add with: {{{name}: ...}}")
+    given |= {nearest(name, declared) or name for name in given - declared.keys()}  # misspelt
+    for name in sorted({name for name, variable in declared.items() if variable.needed} - given):
+        problems.add("E105", mark, f'{what} needs "{name}"', f"add with: {{{name}: ...}}")
 
 
 def _check_needed_by_triggers(flow: Flow, problems: Problems) -> None:
@@ -496,6 +498,7 @@ def _check_signals(bot: BotDefinition, flows: Mapping[str, Flow], problems: Prob
                 fix = did_you_mean(name, bot.signals, f"declare it in bot.yml: signals: {{{name}: {{}}}}")
                 problems.add("E109", mark, f'no signal "{name}"', fix)
                 continue
+            _check_needed(f'signal "{name}"', declared, data, mark, problems)
             for item in data:
                 if item.name not in declared:
                     fix = did_you_mean(item.name, declared, "declare it in bot.yml")

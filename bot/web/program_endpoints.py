@@ -181,7 +181,7 @@ def _data(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(keys: tuple[str, ...]) -> dict[str, Any]:
-    found = _object('send {"contact": "6281234567890", "data": {}}')
+    found = _object('send {"contact": "6281234567890", %s"data": {}}' % ('"signal": "paid", ' * ("signal" in keys)))
     for name in found.keys() - set(keys):
         raise BadRequest(f'unknown field "{name[:40]}": {did_you_mean(name, keys, "there are " + ", ".join(keys))}')
     return found

@@ -27,6 +27,16 @@ def test_it_may_go_to_several_and_to_oneself() -> None:
     assert [effect.event.contact for effect in talk.effects if isinstance(effect, Happen)] == [CONTACT]
 
 
+def test_a_signal_gets_what_it_needs() -> None:
+    flow = "flow: a\nstart: {otherwise: true}\nsteps: {s: {signal: paid, contact: '6281234567890'%s, then: end}}"
+    needed = BOT + "signals: {paid: {amount: {type: number, needed: true}}}\n"
+    (problem,) = problems_of(flow % "", needed)
+    assert 'E105 signal "paid" needs "amount" (add with: {amount: ...})' in problem
+    assert problems_of(flow % ", with: {amount: 3}", needed) == []
+    (problem,) = problems_of(flow % ", with: {amonut: 3}", needed)
+    assert 'E301 signal "paid" has no "amonut"' in problem
+
+
 def test_the_signal_and_its_data_are_declared() -> None:
     flow = "flow: a\nstart: {otherwise: true}\nsteps: {s: {signal: %s, contact: '6281234567890', then: end}}"
     assert problems_of(flow % "paid, with: {amount: 3}", SIGNALS) == []

@@ -40,7 +40,7 @@ steps: {s: {say: Thanks.}}
 flow: survey
 steps: {s: {say: Thanks.}}
 """,
-    BOT + "signals: {paid: {amount: number}}",
+    BOT + "signals: {paid: {amount: number}, lost: {parcel: {type: text, needed: true}}}",
 )
 ADDRESSES = SignalAddresses("https://bot.example/", ["new-secret", "old-secret"])
 
@@ -271,6 +271,22 @@ def test_a_signal_that_is_wrong_is_refused_in_words(door: Door) -> None:
     assert said(door.report({"contact": CONTACT})) == (400, "signal: write the signal's name")
     assert said(door.report({"contact": CONTACT, "signal": "paid"}, Authorization="Bearer no"))[0] == 401
     assert door.kept() == []
+
+
+def test_a_signal_without_what_it_needs_is_refused_by_an_address_too(door: Door) -> None:
+    address = ADDRESSES.address("lost", CONTACT, 7, 9)
+    assert address is not None
+    refused = (400, 'signal "lost" needs parcel')
+    for data in ({}, {"parcel": None}):
+        assert said(door.report({"contact": CONTACT, "signal": "lost", "data": data})) == refused
+        assert said(door.client.post(address.removeprefix("https://bot.example"), json=data)) == refused
+    assert said(door.report({"contact": CONTACT, "signal": "lost", "data": {"parcel": "A7"}})) == (202, "kept")
+    assert len(door.kept()) == 1
+
+
+def test_what_to_send_is_shown(door: Door) -> None:
+    example = '{"contact": "6281234567890", "signal": "paid", "data": {}}'
+    assert said(door.report([])) == (400, f"the body is no JSON object: send {example}")
 
 
 def test_an_address_reports_each_signal_once_to_the_run_that_made_it(door: Door) -> None:
