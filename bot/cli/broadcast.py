@@ -227,9 +227,10 @@ def _recipients(
     words = "who have written" if listed is None else "in the file"
     click.echo(f"{len(found.recipients):,} of {counted(total, 'contact')} {words} match.")
     if found.failed:
-        click.echo(f"{counted(found.failed, 'contact')} could not be asked and get nothing: {found.why}", err=True)
+        get = "gets" if found.failed == 1 else "get"
+        click.echo(f"{counted(found.failed, 'contact')} could not be asked and {get} nothing: {found.why}", err=True)
     if not found.recipients:
-        raise CommandRefused("Nothing was sent: nobody matches.")
+        raise CommandRefused("Nothing was sent." if found.failed else "Nothing was sent: nobody matches.")
     return found.recipients
 
 

@@ -37,6 +37,9 @@ def select(folder: Path | None, where: str, own: BodyTexts | FlowValues) -> Sele
 
     Raises `CommandRefused` for a mistake in one of them, and `bot.program.FaultyBot`.
     """
+    if not own.texts:
+        for problem in own.problems_of(own.recipient("", [])):  # of all contacts alike
+            raise CommandRefused(f"{own.option}: {problem}")
     return _Selection(folder, where, own).of(None)
 
 

@@ -520,7 +520,7 @@ def test_an_expression_selects_among_the_contacts_of_a_file(tmp_path: Path, town
 def test_contacts_for_whom_an_expression_fails_are_left_out_and_counted(tmp_path: Path, towns: Kept) -> None:
     selected = where(tmp_path, "cups > 5", "--yes", "--no-wait")
     assert (selected.code, selected.lines[0]) == (0, "2 of 3 contacts who have written match.")
-    assert "1 contact could not be asked and get nothing: --where:1:1: " in selected.err
+    assert "1 contact could not be asked and gets nothing: --where:1:1: " in selected.err
 
 
 @pytest.mark.parametrize(
@@ -764,6 +764,26 @@ def test_contacts_of_the_store_get_a_flow_with_what_the_bot_knows_of_them(course
         ]
         bot.settle()
         assert bot.emulator.sent[-1].body["text"] == {"body": "Day 1, 6281234567891"}
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--with", "name=Ann"), "--with: course was not started: it needs day\n"),
+        (("--with", "day=soon"), "--with: course was not started: day: it is no number\n"),
+        (
+            ("--with", "name={{ contact.id }}"),
+            "1 contact could not be asked and gets nothing: course was not started: it needs day\nNothing was sent.\n",
+        ),
+    ],
+)
+def test_values_that_fit_no_contact_of_the_store_are_not_taken_for_a_wrong_expression(
+    course: Path, options: tuple[str, ...], complaint: str
+) -> None:
+    with kept(course, server=True) as bot:
+        bot.user("hi")
+        refused = call("broadcast", "--flow", "course", "--where", "true", *options, "--bot", course, "--yes")
+    assert (refused.code, refused.err) == (1, complaint)
 
 
 def test_the_queue_says_what_became_of_the_contacts_of_a_flow(tmp_path: Path) -> None:
