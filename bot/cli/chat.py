@@ -5,10 +5,10 @@ import shlex
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -192,11 +192,14 @@ class _Chat:
     def file(self, text: str) -> None:
         """``/file a.png``, or ``/file a.png with a caption``."""
         name, _, caption = (text, "", "") if Path(text).expanduser().is_file() else text.partition(" ")
+        if not name:
+            self._screen.print(styled("Write which file, such as /file a.png.", fg="red"))
+            return
         try:
             content = Path(name).expanduser().read_bytes()
         except (OSError, ValueError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or "no file has such a name"
-            self._screen.print(styled(f"{text or '/file'}: {why}. Write which file, such as /file a.png.", fg="red"))
+            self._screen.print(styled(f"{text}: {why}. Write which file, such as /file a.png.", fg="red"))
             return
         found = type_of(content[:END], content[-END:])
         if found is None:
@@ -214,10 +217,15 @@ class _Chat:
         """``/place 38.7 -9.1 Home``."""
         parts = text.split(maxsplit=2)
         try:
-            place: dict[str, Any] = {"latitude": float(parts[0]), "longitude": float(parts[1])}
+            latitude, longitude = float(parts[0].removesuffix(",")), float(parts[1])
         except (ValueError, IndexError):
             self._screen.print(styled("Write its latitude and longitude, such as /place 38.7 -9.1 Home.", fg="red"))
             return
+        if not (abs(latitude) <= 90 and abs(longitude) <= 180):
+            why = "A latitude is a number from -90 to 90, a longitude one from -180 to 180."
+            self._screen.print(styled(why, fg="red"))
+            return
+        place = {"latitude": latitude, "longitude": longitude}
         self._simulation.send("location", location=place | ({"name": parts[2]} if len(parts) > 2 else {}))
 
     def start(self, text: str) -> None:
@@ -228,9 +236,7 @@ class _Chat:
         except (ValueError, click.UsageError):
             self._screen.print(styled("Write a flow and its values, such as /start visit when=2030-05-12.", fg="red"))
             return
-        refusal = self._simulation.start(flow, data, None)
-        if refusal:
-            self._screen.print(styled(f"The bot refuses this: {refusal}", fg="red"))
+        self._tell(self._simulation.start(flow.removeprefix("/"), data, None), _NOT_STARTED)
 
     def signal(self, text: str) -> None:
         """``/signal NAME name=value``."""
@@ -240,9 +246,15 @@ class _Chat:
         except (ValueError, click.UsageError):
             self._screen.print(styled("Write a signal and its data, such as /signal paid amount=12.", fg="red"))
             return
-        refusal = self._simulation.signal(signal, data)
+        self._tell(self._simulation.signal(signal, data), _NOT_HEARD)
+
+    def _tell(self, refusal: str, words: Mapping[str, str]) -> None:
+        """Print why a start or a signal has done nothing yet; what it did is seen."""
+        answer = self._simulation.answer
         if refusal:
             self._screen.print(styled(f"The bot refuses this: {refusal}", fg="red"))
+        elif answer["outcome"] in words:
+            self._screen.print(styled(words[answer["outcome"]].format(**answer), dim=True))
 
     def variables(self, _: str) -> None:
         """``/vars``."""
@@ -274,6 +286,14 @@ class _Chat:
         self._going = False
 
 
+_NOT_STARTED = {
+    "waits": "You are in a flow: {flow} starts when that has ended.",
+    "skipped": "You are in a flow: {flow} was not started.",
+}
+_NOT_HEARD = {
+    "waits": "{signal} is heard when a call has ended, an agent has given the conversation back, or its flow goes on.",
+    "unheard": "No step waits for {signal}: nothing has happened.",
+}
 COMMANDS = {
     "/wait": _Command("/wait 24h", "let time pass; everything due in this time happens", _Chat.wait),
     "/file": _Command("/file a.png", "send a file: an image, a recording, a video, a document", _Chat.file),

@@ -30,6 +30,7 @@ from bot.flow.library import Library, TemplateUse, template_uses
 from bot.outgoing import Requester
 from bot.program import Program
 from bot.runtime.batch import RequestRefused
+from bot.runtime.operator_requests import Answer
 from bot.runtime.performers import CallAttempt, Perform, Prompter, Say
 from bot.runtime.transcriptions import Known
 from bot.settings import ModelService
@@ -111,6 +112,7 @@ class Simulation:
         self.service = CompletionService(threads=2, models=None)  # steps may name any model
         self._models = models
         self._spoken: dict[str, str] = {}  # what voice notes say, by their addresses
+        self.answer: Answer = {}  # what became of the last start or signal, as `bot start` and `bot signal` show it
         self.on_call: Callable[[], None] = lambda: None  # happens before one of them is transcribed
         prompter = None if by_hand is None else _ModelsByHand(by_hand, clock, self.service)
         self._outside = requester, secrets, self._said, prompter
@@ -246,18 +248,16 @@ class Simulation:
 
     def start(self, flow: str, data: Mapping[str, Any], busy: str | None) -> str:
         """A program starts a flow. Returns why the bot refuses that; empty if it does not."""
-        engine = self._running.engine
-        if refusals := engine.judge({"flow": flow, "data": data, "contact": self.contact}):
-            return "; ".join(refusals.values())
-        engine.operate({"do": "start", "contact": self.contact, "flow": flow, "data": dict(data), "busy": busy})
-        self.settle()
-        return ""
+        return self._ask({"do": "start", "contact": self.contact, "flow": flow, "data": dict(data), "busy": busy})
 
     def signal(self, name: str, data: Mapping[str, Any]) -> str:
         """A program reports a signal for the contact. Returns why the bot refuses that; empty if it does not."""
-        if refusals := self._running.engine.judge({"signal": name, "data": data}):
+        return self._ask({"do": "signal", "contact": self.contact, "name": name, "data": dict(data)}, signal=name)
+
+    def _ask(self, request: dict[str, Any], **judged: str) -> str:
+        if refusals := self._running.engine.judge(request | judged):
             return "; ".join(refusals.values())
-        self._running.engine.operate({"do": "signal", "contact": self.contact, "name": name, "data": dict(data)})
+        self.answer = self._running.engine.operate(request)
         self.settle()
         return ""
 

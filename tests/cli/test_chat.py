@@ -329,7 +329,7 @@ def test_a_file_that_nobody_could_send_is_refused_in_words(tmp_path: Path) -> No
     assert [line for line in shown if not line.startswith("you: ")] == [
         f"{tmp_path / 'x.exe'} is not a type of file that contacts can send.",
         "/no/such.png: No such file or directory. Write which file, such as /file a.png.",
-        "/file: Is a directory. Write which file, such as /file a.png.",
+        "Write which file, such as /file a.png.",
     ]
 
 
@@ -379,6 +379,26 @@ def test_places_and_starts_of_flows_are_written_and_recorded(tmp_path: Path) -> 
     assert "Write its latitude and longitude, such as /place 38.7 -9.1 Home." in said
     assert "Write a flow and its values, such as /start visit when=2030-05-12." in said
     assert call("test", folder).code == 0, (tmp_path / "tests.yml").read_text()
+
+
+def test_a_place_is_one_on_earth_and_may_be_pasted_from_a_map(tmp_path: Path) -> None:
+    wrong = ["/place 95 40", "/place 38.7 400", "/place nan 3", "/place 38,7 -9,1 Home"]
+    said = chat(make_bot(tmp_path, PLAYED), "where", *wrong, "/place 38.7, -9.1")
+    assert said.count("A latitude is a number from -90 to 90, a longitude one from -180 to 180.") == 3
+    assert said.count("Write its latitude and longitude, such as /place 38.7 -9.1 Home.") == 1
+    assert "bot: 38.7 nowhere" in said
+
+
+def test_what_a_start_or_a_signal_did_not_do_is_said(tmp_path: Path) -> None:
+    flows = f"{PLAYED}---\nflow: polite\nstart: {{busy: skip}}\nsteps: {{s: {{say: Hello!}}}}\n"
+    folder = make_bot(tmp_path, flows, bot=f"{BOT}signals: {{arrived: {{}}}}\n")
+    said = chat(folder, "where", "/start /visit when=2030-05-12", "/start polite", "/start vist", "/signal arrived")
+    assert [line for line in said if not line.startswith(("you: ", "bot: "))][-4:] == [
+        "You are in a flow: visit starts when that has ended.",
+        "You are in a flow: polite was not started.",
+        'The bot refuses this: there is no flow "vist" to start: did you mean "visit"?',
+        "No step waits for arrived: nothing has happened.",
+    ]
 
 
 def test_a_person_writes_what_the_model_says(tmp_path: Path) -> None:
