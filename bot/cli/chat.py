@@ -325,13 +325,14 @@ class ModelByHand:
         """Ask the person for an answer."""
         from bot.core.effects import Complete
         from bot.emulator.completion.completion_api import echo
-        from bot.testing.answers_by_hand import UnclearAnswer, answer_by_hand
+        from bot.testing.answers_by_hand import UnclearAnswer, acts_of, answer_by_hand, results_for
         from bot.testing.stubs import spoken
 
         assert isinstance(row.effect, Complete)
-        within, tools = timedelta(seconds=row.effect.within), [tool["function"]["name"] for tool in row.effect.tools]
+        within, acts = timedelta(seconds=row.effect.within), ", ".join(acts_of(row.effect))
+        asked = "a model is asked" + (f"; beside a text it can: {acts}" if acts else "")
         with self._lock:
-            self._screen.print(styled(f"     a model is asked; it can call: {', '.join(tools) or 'nothing'}", dim=True))
+            self._screen.print(*(styled(f"     {line}", dim=True) for line in [*results_for(row.effect), asked]))
             while (line := self._screen.ask(MODEL_PROMPT)) is not None:
                 try:
                     answer = answer_by_hand(line)

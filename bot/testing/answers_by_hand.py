@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 
 from bot.core.effects import Complete
@@ -12,7 +13,14 @@ from bot.steps.tools import LEAVE, REMEMBER
 from bot.testing.stub_reader import MODEL_FAILURES
 from bot.testing.transcript import ModelStub
 
-_ACTS = re.compile(r"(?:^|\s+)\b(LEAVE|NOTE|CALL|FAIL) +")
+_ACTS = re.compile(r"(?:^|\s+)\b(LEAVE|NOTE|CALL|FAIL)(?: +|$)")
+
+
+_FORMS = {
+    "LEAVE": "LEAVE exit",
+    "NOTE": "NOTE variable: value",
+    "CALL": 'CALL tool {"argument": "value"}',
+}
 
 
 class UnclearAnswer(BotError):
@@ -31,7 +39,7 @@ def answer_by_hand(written: str) -> ModelStub:
     for word, given in zip(acts[::2], map(str.strip, acts[1::2]), strict=True):
         if word == "FAIL" and given not in MODEL_FAILURES:
             fix = did_you_mean(given, MODEL_FAILURES, f"there are {', '.join(MODEL_FAILURES)}")
-            raise UnclearAnswer(f'no model fails with "{given}": {fix}')
+            raise UnclearAnswer(f'no model fails with "{given}": {fix}' if given else f"FAIL needs a name: {fix}")
         if word == "FAIL":
             fails = given
         else:
@@ -40,6 +48,8 @@ def answer_by_hand(written: str) -> ModelStub:
 
 
 def _call(word: str, given: str) -> tuple[str, Mapping[str, Any]]:
+    if not given:
+        raise UnclearAnswer(f"{word} needs a name behind it: {_FORMS[word]}")
     if word == "LEAVE":
         return f"{LEAVE}{given}", {}
     name, colon, rest = given.partition(":" if word == "NOTE" else " ")
@@ -54,6 +64,13 @@ def _call(word: str, given: str) -> tuple[str, Mapping[str, Any]]:
     if not isinstance(arguments, dict):
         raise UnclearAnswer(f'write the arguments of a call as JSON, such as CALL {name} {{"number": 1}}')
     return name, arguments
+
+
+def results_for(effect: Complete) -> Iterator[str]:
+    """What the calls have brought that the model made just before it is asked this: ``orders_find: {"number": 17}``."""
+    names = {call["id"]: call["function"]["name"] for sent in effect.messages for call in sent.get("tool_calls", ())}
+    last = takewhile(lambda sent: sent["role"] == "tool", reversed(effect.messages))
+    yield from reversed([f"{names[sent['tool_call_id']]}: {sent['content']}" for sent in last])
 
 
 def acts_of(effect: Complete) -> Iterator[str]:

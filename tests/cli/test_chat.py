@@ -423,7 +423,30 @@ def test_a_person_writes_what_the_model_says(tmp_path: Path) -> None:
         "bot: With pleasure.",
         "bot: You wish a cake.",
     ]
-    assert "     a model is asked; it can call: remember, leave_order" in outcome.lines
+    assert "     a model is asked; beside a text it can: NOTE wish: , LEAVE order" in outcome.lines
+
+
+def test_the_person_sees_what_the_models_calls_have_brought(tmp_path: Path) -> None:
+    folder = make_bot(tmp_path, PLAYED.replace("    fill:", "    tools: [price]\n    fill:"))
+    (folder / "handlers.py").write_text(
+        'from bot import handler\n\n\n@handler("price")\ndef price(cake: str) -> str:\n    "A price."\n    return f"{cake}: 3"\n'
+    )
+    lines = [
+        "question",
+        "Ask me anything.",
+        "a cake",
+        'CALL price {"cake": "pie"}',
+        "FAIL",
+        "FAIL nonsense",
+        "It is 3.",
+    ]
+    outcome = call("chat", folder, "--by-hand", stdin="".join(f"{line}\n" for line in lines))
+    shown = outcome.lines[outcome.lines.index('model: CALL price {"cake": "pie"}') + 1 :]
+    acts = 'CALL price {"cake": ""}, NOTE wish: , LEAVE order'
+    assert shown[:2] == ["     price: pie: 3", f"     a model is asked; beside a text it can: {acts}"]
+    assert shown[3].startswith("     FAIL needs a name: there are invalid_request_error")
+    assert shown[5].startswith('     no model fails with "nonsense": there are invalid_request_error')
+    assert shown[-1] == "bot: It is 3."
 
 
 def test_a_signal_is_reported_as_a_program_does(tmp_path: Path) -> None:
