@@ -29,6 +29,7 @@ class TriedExample:
     example: str
     found: str
     percent: Mapping[str, int]
+    fails: str = ""
 
     @property
     def ok(self) -> bool:
@@ -43,15 +44,14 @@ def run_intents(bot: Folder, program: Program, name: str, wanted: Wanted, as_jso
     """
     flow = program.library.flows.get(INTENTS)
     kind = None if flow is None else flow.steps[PICK].kind
-    asked = [
-        (intent, example)
-        for intent in (kind.intents if isinstance(kind, IntentStep) else ())
-        for example in (intent.examples if name.casefold() in intent.flow else ())
-    ]
+    with_examples = [each for each in (kind.intents if isinstance(kind, IntentStep) else ()) if each.examples]
+    asked = [(each, example) for each in with_examples if name.casefold() in each.flow for example in each.examples]
     if not isinstance(kind, IntentStep) or not asked:
-        click.echo(
-            f"{bot.name} has no such examples: write start: {{about: ..., examples: [...]}} in a flow.", err=as_json
-        )
+        there = ", ".join(each.flow for each in with_examples)
+        why = f"{bot.name} has no examples: write start: {{about: ..., examples: [...]}} in a flow."
+        if there:
+            why = f'No flow with examples has "{name}" in its name: there are {there}.'
+        click.echo(why, err=as_json)
         return False
     tried: list[TriedExample] = []
     stopped: list[str] = []
@@ -66,7 +66,8 @@ def run_intents(bot: Folder, program: Program, name: str, wanted: Wanted, as_jso
     else:
         marks = {intent.flow: intent.mark for intent, _ in asked}
         for model in models:
-            _show(bot, model.model, [each for each in tried if each.model == model.model], marks)
+            if of_model := [each for each in tried if each.model == model.model]:
+                _show(bot, model.model, of_model, marks)
         click.echo(f"{budget.used:,} of {budget.most:,} tokens used up.")
         for why in stopped:
             click.echo(styled(why, fg="red"))
@@ -84,7 +85,7 @@ def _ask(model: LiveModel, kind: IntentStep, intent: Intent, example: str) -> Tr
     )
     flow, likely, percent = kind.picked(answered.text if not answered.fails else "", intents)
     found = flow or (ASKS if intent.flow in likely else NONE)
-    return TriedExample(model.model, intent.flow, example, found, percent)
+    return TriedExample(model.model, intent.flow, example, found, percent, answered.fails)
 
 
 def _show(bot: Folder, model: str, tried: list[TriedExample], marks: Mapping[str, Mark]) -> None:
@@ -93,7 +94,8 @@ def _show(bot: Folder, model: str, tried: list[TriedExample], marks: Mapping[str
         click.echo(line)
     for each in tried:
         if not each.ok:
-            sure = ", ".join(f"{name} {sure} %" for name, sure in each.percent.items()) or "it names no flow"
+            sure = ", ".join(f"{name} {sure} %" for name, sure in each.percent.items())
+            sure = sure or (f"the model fails: {each.fails}" if each.fails else "it names no flow")
             place = styled(where(bot.path, marks[each.flow]), bold=True)
             click.echo(f'{place}: {each.flow}: "{each.example}" is taken for {each.found} ({sure})')
     wrong = sum(not each.ok for each in tried)

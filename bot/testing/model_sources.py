@@ -117,7 +117,7 @@ class RunBudget:
         if self.used + cost > self.most:
             left = self.most - self.used
             what = f"{left:,} of {self.most:,} tokens are left, and the next question may need {cost:,}"
-            raise EvaluationStopped(f"{what}: allow more with --budget, or choose evaluations with -k")
+            raise EvaluationStopped(f"{what}: allow more with --budget, or ask less with -k")
 
     def take(self, usage: Usage | None) -> tuple[int, int]:
         """Count the tokens of a request and its answer."""

@@ -73,14 +73,27 @@ def test_all_right_is_no_failure_and_a_program_reads_each(service: CompletionSer
     assert (held.code, found["stopped"]) == (0, [])
     assert found["intents"][-1] == {
         "model": "acme/swift", "flow": "hours", "example": "when do you close", "found": "hours",
-        "percent": {"hours": 90}, "passed": True,
+        "percent": {"hours": 90}, "fails": "", "passed": True,
     }  # fmt: skip
 
 
 def test_a_run_that_stops_says_why(service: CompletionService) -> None:
     held = call("test", "--intents", "--budget", "10")
     assert held.code == 1
-    assert "allow more with --budget" in held.lines[-1]
+    assert held.lines[0] == "0 of 10 tokens used up."  # and no table of nothing
+    assert "allow more with --budget, or ask less with -k" in held.lines[-1]
+
+
+def test_a_model_that_refuses_an_example_is_not_taken_for_one_that_names_no_flow(service: CompletionService) -> None:
+    service.fail("content_filter", 400)
+    held = call("test", "--intents", "-k", "hours")
+    assert held.code == 1
+    assert held.lines[2].endswith('hours: "when do you close" is taken for none (the model fails: content_filter)')
+
+
+def test_a_name_that_no_flow_has_is_said(service: CompletionService) -> None:
+    held = call("test", "--intents", "-k", "pizza")
+    assert (held.code, held.lines) == (1, ['No flow with examples has "pizza" in its name: there are order, hours.'])
 
 
 def test_a_bot_without_examples_says_where_they_are_written(tmp_path: Path) -> None:
