@@ -39,11 +39,12 @@ class Targets:
             self._check_defaults(flow.defaults)
             for step in flow.steps.values():
                 self._check_defaults(step.options.defaults)
+            beside_save = _targets_beside_save(flow)
             for transition in transitions_of_flow(flow):
                 if transition.mark.path == bot.mark.path:
                     continue  # inherited
                 if transition.then is not None:
-                    self._check_target(transition.then, flow)
+                    self._check_target(transition.then, flow, transition.then.mark in beside_save)
                 self._check_correction(transition, flow)
             for step in flow.steps.values():
                 for schedule in step.options.schedule:
@@ -80,7 +81,7 @@ class Targets:
                 "leave the target out" if transition.then.text == STAY else "write /flow, /flow/step or end",
             )
 
-    def _check_target(self, target: Target, flow: Flow | None) -> None:
+    def _check_target(self, target: Target, flow: Flow | None, may_be_value: bool = False) -> None:
         if target.text in RESERVED:
             return
         if target.text.startswith("/"):
@@ -94,7 +95,10 @@ class Targets:
             self._problems.add("E112", target.mark, what, fix)
         elif self._lacks(flow, target.text):
             if is_name(target.text):
-                fix = did_you_mean(target.text, [*flow.steps, *RESERVED], f"add the step to flow {flow.name}")
+                fix = f"add the step to flow {flow.name}"
+                if may_be_value:
+                    fix = f"where it is the value to be saved, write {{value: {target.text}}}; else {fix}"
+                fix = did_you_mean(target.text, [*flow.steps, *RESERVED], fix)
             else:
                 value = f"steps have names in small letters; for a value to be saved write {{value: {target.text}}}"
                 fix = did_you_mean(target.text, flow.steps, value)
@@ -248,6 +252,18 @@ def _circle_from(place: Place, onward: Mapping[Place, list[Place]], done: set[Pl
         else:
             path[step] = iter(onward[step])
     return []
+
+
+def _targets_beside_save(flow: Flow) -> frozenset[Mark]:
+    """Where the targets of choices stand whose question saves something: a value may be meant."""
+    outcomes = (
+        outcome.transition
+        for step in flow.steps.values()
+        if step.options.save is not None
+        for name, outcome in step.outcomes.items()
+        if name.startswith("[")
+    )
+    return frozenset(each.then.mark for each in outcomes if each is not None and each.then is not None)
 
 
 # -- flows that end because a step failed -----------------------------------------------------------

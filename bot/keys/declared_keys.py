@@ -34,7 +34,7 @@ from bot.keys.fields import (
 from bot.keys.key_schemas import ANY_TEXT, Schema, Schemas, pattern
 from bot.keys.text_shapes import Keys, Part, Shape
 from bot.lang import wall_clock
-from bot.lang.problems import Mark, Problems, did_you_mean, nearest
+from bot.lang.problems import Mark, Problems, did_you_mean, meant_by, nearest
 from bot.lang.source import List, Map, Node, Scalar, one_or_more
 
 T = TypeVar("T")
@@ -138,7 +138,7 @@ class KeySet:
         if others:
             unknown = [(key, item) for key, item in unknown if nearest(key.text, self.names) in missing]
         for key, item in unknown:
-            meant = None if isinstance(item, Scalar) else nearest(key.text, self.names)
+            meant = None if isinstance(item, Scalar) else meant_by(key.text, self.names)
             if meant is not None:
                 fields.take(meant, item)
         if unknown:

@@ -206,20 +206,26 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     return next((c for c in known if close and c.lower() == close[0]), None)
 
 
-CALLED_ELSEWHERE = {
+CALLED_ELSEWHERE: dict[str, str | tuple[str, ...]] = {
     "text": "say", "message": "say", "send": "say", "reply": "say",
     "question": "ask", "prompt": "ask", "input": "ask",
     "if": "branch", "condition": "branch", "switch": "branch",
     "goto": "then", "next": "then",
-    "choices": "options", "quick_replies": "buttons",
+    "choices": ("options", "of"), "options": "of", "enum": "of", "quick_replies": ("buttons", "replies"), "buttons": "replies",
+    "required": "needed", "mandatory": "needed", "default": "value", "min": "after", "max": "before", "regex": "pattern",
     "string": "text", "str": "text", "int": "integer", "float": "number", "bool": "boolean", "array": "list",
 }  # fmt: skip
-"""What other tools call some verbs, keys and types, and what they are called here."""
+"""What other tools call some verbs, keys and types, and what they are called here: the first that is known in a place."""
+
+
+def meant_by(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that is meant: what other tools call so, or what is most like it."""
+    candidates, elsewhere = list(candidates), CALLED_ELSEWHERE.get(word.lower(), ())
+    known = [each for each in ([elsewhere] if isinstance(elsewhere, str) else elsewhere) if each in candidates]
+    return known[0] if known else nearest(word, candidates)
 
 
 def did_you_mean(word: str, candidates: Iterable[str], otherwise: str = "") -> str:
     """The text of a fix: the candidate that is meant, or what to do when there is none."""
-    candidates = list(candidates)
-    meant = CALLED_ELSEWHERE.get(word.lower())
-    found = meant if meant in candidates else nearest(word, candidates)
+    found = meant_by(word, candidates)
     return otherwise if found is None else f'did you mean "{found}"?'

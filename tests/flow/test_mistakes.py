@@ -580,6 +580,35 @@ USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "{type: string}",
         ('3:22: E304 variable "drink": no type "string" (did you mean "text"?)',),
     ),
+    "the texts of a choice as other tools call them": (
+        "{type: text}",
+        "{type: choice, options: [tea, coffee]}",
+        ('3:30: E104 variable "drink": unknown key "options" (did you mean "of"?)',),
+    ),
+    "a variable that must be given, as other tools say it": (
+        "{type: text}",
+        "{type: text, required: true}",
+        ('3:28: E104 variable "drink": unknown key "required" (did you mean "needed"?)',),
+    ),
+    "the bound of a day, as numbers have it": (
+        "{type: text}",
+        "{type: date, min: today}",
+        ('3:28: E104 variable "drink": unknown key "min" (did you mean "after"?)',),
+    ),
+    "a first value as other tools call it": (
+        "{type: text}",
+        "{type: text, default: tea}",
+        ('3:28: E104 variable "drink": unknown key "default" (did you mean "value"?)',),
+    ),
+    "values that are written as targets": (
+        "{Tea: {value: tea}, Coffee: {value: coffee}}",
+        "{Tea: tea, Coffee: coffee}",
+        (
+            '8:20: E102 no step "tea" (where it is the value to be saved, write {value: tea}; else add the step to flow order)',
+            '8:33: E102 no step "coffee" '
+            "(where it is the value to be saved, write {value: coffee}; else add the step to flow order)",
+        ),
+    ),
     "a picture without its verb": (
         "{say: Welcome!}",
         "{image: 'https://cafe.example/a.jpg'}",
