@@ -46,6 +46,14 @@ def differences_of(says: BotLine, message: ShownMessage) -> list[ExpectationDiff
     return found
 
 
+def parts_to_list(says: BotLine, message: ShownMessage) -> Mapping[str, str]:
+    """What is shown beside the text that a line expects alone, as a test lists it; empty if the text is another one."""
+    if not says.alone or any(_differing(says.parts, message)):
+        return {}
+    parts = {key: PARTS[key](message) for key in _beside_text(message)}
+    return {key: part if isinstance(part, str) else f"[{', '.join(part)}]" for key, part in parts.items()}
+
+
 def _differing(parts: Mapping[str, str | tuple[str, ...]], message: ShownMessage) -> Iterator[ExpectationDifference]:
     for key, expected in parts.items():
         if key == "contains":

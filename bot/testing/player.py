@@ -23,6 +23,7 @@ from bot.testing.comparison import (
     events_in,
     exits_in,
     filled_in,
+    parts_to_list,
     reached_in,
     texts_of,
 )
@@ -254,6 +255,9 @@ class Player:
             self.conversation.append(SpokenLine("bot", message.text, message))
             return
         what = "the bot says nothing here" if message is None else "the bot says something else"
+        if message is not None and (beside := parts_to_list(line, message)):
+            names, written = ", ".join(beside), ", ".join(f"{key}: {value}" for key, value in beside.items())
+            what = f"the bot says this with {names}: write {{says: ..., {written}}}"
         here = takewhile(lambda after: not isinstance(after, InputLine | AsLine), following)
         expected = [line, *(after for after in here if isinstance(after, BotLine))]
         raise ConversationFailed(what, differences, expected, [] if message is None else [message, *self._here])

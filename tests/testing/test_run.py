@@ -109,6 +109,11 @@ def test_other_words_fail_with_the_difference(tmp_path: Path) -> None:
     assert [message.text for message in found.found] == ["Hello", "What would you like?"]
 
 
+def test_a_plain_text_where_there_are_buttons_too_says_how_they_are_listed(tmp_path: Path) -> None:
+    found = failure(tmp_path, lines("user: hi; bot: Hello; bot: What would you like?"))
+    assert found.what == "the bot says this with buttons: write {says: ..., buttons: [Tea, Coffee]}"
+
+
 def test_a_tap_on_what_was_never_shown_fails_and_names_what_was(tmp_path: Path) -> None:
     found = failure(tmp_path, lines("user: hi; bot: Hello; bot: {contains: What}; tap: Milk"))
     assert found.what == 'there is no button "Milk", but there is Tea, Coffee'
