@@ -263,7 +263,7 @@ class _Reading:
                 tree = self._inlined(tree, [self._problems.definitions[name] for name in sorted(used)])
         except jinja2.TemplateSyntaxError as error:
             what = f"{kind} cannot be read: {_in_words(error)}"
-            fix = _like_python(self._source) or _ONE_VALUE if code == "E202" else _fix_of(error)
+            fix = _fix_of_expression(self._source) or _ONE_VALUE if code == "E202" else _fix_of(error)
             self._problems.add(code, self._at(error.lineno), what, fix)
             return None
         except RecursionError:
@@ -367,8 +367,10 @@ def is_plain(text: Template) -> bool:
     return not text.definitions and _PLAIN.fullmatch(text.source) is not None
 
 
-def _like_python(source: str) -> str | None:
-    """What to write if an expression is written as in another language."""
+def _fix_of_expression(source: str) -> str | None:
+    """What to write if an expression is written as in another language, or cut off by a comma between braces."""
+    if any(source.count(opening) > source.count(closing) for opening, closing in ("()", "[]", "{}")):
+        return "close its bracket; if it has a comma, put all of it in quotes"
     found = (fix for pattern, fix in _OF_OTHER_LANGUAGES if pattern.search(source))
     return next(found, None)
 
@@ -397,6 +399,8 @@ def _text(part: Any) -> str:
 def _in_words(error: jinja2.TemplateSyntaxError) -> str:
     if (block := _open_block(error)) is not None:
         return f"{{% {block} %}} is not closed"
+    if "end of template" in (error.message or "") and "print statement" not in (error.message or ""):
+        return "it ends too early"
     return (error.message or "it is incomplete").rstrip(".").replace("end of print statement", '"}}"')
 
 

@@ -290,6 +290,10 @@ def test_a_fault_in_a_block_of_lines_is_in_its_own_line() -> None:
         ("n = 3", '3:7: E202 this expression cannot be read: "=" is not expected here (write == to compare)'),
         ("n n", '3:7: E202 this expression cannot be read: "n" is not expected here '
                 "(write one value or one comparison; a text in it needs quotes, as in name == 'Ann')"),
+        ("n in f(1", "3:7: E202 this expression cannot be read: it ends too early "
+                     "(close its bracket; if it has a comma, put all of it in quotes)"),
+        ("n >", "3:7: E202 this expression cannot be read: it ends too early "
+                "(write one value or one comparison; a text in it needs quotes, as in name == 'Ann')"),
         ("n }} x", '3:7: E202 this expression cannot be read: "}}" is not expected here '
                     "(write one value or one comparison; a text in it needs quotes, as in name == 'Ann')"),
     ],
