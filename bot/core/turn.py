@@ -19,6 +19,8 @@ Counted = tuple[str, str, str, str, str]
 
 STARTED, WAITS, SKIPPED = "started", "waits", "skipped"
 """What becomes of a flow that is to start for a contact who is in none, or whose flow is in the way; else it starts as `busy` says."""
+UNHEARD = "nobody waits for it"
+"""How the rule of a turn ends in which a signal was for nothing."""
 
 
 def shown_outcome(outcome: str) -> str:

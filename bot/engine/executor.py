@@ -12,7 +12,7 @@ from bot.core.events import MessageReceived, SendEnded, Tapped
 from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, first_of_conversation
 from bot.core.text import is_blank
-from bot.core.turn import SKIPPED, STARTED, StepTaken
+from bot.core.turn import SKIPPED, STARTED, UNHEARD, StepTaken
 from bot.core.values import Record
 from bot.engine import slots
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
@@ -853,7 +853,7 @@ class Executor:
                 self._heard(heard, frames[depth:])
                 return
         turn.session.frames = frames
-        turn.trace.rule += ": nobody waits for it"
+        turn.trace.rule += f": {UNHEARD}"
 
     def _hears(self, signal: Plan, known: Mapping[str, Any]) -> LeaveStep | None:
         """How the active step is left by a signal: by its first transition whose condition holds; None where none does."""

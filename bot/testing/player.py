@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.turn import UNHEARD
 from bot.emulator import InjectedFault as Hit
 from bot.lang.source import Map
 from bot.lang.wall_clock import duration_words
@@ -254,7 +255,11 @@ class Player:
         if message is not None and not differences:
             self.conversation.append(SpokenLine("bot", message.text, message))
             return
-        what = "the bot says nothing here" if message is None else "the bot says something else"
+        what = "the bot says something else"
+        if message is None:
+            turns = self._simulation.all_turns()
+            early = dict.fromkeys(turn.rule.partition(":")[0] for turn in turns if turn.rule.endswith(UNHEARD))
+            what = "the bot says nothing here" + "".join(f"; no step waited for {each} when it came" for each in early)
         if message is not None and (beside := parts_to_list(line, message)):
             names, written = ", ".join(beside), ", ".join(f"{key}: {value}" for key, value in beside.items())
             what = f"the bot says this with {names}: write {{says: ..., {written}}}"

@@ -101,6 +101,25 @@ def test_what_the_test_lists_and_the_bot_does_not_say_fails(tmp_path: Path) -> N
     assert [(d.what, d.expected, d.found) for d in found.differences] == [("says", "Really?", "nothing")]
 
 
+EARLY = """
+flow: main
+start: {otherwise: true}
+steps:
+  drink: {ask: Tea?}
+  paid: {wait: 1h, signals: {paid: {say: Thanks., then: end}, gone: {say: Gone., then: end}}}
+"""
+
+
+def test_a_signal_that_came_too_early_is_named_where_nothing_is_said(tmp_path: Path) -> None:
+    tests = f"\ntest: early\ntalk:{lines('user: hi; bot: Tea?; signal: paid; user: yes; bot: Thanks.')}"
+    bot = "timezone: Europe/Lisbon\ndefaults: {timeout: {after: 20h, then: end}}\nsignals: {paid: {}, gone: {}}\n"
+    folder = read_folder(make_bot(tmp_path, EARLY, tests=tests, bot=bot))
+    loaded = load_with_tests(folder)
+    assert loaded.program is not None
+    found = run(loaded.transcripts[0], loaded.program, folder)
+    assert found is not None and found.what == "the bot says nothing here; no step waited for signal paid when it came"
+
+
 def test_other_words_fail_with_the_difference(tmp_path: Path) -> None:
     found = failure(tmp_path, lines("user: hi; bot: Hallo"))
     assert found.what == "the bot says something else"
