@@ -204,7 +204,8 @@ def _to_declare(name: str, used: Used, vars_of: str) -> str:
     if name in RESERVED_NAMES:
         return f"choose another name: {RESERVED_LIST}"
     quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
-    return f"declare it under {vars_of}: {name}: {{type: text}}{quoted}"
+    of_record = any(path[0] == name and isinstance(path[1], str) for path in used.text.paths if path[1:])
+    return f"declare it under {vars_of}: {name}: {{type: {'object' if of_record else 'text'}}}{quoted}"
 
 
 def _check_own(

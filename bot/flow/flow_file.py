@@ -401,6 +401,8 @@ def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[St
         own = () if first in STEP_OPTIONS.names else kinds.items()
         has_it = [f"{verb}:" for verb, kind in own if first in kind.keys.names]
         fix = f'add {" or ".join(has_it)} to which "{first}" belongs' if has_it else f"write one of {', '.join(kinds)}"
+        if [*keys] == ["then"]:
+            fix = "leave it out, and lead there from the steps before it"
         problems.add("E107", node.mark, found, did_you_mean(first or "", kinds, fix))
     for extra in verbs[1:]:
         found = f'{what} has two verbs, "{verbs[0]}" and "{extra}"'

@@ -295,10 +295,14 @@ def _read_body(fields: Fields) -> Body | None:
 def _read_outputs(fields: Fields, reading: ReadContext) -> dict[str, Expression | None]:
     """Which variables take the answer, or a part of it."""
     taken, problems = _SAVE.read(fields), fields.problems
-    for name, _ in taken:
+    for name, part in taken:
         defined = refuse_defined(name.text, name.mark, problems.definitions, problems)
         if name.text not in reading.variables and not defined:
-            fix = did_you_mean(name.text, reading.variables, f"declare it under vars: {name.text}: {{type: text}}")
+            fix = did_you_mean(
+                name.text,
+                reading.variables,
+                f"declare it under vars: {name.text}: {{type: {'object' if part is None else 'text'}}}",
+            )
             problems.add("E301", name.mark, f'{fields.what}: save: no variable "{name.text}"', fix)
     return {name.text: part for name, part in taken}
 

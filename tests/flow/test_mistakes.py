@@ -609,6 +609,21 @@ USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "(where it is the value to be saved, write {value: coffee}; else add the step to flow order)",
         ),
     ),
+    "an answer of a service whose fields are read, and no variable for it": (
+        '  count: {set: {n: "{{ n + 1 }}"}}\n',
+        '  get: {http: GET https://cafe.example/a, save: got, errors: {else: next}}\n  tell: {say: "{{ got.sum }}"}\n',
+        (
+            '11:49: E301 step "get": save: no variable "got" (declare it under vars: got: {type: object})',
+            '12:15: E301 no variable "got" (declare it under vars: got: {type: object})',
+        ),
+    ),
+    "a step that only leads on": (
+        '{set: {n: "{{ n + 1 }}"}}',
+        "{then: bye}",
+        (
+            '11:10: E107 step "count" has no verb, it begins with "then" (leave it out, and lead there from the steps before it)',
+        ),
+    ),
     "a picture without its verb": (
         "{say: Welcome!}",
         "{image: 'https://cafe.example/a.jpg'}",
