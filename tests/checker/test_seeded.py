@@ -29,7 +29,7 @@ class Mistake:
 MISTAKES = {
     # problems
     "a target is misspelt": Mistake(
-        "basket/flows/order.yml", "none], then: where}", "none], then: whre}", "E102"),
+        "basket/flows/order.yml", "{else: street}", "{else: steret}", "E102"),
     "a flow is misspelt": Mistake("basket/flows/shop.yml", "Order: /order}", "Order: /ordr}", "E103"),
     "an option is misspelt": Mistake("feedback/flows/feedback.yml", "remind: {after", "remnid: {after", "E104"),
     "a text with a comma lost its quotes": Mistake(
