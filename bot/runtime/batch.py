@@ -64,8 +64,8 @@ class Batch:
         last = store.last_ids()
         self._happens: deque[tuple[Event, int]] = deque()  # to other contacts, and how many events led there
         self._hops = self._caused = 0
-        self._send_ids = count(last.get("messages", 0) + 1)
-        self._call_ids = count(last.get("calls", 0) + 1)
+        self._send_ids = count(last["messages"] + 1)
+        self._call_ids = count(last["calls"] + 1)
 
     def take(self, event: Event, fired: datetime | None = None) -> Turn | None:
         """Take an event, and what was parked behind it; park it while its contact is inside a call.

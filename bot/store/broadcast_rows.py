@@ -65,14 +65,14 @@ TO_COME = f"""
 _RECIPIENT = "recipients.id, broadcast, contact, body, template, flow, retries, again"
 # Every pass makes these queries. SQLite would take the index of `send_id`, which has every recipient of every broadcast.
 _WAITING = f"""
-    SELECT {_RECIPIENT} FROM broadcasts INDEXED BY broadcasts_running CROSS JOIN recipients ON recipients.id IN (
+    SELECT {_RECIPIENT} FROM broadcasts INDEXED BY broadcasts_running CROSS JOIN recipients
+    WHERE recipients.id IN (
         SELECT id FROM {_BY_WAITING} WHERE broadcast = name AND {_READY} ORDER BY retries, id LIMIT ?1
-    )
-    WHERE state = 'running' AND {{}} ORDER BY retries, recipients.id LIMIT ?1
+    ) AND state = 'running' AND {{}} ORDER BY retries, recipients.id LIMIT ?1
 """
 WAITING, WAITING_TO_START = _WAITING.format("flow IS NULL"), _WAITING.format("flow IS NOT NULL")
 STARTING = """
-    SELECT count(*) + (SELECT count(*) FROM calls WHERE instr(ref, 'broadcast:' || ?1))
+    SELECT count(*) + (SELECT count(*) FROM calls WHERE instr(ref, 'broadcast:' || ?1) > 0)
     FROM recipients INDEXED BY recipients_in_outbox
     WHERE send_id IS NOT NULL AND outcome IS NULL AND began <> '' AND (?1 = '' OR broadcast || ':' = ?1)
 """
@@ -100,8 +100,8 @@ _SOME_OUT_OF = """
 DONE = f"SELECT name FROM {_LIVE} AND NOT {_SOME_WAIT_IN} AND NOT {_SOME_OUT_OF}"
 WAITING_OF = f"SELECT count(*) FROM {_BY_WAITING} WHERE broadcast = ? AND {_WAIT}"
 STOPPED_OF_ALL = f"""
-    SELECT count(*) FROM broadcasts CROSS JOIN {_BY_WAITING} ON broadcast = name AND {_WAIT}
-    WHERE state IN ('paused', 'stopped', 'editing')
+    SELECT count(*) FROM broadcasts CROSS JOIN {_BY_WAITING}
+    WHERE broadcast = name AND {_WAIT} AND state IN ('paused', 'stopped', 'editing')
 """
 IN_OUTBOX_OF = """
     SELECT outbox.id, outbox.contact, claimed_at IS NOT NULL
@@ -118,16 +118,16 @@ STATE = "SELECT state FROM broadcasts WHERE name = ?"
 _OUTCOME = f"CASE WHEN {_READY} THEN 'not_begun' WHEN {_WAIT} THEN 'to_come' ELSE outcome END"
 OUTCOMES = f"SELECT {_OUTCOME}, code, count(*) FROM recipients WHERE broadcast = ? GROUP BY 1, 2 ORDER BY 1, 2"
 RECIPIENTS = f"SELECT contact, {_OUTCOME}, code FROM recipients WHERE broadcast = ? ORDER BY id"
-REACHED = f"""
+REACHED = """
     SELECT recipients.contact,
         (
             SELECT max(CASE status WHEN 'read' THEN 2 WHEN 'delivered' THEN 1 ELSE 0 END)
             FROM json_each(messages.message_ids) JOIN statuses ON message_id = value
         ),
-        EXISTS (
-            SELECT 1 FROM turns WHERE turns.contact = recipients.contact AND turns.at > messages.at
-                AND turns.at < strftime('%Y-%m-%dT%H:%M:%f', messages.at, '+{ANSWERED_WITHIN.total_seconds():.0f} seconds')
-                AND (event LIKE '{{"$MessageReceived"%' OR event LIKE '{{"$Tapped"%')
+        messages.at,
+        (
+            SELECT min(turns.at) FROM turns WHERE turns.contact = recipients.contact AND turns.at > messages.at
+                AND (event LIKE '{"$MessageReceived"%' OR event LIKE '{"$Tapped"%')
         )
     FROM recipients JOIN messages ON messages.id = send_id
     WHERE broadcast = ? AND recipients.outcome IN ('sent', began) AND messages.outcome IN ('sent', 'replaced')
@@ -156,14 +156,14 @@ SET_BROADCAST = """
 """
 ADD_RECIPIENT = """
     INSERT INTO recipients (broadcast, contact, body, added_at, edit, due_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-    ON CONFLICT (broadcast, contact) DO UPDATE SET body = excluded.body, edit = excluded.edit, retries = retries + 1,
-        outcome = CASE WHEN outcome IN ('left_out', 'missed') THEN NULL ELSE outcome END,
-        due_at = CASE WHEN ?7 THEN excluded.due_at ELSE due_at END
-    WHERE outcome IS NULL OR outcome IN ('left_out', 'missed', 'failed', 'unknown')
+    ON CONFLICT (broadcast, contact) DO UPDATE SET body = excluded.body, edit = excluded.edit, retries = recipients.retries + 1,
+        outcome = CASE WHEN recipients.outcome IN ('left_out', 'missed') THEN NULL ELSE recipients.outcome END,
+        due_at = CASE WHEN ?7 THEN excluded.due_at ELSE recipients.due_at END
+    WHERE recipients.outcome IS NULL OR recipients.outcome IN ('left_out', 'missed', 'failed', 'unknown')
 """
 _MISSED = "due_at < ?3 AND due_at > ?4"
 _DUE = f"FROM {_BY_WAITING} WHERE broadcast = ?1 AND {_WAIT} AND due_at <= ?2 ORDER BY due_at LIMIT 1000"
-MISSED_OF = f"SELECT count(*) FROM (SELECT due_at {_DUE}) WHERE {_MISSED}"
+MISSED_OF = f"SELECT count(*) FROM (SELECT due_at {_DUE}) AS due WHERE {_MISSED}"
 RELEASE = f"""
     UPDATE recipients SET due_at = NULL, outcome = CASE WHEN {_MISSED} THEN 'missed' END WHERE id IN (SELECT id {_DUE})
 """
@@ -185,7 +185,7 @@ REPEAT = f"UPDATE recipients SET {_AGAIN}, again = ? WHERE send_id = ?"
 STEP_ASIDE = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1 WHERE send_id = ?"
 TAKE_BACK = f"UPDATE recipients SET {_AGAIN} WHERE send_id = ?"
 _REFUSED = f"""
-    broadcast = ?1 AND outcome = 'failed' AND code <> '' AND (code = ?2 OR code GLOB '{TEMPLATE_CODES}*')
+    broadcast = ?1 AND outcome = 'failed' AND code <> '' AND (code = ?2 OR code LIKE '{TEMPLATE_CODES}%')
     AND edit = (SELECT edit FROM broadcasts WHERE name = ?1)
 """
 _BY_FAILED = "recipients INDEXED BY recipients_failed"

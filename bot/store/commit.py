@@ -28,16 +28,22 @@ DEAD_LETTER_OUTCOMES = ("failed", "unknown")
 _Row = tuple[Any, ...]
 
 _CURSOR = """
-    UPDATE meta SET cursor = ?, last_event = coalesce(?, last_event), written_at = ?, taking = NULL,
-        last_send = max(last_send, ?), last_turn = ?
+    UPDATE meta SET cursor = ?1, last_event = coalesce(?2, last_event), written_at = ?3, taking = NULL,
+        last_send = CASE WHEN ?4 > last_send THEN ?4 ELSE last_send END,
+        last_call = CASE WHEN ?5 > last_call THEN ?5 ELSE last_call END, last_turn = ?6
 """
-_MESSAGE_ID = "INSERT OR REPLACE INTO message_ids (message_id, sent_id) VALUES (?, ?)"
+_MESSAGE_ID = """
+    INSERT INTO message_ids (message_id, sent_id) VALUES (?, ?)
+    ON CONFLICT (message_id) DO UPDATE SET sent_id = excluded.sent_id
+"""
 _STATUS = """
     INSERT INTO statuses (message_id, contact, status, at, detail) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (message_id) DO UPDATE SET contact = coalesce(excluded.contact, contact),
+    ON CONFLICT (message_id) DO UPDATE SET contact = coalesce(excluded.contact, statuses.contact),
         status = excluded.status, at = excluded.at, detail = excluded.detail
 """
-_ALIAS = "INSERT OR REPLACE INTO aliases (alias, contact) VALUES (?, ?)"
+_ALIAS = """
+    INSERT INTO aliases (alias, contact) VALUES (?, ?) ON CONFLICT (alias) DO UPDATE SET contact = excluded.contact
+"""
 OF_BROADCASTS = (
     *(broadcast_rows.SET_BROADCAST, broadcast_rows.ADD_RECIPIENT, broadcast_rows.TO_OUTBOX),
     *(broadcast_rows.BEGAN, broadcast_rows.FIRST_SEND, broadcast_rows.SENT_AGAIN),
@@ -118,7 +124,10 @@ class Commit:
         known, new = list[_Row](), list[_Row]()
         for contact, (session, row) in self._sessions.items():
             stored = recent.get(contact)
-            (new if stored is None or stored.conversation != session.conversation else known).append(row)
+            if stored is None or stored.conversation != session.conversation:
+                new.append(row)
+            else:
+                known.append((*row[:6], *row[7:]))
         rows = self._rows | {
             trace_rows.ADD_TURN: [(id, *row) for id, row in enumerate(self._rows[trace_rows.ADD_TURN], last_turn + 1)],
             engine_tables.WRITE_SESSION: new,
@@ -143,8 +152,8 @@ class Commit:
         }
         written = [(sql, rows[sql]) for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]]
         if written or self.cursor != self._cursor_before:
-            last_send = self.sends[-1].id if self.sends else 0
-            yield _CURSOR, [(self.cursor, self._last_event, self._at, last_send, last_turn + self.new_turns)]
+            last = (rows[-1].id if rows else 0 for rows in (self.sends, self.calls))
+            yield _CURSOR, [(self.cursor, self._last_event, self._at, *last, last_turn + self.new_turns)]
             yield from written
 
     def move_cursor(self, seq: int, event_id: str) -> None:

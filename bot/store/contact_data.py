@@ -125,9 +125,9 @@ _REQUESTS = f"""
     SELECT coalesce(sum(attempts), 0) FROM (
         SELECT attempts FROM sent WHERE contact = ?1 AND at > ?2
         UNION ALL SELECT attempts FROM outbox WHERE contact = ?1
-        UNION ALL SELECT body ->> '$.attempts' FROM dead_letters WHERE what = 'send' AND contact = ?1 AND at > ?2
-        UNION ALL SELECT event ->> '$.attempts' FROM turns WHERE rule = '{OPERATOR}' AND contact = ?1 AND at > ?2
-    )
+        UNION ALL SELECT CAST(body ->> 'attempts' AS BIGINT) FROM dead_letters WHERE what = 'send' AND contact = ?1 AND at > ?2
+        UNION ALL SELECT CAST(event ->> 'attempts' AS BIGINT) FROM turns WHERE rule = '{OPERATOR}' AND contact = ?1 AND at > ?2
+    ) AS made
 """
 _KEPT_OF_NOBODY = {"usage": "UPDATE usage SET contact = '' WHERE contact = ?1"}
 _SENDS = "SELECT id FROM outbox WHERE contact = ?"

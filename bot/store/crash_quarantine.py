@@ -9,7 +9,7 @@ MOST_CRASHES = 2
 
 _LAST = "SELECT clean, crashes, taking FROM meta"
 _SUSPECT = """
-    INSERT INTO suspects (event_id, crashes) VALUES (?, 1) ON CONFLICT (event_id) DO UPDATE SET crashes = crashes + 1
+    INSERT INTO suspects (event_id, crashes) VALUES (?, 1) ON CONFLICT (event_id) DO UPDATE SET crashes = suspects.crashes + 1
 """
 _SUSPECTS = "SELECT event_id FROM suspects WHERE crashes >= ?"
 _CRASHED = "UPDATE calls SET crashes = crashes + 1 WHERE claimed_at IS NOT NULL"

@@ -58,10 +58,7 @@ _FAILED_EARLY = """
     WHERE status = 'failed' AND NOT EXISTS (SELECT 1 FROM message_ids WHERE message_ids.message_id = statuses.message_id)
 """
 _OF_ALIASES = "SELECT alias, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?))"
-_LAST_IDS = (
-    "SELECT 'messages', last_send FROM meta UNION ALL SELECT 'turns', last_turn FROM meta "
-    "UNION ALL SELECT name, seq FROM sqlite_sequence WHERE name = 'calls'"
-)
+_LAST_IDS = "SELECT last_send, last_call, last_turn FROM meta"
 _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} WHERE at IS NOT NULL ORDER BY id LIMIT ?) WHERE at < ?)"
 
 
@@ -88,7 +85,7 @@ class Store:
             self.store_id: str = meta[0]
             self._cursor: int = meta[1]
             self.set_back: int = meta[3]
-            self._last_ids = dict(self._all(_LAST_IDS))
+            self._last_ids = dict(zip(("messages", "calls", "turns"), self._one(_LAST_IDS), strict=True))
             self._has_events = bool(self._one(engine_tables.SOME_EVENT)[0])  # as far as is known
             self.failed_early = {name for (name,) in self._all(_FAILED_EARLY)}
         except BaseException:
@@ -217,7 +214,7 @@ class Store:
         return None if self._first_wake is _NO_WAKE else datetime.fromisoformat(self._first_wake[0])
 
     def last_ids(self) -> dict[str, int]:
-        """The last id that was given to a message, a call and a turn, by table; no entry where there was none yet."""
+        """The last id that was given to a message, a call and a turn, by table; 0 where there was none yet."""
         return dict(self._last_ids)
 
     @reads_rows

@@ -21,8 +21,8 @@ WRITE_SESSION = """
         handed_over_at = excluded.handed_over_at, updated_at = excluded.updated_at
 """
 UPDATE_SESSION = """
-    UPDATE sessions SET flow = ?2, step = ?3, visit = ?4, wake_at = ?5, last_inbound = ?6, opted_out = ?8, state = ?9,
-        handed_over_at = ?10, updated_at = ?11
+    UPDATE sessions SET flow = ?2, step = ?3, visit = ?4, wake_at = ?5, last_inbound = ?6, opted_out = ?7, state = ?8,
+        handed_over_at = ?9, updated_at = ?10
     WHERE contact = ?1
 """
 """The same for a session that is in the file with the same conversation: SQLite would write an index anew whose column is named."""
@@ -85,7 +85,7 @@ NEXT_EVENT_DUE = """
     UPDATE events_out SET due_at = ?2
     WHERE id = (SELECT min(id) FROM events_out WHERE contact = ?1) AND due_at IS NULL
 """
-_NOT_THESE = "id NOT IN (SELECT value FROM json_each(?))"
+_NOT_THESE = "id NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
 DUE_EVENTS = f"""
     SELECT id, ref, key, contact, effect, attempts, due_at, created_at FROM events_out
     WHERE due_at <= ? AND {_NOT_THESE} ORDER BY due_at, id LIMIT ?
@@ -208,7 +208,7 @@ def dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadSe
 
 COUNT_RESULT = """
     INSERT INTO results (day, flow, step, split, way, outcome, count) VALUES (?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET count = count + excluded.count
+    ON CONFLICT (day, flow, step, split, way, outcome) DO UPDATE SET count = results.count + excluded.count
 """
 RESULTS = """
     SELECT day, flow, step, split, way, outcome, count FROM results
@@ -234,9 +234,10 @@ class ResultCount:
 ADD_USAGE = """
     INSERT INTO usage (at, contact, flow, model, prompt_tokens, completion_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
-TOKENS_USED = (
-    f"SELECT coalesce(sum(max(prompt_tokens + completion_tokens, {LEAST_COUNTED})), 0) FROM usage WHERE at >= ?"
-)
+_COUNTED = f"""
+    CASE WHEN prompt_tokens + completion_tokens > {LEAST_COUNTED} THEN prompt_tokens + completion_tokens ELSE {LEAST_COUNTED} END
+"""
+TOKENS_USED = f"SELECT coalesce(sum({_COUNTED}), 0) FROM usage WHERE at >= ?"
 TOKENS_USED_BY = TOKENS_USED + " AND contact = ?"
 _SUMS = """
     SELECT {of} AS name, count(*), sum(prompt_tokens), sum(completion_tokens), sum(estimated) FROM usage
@@ -244,7 +245,7 @@ _SUMS = """
 """
 _MOST_FIRST = "sum(prompt_tokens + completion_tokens) DESC"
 USAGE_SUMS = {
-    "contact": _SUMS.format(of="iif(contact = '', 'erased', contact)", order=_MOST_FIRST),
+    "contact": _SUMS.format(of="CASE contact WHEN '' THEN 'erased' ELSE contact END", order=_MOST_FIRST),
     "flow": _SUMS.format(of="flow", order=_MOST_FIRST),
     "model": _SUMS.format(of="model", order=_MOST_FIRST),
     "day": _SUMS.format(of="substr(at, 1, 10)", order="name"),

@@ -31,15 +31,15 @@ _TURN_ADVICE = "correct the flow or the handler, then see the contact with `bot 
 _LAST_REPLACED = "SELECT max(at) FROM sent WHERE contact = ? AND outcome = 'replaced'"
 _IN_OUTBOX = "SELECT 1 FROM outbox WHERE id = ?"
 _SENT = "SELECT outcome, detail FROM sent WHERE id = ?"
-_GIVEN_UP = "SELECT body ->> '$.outcome', reason FROM dead_letters WHERE send_id = ? ORDER BY id DESC LIMIT 1"
+_GIVEN_UP = "SELECT body ->> 'outcome', reason FROM dead_letters WHERE send_id = ? ORDER BY id DESC LIMIT 1"
 _PENDING = "SELECT id, contact, effect, created_at, attempts, due_at, detail, key FROM outbox ORDER BY id LIMIT ?"
 _EVENTS = "SELECT id, contact, effect, created_at, attempts, coalesce(due_at, created_at), detail, key FROM events_out ORDER BY id LIMIT ?"
 _DEAD = "SELECT id, what, contact, reason, body, at FROM dead_letters WHERE id < ? ORDER BY id DESC LIMIT ?"
 _LETTERS = """
     SELECT id FROM dead_letters
     WHERE (?1 = 0 OR what IN ('send', 'event_out'))
-        AND (?2 IS NULL OR instr(' ' || reason || ':', ' ' || ?2 || ':') > 0)
-        AND (?3 IS NULL OR send_id IN (SELECT send_id FROM recipients WHERE broadcast = ?3))
+        AND (CAST(?2 AS TEXT) IS NULL OR instr(' ' || reason || ':', ' ' || ?2 || ':') > 0)
+        AND (CAST(?3 AS TEXT) IS NULL OR send_id IN (SELECT send_id FROM recipients WHERE broadcast = ?3))
     ORDER BY id
 """
 _STATUSES = """
@@ -49,7 +49,7 @@ _STATUSES = """
 _MESSAGES_TO = """
     SELECT messages.id, ref, effect, created_at, attempts, due_at, coalesce(outcome, 'waiting'), messages.detail,
         status, statuses.detail
-    FROM messages LEFT JOIN json_each(message_ids) AS named LEFT JOIN statuses ON message_id = named.value
+    FROM messages LEFT JOIN json_each(message_ids) AS named ON 1 = 1 LEFT JOIN statuses ON message_id = named.value
     WHERE messages.contact = ? AND messages.id >= ? ORDER BY messages.id
 """
 _GIVEN_UP_TO = """
@@ -79,18 +79,18 @@ _A_DAY = timedelta(days=1)  # the gateway's limits count no longer time
 _REQUESTS = f"""
     SELECT max(at), sum(attempts) FROM (
         SELECT at, attempts FROM sent WHERE at > ?1
-        UNION ALL SELECT min(due_at, ?2), attempts FROM outbox WHERE attempts > 0
-        UNION ALL SELECT at, body ->> '$.attempts' FROM dead_letters WHERE what = 'send' AND at > ?1
+        UNION ALL SELECT CASE WHEN due_at < ?2 THEN due_at ELSE ?2 END, attempts FROM outbox WHERE attempts > 0
+        UNION ALL SELECT at, CAST(body ->> 'attempts' AS BIGINT) FROM dead_letters WHERE what = 'send' AND at > ?1
         UNION ALL SELECT at, 1 FROM turns WHERE contact IS NULL AND rule = '{GATEWAY_COMMAND}' AND at > ?1
-        UNION ALL SELECT at, event ->> '$.attempts' FROM turns WHERE rule = '{OPERATOR}' AND at > ?1
-    ) GROUP BY substr(at, 1, 19) HAVING sum(attempts) > 0 ORDER BY 1
+        UNION ALL SELECT at, CAST(event ->> 'attempts' AS BIGINT) FROM turns WHERE rule = '{OPERATOR}' AND at > ?1
+    ) AS made GROUP BY substr(at, 1, 19) HAVING sum(attempts) > 0 ORDER BY 1
 """
 _REQUESTS_FOR = """
     SELECT max(at), contact, sum(attempts) FROM (
         SELECT at, contact, attempts FROM sent WHERE at > ?1 AND attempts > 0
-        UNION ALL SELECT min(due_at, ?2), contact, attempts FROM outbox WHERE attempts > 0
-        UNION ALL SELECT at, contact, body ->> '$.attempts' FROM dead_letters WHERE what = 'send' AND at > ?1
-    ) GROUP BY contact, substr(at, 1, 15) HAVING sum(attempts) > 0
+        UNION ALL SELECT CASE WHEN due_at < ?2 THEN due_at ELSE ?2 END, contact, attempts FROM outbox WHERE attempts > 0
+        UNION ALL SELECT at, contact, CAST(body ->> 'attempts' AS BIGINT) FROM dead_letters WHERE what = 'send' AND at > ?1
+    ) AS made GROUP BY contact, substr(at, 1, 15) HAVING sum(attempts) > 0
 """
 
 
@@ -362,8 +362,8 @@ class StoreReader:
     def reached(self, name: str) -> dict[str, broadcast_rows.Reached]:
         """What is known of the messages of a broadcast that were sent, by contact; nothing of those that are pruned."""
         return {
-            contact: broadcast_rows.Reached((furthest or 0) >= 1, (furthest or 0) >= 2, bool(answered))
-            for contact, furthest, answered in self._all(broadcast_rows.REACHED, storable(name))
+            contact: broadcast_rows.Reached((furthest or 0) >= 1, (furthest or 0) >= 2, _answers(sent_at, answered_at))
+            for contact, furthest, sent_at, answered_at in self._all(broadcast_rows.REACHED, storable(name))
         }
 
     def _state_of(self, broadcast: str) -> str:
@@ -519,6 +519,10 @@ def _pending(
     id: int, contact: str, effect: str, created_at: str, attempts: int, due_at: str, detail: str, key: str
 ) -> PendingSend:
     return PendingSend(id, contact, values.loads(effect), _time(created_at), attempts, _time(due_at), detail, key)
+
+
+def _answers(sent_at: str, answered_at: str | None) -> bool:
+    return answered_at is not None and _time(answered_at) - _time(sent_at) < broadcast_rows.ANSWERED_WITHIN
 
 
 def _rank(status: str) -> int:

@@ -63,6 +63,7 @@ _ENGINE = """
         crashes INTEGER NOT NULL DEFAULT 0,
         taking TEXT,
         last_send INTEGER NOT NULL DEFAULT 0,
+        last_call INTEGER NOT NULL DEFAULT 0,
         last_turn INTEGER NOT NULL DEFAULT 0
     );
     INSERT INTO meta (id) VALUES (1);
@@ -142,7 +143,7 @@ _ENGINE = """
         contact TEXT NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE calls (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        id INTEGER PRIMARY KEY,
         ref TEXT NOT NULL,
         key TEXT NOT NULL,
         contact TEXT NOT NULL,

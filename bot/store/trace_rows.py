@@ -96,7 +96,7 @@ CONTACTS_TRACED = "SELECT DISTINCT contact FROM turns WHERE contact IS NOT NULL 
 RECORDED_TURNS = """
     SELECT id, event, rule, steps, effects, notes, session, wake_at FROM turns WHERE contact = ?1
     UNION ALL
-    SELECT 9223372036854775807, NULL, NULL, NULL, NULL, NULL, iif(flow IS NULL, state, NULL), NULL
+    SELECT 9223372036854775807, NULL, NULL, NULL, NULL, NULL, CASE WHEN flow IS NULL THEN state END, NULL
     FROM sessions WHERE contact = ?1
     ORDER BY 1
 """

@@ -36,7 +36,7 @@ def reader(store: Store) -> Iterator[StoreReader]:
 
 def send(store: Store, minutes: float, outcome: str = "sent") -> None:
     """A message is sent so many minutes after the start."""
-    id, at = store.last_ids().get("messages", 0) + 1, START + minutes * MINUTE
+    id, at = store.last_ids()["messages"] + 1, START + minutes * MINUTE
     row = OutboxRow(id, f"r{id}", f"k{id}", ANN, Send(TextMessage("x")), REPLY, None, at, 0, at, at, None)
     commit = Commit(store.cursor(), at)
     commit.add_send(row)

@@ -51,7 +51,7 @@ def take(store: Store) -> Take:
             if event is not None:
                 commit.add_turn(before, event, Turn(after, (), LATER, Trace()), [], 10)
             else:
-                number = store.last_ids().get("messages", 0) + 1
+                number = store.last_ids()["messages"] + 1
                 wrote = MessageReceived(f"e{number}", ANN, START, START, "text", "hi")
                 row = OutboxRow(number, f"e{number}#0", "key", ANN, HELLO, REPLY, None, START, 0, START, START, None)
                 turn = Turn(after, (HELLO,), LATER, Trace("start", [StepTaken("shop", "hello")]))
