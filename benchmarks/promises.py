@@ -28,8 +28,9 @@ from bot.runtime.engine_input import EngineInput
 from bot.store import commit
 from bot.store.commit import Commit
 from bot.store.engine_tables import UPDATE_SESSION, WRITE_SESSION
-from bot.store.files import inbox_path, open_writer, transaction
+from bot.store.files import inbox_path
 from bot.store.inbox import InboxWriter
+from bot.store.sqlite_database import SqliteDatabase
 from bot.store.store_schema import migrate
 from bot.store.trace_rows import ADD_TURN
 
@@ -73,9 +74,8 @@ class Appends:
                 (sql,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'log'").fetchone()
                 connection.execute("DROP TABLE log")
                 connection.execute(schema(sql))
-        self._connection = open_writer(path)
-        self._connection.execute(pragma)
-        self._cursor = self._connection.cursor()
+        self._database = SqliteDatabase.writer(path)
+        self._database.connection.execute(pragma)
         self._deliveries: list[tuple[str, str, bytes]] = []
 
     def append(self, bodies: Sequence[bytes]) -> None:
@@ -94,9 +94,7 @@ class Appends:
             event = webhook_events.envelope(body)
             row = (f"d-{event.id}", event.id, event.event, event.contact, now, body, event.readable)
             writes.append(InboxWriter.event(NOWHERE, *row))
-        with transaction(self._connection):
-            for write in writes:
-                write.execute(self._cursor)
+        self._database.write_each(writes)
         assert all(write.rows_changed for write in writes)
         self._deliveries.clear()
 
@@ -112,7 +110,8 @@ class Turns(Engine):
 
     def __init__(self, folder: Path, pragma: str = "") -> None:
         super().__init__(folder)
-        self.store._connection.execute(pragma)
+        assert isinstance(self.store.database, SqliteDatabase)
+        self.store.database.connection.execute(pragma)
 
     def append(self, bodies: Sequence[bytes]) -> None:
         """Bring events."""

@@ -141,7 +141,7 @@ def test_without_a_receiver_there_is_no_row_and_no_thread(world: World) -> None:
         world.user("hi", "M")
         assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("events")]
         rows = StoreReader(world.store)
-        assert rows._all("SELECT 1 FROM sqlite_sequence WHERE name = 'events_out'") == []
+        assert rows.database.all("SELECT 1 FROM sqlite_sequence WHERE name = 'events_out'") == []
         rows.close()
     assert world.receiver.requests == []
 

@@ -1,7 +1,6 @@
 """All data that a store keeps of one contact, in both files: which rows it is, how they are exported, and how they are erased."""
 
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -13,15 +12,9 @@ from bot.core import values
 from bot.core.immutable import immutable
 from bot.core.values import json_text, readable_json, storable, time_text
 from bot.store import trace_rows
-from bot.store.files import (
-    contact_files,
-    damage_in_words,
-    empty_wal,
-    inbox_path,
-    open_reader,
-    transaction,
-    trouble_in_words,
-)
+from bot.store.database import Database
+from bot.store.files import contact_files, damage_in_words, inbox_path
+from bot.store.sqlite_database import SqliteDatabase
 from bot.store.trace_rows import OPERATOR
 
 _OWN = "contact = ?1"
@@ -72,11 +65,11 @@ def export_contact(store: Path, contact: str) -> dict[str, list[dict[str, Any]]]
     Times are texts; all other values are as they were in the conversation. Raises `bot.store.files.StoreMissing` and
     `bot.store.files.StoreUnavailable`.
     """
-    with trouble_in_words(store), damage_in_words(store), closing(open_reader(store)) as engine:
+    with damage_in_words(store), closing(SqliteDatabase.reader(store)) as engine:
         numbers = numbers_of(engine, contact)
         found = {table: _rows(engine, table, where, numbers) for table, where in OF_CONTACT.items()}
     log = inbox_path(store)
-    with trouble_in_words(log), damage_in_words(log), closing(open_reader(log)) as inbox:
+    with damage_in_words(log), closing(SqliteDatabase.reader(log)) as inbox:
         found["log"] = _rows(inbox, "log", IN_LOG, numbers)
     return {table: [dict(_revived(row)) for row in rows] for table, rows in found.items() if rows}
 
@@ -92,9 +85,9 @@ def export_as_json(store: Path, contact: str) -> str | None:
     return readable_json({"contact": contact, **rows, "files": [str(file.resolve()) for file in files]})
 
 
-def numbers_of(engine: sqlite3.Connection, contact: str) -> list[str]:
+def numbers_of(engine: Database, contact: str) -> list[str]:
     """The numbers of a contact: its own first, then the gateway's other ones."""
-    return [contact, *(alias for (alias,) in engine.execute(_ALIASES, (contact,)))]
+    return [contact, *(alias for (alias,) in engine.all(_ALIASES, contact))]
 
 
 def kept_files(store: Path, contact: str) -> list[Path]:
@@ -102,9 +95,8 @@ def kept_files(store: Path, contact: str) -> list[Path]:
     return sorted(file for file in contact_files(store, contact).rglob("*") if file.is_file())
 
 
-def _rows(connection: sqlite3.Connection, table: str, where: str, numbers: list[str]) -> list[dict[str, Any]]:
-    cursors = [connection.execute(f"SELECT * FROM {table} WHERE {where}", (number,)) for number in numbers]
-    return [dict(zip((c[0] for c in cursor.description), row, strict=True)) for cursor in cursors for row in cursor]
+def _rows(database: Database, table: str, where: str, numbers: list[str]) -> list[dict[str, Any]]:
+    return [row for number in numbers for row in database.records(f"SELECT * FROM {table} WHERE {where}", number)]
 
 
 def _revived(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -150,38 +142,38 @@ class Withdrawn:
     events: frozenset[int]
 
 
-def begin_erasure(engine: sqlite3.Connection, contact: str, upto: int, now: datetime) -> Withdrawn:
+def begin_erasure(engine: Database, contact: str, upto: int, now: datetime) -> Withdrawn:
     """Delete a contact from the engine's file, and note that the log must forget it ``upto`` a place.
 
     Usage stays: tokens, and requests of the last day, which still count against the limits.
     """
     contact = storable(contact)
-    with transaction(engine):
+    numbers = numbers_of(engine, contact)
+    with engine.transaction() as execute:
         requests = 0
-        rows = ([id for (id,) in engine.execute(sql, (contact,))] for sql in (_SENDS, _CALLS, _EVENTS))
+        rows = ([id for (id,) in execute(sql, (contact,))] for sql in (_SENDS, _CALLS, _EVENTS))
         withdrawn = Withdrawn(*map(frozenset, rows))
-        for number in numbers_of(engine, contact):
-            requests += engine.execute(_REQUESTS, (number, time_text(now - _A_DAY))).fetchone()[0]
+        for number in numbers:
+            requests += execute(_REQUESTS, (number, time_text(now - _A_DAY))).fetchone()[0]
             for table, where in OF_CONTACT.items():
-                engine.execute(_KEPT_OF_NOBODY.get(table, f"DELETE FROM {table} WHERE {where}"), (number,))
-            engine.execute(_BEGIN, (number, upto, time_text(now)))
-            engine.execute(f"UPDATE meta SET taking = NULL WHERE {names_contact('taking')}", (number,))
+                execute(_KEPT_OF_NOBODY.get(table, f"DELETE FROM {table} WHERE {where}"), (number,))
+            execute(_BEGIN, (number, upto, time_text(now)))
+            execute(f"UPDATE meta SET taking = NULL WHERE {names_contact('taking')}", (number,))
         event = json_text({"do": "erase", "attempts": requests})
         note = trace_rows.note_row(None, f"operator:{uuid4().hex}", event, OPERATOR, "a contact was erased")
-        (id,) = engine.execute("UPDATE meta SET last_turn = last_turn + 1 RETURNING last_turn").fetchone()
-        engine.execute(trace_rows.ADD_TURN, (id, time_text(now), *note))
-    empty_wal(engine)
+        (id,) = execute("UPDATE meta SET last_turn = last_turn + 1 RETURNING last_turn").fetchone()
+        execute(trace_rows.ADD_TURN, (id, time_text(now), *note))
+    engine.wipe()
     return withdrawn
 
 
-def finish_erasures(engine: sqlite3.Connection, store: Path, in_log: Callable[[str, int], bool]) -> bool:
+def finish_erasures(engine: Database, store: Path, in_log: Callable[[str, int], bool]) -> bool:
     """End the erasures for which ``in_log`` (contact, up to) finds nothing any more. Returns whether some are left."""
-    pending = engine.execute(ERASING).fetchall()
+    pending = engine.all(ERASING)
     gone = [contact for contact, upto in pending if not in_log(contact, upto) and _without_files(store, contact)]
     if gone:
-        with transaction(engine):
-            engine.executemany(_END, [(contact,) for contact in gone])
-        empty_wal(engine)
+        engine.write((_END, [(contact,) for contact in gone]))
+        engine.wipe()
     return len(gone) < len(pending)
 
 

@@ -1,8 +1,7 @@
 """The crash quarantine: how each run of the engine began and ended, and which events and calls may have crashed it."""
 
-import sqlite3
-
 from bot.core.immutable import immutable
+from bot.store.database import Execute
 
 MOST_CRASHES = 2
 """After so many crashes in a row the quarantine begins. An event or call that was in progress at so many of them is given up."""
@@ -36,19 +35,19 @@ ORDINARY = EngineRun(in_quarantine=False, suspects=frozenset())
 """A run without the quarantine."""
 
 
-def begin_run(engine: sqlite3.Connection) -> EngineRun:
+def begin_run(execute: Execute) -> EngineRun:
     """Note, within a transaction, that a run begins, and whether the last one ended properly.
 
     The quarantine begins after two crashes in a row before the engine has taken all events. So one kill, or many
     kills of an engine that catches up in between, put no event under suspicion.
     """
-    clean, crashes, taking = engine.execute(_LAST).fetchone()
+    clean, crashes, taking = execute(_LAST).fetchone()
     crashes = 0 if clean else crashes + 1
     if taking is not None:
-        engine.execute(_SUSPECT, (taking,))
+        execute(_SUSPECT, (taking,))
     if not clean:
-        engine.execute(_CRASHED)
-    engine.execute(_UNCLAIM)
-    engine.execute(_STARTED, (crashes,))
-    suspects = frozenset(id for (id,) in engine.execute(_SUSPECTS, (MOST_CRASHES,)))
+        execute(_CRASHED)
+    execute(_UNCLAIM)
+    execute(_STARTED, (crashes,))
+    suspects = frozenset(id for (id,) in execute(_SUSPECTS, (MOST_CRASHES,)))
     return EngineRun(crashes >= MOST_CRASHES, suspects)

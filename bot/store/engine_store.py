@@ -12,8 +12,10 @@ from bot.core.values import json_text, read_time, storable, time_text
 from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tables
 from bot.store.commit import OF_BROADCASTS, Commit
 from bot.store.contact_data import Withdrawn, numbers_of
-from bot.store.files import FileLock, close_writer, open_writer, reads_rows, transaction, trouble_in_words
+from bot.store.database import Database
+from bot.store.files import FileLock, reads_rows
 from bot.store.rows import CallRow, DueRow, EventRow, MessageStatus, OutboxRow, ParkedRow, SentRow
+from bot.store.sqlite_database import SqliteDatabase
 from bot.store.trace_rows import GATEWAY_COMMAND
 
 KEPT = {
@@ -80,47 +82,47 @@ class Store:
         self._done: list[str] | None = None  # as of `done_broadcasts`; None if that is to be asked
         self._first_due: tuple[str, ...] | None = None  # as of `next_broadcast`; None if that is to be asked
         try:
-            self._connection = open_writer(path)
-            meta = self._one(_META)
+            self.database: Database = SqliteDatabase.writer(path)
+            meta = self.database.one(_META)
             self.store_id: str = meta[0]
             self._cursor: int = meta[1]
             self.set_back: int = meta[3]
-            self._last_ids = dict(zip(("messages", "calls", "turns"), self._one(_LAST_IDS), strict=True))
-            self._has_events = bool(self._one(engine_tables.SOME_EVENT)[0])  # as far as is known
-            self.failed_early = {name for (name,) in self._all(_FAILED_EARLY)}
+            self._last_ids = dict(zip(("messages", "calls", "turns"), self.database.one(_LAST_IDS), strict=True))
+            self._has_events = bool(self.database.one(engine_tables.SOME_EVENT)[0])  # as far as is known
+            self.failed_early = {name for (name,) in self.database.all(_FAILED_EARLY)}
         except BaseException:
             self._lock.release()
             raise
 
     def close(self) -> None:
         """Close the file and release its lock. The run does not end by this: see `end_run`."""
-        close_writer(self._connection)
+        self.database.close()
         self._lock.release()
 
     # How a run begins and ends
 
     def begin_run(self) -> crash_quarantine.EngineRun:
         """Note that a run begins: see `bot.store.crash_quarantine.begin_run`."""
-        with trouble_in_words(self.path), transaction(self._connection):
-            return crash_quarantine.begin_run(self._connection)
+        with self.database.transaction() as execute:
+            return crash_quarantine.begin_run(execute)
 
     def mark_taking(self, event_id: str) -> None:
         """Note durably that an event is about to be taken. The next commit deletes the note."""
-        self._write((crash_quarantine.TAKING, [(storable(event_id),)]))
+        self.database.write((crash_quarantine.TAKING, [(storable(event_id),)]))
 
     def caught_up(self) -> None:
         """All events have been taken: earlier crashes do not count any more."""
-        self._write(*((sql, [()]) for sql in crash_quarantine.CAUGHT_UP))
+        self.database.write(*((sql, [()]) for sql in crash_quarantine.CAUGHT_UP))
 
     def end_run(self) -> None:
         """Note that the run ended properly."""
-        self._write((crash_quarantine.ENDED, [()]))
+        self.database.write((crash_quarantine.ENDED, [()]))
 
     # The clock
 
     def written_at(self) -> datetime | None:
         """The time of the last commit."""
-        return read_time(self._one(_META)[2])
+        return read_time(self.database.one(_META)[2])
 
     def clock_set_back(self, now: datetime, by: timedelta) -> None:
         """The clock was set back by ``by``: move times that are ahead of now to now.
@@ -132,9 +134,9 @@ class Store:
         """
         just_now = time_text(now - timedelta(milliseconds=1))
         values = {"now": time_text(now), "just_now": just_now, "by": f"-{by.total_seconds():.6f} seconds"}
-        with trouble_in_words(self.path), transaction(self._connection):
+        with self.database.transaction() as execute:
             for sql in _SET_BACK:
-                self._connection.execute(sql, values)
+                execute(sql, values)
         self._forget()
         self.set_back += 1
 
@@ -150,7 +152,7 @@ class Store:
 
     def session(self, contact: str) -> Session | None:
         """A contact's session, if it has one. Raises `bot.core.session.UnreadableSession`."""
-        row = self._one(engine_tables.SESSION_STATE, storable(contact))
+        row = self.database.one(engine_tables.SESSION_STATE, storable(contact))
         return None if row is None else read_session(row[0])
 
     def states(self, contacts: Iterable[str]) -> dict[str, str | None]:
@@ -159,22 +161,22 @@ class Store:
 
     def knows(self, contact: str) -> bool:
         """Whether a contact has a session."""
-        return self._one(engine_tables.SESSION_STATE, storable(contact)) is not None
+        return self.database.one(engine_tables.SESSION_STATE, storable(contact)) is not None
 
     def opted_out(self, contact: str) -> bool:
         """Whether a contact has opted out, also if its session cannot be read."""
-        row = self._one(engine_tables.SESSION_OPTED_OUT, storable(contact))
+        row = self.database.one(engine_tables.SESSION_OPTED_OUT, storable(contact))
         return row is not None and bool(row[0])
 
     def contact_in(self, conversation: str) -> str | None:
         """The contact of one of the gateway's conversations, if a session has its id."""
-        row = self._one(engine_tables.CONTACT_IN_CONVERSATION, storable(conversation))
+        row = self.database.one(engine_tables.CONTACT_IN_CONVERSATION, storable(conversation))
         return None if row is None else row[0]
 
     @reads_rows
     def sent(self, message_id: str) -> SentRow | None:
         """The message with this id of the gateway's, if the bot sent it and it is still kept."""
-        row = self._one(_SENT, storable(message_id))
+        row = self.database.one(_SENT, storable(message_id))
         if row is None:
             return None
         id, ref, key, contact, effect, priority, message_ids = row
@@ -183,7 +185,7 @@ class Store:
     @reads_rows
     def status(self, message_id: str) -> MessageStatus | None:
         """The status of the message with this id of the gateway's."""
-        row = self._one(_STATUS, storable(message_id))
+        row = self.database.one(_STATUS, storable(message_id))
         return None if row is None else MessageStatus(*row)
 
     def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
@@ -193,7 +195,10 @@ class Store:
     @reads_rows
     def parked(self, contact: str) -> list[ParkedRow]:
         """A contact's parked events, in order."""
-        return [ParkedRow(id, values.loads(event)) for id, event in self._all(engine_tables.PARKED, storable(contact))]
+        return [
+            ParkedRow(id, values.loads(event))
+            for id, event in self.database.all(engine_tables.PARKED, storable(contact))
+        ]
 
     @reads_rows
     def due(self, now: datetime, limit: int) -> list[DueRow]:
@@ -203,14 +208,14 @@ class Store:
             return []
         return [
             DueRow(contact, datetime.fromisoformat(wake_at))
-            for contact, wake_at in self._all(engine_tables.DUE_SESSIONS, time_text(now), limit)
+            for contact, wake_at in self.database.all(engine_tables.DUE_SESSIONS, time_text(now), limit)
         ]
 
     @reads_rows
     def next_wake(self) -> datetime | None:
         """When something of a session is due next."""
         if self._first_wake is None:
-            self._first_wake = self._one(engine_tables.NEXT_WAKE) or _NO_WAKE
+            self._first_wake = self.database.one(engine_tables.NEXT_WAKE) or _NO_WAKE
         return None if self._first_wake is _NO_WAKE else datetime.fromisoformat(self._first_wake[0])
 
     def last_ids(self) -> dict[str, int]:
@@ -220,17 +225,17 @@ class Store:
     @reads_rows
     def pending_sends(self, after: int, limit: int) -> list[OutboxRow]:
         """The messages to send that are not claimed, in order, with ids above one."""
-        return [engine_tables.outbox_row(*row) for row in self._all(engine_tables.PENDING_SENDS, after, limit)]
+        return [engine_tables.outbox_row(*row) for row in self.database.all(engine_tables.PENDING_SENDS, after, limit)]
 
     @reads_rows
     def claimed_sends(self) -> list[OutboxRow]:
         """The messages that are being sent without a key. At the beginning of a run, their outcome is unknown."""
-        return [engine_tables.outbox_row(*row) for row in self._all(engine_tables.CLAIMED_SENDS)]
+        return [engine_tables.outbox_row(*row) for row in self.database.all(engine_tables.CLAIMED_SENDS)]
 
     @reads_rows
     def pending_calls(self, after: int, limit: int) -> list[CallRow]:
         """The calls to make, in order, with ids above one."""
-        return [engine_tables.call_row(*row) for row in self._all(engine_tables.PENDING_CALLS, after, limit)]
+        return [engine_tables.call_row(*row) for row in self.database.all(engine_tables.PENDING_CALLS, after, limit)]
 
     @property
     def has_events(self) -> bool:
@@ -240,7 +245,7 @@ class Store:
     @reads_rows
     def due_events(self, now: datetime, without: Collection[int], limit: int) -> list[EventRow]:
         """The events that can be delivered, the oldest first, but for ``without``: of each contact the first one."""
-        rows = self._all(engine_tables.DUE_EVENTS, time_text(now), json_text([*without]), limit)
+        rows = self.database.all(engine_tables.DUE_EVENTS, time_text(now), json_text([*without]), limit)
         return [engine_tables.event_row(*row) for row in rows]
 
     @reads_rows
@@ -248,146 +253,148 @@ class Store:
         """When the first event but for ``without`` is to be delivered; None if there is none."""
         if not self._has_events:
             return None
-        row = self._one(engine_tables.FIRST_EVENT, json_text([*without]))
+        row = self.database.one(engine_tables.FIRST_EVENT, json_text([*without]))
         self._has_events = row is not None or bool(without)
         return None if row is None else datetime.fromisoformat(row[0])
 
     @reads_rows
     def dead_event(self, id: int) -> engine_tables.DeadEvent | None:
         """The event of a dead letter; None if there is none with this id, or it is of something else."""
-        row = self._one(engine_tables.DEAD_LETTER, id)
+        row = self.database.one(engine_tables.DEAD_LETTER, id)
         return None if row is None else engine_tables.dead_event(*row)
 
     @reads_rows
     def dead_send(self, id: int) -> engine_tables.DeadSend | None:
         """The message of a dead letter; None if there is none with this id, or it is not of a message."""
-        row = self._one(engine_tables.DEAD_LETTER, id)
+        row = self.database.one(engine_tables.DEAD_LETTER, id)
         return None if row is None else engine_tables.dead_send(*row)
 
     def dead_letter(self, id: int) -> tuple[str, str | None] | None:
         """The kind of a dead letter (event, send, turn or event_out), and its contact; None if there is none with this id."""
-        row = self._one(engine_tables.DEAD_LETTER, id)
+        row = self.database.one(engine_tables.DEAD_LETTER, id)
         return None if row is None else (row[0], row[1])
 
     @reads_rows
     def broadcast(self, name: str) -> broadcast_rows.Broadcast | None:
         """The broadcast with this name, if there is one."""
-        row = self._one(broadcast_rows.BROADCAST, storable(name))
+        row = self.database.one(broadcast_rows.BROADCAST, storable(name))
         return None if row is None else broadcast_rows.broadcast(*row)
 
     def broadcasts_wait(self) -> bool:
         """Whether any broadcast has a message that could go into the outbox."""
         if self._some_wait is None:
-            self._some_wait = bool(self._one(broadcast_rows.SOME_WAIT)[0])
+            self._some_wait = bool(self.database.one(broadcast_rows.SOME_WAIT)[0])
         return self._some_wait
 
     def done_broadcasts(self) -> Collection[str]:
         """The names of the broadcasts for which nobody waits any more, and which are not finished yet."""
         if self._done is None:
-            self._done = [name for (name,) in self._all(broadcast_rows.DONE)]
+            self._done = [name for (name,) in self.database.all(broadcast_rows.DONE)]
         return self._done
 
     @reads_rows
     def next_broadcast(self) -> datetime | None:
         """When the next message of a broadcast is due that was requested for a later time."""
         if self._first_due is None:
-            self._first_due = tuple(at for at in self._one(broadcast_rows.FIRST_DUE) if at is not None)
+            self._first_due = tuple(at for at in self.database.one(broadcast_rows.FIRST_DUE) if at is not None)
         return datetime.fromisoformat(self._first_due[0]) if self._first_due else None
 
     def due_broadcasts(self, now: datetime) -> list[str]:
         """The names of the broadcasts for which the time of some recipients has come."""
-        return [name for (name,) in self._all(broadcast_rows.ALL_DUE, time_text(now))]
+        return [name for (name,) in self.database.all(broadcast_rows.ALL_DUE, time_text(now))]
 
     def trying_broadcasts(self) -> list[str]:
         """The names of the broadcasts whose first message goes alone."""
-        return [name for (name,) in self._all(broadcast_rows.ALL_TRYING)]
+        return [name for (name,) in self.database.all(broadcast_rows.ALL_TRYING)]
 
     def paused_broadcasts(self) -> list[broadcast_rows.Broadcast]:
         """The broadcasts that refusals have paused, by name."""
-        return [broadcast_rows.broadcast(*row) for row in self._all(broadcast_rows.ALL_PAUSED)]
+        return [broadcast_rows.broadcast(*row) for row in self.database.all(broadcast_rows.ALL_PAUSED)]
 
     def recipient(self, broadcast: str, contact: str) -> tuple[str | None, list[str] | dict[str, Any]] | None:
         """The outcome and the parameters, or data, of a contact's message of a broadcast; None if it is not a recipient."""
-        row = self._one(broadcast_rows.RECIPIENT, storable(broadcast), storable(contact))
+        row = self.database.one(broadcast_rows.RECIPIENT, storable(broadcast), storable(contact))
         return None if row is None else (row[0], values.loads(row[1]))
 
     def place_in_broadcast(self, send_id: int) -> broadcast_rows.BroadcastPlace | None:
         """The broadcast and the recipient of a message; None if it is of no broadcast."""
-        row = self._one(broadcast_rows.OF_SEND, send_id)
+        row = self.database.one(broadcast_rows.OF_SEND, send_id)
         return None if row is None else broadcast_rows.BroadcastPlace(*row)
 
     @reads_rows
     def waiting_recipients(self, limit: int) -> list[broadcast_rows.Recipient]:
         """The recipients, of all running broadcasts of templates, whose message is not in the outbox yet, in order."""
-        return [broadcast_rows.recipient(*row) for row in self._all(broadcast_rows.WAITING, limit)]
+        return [broadcast_rows.recipient(*row) for row in self.database.all(broadcast_rows.WAITING, limit)]
 
     @reads_rows
     def waiting_to_start(self, limit: int) -> list[broadcast_rows.Recipient]:
         """The recipients, of all running broadcasts of flows, whose flow has not been started, in order."""
-        return [broadcast_rows.recipient(*row) for row in self._all(broadcast_rows.WAITING_TO_START, limit)]
+        return [broadcast_rows.recipient(*row) for row in self.database.all(broadcast_rows.WAITING_TO_START, limit)]
 
     def starting(self, broadcast: str | None = None) -> int:
         """How many flows that one broadcast, or any, has started wait for a call, or for their first message to be sent."""
         of = "" if broadcast is None else f"{storable(broadcast)}:"
-        return int(self._one(broadcast_rows.STARTING, of)[0])
+        return int(self.database.one(broadcast_rows.STARTING, of)[0])
 
     def first_waiting(self, broadcast: str) -> broadcast_rows.Recipient | None:
         """The first recipient of a broadcast whose message is not in the outbox yet, whatever the broadcast's state."""
-        row = self._one(broadcast_rows.FIRST_WAITING, storable(broadcast))
+        row = self.database.one(broadcast_rows.FIRST_WAITING, storable(broadcast))
         return None if row is None else broadcast_rows.recipient(*row)
 
     @reads_rows
     def in_outbox_since(self, send_id: int) -> datetime | None:
         """Since when a message has been in the outbox; None if it is not there."""
-        row = self._one(broadcast_rows.IN_OUTBOX_SINCE, send_id)
+        row = self.database.one(broadcast_rows.IN_OUTBOX_SINCE, send_id)
         return None if row is None else datetime.fromisoformat(row[0])
 
     def recipients_in_outbox(self) -> int:
         """How many messages in the outbox are of broadcasts."""
-        return int(self._one(broadcast_rows.IN_OUTBOX)[0])
+        return int(self.database.one(broadcast_rows.IN_OUTBOX)[0])
 
     def broadcast_in_outbox(self, name: str) -> list[broadcast_rows.InOutbox]:
         """The messages of a broadcast in the outbox, in order."""
-        rows = self._all(broadcast_rows.IN_OUTBOX_OF, storable(name))
+        rows = self.database.all(broadcast_rows.IN_OUTBOX_OF, storable(name))
         return [broadcast_rows.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
 
     def broadcasts_in_outbox_to(self, contact: str) -> list[broadcast_rows.InOutbox]:
         """The messages of broadcasts to a contact in the outbox, in order."""
-        rows = self._all(broadcast_rows.IN_OUTBOX_TO, storable(contact))
+        rows = self.database.all(broadcast_rows.IN_OUTBOX_TO, storable(contact))
         return [broadcast_rows.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
 
     def missed_of(self, broadcast: broadcast_rows.Broadcast, now: datetime) -> int:
         """How many of the recipients whose time is noted next have missed it: see `bot.store.commit.Commit.release`."""
-        return int(self._one(broadcast_rows.MISSED_OF, *broadcast_rows.release_row(broadcast, now))[0])
+        return int(self.database.one(broadcast_rows.MISSED_OF, *broadcast_rows.release_row(broadcast, now))[0])
 
     def to_come(self, broadcast: str) -> dict[datetime, int]:
         """How many recipients of a broadcast wait for each time that has not come, in order."""
-        rows = self._all(broadcast_rows.TO_COME, storable(broadcast))
+        rows = self.database.all(broadcast_rows.TO_COME, storable(broadcast))
         return {datetime.fromisoformat(at): count for at, count in rows}
 
     def waiting_of(self, broadcast: str) -> int:
         """How many recipients of a broadcast wait while their message is not in the outbox."""
-        return int(self._one(broadcast_rows.WAITING_OF, storable(broadcast))[0])
+        return int(self.database.one(broadcast_rows.WAITING_OF, storable(broadcast))[0])
 
     def refused_of(self, broadcast: str, code: str) -> int:
         """How many messages of a broadcast were refused for their template, or with this code."""
-        return int(self._one(broadcast_rows.REFUSED_OF, storable(broadcast), storable(code))[0])
+        return int(self.database.one(broadcast_rows.REFUSED_OF, storable(broadcast), storable(code))[0])
 
     def not_corrected_of(self, broadcast: broadcast_rows.Broadcast) -> int:
         """How many recipients that wait are not part of a broadcast's last correction."""
-        return int(self._one(broadcast_rows.NOT_CORRECTED_OF, storable(broadcast.name), broadcast.edit)[0])
+        return int(self.database.one(broadcast_rows.NOT_CORRECTED_OF, storable(broadcast.name), broadcast.edit)[0])
 
     def stopped(self) -> int:
         """How many recipients, of all broadcasts, did not get a message because the broadcast was stopped or paused."""
-        return int(self._one(broadcast_rows.STOPPED_OF_ALL)[0])
+        return int(self.database.one(broadcast_rows.STOPPED_OF_ALL)[0])
 
     def counts(self) -> dict[str, int]:
         """How many rows each queue has."""
-        return dict(self._all(engine_tables.COUNTS))
+        return dict(self.database.all(engine_tables.COUNTS))
 
     def oldest(self) -> dict[str, datetime]:
         """Since when the oldest row of each queue waits; no entry for an empty queue."""
-        return {queue: datetime.fromisoformat(at) for queue, at in self._all(engine_tables.OLDEST) if at is not None}
+        return {
+            queue: datetime.fromisoformat(at) for queue, at in self.database.all(engine_tables.OLDEST) if at is not None
+        }
 
     # Writing
 
@@ -396,7 +403,7 @@ class Store:
         statements = list(commit.statements(self._recent, self._last_ids["turns"]))
         if not statements:
             return False
-        self._write(*statements)
+        self.database.write(*statements)
         self._cursor = commit.cursor
         self._has_events = self._has_events or commit.adds_events
         for table, rows in (("messages", commit.sends), ("calls", commit.calls)):
@@ -432,48 +439,32 @@ class Store:
 
     def prune(self, now: datetime) -> bool:
         """Delete some rows that were kept long enough. Returns whether there may be more."""
-        with trouble_in_words(self.path), transaction(self._connection):
+        with self.database.transaction() as execute:
             deleted = [
-                self._connection.execute(_PRUNE.format(table), (_PRUNED_AT_ONCE, time_text(now - kept))).rowcount
+                execute(_PRUNE.format(table), (_PRUNED_AT_ONCE, time_text(now - kept))).rowcount
                 for table, kept in KEPT.items()
             ]
-            self._connection.execute(engine_tables.FORGET_RESULTS, (time_text(now - self._results_kept)[:10],))
+            execute(engine_tables.FORGET_RESULTS, (time_text(now - self._results_kept)[:10],))
         return _PRUNED_AT_ONCE in deleted
 
     def numbers_of(self, contact: str) -> list[str]:
         """The numbers of a contact, its own first."""
-        with trouble_in_words(self.path):
-            return numbers_of(self._connection, storable(contact))
+        return numbers_of(self.database, storable(contact))
 
     def erase(self, contact: str, upto: int, now: datetime) -> Withdrawn:
         """Delete a contact, and note that the log must forget its events ``upto`` a place: see `bot.store.contact_data`."""
         self._forget()
-        with trouble_in_words(self.path):
-            withdrawn = contact_data.begin_erasure(self._connection, contact, upto, now)
-            self._last_ids["turns"] += 1  # the note of the erasure
-            return withdrawn
+        withdrawn = contact_data.begin_erasure(self.database, contact, upto, now)
+        self._last_ids["turns"] += 1  # the note of the erasure
+        return withdrawn
 
     def finish_erasures(self, in_log: Callable[[str, int], bool]) -> bool:
         """End the erasures for which ``in_log`` (contact, up to) finds nothing any more. Returns whether some are left."""
-        with trouble_in_words(self.path):
-            return contact_data.finish_erasures(self._connection, self.path, in_log)
-
-    def _write(self, *statements: tuple[str, list[Any]]) -> None:
-        with trouble_in_words(self.path), transaction(self._connection):
-            for sql, rows in statements:
-                self._connection.executemany(sql, rows)
-
-    def _one(self, sql: str, *parameters: Any) -> Any:
-        with trouble_in_words(self.path):
-            return self._connection.execute(sql, parameters).fetchone()
-
-    def _all(self, sql: str, *parameters: Any) -> list[Any]:
-        with trouble_in_words(self.path):
-            return self._connection.execute(sql, parameters).fetchall()
+        return contact_data.finish_erasures(self.database, self.path, in_log)
 
     def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, str | None]:
         """The result of a query for each of several names, None for no row."""
         found: dict[str, str | None] = dict.fromkeys(names)
         written = {storable(name): name for name in found}
-        rows = self._all(sql, json_text([*written]))
+        rows = self.database.all(sql, json_text([*written]))
         return found | {written[name]: value for name, value in rows}

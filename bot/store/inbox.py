@@ -5,7 +5,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -16,27 +15,19 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import read_time, storable, time_text
 from bot.store.contact_data import IN_LOG
-from bot.store.files import (
-    FileLock,
-    close_writer,
-    empty_wal,
-    inbox_path,
-    open_reader,
-    open_writer,
-    reads_rows,
-    transaction,
-    trouble_in_words,
-    trouble_of,
-)
+from bot.store.database import Database, Write
+from bot.store.files import FileLock, StoreUnavailable, inbox_path, reads_rows
+from bot.store.sqlite_database import SqliteDatabase
 
 DUPLICATES_REMEMBERED = timedelta(days=7)
 _QUIET_SECONDS = 60.0
 _PRUNED_AT_ONCE = 500
 _ERASED_AT_ONCE = 500
 
-_INTO_LOG = "INSERT INTO log (delivery, event_id, name, contact, received_at, body, readable) VALUES"
-_EVENT = "(?, ?, ?, ?, ?, ?, ?)"
-_APPEND = f"{_INTO_LOG} {_EVENT} ON CONFLICT DO NOTHING"
+_APPEND = """
+    INSERT INTO log (delivery, event_id, name, contact, received_at, body, readable)
+    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+""".rstrip()
 _PRUNE = """
     DELETE FROM log WHERE seq IN (
         SELECT seq FROM (SELECT seq, received_at FROM log ORDER BY seq LIMIT ?)
@@ -241,79 +232,58 @@ class InboxReader:
 
     def __init__(self, path: Path) -> None:
         self.path = inbox_path(path)
-        self._connection = open_reader(self.path)
-        self._lock = threading.Lock()
+        self.database: Database = SqliteDatabase.reader(self.path)
 
     @reads_rows
     def after(self, seq: int, limit: int) -> list[LogRow]:
         """The next events after a place in the log, in order."""
         return [
             LogRow(seq, event_id, name, contact, datetime.fromisoformat(received_at), body, bool(readable))
-            for seq, event_id, name, contact, received_at, body, readable in self._all(_AFTER, seq, limit)
+            for seq, event_id, name, contact, received_at, body, readable in self.database.all(_AFTER, seq, limit)
         ]
 
     def has(self, event_id: str) -> bool:
         """Whether the log has an event. If it has, the same event is a repetition."""
-        return self._one(_HAS, event_id) is not None
+        return self.database.one(_HAS, event_id) is not None
 
     def has_after(self, seq: int) -> bool:
         """Whether there are events after a place in the log."""
-        return self._one(_HAS_AFTER, seq) is not None
+        return self.database.one(_HAS_AFTER, seq) is not None
 
     def count_after(self, seq: int) -> int:
         """How many events there are after a place in the log."""
-        return int(self._one(_COUNT_AFTER, seq)[0])
+        return int(self.database.one(_COUNT_AFTER, seq)[0])
 
     def of_contact(self, contact: str, upto: int) -> list[int]:
         """The places of a contact's events, up to a place. It reads the whole log."""
-        return [seq for (seq,) in self._all(_OF_CONTACT, storable(contact), upto)]
+        return [seq for (seq,) in self.database.all(_OF_CONTACT, storable(contact), upto)]
 
     def has_of(self, contact: str, upto: int) -> bool:
         """Whether there are such events."""
-        return self._one(_OF_CONTACT, storable(contact), upto) is not None
+        return self.database.one(_OF_CONTACT, storable(contact), upto) is not None
 
     @reads_rows
     def last_received(self) -> datetime | None:
         """When the newest event in the log came."""
-        row = self._one(_LAST_RECEIVED)
+        row = self.database.one(_LAST_RECEIVED)
         return None if row is None else datetime.fromisoformat(row[0])
 
     @reads_rows
     def stale(self) -> tuple[int, datetime | None]:
         """How many correctly signed new events were rejected for their timestamps so far, and when the last one was."""
-        count, at = self._one(_STALE_SO_FAR)
+        count, at = self.database.one(_STALE_SO_FAR)
         return int(count), read_time(at)
 
     def last_seq(self) -> int:
         """The place of the newest event. Pruning leaves at least the event at the engine's cursor, and so does not lower it."""
-        return int(self._one(_LAST_SEQ)[0])
+        return int(self.database.one(_LAST_SEQ)[0])
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            self._connection.close()
-
-    @reads_rows
-    def _one(self, sql: str, *parameters: Any) -> Any:
-        with self._lock, trouble_in_words(self.path):
-            return self._connection.execute(sql, parameters).fetchone()
-
-    @reads_rows
-    def _all(self, sql: str, *parameters: Any) -> list[Any]:
-        with self._lock, trouble_in_words(self.path):
-            return self._connection.execute(sql, parameters).fetchall()
+        self.database.close()
 
 
 _QUEUE = 1000
-_TOGETHER = 64  # events of one statement
-_ERRORS_OF_VALUES = (
-    sqlite3.IntegrityError,
-    sqlite3.DataError,
-    sqlite3.InterfaceError,
-    sqlite3.ProgrammingError,
-    ValueError,  # UnicodeEncodeError, too
-    OverflowError,
-)
 _SLOW = "the disk is too slow, or another program holds the file: see what else writes on this machine"
 
 
@@ -330,57 +300,6 @@ class InboxBusy(BotError):
 
 class InboxRefused(BotError):
     """SQLite cannot store this value. Other events are not affected."""
-
-
-class Write:
-    """A statement for the next group commit, and then its result."""
-
-    __slots__ = ("erases", "error", "group", "parameters", "row", "rows_changed", "sql")
-
-    def __init__(self, sql: str, parameters: tuple[Any, ...], erases: bool = False) -> None:
-        self.sql = sql
-        self.parameters = parameters
-        self.erases = erases
-        self.group: _Group | None = None
-        self.row: int | None = None
-        self.rows_changed = 0
-        self.error: Exception | None = None
-
-    def execute(self, cursor: sqlite3.Cursor) -> None:
-        """Execute the statement. An error of its own does not affect the other statements."""
-        try:
-            cursor.execute(self.sql, self.parameters)
-        except _ERRORS_OF_VALUES as error:
-            self.error = error
-        self.row = cursor.lastrowid
-        self.rows_changed = cursor.rowcount
-
-
-def _append_together(cursor: sqlite3.Cursor, writes: Sequence[Write]) -> bool:
-    """Append new events in one statement. Between statements a busy event loop may take the interpreter for 5 ms.
-
-    False if there is anything else among them: then nothing is changed.
-    """
-    count = len(writes)
-    if count < 2 or count > _TOGETHER or any(write.sql is not _APPEND for write in writes):
-        return False
-    try:
-        cursor.execute(_appends(count), [value for write in writes for value in write.parameters])
-    except _ERRORS_OF_VALUES:
-        return False
-    if cursor.rowcount < count:  # there are duplicates, and nobody knows which they are
-        cursor.execute("ROLLBACK")
-        cursor.execute("BEGIN IMMEDIATE")
-        return False
-    assert cursor.lastrowid is not None
-    for row, write in enumerate(writes, cursor.lastrowid - count + 1):
-        write.row, write.rows_changed = row, 1
-    return True
-
-
-@lru_cache
-def _appends(count: int) -> str:
-    return f"{_INTO_LOG} {', '.join([_EVENT] * count)} ON CONFLICT DO NOTHING"
 
 
 class _Group:
@@ -407,7 +326,7 @@ class GroupWriter:
         self._committed = committed
         self._lock = FileLock(path)
         try:
-            self._connection = open_writer(path)
+            self.database: Database = SqliteDatabase.writer(path)
         except BaseException:
             self._lock.release()
             raise
@@ -424,7 +343,7 @@ class GroupWriter:
             self._closing = True
             self._changed.notify()
         self._thread.join()
-        close_writer(self._connection)
+        self.database.close()
         self._lock.release()
 
     def commit(self, write: Write) -> None:
@@ -452,7 +371,7 @@ class GroupWriter:
 
     def require_commit(self, write: Write) -> None:
         """Raise `InboxBusy` unless a statement was committed, and `InboxRefused` if its values cannot be stored."""
-        group = write.group
+        group: _Group | None = write.group
         if group is None or not group.ended:
             raise InboxBusy(f"{self._path} did not commit within {self._patience:g} s")
         if group.trouble is not None:
@@ -472,16 +391,13 @@ class GroupWriter:
         return None
 
     def _run(self) -> None:
-        cursor = self._connection.cursor()
         while (group := self._next_group()) is not None:
             try:
-                with transaction(self._connection):
-                    if not _append_together(cursor, group.writes):
-                        for write in group.writes:
-                            write.execute(cursor)
+                self.database.write_each(group.writes)
+            except StoreUnavailable as error:
+                group.trouble = error.what, error.advice
             except (sqlite3.Error, MemoryError) as error:
-                trouble = trouble_of(self._path, error)
-                group.trouble = (str(error), _SLOW) if trouble is None else (trouble.what, trouble.advice)
+                group.trouble = str(error), _SLOW
             with self._changed:
                 self._committing_since = None
             group.ended = True
@@ -490,7 +406,7 @@ class GroupWriter:
             for when_ended in group.when_ended:
                 when_ended()
             if any(write.erases for write in group.writes):
-                empty_wal(self._connection)
+                self.database.wipe()
 
     def _next_group(self) -> _Group | None:
         with self._changed:

@@ -1,6 +1,5 @@
 """Reads a store for commands and for the web process, also while a server runs; it never writes."""
 
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,9 +15,11 @@ from bot.core.turn import Conversation
 from bot.core.values import optional_storable, read_time, storable, time_text
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.contact_data import ERASING
+from bot.store.database import Database
 from bot.store.engine_tables import ResultCount, UsageSum
-from bot.store.files import open_reader, reads_rows, trouble_in_words
+from bot.store.files import reads_rows
 from bot.store.rows import LAST_ID, STATUSES, MessageStatus
+from bot.store.sqlite_database import SqliteDatabase
 from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR, TurnTraced
 
 _AT_ONCE = 500  # sessions
@@ -213,32 +214,30 @@ class StoreReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._connection = open_reader(path)
-        self._lock = threading.Lock()
+        self.database: Database = SqliteDatabase.reader(path)
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            self._connection.close()
+        self.database.close()
 
     def cursor(self) -> int:
         """The place in the log up to which events have been taken. Events below it may be pruned from the inbox."""
-        return int(self._all(_CURSOR)[0][0])
+        return int(self.database.all(_CURSOR)[0][0])
 
     def ended_clean(self) -> bool:
         """Whether the engine's last run ended properly; True if there was none, False while one runs."""
-        return bool(self._all(_CLEAN)[0][0])
+        return bool(self.database.all(_CLEAN)[0][0])
 
     def counts(self) -> dict[str, int]:
         """How many rows each queue has, by table."""
-        return dict(self._all(engine_tables.COUNTS))
+        return dict(self.database.all(engine_tables.COUNTS))
 
     @reads_rows
     def sessions(self, after: str = "", limit: int = 100) -> list[SessionSummary]:
         """The sessions in the order of their contacts, of those behind ``after``."""
         return [
             SessionSummary(contact, flow, step, read_time(wake_at), _time(updated_at), bool(opted_out))
-            for contact, flow, step, wake_at, updated_at, opted_out in self._all(
+            for contact, flow, step, wake_at, updated_at, opted_out in self.database.all(
                 engine_tables.SESSION_SUMMARIES, after, limit
             )
         ]
@@ -247,14 +246,14 @@ class StoreReader:
     def handed_over(self, limit: int = 1000) -> list[HandedOver]:
         """The conversations that persons have, or are to take, the longest first."""
         found = []
-        for since, state in self._all(engine_tables.HANDED_OVER, limit):
+        for since, state in self.database.all(engine_tables.HANDED_OVER, limit):
             with suppress(UnreadableSession):  # of another version: the conversation starts anew
                 found.append(_handed_over(_time(since), read_session(state)))
         return found
 
     def count_handed_over(self) -> int:
         """How many conversations persons have, or are to take."""
-        return int(self._all(engine_tables.COUNT_HANDED_OVER)[0][0])
+        return int(self.database.all(engine_tables.COUNT_HANDED_OVER)[0][0])
 
     @reads_rows
     def find_contacts(self, search: ContactSearch, skip: int, limit: int) -> list[FoundContact]:
@@ -263,42 +262,42 @@ class StoreReader:
         asked = digits or search.find, search.find.lower(), search.flow, search.step, search.state
         return [
             FoundContact(contact, flow, step, read_time(wake_at), _time(updated_at), bool(opted_out), name, agent)
-            for contact, flow, step, wake_at, updated_at, opted_out, name, agent in self._all(
+            for contact, flow, step, wake_at, updated_at, opted_out, name, agent in self.database.all(
                 _FIND_CONTACTS, *map(storable, asked), limit, skip
             )
         ]
 
     def session(self, contact: str) -> Session | None:
         """One contact's session with all its variables, if there is one. Raises `bot.core.session.UnreadableSession`."""
-        rows = self._all(engine_tables.SESSION_STATE, storable(contact))
+        rows = self.database.all(engine_tables.SESSION_STATE, storable(contact))
         return read_session(rows[0][0]) if rows else None
 
     def all_sessions(self) -> Iterator[Session | None]:
         """Every session, by contact; None for one that this version cannot read. It reads in short pieces."""
-        rows = self._all(engine_tables.ALL_SESSION_STATES, "", _AT_ONCE)
+        rows = self.database.all(engine_tables.ALL_SESSION_STATES, "", _AT_ONCE)
         while rows:
             for _, state in rows:
                 try:
                     yield read_session(state)
                 except UnreadableSession:
                     yield None
-            rows = self._all(engine_tables.ALL_SESSION_STATES, rows[-1][0], _AT_ONCE)
+            rows = self.database.all(engine_tables.ALL_SESSION_STATES, rows[-1][0], _AT_ONCE)
 
     @reads_rows
     def last_inbound(self, contact: str) -> datetime | None:
         """The time of the contact's newest event, by the event itself: the window begins with it."""
-        rows = self._all(engine_tables.LAST_INBOUND, storable(contact))
+        rows = self.database.all(engine_tables.LAST_INBOUND, storable(contact))
         return read_time(rows[0][0]) if rows else None
 
     @reads_rows
     def opted_out(self, contact: str) -> bool:
         """Whether the contact has opted out."""
-        return self._all(engine_tables.SESSION_OPTED_OUT, storable(contact)) == [(1,)]
+        return self.database.all(engine_tables.SESSION_OPTED_OUT, storable(contact)) == [(1,)]
 
     @reads_rows
     def last_replaced(self, contact: str) -> datetime | None:
         """When a template last went to the contact in place of a message whose window was closed."""
-        return read_time(self._all(_LAST_REPLACED, storable(contact))[0][0])
+        return read_time(self.database.all(_LAST_REPLACED, storable(contact))[0][0])
 
     @reads_rows
     def requests(self, now: datetime) -> list[tuple[float, int]]:
@@ -308,7 +307,7 @@ class StoreReader:
         back since; then the day ends with that commit, and later requests count as just made.
         """
         end = self._end(now)
-        rows = self._all(_REQUESTS, time_text(end - _A_DAY), time_text(end))
+        rows = self.database.all(_REQUESTS, time_text(end - _A_DAY), time_text(end))
         return [(_ago(at, end), count) for at, count in rows]
 
     @reads_rows
@@ -317,17 +316,17 @@ class StoreReader:
         See `requests`.
         """
         end = self._end(now)
-        rows = self._all(_REQUESTS_FOR, time_text(end - _A_DAY), time_text(end))
+        rows = self.database.all(_REQUESTS_FOR, time_text(end - _A_DAY), time_text(end))
         return [(_ago(at, end), contact, count) for at, contact, count in rows]
 
     @reads_rows
     def _end(self, now: datetime) -> datetime:
-        last = read_time(self._all(_WRITTEN_AT)[0][0])
+        last = read_time(self.database.all(_WRITTEN_AT)[0][0])
         return now if last is None else max(now, last)
 
     def broadcast(self, name: str) -> broadcast_rows.Broadcast | None:
         """The broadcast with this name, if there is one."""
-        rows = self._all(broadcast_rows.BROADCAST, storable(name))
+        rows = self.database.all(broadcast_rows.BROADCAST, storable(name))
         return broadcast_rows.broadcast(*rows[0]) if rows else None
 
     def outcomes(self, name: str) -> dict[str, int]:
@@ -336,74 +335,74 @@ class StoreReader:
         ``waiting`` have no outcome yet, ``paused`` and ``stopped`` are held.
         """
         state, counts = self._state_of(name), Counter[str]()
-        for outcome, code, count in self._all(broadcast_rows.OUTCOMES, storable(name)):
+        for outcome, code, count in self.database.all(broadcast_rows.OUTCOMES, storable(name)):
             words = broadcast_rows.outcome_in_words(outcome, state)
             counts[f"{words} ({code})" if code else words] += count
         return dict(counts)
 
     def broadcasts(self) -> list[broadcast_rows.ListedBroadcast]:
         """All broadcasts, the newest first."""
-        return [broadcast_rows.listed_broadcast(*row) for row in self._all(broadcast_rows.LISTED)]
+        return [broadcast_rows.listed_broadcast(*row) for row in self.database.all(broadcast_rows.LISTED)]
 
     def unfinished_broadcasts(self) -> dict[str, dict[str, int]]:
         """The broadcasts for which contacts wait, or that were stopped before all had their message: how many, by name."""
-        return {name: self.outcomes(name) for (name,) in self._all(broadcast_rows.UNFINISHED)}
+        return {name: self.outcomes(name) for (name,) in self.database.all(broadcast_rows.UNFINISHED)}
 
     @reads_rows
     def to_come(self, name: str) -> dict[datetime, int]:
         """How many recipients of a broadcast wait for each time that has not come, in order."""
-        return {_time(at): count for at, count in self._all(broadcast_rows.TO_COME, storable(name))}
+        return {_time(at): count for at, count in self.database.all(broadcast_rows.TO_COME, storable(name))}
 
     def recipients(self, name: str) -> list[tuple[str, str, str]]:
         """The recipients of a broadcast in order: contact, outcome as in `outcomes`, and the code of a refusal."""
-        state, rows = self._state_of(name), self._all(broadcast_rows.RECIPIENTS, storable(name))
+        state, rows = self._state_of(name), self.database.all(broadcast_rows.RECIPIENTS, storable(name))
         return [(contact, broadcast_rows.outcome_in_words(outcome, state), code) for contact, outcome, code in rows]
 
     def reached(self, name: str) -> dict[str, broadcast_rows.Reached]:
         """What is known of the messages of a broadcast that were sent, by contact; nothing of those that are pruned."""
         return {
             contact: broadcast_rows.Reached((furthest or 0) >= 1, (furthest or 0) >= 2, _answers(sent_at, answered_at))
-            for contact, furthest, sent_at, answered_at in self._all(broadcast_rows.REACHED, storable(name))
+            for contact, furthest, sent_at, answered_at in self.database.all(broadcast_rows.REACHED, storable(name))
         }
 
     def _state_of(self, broadcast: str) -> str:
-        rows = self._all(broadcast_rows.STATE, storable(broadcast))
+        rows = self.database.all(broadcast_rows.STATE, storable(broadcast))
         return rows[0][0] if rows else ""
 
     def send_outcome(self, id: int) -> tuple[str, str] | None:
         """The outcome of a message, by its id in the outbox, and why; None while it is in the outbox."""
-        if self._all(_IN_OUTBOX, id):
+        if self.database.all(_IN_OUTBOX, id):
             return None
-        rows = self._all(_SENT, id) or self._all(_GIVEN_UP, id)
+        rows = self.database.all(_SENT, id) or self.database.all(_GIVEN_UP, id)
         return rows[0] if rows else None
 
     @reads_rows
     def pending_sends(self, limit: int = 100) -> list[PendingSend]:
         """The messages to send, in order."""
-        return [_pending(*row) for row in self._all(_PENDING, limit)]
+        return [_pending(*row) for row in self.database.all(_PENDING, limit)]
 
     @reads_rows
     def pending_events(self, limit: int = 100) -> list[PendingSend]:
         """The events to deliver, in order."""
-        return [_pending(*row) for row in self._all(_EVENTS, limit)]
+        return [_pending(*row) for row in self.database.all(_EVENTS, limit)]
 
     @reads_rows
     def dead_letters(self, limit: int = 100, before: int = LAST_ID) -> list[DeadLetter]:
         """The dead letters, the newest first, of those before an id."""
         return [
             DeadLetter(id, what, contact, reason, values.loads(body) if what in _SENT_AGAIN else body, _time(at))
-            for id, what, contact, reason, body, at in self._all(_DEAD, before, limit)
+            for id, what, contact, reason, body, at in self.database.all(_DEAD, before, limit)
         ]
 
     def dead_letter_ids(self, *, sends_only: bool, code: str | None, broadcast: str | None) -> list[int]:
         """The ids of dead letters, in order: only of messages and of events that were to be delivered, with a code of the gateway's, or of a broadcast."""
         named = optional_storable(broadcast)
-        return [id for (id,) in self._all(_LETTERS, int(sends_only), optional_storable(code), named)]
+        return [id for (id,) in self.database.all(_LETTERS, int(sends_only), optional_storable(code), named)]
 
     @reads_rows
     def trace(self, contact: str, limit: int = 20) -> list[TurnTraced]:
         """A contact's last turns, in the order they were taken."""
-        rows = self._all(trace_rows.LAST_TURNS, storable(contact), limit)[::-1]
+        rows = self.database.all(trace_rows.LAST_TURNS, storable(contact), limit)[::-1]
         statuses = self._statuses(contact, _time(rows[0][0])) if rows else {}
         return [trace_rows.turn_traced(statuses, *row) for row in rows]
 
@@ -411,7 +410,7 @@ class StoreReader:
     def messages_to(self, contact: str, since: datetime) -> list[MessageTo]:
         """The messages to a contact that were decided on since a time, in order; those that were given up come last."""
         found: dict[int, MessageTo] = {}
-        for id, ref, effect, at, attempts, due_at, outcome, detail, *reported in self._all(
+        for id, ref, effect, at, attempts, due_at, outcome, detail, *reported in self.database.all(
             _MESSAGES_TO, storable(contact), self._first_message(since)
         ):
             status = MessageStatus(*reported) if reported[0] is not None else None
@@ -423,18 +422,18 @@ class StoreReader:
             found[id] = MessageTo(ref, values.loads(effect), _time(at), name, why, attempts, due, replaced)
         given_up = [
             MessageTo((given := values.loads(body))["ref"], given["effect"], _time(at), "failed", reason)
-            for id, body, at, reason in self._all(_GIVEN_UP_TO, storable(contact), time_text(since))
+            for id, body, at, reason in self.database.all(_GIVEN_UP_TO, storable(contact), time_text(since))
             if id not in found
         ]
         return [*found.values(), *given_up]
 
     def _first_message(self, since: datetime) -> int:
         """The id of the first message that was decided on since a time: ids follow the time, and contacts have no index."""
-        first, last = self._all(_MESSAGES_BETWEEN)[0]
+        first, last = self.database.all(_MESSAGES_BETWEEN)[0]
         low, high = first or 0, (last or 0) + 1
         while low < high:
             middle = (low + high) // 2
-            made = self._all(_MESSAGE_MADE, middle)  # nothing where it has gone meanwhile
+            made = self.database.all(_MESSAGE_MADE, middle)  # nothing where it has gone meanwhile
             if made and _time(made[0][0]) < since:
                 low = middle + 1
             else:
@@ -443,32 +442,32 @@ class StoreReader:
 
     def contacts_traced(self, since: datetime) -> list[str]:
         """The contacts with a line in the trace since a time, in order."""
-        return [contact for (contact,) in self._all(trace_rows.CONTACTS_TRACED, time_text(since))]
+        return [contact for (contact,) in self.database.all(trace_rows.CONTACTS_TRACED, time_text(since))]
 
     def conversations(self, contact: str) -> list[Conversation]:
         """The recorded conversations of a contact, in order. Raises `bot.store.trace_rows.UnreadableRecord`."""
-        return list(trace_rows.conversations(contact, self._all(trace_rows.RECORDED_TURNS, storable(contact))))
+        return list(trace_rows.conversations(contact, self.database.all(trace_rows.RECORDED_TURNS, storable(contact))))
 
     def erasures(self) -> list[tuple[str, int]]:
         """The contacts that are being erased, each with the place in the log up to which its events are to be deleted."""
-        return [(contact, upto) for contact, upto in self._all(ERASING)]
+        return [(contact, upto) for contact, upto in self.database.all(ERASING)]
 
     def message_statuses(self, contact: str) -> dict[str, MessageStatus]:
         """The status of each message of a contact, by the gateway's id of it."""
-        return {id: MessageStatus(*row) for _, id, *row in self._all(_STATUSES, storable(contact), 0)}
+        return {id: MessageStatus(*row) for _, id, *row in self.database.all(_STATUSES, storable(contact), 0)}
 
     def message_refs(self, contact: str) -> dict[str, str]:
         """The effect that each message of a contact was, by the gateway's id of it: of those of which the gateway has told."""
-        return {id: ref for ref, id, *_ in self._all(_STATUSES, storable(contact), 0)}
+        return {id: ref for ref, id, *_ in self.database.all(_STATUSES, storable(contact), 0)}
 
     def commits(self) -> int:
         """A number that is another one after each commit of the engine's."""
-        return int(self._all("PRAGMA data_version")[0][0])
+        return int(self.database.all("PRAGMA data_version")[0][0])
 
     def _statuses(self, contact: str, since: datetime) -> dict[str, MessageStatus]:
         """The status of each message of a contact since a time, by its effect's name."""
         furthest: dict[str, MessageStatus] = {}
-        for ref, _, *row in self._all(_STATUSES, storable(contact), self._first_message(since)):
+        for ref, _, *row in self.database.all(_STATUSES, storable(contact), self._first_message(since)):
             status = MessageStatus(*row)
             if ref not in furthest or furthest[ref].rank < status.rank:
                 furthest[ref] = status
@@ -477,25 +476,20 @@ class StoreReader:
     def used(self, contact: str | None, since: datetime) -> int:
         """The tokens that models used since a time: for one contact, or (None) for all together."""
         if contact is None:
-            return int(self._all(engine_tables.TOKENS_USED, time_text(since))[0][0])
-        return int(self._all(engine_tables.TOKENS_USED_BY, time_text(since), storable(contact))[0][0])
+            return int(self.database.all(engine_tables.TOKENS_USED, time_text(since))[0][0])
+        return int(self.database.all(engine_tables.TOKENS_USED_BY, time_text(since), storable(contact))[0][0])
 
     def usage(self, since: datetime, by: str) -> list[UsageSum]:
         """What models used since a time, the most first, days in order. ``by``: one of `bot.store.engine_tables.USAGE_BY`."""
-        return [UsageSum(*row) for row in self._all(engine_tables.USAGE_SUMS[by], time_text(since))]
+        return [UsageSum(*row) for row in self.database.all(engine_tables.USAGE_SUMS[by], time_text(since))]
 
     def results(self, since: datetime) -> list[ResultCount]:
         """What was counted of the steps of flows since the day (UTC) of a time, the days of each count in order."""
-        return [ResultCount(*row) for row in self._all(engine_tables.RESULTS, time_text(since)[:10])]
+        return [ResultCount(*row) for row in self.database.all(engine_tables.RESULTS, time_text(since)[:10])]
 
     def waiting_at(self) -> dict[tuple[str, str], int]:
         """How many contacts are at each step now, by flow and step."""
-        return {(flow, step): count for flow, step, count in self._all(engine_tables.WAITING_AT)}
-
-    @reads_rows
-    def _all(self, sql: str, *parameters: Any) -> list[Any]:
-        with self._lock, trouble_in_words(self.path):
-            return self._connection.execute(sql, parameters).fetchall()
+        return {(flow, step): count for flow, step, count in self.database.all(engine_tables.WAITING_AT)}
 
 
 def _handed_over(since: datetime, session: Session) -> HandedOver:

@@ -7,7 +7,8 @@ from typing import Any
 
 from flask import Response, request
 
-from bot.store.inbox import InboxWriter, Write
+from bot.store.database import Write
+from bot.store.inbox import InboxWriter
 from bot.web.web_server import LATER, App, Environ
 
 

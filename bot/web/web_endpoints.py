@@ -17,7 +17,8 @@ from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.gateway.webhook_events import Envelope, Verdict, envelope, verify
 from bot.metrics import WebMetrics, content_type
-from bot.store.inbox import InboxBusy, InboxRefused, InboxWriter, Write
+from bot.store.database import Write
+from bot.store.inbox import InboxBusy, InboxRefused, InboxWriter
 from bot.web.commit_barrier import CommitBarrier
 from bot.web.web_server import Environ
 

@@ -31,6 +31,7 @@ from bot.store.rows import CallRow
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import migrate
 from tests.runtime.engine_kit import LONG, START, advance, called, read, sent
+from tests.store.store_kit import sqlite
 
 MOST_RUNS = 12
 DIES = "491701"
@@ -102,7 +103,7 @@ def take(path: Path, kill_at: int | None, deadly_calls: bool) -> None:
         if left[0] == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    store._connection.set_trace_callback(step)
+    sqlite(store).set_trace_callback(step)
     clock = MovableClock(START + timedelta(hours=2))
     loop = EngineLoop(store, InboxReader(path), clock, deadly, read, metrics=EngineMetrics(), alarms=Alarms(clock))
     notes = path.with_name("notes")
@@ -152,7 +153,7 @@ def outcome(path: Path, kills: int, contacts: Sequence[str]) -> dict[str, Any]:
         "kills": kills,
         "taken": {contact: [turn.event_id for turn in reader.trace(contact, 1000)] for contact in contacts},
         "said": {contact: _said(reader, contact) for contact in contacts},
-        "sent": [row[0] for row in reader._all("SELECT ref FROM sent ORDER BY id")],
+        "sent": [row[0] for row in reader.database.all("SELECT ref FROM sent ORDER BY id")],
         "performed": sorted(set(notes.read_text().splitlines())) if notes.exists() else [],
         "order": list(dict.fromkeys(line.split()[0] for line in notes.read_text().splitlines()))
         if notes.exists()

@@ -31,6 +31,7 @@ from tests.gateway.peer import Answer, accepted, hang_up, peer, refused
 from tests.runtime.broadcasting import SALE, ask, begun, continued, copied, done, letters, people, resume, stop
 from tests.runtime.delivering import Bench
 from tests.runtime.engine_kit import LONG, START, World, advance, begin, open_world, sent
+from tests.store.store_kit import sqlite
 
 AHEAD = 100
 
@@ -286,8 +287,7 @@ def test_stopping_stands_in_the_trace(world: World) -> None:
     ask(world, *people(1))
     stop(world)
     assert [turn.notes for turn in world.trace(people(1)[0])] == [["message 1"], ["message 1 was taken back"]]
-    with world.reader._lock:
-        rows = world.reader._connection.execute("SELECT event, rule, notes FROM turns WHERE contact IS NULL").fetchall()
+    rows = world.reader.database.all("SELECT event, rule, notes FROM turns WHERE contact IS NULL")
     assert rows == [('{"do":"stop","name":"spring"}', "operator", '["1 stopped, 0 in flight"]')]
 
 
@@ -314,7 +314,7 @@ def test_a_kill_before_or_after_the_stop_is_durable_leaves_all_of_it_or_nothing(
 def test_a_stop_that_cannot_be_written_yet_is_written_later_and_sends_nothing_meanwhile(world: World) -> None:
     ask(world, *people(150))
     world.delivery.wait_for(AHEAD)
-    connection = world.store._connection
+    connection = sqlite(world.store)
     connection.execute("PRAGMA query_only = on")
     with ThreadPoolExecutor(1) as operator:
         asked = operator.submit(world.turns.operate, {"do": "stop", "name": "spring"})

@@ -28,6 +28,7 @@ from bot.store.files import StoreUnavailable, transaction
 from bot.store.inbox import InboxReader
 from bot.store.integrity import StoresDiffer
 from tests.runtime.engine_kit import LONG, START, World, advance, begin, called, open_world, read, sent
+from tests.store.store_kit import sqlite
 
 WINDOW = timedelta(hours=23, minutes=55)
 ANN = "491701"
@@ -356,8 +357,8 @@ def test_a_message_that_was_being_sent_without_a_key_when_the_engine_died_is_unk
 def test_a_hundred_thousand_pending_messages_are_never_held_in_memory_all_at_once(tmp_path: Path) -> None:
     def fill(store: Store) -> None:
         row = ("ref", "key", ANN, '{"$Send":{"message":{"$Text":{"body":"x"}}}}', "2030-05-06T09:00:00+00:00", 0)
-        with transaction(store._connection):
-            store._connection.executemany(
+        with transaction(sqlite(store)):
+            sqlite(store).executemany(
                 "INSERT INTO messages (ref, key, contact, effect, created_at, attempts, due_at, expires_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, '2030-05-06T09:00:00+00:00', '2030-05-06T09:15:00+00:00')",
                 (row for _ in range(100_000)),
@@ -504,7 +505,7 @@ def test_a_missed_wake_up_is_caught(world: World) -> None:
 
 def test_a_full_disk_loses_nothing_and_hands_nothing_on_that_is_not_committed(world: World) -> None:
     world.say(ANN, "report")
-    connection = world.store._connection
+    connection = sqlite(world.store)
     connection.execute(f"PRAGMA max_page_count = {connection.execute('PRAGMA page_count').fetchone()[0]}")
     big = "x" * 100_000
     refused = threading.Event()
@@ -543,7 +544,7 @@ def test_a_session_that_cannot_be_read_starts_anew_and_is_kept_as_a_dead_letter(
     world.say(ANN, "hi")
     world.stop()
     store = Store(world.path)
-    with store._connection as connection:
+    with sqlite(store) as connection:
         connection.execute("""UPDATE sessions SET state = '{"$Session":{"colour":"red"}}'""")
     store.close()
     restarted = begin(world.path, world.clock, world.inbox)
@@ -557,7 +558,7 @@ def test_a_cursor_beyond_the_logs_end_refuses_to_start_in_words(tmp_path: Path, 
     world.say(ANN, "hi")
     world.stop()
     store = Store(world.path)
-    with store._connection as connection:
+    with sqlite(store) as connection:
         connection.execute("UPDATE meta SET cursor = 2")
     metrics, alarms = EngineMetrics(), Alarms(world.clock)
     turns = EngineLoop(store, InboxReader(world.path), world.clock, advance, read, metrics=metrics, alarms=alarms)

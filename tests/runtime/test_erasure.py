@@ -123,8 +123,7 @@ def test_an_erasure_is_open_until_the_log_has_forgotten_also_over_a_restart(worl
 def test_that_somebody_was_erased_is_in_the_trace_and_not_who(world: World) -> None:
     world.say(ANN, "hi")
     erase(world, ANN)
-    with world.reader._lock:
-        rows = world.reader._connection.execute("SELECT contact, event, rule, notes FROM turns").fetchall()
+    rows = world.reader.database.all("SELECT contact, event, rule, notes FROM turns")
     assert rows == [(None, '{"do":"erase","attempts":0}', "operator", '["a contact was erased"]')]
 
 

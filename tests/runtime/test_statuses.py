@@ -16,6 +16,7 @@ from bot.store.store_schema import migrate
 from tests.runtime.broadcasting import ask
 from tests.runtime.engine_kit import START, World, begin, open_world
 from tests.runtime.engine_kit import sent as result_of
+from tests.store.store_kit import sqlite
 
 ANN, BOB = "4915", "4916"
 
@@ -36,7 +37,7 @@ def reply(world: World, contact: str = ANN, text: str = "hello") -> OutboxRow:
 
 
 def rows(world: World, sql: str) -> list[tuple[Any, ...]]:
-    return list(world.reader._all(sql))
+    return list(world.reader.database.all(sql))
 
 
 def statuses(world: World) -> dict[str, str]:
@@ -256,7 +257,7 @@ def test_a_million_statuses_of_strangers_are_pruned_in_pieces(tmp_path: Path) ->
     old = time_text(START - timedelta(days=8))
     many = [(f"m{n}", "read", old, "") for n in range(1200)]
     insert = "INSERT INTO statuses (message_id, status, at, detail) VALUES (?, ?, ?, ?)"
-    store._connection.executemany(insert, many)
+    sqlite(store).executemany(insert, many)
     assert [store.prune(START) for _ in range(3)] == [True, True, False]
     assert store.status("m1") is None
     store.close()

@@ -34,7 +34,7 @@ def cursor_before_the_turn() -> AbstractContextManager[object]:
     def take_log(real: Any, cycle: EngineCycle, some: Any, most: int) -> Any:
         rows = cycle._inbox.after(cycle.cursor, most)
         if rows:
-            cycle._store._write(("UPDATE meta SET cursor = ?", [(rows[-1].seq,)]))
+            cycle._store.database.write(("UPDATE meta SET cursor = ?", [(rows[-1].seq,)]))
         return real(cycle, some, most)
 
     return _around(EngineCycle, "_take_log", take_log)
@@ -82,8 +82,8 @@ def wake_lost_in_a_crash() -> AbstractContextManager[object]:
     """Who waits for a time is forgotten where the engine did not end properly."""
 
     def begin(real: Any, cycle: EngineCycle) -> Any:
-        if not cycle._store._one("SELECT clean FROM meta")[0]:
-            cycle._store._write(("UPDATE sessions SET wake_at = NULL", [()]))
+        if not cycle._store.database.one("SELECT clean FROM meta")[0]:
+            cycle._store.database.write(("UPDATE sessions SET wake_at = NULL", [()]))
         return real(cycle)
 
     return _around(EngineCycle, "begin", begin)
@@ -101,7 +101,7 @@ def row_deleted_before_its_result() -> AbstractContextManager[object]:
         real(claims, rows)
         store = getattr(claims._pending, "__self__", None)
         if store is not None and claims._pending.__name__ == "pending_sends":
-            store._write((FORGET_SEND, [(row.id,) for row in rows]))
+            store.database.write((FORGET_SEND, [(row.id,) for row in rows]))
 
     return _around(InFlightWindow, "_give", give)
 
@@ -112,7 +112,7 @@ def event_deleted_before_it_is_taken() -> AbstractContextManager[object]:
     def deliver(real: Any, cycle: EngineCycle, now: Any) -> None:
         real(cycle, now)
         with suppress(StoreUnavailable):
-            cycle._store._write((EVENT_ENDED, [(id,) for id in cycle._events]))
+            cycle._store.database.write((EVENT_ENDED, [(id,) for id in cycle._events]))
 
     return _around(EngineCycle, "_deliver_events", deliver)
 
@@ -122,7 +122,7 @@ def event_that_waits_for_none() -> AbstractContextManager[object]:
 
     def deliver(real: Any, cycle: EngineCycle, now: Any) -> None:
         with suppress(StoreUnavailable):
-            cycle._store._write(("UPDATE events_out SET due_at = created_at WHERE due_at IS NULL", [()]))
+            cycle._store.database.write(("UPDATE events_out SET due_at = created_at WHERE due_at IS NULL", [()]))
         real(cycle, now)
 
     return _around(EngineCycle, "_deliver_events", deliver)
@@ -148,7 +148,7 @@ def parked_lost_in_a_reload() -> AbstractContextManager[object]:
     def swap(real: Any, engine: Engine, program: Any) -> None:
         real(engine, program)
         with suppress(StoreUnavailable):
-            engine._loop._store._write(("DELETE FROM parked", [()]))
+            engine._loop._store.database.write(("DELETE FROM parked", [()]))
 
     return _around(Engine, "swap", swap)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from bot.clock import MovableClock
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_schema import migrate
-from tests.store.store_kit import START, append
+from tests.store.store_kit import START, append, sqlite
 
 SENDERS = 3
 EVENTS = 4
@@ -27,7 +27,7 @@ def send_all(path: Path, kill_at: int | None) -> None:
         if left[0] == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    inbox._writer._connection.set_trace_callback(step)
+    sqlite(inbox._writer).set_trace_callback(step)
 
     def send(sender: int) -> None:
         for number in range(EVENTS):

@@ -17,7 +17,7 @@ from bot.store.engine_store import Store
 from bot.store.rows import REPLY, OutboxRow
 from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import UnreadableRecord
-from tests.store.store_kit import START
+from tests.store.store_kit import START, sqlite
 
 ANN = "491701"
 LATER = START + timedelta(hours=1)
@@ -97,13 +97,13 @@ def test_lines_that_are_no_turns_are_left_out(store: Store, take: Take, reader: 
 
 def test_where_the_beginning_was_pruned_no_session_is_known(store: Store, take: Take, reader: StoreReader) -> None:
     take((Session(ANN), BUSY), (BUSY, IDLE), (IDLE, BUSY))
-    store._connection.execute("DELETE FROM turns WHERE id = 1")
+    sqlite(store).execute("DELETE FROM turns WHERE id = 1")
     assert [found.turns[0].session for found in reader.conversations(ANN)] == [None, IDLE]
 
 
 def test_what_another_version_wrote_is_refused_in_words(store: Store, take: Take, reader: StoreReader) -> None:
     take((Session(ANN), BUSY))
-    store._connection.execute("""UPDATE turns SET effects = '[{"$Send":{"colour":"red"}}]'""")
+    sqlite(store).execute("""UPDATE turns SET effects = '[{"$Send":{"colour":"red"}}]'""")
     with pytest.raises(UnreadableRecord, match="cannot be read by this version"):
         reader.conversations(ANN)
 
@@ -119,7 +119,7 @@ def test_every_session_is_read_and_one_of_another_version_is_none(store: Store, 
     for number in range(501):
         commit.set_session(Session(f"{number:04}"), None)
     store.write(commit)
-    store._connection.execute("UPDATE sessions SET state = '{}' WHERE contact = '0499'")
+    sqlite(store).execute("UPDATE sessions SET state = '{}' WHERE contact = '0499'")
     found = list(reader.all_sessions())
     assert len(found) == 501
     assert found[499] is None and found[500] == Session("0500")
@@ -134,7 +134,7 @@ def test_no_id_of_a_turn_is_used_twice(path: Path) -> None:
         store.write(commit)
 
     def ids(store: Store) -> list[int]:
-        return [id for (id,) in store._connection.execute("SELECT id FROM turns ORDER BY id")]
+        return [id for (id,) in sqlite(store).execute("SELECT id FROM turns ORDER BY id")]
 
     with closing(Store(path)) as store:
         take(store)

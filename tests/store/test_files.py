@@ -33,7 +33,7 @@ from bot.store.files import (
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import migrate, migrations
-from tests.store.store_kit import START, append
+from tests.store.store_kit import START, append, sqlite
 
 DOCS = Path(__file__).parents[2] / "docs" / "store.md"
 
@@ -81,7 +81,7 @@ def test_a_file_of_another_user_is_named_and_what_to_do(path: Path, monkeypatch:
 
 def test_commits_are_full_and_logged_ahead(path: Path, inbox: InboxWriter) -> None:
     store = Store(path)
-    for connection in (inbox._writer._connection, store._connection):
+    for connection in (sqlite(inbox._writer), sqlite(store)):
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
     store.close()
@@ -200,7 +200,7 @@ def test_a_file_of_an_older_version_gets_the_migrations_that_it_lacks_each_whole
 def test_a_reader_cannot_write(path: Path, inbox: InboxWriter) -> None:
     reader = StoreReader(path)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        reader._connection.execute("DELETE FROM sessions")
+        sqlite(reader).execute("DELETE FROM sessions")
     reader.close()
 
 

@@ -10,10 +10,11 @@ from time import monotonic
 import pytest
 
 from bot.clock import MovableClock
+from bot.store.database import Write
 from bot.store.files import StoreLocked, inbox_path
-from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter, Write
+from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter
 from tests.process.serving import until
-from tests.store.store_kit import START, append
+from tests.store.store_kit import START, append, sqlite
 
 
 def ids(log: InboxReader) -> list[str]:
@@ -174,14 +175,14 @@ def test_a_full_disk_gives_busy_and_the_writer_recovers_when_there_is_space(
     path: Path, inbox: InboxWriter, log: InboxReader
 ) -> None:
     append(inbox, "evt_before")
-    pages = inbox._writer._connection.execute("PRAGMA page_count").fetchone()[0]
-    inbox._writer._connection.execute(f"PRAGMA max_page_count = {pages}")
+    pages = sqlite(inbox._writer).execute("PRAGMA page_count").fetchone()[0]
+    sqlite(inbox._writer).execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(InboxBusy, match="full") as busy:
         append(inbox, "evt_full", body=b"x" * 100_000)
     assert busy.value.advice == "make room on its disk"
     with pytest.raises(InboxBusy, match="full"):
         append(inbox, "evt_full", body=b"x" * 100_000)
-    inbox._writer._connection.execute("PRAGMA max_page_count = 1000000")
+    sqlite(inbox._writer).execute("PRAGMA max_page_count = 1000000")
     assert not append(inbox, "evt_full", body=b"x" * 100_000).duplicate
     assert ids(log) == ["evt_before", "evt_full"]
 

@@ -271,6 +271,6 @@ class Damaged:
 )
 def test_damage_that_is_met_while_it_runs_names_the_file(path: Path, use: Callable[[Store], object]) -> None:
     with closing(Store(path)) as store, pytest.MonkeyPatch.context() as patched:
-        patched.setattr(store, "_connection", Damaged())
+        patched.setattr(store.database, "connection", Damaged())
         with pytest.raises(StoreDamaged, match=r"bot\.db is damaged .*: stop the bot, then `bot restore"):
             use(store)

@@ -20,7 +20,7 @@ from bot.store.engine_tables import HANDED_OVER, USAGE_BY, UsageSum
 from bot.store.files import StoreDamaged
 from bot.store.rows import REPLY, CallRow, OutboxRow
 from bot.store.store_reader import StoreReader
-from tests.store.store_kit import START
+from tests.store.store_kit import START, sqlite
 
 ANN = "491701"
 BEN = "491702"
@@ -67,14 +67,14 @@ def test_a_commit_is_seen_at_once_and_every_value_comes_back_as_it_went(store: S
 
 
 def test_what_is_not_committed_is_not_seen(store: Store, reader: StoreReader) -> None:
-    store._connection.execute("BEGIN IMMEDIATE")
-    store._connection.execute("INSERT INTO sessions (contact, visit, updated_at, state) VALUES ('1', 0, '', '')")
+    sqlite(store).execute("BEGIN IMMEDIATE")
+    sqlite(store).execute("INSERT INTO sessions (contact, visit, updated_at, state) VALUES ('1', 0, '', '')")
     assert reader.counts()["sessions"] == 0
-    store._connection.execute("ROLLBACK")
+    sqlite(store).execute("ROLLBACK")
 
 
 def test_what_is_handed_over_is_found_without_reading_the_other_sessions(store: Store) -> None:
-    plan = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {HANDED_OVER}", (10,))]
+    plan = [row[3] for row in sqlite(store).execute(f"EXPLAIN QUERY PLAN {HANDED_OVER}", (10,))]
     assert plan == ["SEARCH sessions USING INDEX sessions_handed_over (handed_over_at>?)"]
 
 
@@ -100,13 +100,13 @@ def test_the_queue_shows_what_waits_and_why(store: Store, reader: StoreReader) -
 
 def test_a_session_of_another_version_is_refused_in_words(store: Store, reader: StoreReader) -> None:
     write(store, ANN)
-    store._connection.execute("""UPDATE sessions SET state = '{"$Session":{"colour":"red"}}'""")
+    sqlite(store).execute("""UPDATE sessions SET state = '{"$Session":{"colour":"red"}}'""")
     with pytest.raises(UnreadableSession, match="cannot be read by this version"):
         reader.session(ANN)
 
 
 def test_damage_that_a_question_meets_names_the_file(store: Store, reader: StoreReader) -> None:
-    store._connection.execute("UPDATE meta SET written_at = 'yesterday'")
+    sqlite(store).execute("UPDATE meta SET written_at = 'yesterday'")
     with pytest.raises(StoreDamaged, match=r"bot\.db is damaged .*: stop the bot, then `bot restore"):
         reader.requests_for(START)
 

@@ -26,6 +26,7 @@ from bot.web.commit_barrier import CommitBarrier
 from bot.web.program_endpoints import ProgramEndpoints
 from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint, create_app
 from tests.patience import PATIENCE
+from tests.store.store_kit import sqlite
 
 NOW = datetime(2030, 5, 12, 9, 0, tzinfo=UTC)
 CONTACT = "6281234567890"
@@ -112,7 +113,7 @@ def test_before_the_engine_has_begun_nothing_is_accepted_and_the_sender_is_to_tr
 
 
 def test_a_full_disk_is_one_alarm_and_no_line_for_each_event(web: Web, caplog: pytest.LogCaptureFixture) -> None:
-    connection = web.inbox._writer._connection
+    connection = sqlite(web.inbox._writer)
     connection.execute(f"PRAGMA max_page_count = {connection.execute('PRAGMA page_count').fetchone()[0]}")
     with caplog.at_level(logging.WARNING):
         for number in range(5):
