@@ -13,7 +13,7 @@ MERMAID = @mermaid-js/tiny@11.17.2 linkedom@0.18.12
 # finds what keeps people out of the page of `bot dev`
 AXE = axe-core@4.10.3
 
-.PHONY: dev chat test search wheel docs lint types bench clean
+.PHONY: dev chat test postgres search wheel docs lint types bench clean
 
 dev: $(READY)           ## the bot in flows/, in your browser
 	@$(BIN)/bot dev flows
@@ -23,6 +23,9 @@ chat: $(READY)          ## talk to the bot in flows/
 
 test: $(TESTS_READY)    ## run all tests, in parallel
 	$(BIN)/python -m pytest -n auto
+
+postgres: $(TESTS_READY) ## the tests of what uses the store, with a store in PostgreSQL
+	STORE=postgres $(BIN)/python -m pytest -n auto
 
 search: $(TESTS_READY)  ## the tests that look by many seeds, with all of them
 	SEARCH=1 $(BIN)/python -m pytest -n auto -m search

@@ -8,7 +8,6 @@ from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +40,7 @@ from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.runtime.transcriptions import Known, Transcriptions
 from bot.runtime.wake_pipe import WakePipe
 from bot.settings import ModelService
+from bot.store.database import StoreAddress
 from bot.store.engine_store import RESULTS_DAYS, Store
 from bot.store.inbox import InboxReader
 from bot.store.rows import CallRow
@@ -73,7 +73,7 @@ class Engine:
     def __init__(
         self,
         program: Program,
-        store: Path,
+        store: StoreAddress,
         clock: Clock,
         *,
         gateway_url: str,
@@ -122,6 +122,7 @@ class Engine:
             self._model_calls = None if models is None else self._open_models(models, reader, opened)
             self._files = opened.pop_all()
         self._inbox = inbox
+        self._database = engine_file.database
         self._loop = EngineLoop(
             engine_file,
             inbox,
@@ -304,9 +305,12 @@ class Engine:
         return min(times if wake is None else [*times, wake], default=None)
 
     def check(self) -> None:
-        """Raise `EngineFailed` if the loop has ended by itself."""
+        """Raise `EngineFailed` if the loop has ended by itself, or another engine may write the store now."""
+        if isinstance(self._loop.failure, BotError):
+            raise EngineFailed(str(self._loop.failure))
         if self._loop.failure is not None:
             raise EngineFailed("the engine's loop has ended: see the log")
+        self._database.require()
 
 
 def _no_service(row: CallRow, say: Say) -> CallAttempt:
@@ -345,7 +349,7 @@ class Bot:
     def __init__(
         self,
         engine: Engine,
-        store: Path,
+        store: StoreAddress,
         clock: Clock,
         secret: str,
         tolerance: timedelta = TOLERANCE,

@@ -37,7 +37,8 @@ from bot.runtime.template_check import misfits
 from bot.settings import ModelService, unknown_variables
 from bot.steps.schedule import end_of
 from bot.steps.step_facts import SentFile
-from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreUnavailable
+from bot.store.database import StoreAddress
+from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreUnavailable, beside
 from bot.store.integrity import StoreHealth, StoresDiffer, health, sqlite_version
 
 
@@ -323,12 +324,13 @@ def sqlite() -> CheckResult:
     )
 
 
-def disk(store: Path) -> CheckResult:
+def disk(store: StoreAddress) -> CheckResult:
     """Whether the store's folder can be written, and for how long."""
-    if not os.access(store.parent, os.W_OK):
-        return fail("disk", f"{store.parent} cannot be written", "give this user the right to, or set BOT_STORE")
-    free = shutil.disk_usage(store.parent).free
-    what = f"{free / 1e9:,.1f} GB are free for {store.name}"
+    folder = beside(store).parent
+    if not os.access(folder, os.W_OK):
+        return fail("disk", f"{folder} cannot be written", "give this user the right to, or set BOT_STORE")
+    free = shutil.disk_usage(folder).free
+    what = f"{free / 1e9:,.1f} GB are free for {beside(store).name}"
     if free < LEAST_DISK:
         return fail("disk", what, "make room: on a full disk no event is accepted")
     return warn("disk", what, "make room soon") if free < LITTLE_DISK else ok("disk", what)
@@ -347,7 +349,7 @@ def variables(environ: Iterable[str]) -> Iterator[CheckResult]:
         yield warn("settings", line, "correct its name, in the environment or in .env")
 
 
-def store_state(store: Path, now: datetime) -> Iterator[CheckResult]:
+def store_state(store: StoreAddress, now: datetime) -> Iterator[CheckResult]:
     """The state of the store, and the past events that it reports."""
     try:
         found = health(store)
@@ -367,12 +369,12 @@ def store_state(store: Path, now: datetime) -> Iterator[CheckResult]:
     yield from _events(found, now)
 
 
-def server(store: Path, settings: Path | None = None) -> Iterator[CheckResult]:
+def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckResult]:
     """Whether a server runs, its alarms, and whether it was started after ``settings`` changed."""
     try:
         status = local_socket.ask(store, {"do": "status"})
     except local_socket.NotRunning:
-        yield warn("server", f"none answers for {store.name}", "`bot serve`")
+        yield warn("server", f"none answers for {beside(store).name}", "`bot serve`")
         return
     if "error" in status:
         yield fail("server", f"it runs and is in trouble: {status['error']}", "see its log")

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from bot.core.errors import BotError
+from bot.store.database import StoreAddress
+from bot.store.files import beside
 
 REQUEST_BYTES = 64 * 1024
 CLIENTS = 16
@@ -28,12 +30,12 @@ class NotRunning(BotError):
     """No server runs on this store, or it does not answer."""
 
 
-def socket_of(store: Path) -> Path:
-    """Where the server of a store listens."""
-    return store.with_name(store.name + ".sock")
+def socket_of(store: StoreAddress) -> Path:
+    """Where the server of a store listens on this machine."""
+    return beside(store).with_name(beside(store).name + ".sock")
 
 
-def ask(store: Path, request: dict[str, Any], timeout: float = 10.0) -> dict[str, Any]:
+def ask(store: StoreAddress, request: dict[str, Any], timeout: float = 10.0) -> dict[str, Any]:
     """Ask the server that runs on ``store``, and wait ``timeout`` seconds for its answer.
 
     An answer with ``error`` is for the caller to read. Raises `NotRunning`.
@@ -47,10 +49,10 @@ def ask(store: Path, request: dict[str, Any], timeout: float = 10.0) -> dict[str
                 reply: dict[str, Any] = json.loads(answer.readline())
                 return reply
     except (OSError, ValueError) as error:
-        raise NotRunning(f"no server answers for {store.name}: is `bot serve` running?") from error
+        raise NotRunning(f"no server answers for {beside(store).name}: is `bot serve` running?") from error
 
 
-def answers(store: Path, timeout: float = 1.0) -> bool:
+def answers(store: StoreAddress, timeout: float = 1.0) -> bool:
     """Whether a server runs on ``store`` and answers within ``timeout`` seconds."""
     try:
         return "error" not in ask(store, {"do": "status"}, timeout)
@@ -61,7 +63,7 @@ def answers(store: Path, timeout: float = 1.0) -> bool:
 class LocalServer:
     """Answers local requests, each client on a thread of its own, so that one that hangs keeps nobody waiting."""
 
-    def __init__(self, store: Path, answer: Answer) -> None:
+    def __init__(self, store: StoreAddress, answer: Answer) -> None:
         self._path = socket_of(store)
         self._answer = answer
         self._listener = socket.socket(socket.AF_UNIX)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import postgres
 from tests.searches import search, tries
 
 MEMORY = Path("/dev/shm")
@@ -79,6 +80,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(search)
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+@pytest.fixture(scope="session", autouse=postgres.IN_USE)
+def in_postgres() -> Generator[None]:
+    """Where stores are made, databases of PostgreSQL are used instead of files."""
+    with postgres.databases_for_files():
+        yield
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """In PostgreSQL only those tests run that are meant for it."""
+    inside = collection_path.relative_to(config.rootpath).as_posix()
+    meant = any(part.startswith(inside) or inside.startswith(part) for part in postgres.WITH_EITHER_STORE)
+    return True if postgres.IN_USE and not meant else None
 
 
 def pytest_collection() -> None:

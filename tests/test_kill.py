@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
@@ -28,9 +28,11 @@ from bot.core.effects import Publish
 from bot.emulator.completion import CompletionService
 from bot.emulator.emulated_templates import MessageTemplate, TemplateButton
 from bot.emulator.emulator import Emulator
+from bot.store.database import StoreAddress
 from bot.store.inbox import InboxReader
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
+from tests.postgres import new_database, postgres_server
 from tests.searches import search, tries
 
 KILLS = tries(8, 20)
@@ -132,13 +134,15 @@ FAULTS: dict[str, dict[str, Any]] = {
 class Server:
     """``bot serve``, started again whenever it has been killed. The port stays the same."""
 
-    def __init__(self, folder: Path, gateway: Emulator, models: CompletionService) -> None:
+    def __init__(self, folder: Path, gateway: Emulator, store: str, models: CompletionService | None = None) -> None:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             self.port = probe.getsockname()[1]
-        self._folder = folder
-        self._log = (folder / "log").open("a")
+        self.folder = folder
+        self.log = folder / "log"
+        self._log = self.log.open("a")
         self._environment = {
             **os.environ,
+            "BOT_STORE": store,
             "BOT_GATEWAY_URL": gateway.url,
             "BOT_GATEWAY_KEY": gateway.api_key,
             "BOT_WEBHOOK_SECRET": gateway.secret,
@@ -146,15 +150,17 @@ class Server:
             "BOT_GATEWAY_PER_DAY": "1000000",
             "BOT_PORT": str(self.port),
             "BOT_PUBLIC_URL": "https://bot.example",
-            "BOT_AI_URL": models.url,
-            "BOT_AI_KEY": models.key,
-            "BOT_AI_MODEL": "acme/swift",
+            **(
+                {}
+                if models is None
+                else {"BOT_AI_URL": models.url, "BOT_AI_KEY": models.key, "BOT_AI_MODEL": "acme/swift"}
+            ),
             "CRM_SECRET": "secret of the receiver",
         }
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "bot", "serve", str(self._folder)]
+        command = [sys.executable, "-m", "bot", "serve", str(self.folder)]
         self.process = subprocess.Popen(
             command, env=self._environment, stdout=subprocess.PIPE, stderr=self._log, text=True
         )
@@ -344,7 +350,7 @@ def text_of(sent: Any) -> str:
     return re.sub(r"\d{13,} comes", "a driver comes", re.sub(r" https://\S+", "", body)).rstrip()
 
 
-def decided_events(store: Path, contacts: list[str]) -> dict[str, int]:
+def decided_events(store: StoreAddress, contacts: list[str]) -> dict[str, int]:
     """How many events for the receiver the turns of each contact have decided on."""
     reader = StoreReader(store)
     found = {}
@@ -392,28 +398,56 @@ def expected_replies(rows: list[Any]) -> dict[str, list[str]]:
 
 @search
 def test_killed_at_any_instant_it_loses_nothing_and_repeats_nothing(tmp_path: Path, gateway: Emulator) -> None:
+    store = tmp_path / "bot.db"
+    check_kills(tmp_path, gateway, ["one"], str(store), store, VICTIMS)
+
+
+@search
+def test_two_machines_on_one_database_lose_nothing_and_repeat_nothing_when_they_are_killed(
+    tmp_path: Path, gateway: Emulator
+) -> None:
+    """Each event comes to both machines, which write into one log; one engine at a time takes it."""
+    killed = {victim: often for victim, often in VICTIMS.items() if "disk" not in victim}
+    with postgres_server() as server, new_database(server, tmp_path) as store:
+        check_kills(tmp_path, gateway, ["one", "two"], store.url, store, killed)
+
+
+def check_kills(
+    folder: Path, gateway: Emulator, machines: Sequence[str], url: str, store: StoreAddress, killed: Mapping[str, int]
+) -> None:
+    """Kill parts of servers of one store, at random, while contacts write."""
     with CompletionService() as models, receiving() as (address, events):
         models.answer_with(model)
         gateway.templates.add(
             MessageTemplate("ride", "en", body="A ride?", buttons=(TemplateButton("quick_reply", "I take it"),))
         )
-        (tmp_path / "bot.yml").write_text(BOT.replace("RECEIVER", address))
-        (tmp_path / "main.yml").write_text(FLOW)
-        (tmp_path / "handlers.py").write_text(HANDLERS)
-        kill_again_and_again(tmp_path, gateway, models, events)
+        servers = []
+        for name in machines:
+            (folder / name).mkdir()
+            (folder / name / "bot.yml").write_text(BOT.replace("RECEIVER", address))
+            (folder / name / "main.yml").write_text(FLOW)
+            (folder / name / "handlers.py").write_text(HANDLERS)
+            servers.append(Server(folder / name, gateway, url, models))
+        kill_again_and_again(gateway, servers, store, events, killed)
 
 
-def kill_again_and_again(tmp_path: Path, gateway: Emulator, models: CompletionService, events: dict[str, Any]) -> None:
+def kill_again_and_again(
+    gateway: Emulator,
+    servers: Sequence[Server],
+    store: StoreAddress,
+    events: dict[str, Any],
+    killed: Mapping[str, int],
+) -> None:
     for kind, settings in FAULTS.items():
         gateway.faults.add(kind, **settings)
     dice = random.Random(42)
-    victims = [*VICTIMS, *dice.choices([*VICTIMS], [*VICTIMS.values()], k=KILLS - len(VICTIMS))]
+    victims = [*killed, *dice.choices([*killed], [*killed.values()], k=KILLS - len(killed))]
     dice.shuffle(victims)
-    server = Server(tmp_path, gateway, models)
-    gateway.subscribe(f"http://127.0.0.1:{server.port}/webhook")
+    for server in servers:
+        gateway.subscribe(f"http://127.0.0.1:{server.port}/webhook")
     ended = threading.Event()
     over = threading.Event()
-    journeys = Journeys(gateway, server, over)
+    journeys = Journeys(gateway, servers[-1], over)
     sender = threading.Thread(target=stream, args=(gateway, ended))
     sender.start()
     travellers = threading.Thread(target=journeys.travel)
@@ -421,13 +455,12 @@ def kill_again_and_again(tmp_path: Path, gateway: Emulator, models: CompletionSe
     try:
         for victim in victims:
             ended.wait(dice.uniform(0.05, 0.6))
-            server.kill(victim)
+            dice.choice(servers).kill(victim)
         sender.join()
         over.set()
         travellers.join()
         gateway.faults.clear()
         assert gateway.wait_until(lambda: all_tried(gateway), 60), "the sender is not done"
-        store = tmp_path / "bot.db"
         rows = InboxReader(store).after(0, 10 * EVENTS)
         echoed = [row for row in rows if int(row.contact or 0) < FIRST_TRAVELLER]
         assert gateway.wait_until(lambda: len(echoes(gateway)) >= len(echoed), 60), f"{len(echoed)} messages"
@@ -443,7 +476,7 @@ def kill_again_and_again(tmp_path: Path, gateway: Emulator, models: CompletionSe
         over.set()
         sender.join()
         travellers.join()
-        code = server.stop()
+        codes = [server.stop() for server in servers]
 
     assert set(gateway.acknowledged) <= {row.event_id for row in rows}, "an acknowledged event was lost"
     assert len(rows) > EVENTS / 5, "hardly anything came through: this shows nothing"
@@ -462,8 +495,8 @@ def kill_again_and_again(tmp_path: Path, gateway: Emulator, models: CompletionSe
     noted = [event["data"]["vars"]["said"] for event in events.values() if event["data"]["flow"] == "notes"]
     assert len(noted) == len({*noted}) > 2
     assert not gateway.reused_keys
-    assert code == 0
-    log = (tmp_path / "log").read_text()
+    assert set(codes) == {0}
+    log = "".join(server.log.read_text() for server in servers)
     assert "Traceback" not in log
     for child in ("web", "engine"):
         seen = log.count(f"the {child} process was killed by signal 9")

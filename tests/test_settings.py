@@ -15,6 +15,7 @@ from bot.settings import (
     read_webhook,
     unknown_variables,
 )
+from bot.store.database import PostgresAddress
 
 NEEDED = {
     "BOT_GATEWAY_URL": "https://gateway.example/",
@@ -50,6 +51,27 @@ def test_the_environment_wins_over_bot_yml(tmp_path: Path) -> None:
 
 def test_a_store_named_in_bot_yml_lies_in_the_bots_folder(tmp_path: Path) -> None:
     assert read_settings(tmp_path, NEEDED, {"store": "own.db"}).store == tmp_path / "own.db"
+
+
+def test_a_store_can_be_a_database_whose_password_is_shown_nowhere(tmp_path: Path) -> None:
+    url = "postgresql://bot:a-long-password@db.example/bot?connect_timeout=3"
+    files = tmp_path / "shared"
+    files.mkdir()
+    settings = read_settings(tmp_path, {**NEEDED, "BOT_STORE": url, "BOT_FILES": str(files)}, {})
+    assert settings.store == PostgresAddress(url, tmp_path / "bot", files)
+    assert str(settings.store) == "postgresql://bot@db.example/bot"
+    assert "a-long-password" not in repr(settings) and "a-long-password" in settings.secrets
+    assert read_settings(tmp_path, settings.environ(), {}).store == settings.store
+    assert read_settings(tmp_path, {**NEEDED, "BOT_STORE": url}, {}).store == PostgresAddress(
+        url, tmp_path / "bot", tmp_path / "bot.files"
+    )
+
+
+def test_a_folder_of_files_is_for_a_database_only_and_has_to_be_there(tmp_path: Path) -> None:
+    (problem,) = problems_of(tmp_path, {**NEEDED, "BOT_FILES": str(tmp_path)})
+    assert problem.startswith("BOT_FILES is for a store that is a database")
+    (problem,) = problems_of(tmp_path, {**NEEDED, "BOT_STORE": "postgres://db/bot", "BOT_FILES": "/no/such"})
+    assert "BOT_FILES" in problem and "make that folder first" in problem
 
 
 def test_everything_that_is_missing_is_said_at_once_with_what_to_do(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import click
 from bot.cli.operate import bot_argument, loaded, store_of
 from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.folder import Folder, NoBot, Watch, find_bot, read_folder
+from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
     from bot.cli.check_report import Report
@@ -84,7 +85,7 @@ def command(
     load: bool,
     watch: bool,
     live: bool,
-    store: Path | None,
+    store: StoreAddress | None,
     explain: str | None,
 ) -> None:
     """Check the bot in DIR: list every problem in every file, and problems that a customer would meet.
@@ -221,7 +222,7 @@ class Live:
     dropped: int = 0
 
 
-def report_live(bot: Folder, store: Path, as_json: bool) -> int:
+def report_live(bot: Folder, store: StoreAddress, as_json: bool) -> int:
     """Report what happens to every session in a store, and return the exit code: 1 if a conversation would be
     dropped.
 

@@ -28,6 +28,7 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.text import guarded_cell
 from bot.lang.problems import did_you_mean
+from bot.store.database import StoreAddress
 
 COLUMNS = ("phone", "name", "email", "tags")
 PATIENCE = 15.0  # seconds that an erasure may take in the web process
@@ -267,7 +268,7 @@ def _nothing_kept(contact: str) -> CommandRefused:
     return CommandRefused(f"nothing is kept of {contact} (`bot sessions` lists who has written)")
 
 
-def _wait_until_gone(store: Path, contact: str) -> None:
+def _wait_until_gone(store: StoreAddress, contact: str) -> None:
     from bot.store.store_reader import StoreReader
 
     until = monotonic() + PATIENCE
@@ -275,13 +276,13 @@ def _wait_until_gone(store: Path, contact: str) -> None:
         while any(contact == pending for pending, _ in reader.erasures()):
             if monotonic() > until:
                 raise CommandRefused(
-                    f"{contact} is erased from {store.name}, and its events will be as soon as the web process can: "
+                    f"{contact} is erased from {reader.database.place}, and its events will be as soon as the web process can: "
                     "`bot doctor` says when nothing waits to be erased any more"
                 )
             sleep(LOOK_SECONDS)
 
 
-def _erase_here(store: Path, contact: str) -> None:
+def _erase_here(store: StoreAddress, contact: str) -> None:
     """Erase from both files of the store, the log first. If this is interrupted, the command can be run again."""
     from bot.clock import SystemClock
     from bot.store.engine_store import Store

@@ -18,6 +18,7 @@ from bot.cli.operate import bot_argument, env_file, load_env, reach_gateway
 from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, ModelService, Settings, read_settings, read_store
+from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
     from bot.doctor import Check, CheckResult
@@ -141,7 +142,7 @@ def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResu
     yield from past_dates(library, SystemClock().now())
 
 
-def _machine(bot: Folder, store: Path) -> Iterator["CheckResult"]:
+def _machine(bot: Folder, store: StoreAddress) -> Iterator["CheckResult"]:
     from bot import doctor
     from bot.clock import SystemClock
 
@@ -153,7 +154,12 @@ def _machine(bot: Folder, store: Path) -> Iterator["CheckResult"]:
 
 
 def _outside(
-    bot: Folder, store: Path, settings: Settings, library: "Future[Library | None]", url: str | None, deadline: float
+    bot: Folder,
+    store: StoreAddress,
+    settings: Settings,
+    library: "Future[Library | None]",
+    url: str | None,
+    deadline: float,
 ) -> Iterator["Check"]:
     """The checks of everything that has to answer: the server, both services, the hosts of the files, the public address."""
     from bot import doctor

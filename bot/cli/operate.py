@@ -22,6 +22,7 @@ from bot.flow.documents import BOT_FILE
 from bot.folder import Folder, env_files, find_bot, read_folder
 from bot.lang import wall_clock
 from bot.settings import read_store
+from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
     from bot.store.store_reader import StoreReader
@@ -84,7 +85,7 @@ def load_env(folder: Path) -> None:
         load_dotenv(file)
 
 
-def store_of(folder: Path | None) -> tuple[Folder, Path]:
+def store_of(folder: Path | None) -> tuple[Folder, StoreAddress]:
     """A bot and where its store lies. Raises `bot.folder.NoBot` and `bot.settings.BadSettings`."""
     bot = read_folder(find_bot(folder))
     load_env(bot.path)
@@ -112,7 +113,7 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
         return _operate_here(bot, store, request)
 
 
-def ask_server(store: Path, request: dict[str, Any], seconds: float = 10.0) -> Answer:
+def ask_server(store: StoreAddress, request: dict[str, Any], seconds: float = 10.0) -> Answer:
     """Have a request done by the server that runs on the store, in ``seconds`` at most.
 
     Raises `CommandRefused` in the server's words, and `bot.local_socket.NotRunning`.
@@ -161,7 +162,7 @@ def pages(ask: Ask, call: str) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _commands_here(bot: Folder, store: Path) -> Iterator[Ask]:
+def _commands_here(bot: Folder, store: StoreAddress) -> Iterator[Ask]:
     from bot.clock import SystemClock
     from bot.runtime.gateway_commands import commands_without_server
     from bot.settings import read_account
@@ -179,7 +180,7 @@ def _commands_here(bot: Folder, store: Path) -> Iterator[Ask]:
         yield commands.run
 
 
-def _operate_here(bot: Folder, store: Path, request: dict[str, Any]) -> Answer:
+def _operate_here(bot: Folder, store: StoreAddress, request: dict[str, Any]) -> Answer:
     from bot.clock import SystemClock
     from bot.engine.advance import advance
     from bot.program import load_program
@@ -187,10 +188,9 @@ def _operate_here(bot: Folder, store: Path, request: dict[str, Any]) -> Answer:
     from bot.runtime.operator_requests import operate as take
     from bot.store.crash_quarantine import ORDINARY
     from bot.store.engine_store import Store
-    from bot.store.files import trouble_in_words
 
     program = load_program(bot)
-    with trouble_in_words(store), closing(Store(store)) as own:
+    with closing(Store(store)) as own:
         batch = Batch(own, partial(advance, program.library), ORDINARY, SystemClock().now())
         answer = take(batch, request)
         own.write(batch.commit)

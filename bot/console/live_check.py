@@ -15,6 +15,7 @@ from typing import Any
 
 from bot.clock import Clock
 from bot.core.immutable import immutable
+from bot.store.database import StoreAddress
 
 PATIENCE = 300.0  # seconds: it takes three for 100,000 conversations
 _NICE = 10
@@ -40,12 +41,14 @@ class LiveReport:
 class LiveCheck:
     """Looks when it is asked to, once at a time. ``newest`` is the last report, None before the first."""
 
-    def __init__(self, folder: Path, store: Path, clock: Clock) -> None:
+    def __init__(self, folder: Path, store: StoreAddress, clock: Clock) -> None:
         self._folder = (
             folder  # where it looks from: paths are shown from there, and -P keeps its files from hiding this program's
         )
         python = [sys.executable, "-P", "-c", _CHECK]
-        self._command = [*python, "check", ".", "--live", "--json", "--store", str(store.resolve())]
+        self._command = [*python, "check", ".", "--live", "--json"]
+        if isinstance(store, Path):  # the address of a database is in the environment: it has a password
+            self._command += ["--store", str(store.resolve())]
         self._clock = clock
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None

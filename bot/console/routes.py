@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from datetime import tzinfo
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -19,6 +18,7 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.folder import Folder
 from bot.lang.source import Scalar
+from bot.store.database import StoreAddress
 from bot.store.store_reader import StoreReader
 
 REFRESH = "X-Refresh"  # the header of a page that asks for itself, while its user may be far away
@@ -34,7 +34,7 @@ class ActionRefused(BotError):
 class Console:
     """The live bot: what there is to see of it (``reader``), and what can be asked of its engine."""
 
-    def __init__(self, folder: Folder, store: Path, clock: Clock) -> None:
+    def __init__(self, folder: Folder, store: StoreAddress, clock: Clock) -> None:
         self.folder = folder
         self.clock = clock
         self.store = store

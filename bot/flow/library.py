@@ -41,6 +41,7 @@ from bot.lang.text_patterns import named_parts
 from bot.lang.word_matching import ANYWHERE, CLOSE, match_wider, normalise
 from bot.steps.template_message import SentTemplate, TemplateToSend
 from bot.types.contact_zones import zone_named, zone_of_number
+from bot.types.structured_types import FileVariable
 
 NO_VARIABLE = "E301"
 
@@ -219,6 +220,12 @@ class Library:
     def makes_addresses(self) -> bool:
         """Whether any text makes an address for a signal."""
         return any("signal_url" in used.text.names for flow in self.flows.values() for used in uses_of_flow(flow))
+
+    @property
+    def keeps_files(self) -> bool:
+        """Whether any flow keeps the files that contacts send."""
+        of_flows = (variable for flow in self.flows.values() for variable in flow.variables.values())
+        return any(isinstance(variable, FileVariable) and variable.keep for variable in of_flows)
 
     @property
     def names_history(self) -> bool:

@@ -5,6 +5,7 @@ import os
 import select
 import signal
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -12,17 +13,25 @@ from typing import Any
 from bot import local_socket
 from bot.app import Engine
 from bot.clock import SystemClock
+from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
 from bot.process.child import end_with, tell, tell_up
 from bot.process.program_loader import ProgramLoader
 from bot.program import Program
 from bot.runtime.wake_pipe import WakePipe
 from bot.settings import Settings
+from bot.store.files import StoreLocked
+from bot.store.opening import ask_elsewhere, is_shared, serves_others
 from bot.watchdog import WATCHDOG, end_when_deaf
 
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
+TAKE_OVER_SECONDS = 0.2  # between two tries to be the engine that writes a store of several machines
 STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
 log = logging.getLogger("bot")
+
+
+class FilesNotShared(BotError):
+    """Several machines serve a bot whose files only one of them would have."""
 
 
 def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
@@ -33,16 +42,46 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
     end_with(files["lifeline"])
     with os.fdopen(files["last_good"], "r+b") as last_good:
         reloads = ProgramLoader(folder, last_good)
-        engine = _composed(settings, reloads.first(), WakePipe(files["woken"]))
+        engine = _composed_in_turn(settings, reloads.first(), files, signals)
+        if engine is None:
+            return
         reloads.tell(engine.alarms)
         server = local_socket.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
         engine.start()
         tell(files["begin"], b"x")
         server.start()
         tell_up(files["news"], b"engine\n")
-        _run_until_sigterm(engine, reloads, signals)
+        with serves_others(settings.store, engine.wake, engine.operate):
+            _run_until_sigterm(engine, reloads, signals)
         server.stop()
         engine.stop()
+
+
+def _composed_in_turn(settings: Settings, program: Program, files: Mapping[str, int], signals: int) -> Engine | None:
+    """The engine, once no other machine's writes the store; None if SIGTERM comes first. Raises `bot.store.files.StoreLocked`
+    if the store has only this machine.
+    """
+    server = None
+    while True:
+        try:
+            engine = _composed(settings, program, WakePipe(files["woken"]))
+            break
+        except StoreLocked:
+            if not is_shared(settings.store):
+                raise
+            if server is None:
+                log.warning("the engine of another machine runs: this one waits, and takes over when that one ends")
+                server = local_socket.LocalServer(settings.store, partial(ask_elsewhere, settings.store))
+                server.start()
+                tell(files["begin"], b"x")  # what is accepted here, the other one takes
+                tell_up(files["news"], b"engine\n")
+            ready, _, _ = select.select([signals], [], [], TAKE_OVER_SECONDS)
+            if ready and signal.SIGTERM in os.read(signals, 1000):
+                server.stop()
+                return None
+    if server is not None:
+        server.stop()
+    return engine
 
 
 def _composed(settings: Settings, program: Program, wakes: WakePipe) -> Engine:
@@ -50,6 +89,10 @@ def _composed(settings: Settings, program: Program, wakes: WakePipe) -> Engine:
         log.error("flows ask models, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
     if program.library.makes_addresses and settings.public_url is None:
         log.error("flows call signal_url, and nobody could reach these addresses: set BOT_PUBLIC_URL")
+    if is_shared(settings.store) and program.library.keeps_files and settings.files is None:
+        raise FilesNotShared(
+            "flows keep files, and each machine would have its own: set BOT_FILES to a folder that all machines share"
+        )
     return Engine(
         program,
         settings.store,

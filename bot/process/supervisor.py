@@ -22,9 +22,9 @@ from time import monotonic, sleep
 from bot.core.errors import BotError
 from bot.process.child import UNFIT, main
 from bot.settings import Settings
+from bot.store.database import StoreAddress
 from bot.store.files import FileLock, StoreLocked, children_lock, server_lock
-from bot.store.store_backup import finish_restore
-from bot.store.store_schema import migrate
+from bot.store.opening import prepare
 
 _COMMAND_FOLDER = None if sys.flags.safe_path else sys.path[0]  # a bot's, maybe, with modules that are not meant for us
 
@@ -235,7 +235,7 @@ class _Child:
         log.warning("the %s process %s: it is started again", self.role, how)
 
 
-def _locks(store: Path) -> tuple[FileLock, FileLock]:
+def _locks(store: StoreAddress) -> tuple[FileLock, FileLock]:
     """Take the store for this server and bring it up to date; wait for what a killed server left running.
 
     The second lock goes to each child as well, which holds it from its first moment to its last: one of a killed server
@@ -251,8 +251,7 @@ def _locks(store: Path) -> tuple[FileLock, FileLock]:
     until = monotonic() + ORPHAN_SECONDS
     while True:
         try:
-            finish_restore(store)
-            migrate(store)
+            prepare(store)
             return lock, children_lock(store)
         except StoreLocked:
             if monotonic() > until:

@@ -433,12 +433,12 @@ class EngineCycle:
 
         Raises `StoresDiffer`.
         """
-        age = check_pair(self._store.path)
+        age = check_pair(self._store.address)
         if age.taken_again:
             log.warning(
                 "%s is an older copy: events %d to %d of the log are taken again, and each message has the key that it "
                 "had, by which the gateway knows it",
-                self._store.path,
+                self._store.address,
                 age.cursor + 1,
                 age.taken,
             )

@@ -18,7 +18,8 @@ from bot.core.values import Media
 from bot.http_client import HttpClient, HttpError, Oversized, Streamed
 from bot.public_addresses import MOST_REDIRECTS, REDIRECTS, BadAddress, HostUnknown, WebAddress, redirected_to
 from bot.runtime.performers import CallAttempt, Say
-from bot.store.files import contact_files
+from bot.store.database import StoreAddress
+from bot.store.files import contact_files, files_folder
 from bot.store.rows import CallRow
 
 
@@ -179,9 +180,9 @@ class FileCalls:
     A file's name is the row's key: the same fetch, begun again after a crash, keeps the same file.
     """
 
-    def __init__(self, downloads: Downloads, store: Path) -> None:
+    def __init__(self, downloads: Downloads, store: StoreAddress) -> None:
         self._downloads = downloads
-        self._store = store.resolve()
+        self._store = store.resolve() if isinstance(store, Path) else store
 
     def __call__(self, row: CallRow, say: Say) -> CallAttempt:
         """Fetch the row's file and keep it. Raises nothing."""
@@ -198,7 +199,7 @@ class FileCalls:
             return CallAttempt(NOT_FETCHED, detail=f"it cannot be written: {error.strerror}", again=True)
 
     def _fetch(self, folder: Path, name: str, effect: Fetch) -> CallAttempt:
-        if shutil.disk_usage(self._store.parent).free < effect.most + SPARE_BYTES:
+        if shutil.disk_usage(files_folder(self._store).parent).free < effect.most + SPARE_BYTES:
             log.error("a file of a contact's cannot be kept: too little is free of the disk")
             return CallAttempt(NOT_FETCHED, detail="too little is free of the disk", again=True)
         media, seconds = effect.media, effect.within - MARGIN

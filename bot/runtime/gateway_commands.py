@@ -6,11 +6,10 @@ itself, under the server's lock.
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -28,8 +27,9 @@ from bot.runtime.scheduler import CircuitBreakers
 from bot.runtime.sending import OtherRoute, SendAttempt, refused
 from bot.settings import AccountSettings
 from bot.store.commit import Commit
+from bot.store.database import StoreAddress
 from bot.store.engine_store import Store
-from bot.store.files import server_lock
+from bot.store.files import StoreMissing, server_lock
 from bot.store.rows import SYNC
 from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import GATEWAY_COMMAND
@@ -124,7 +124,7 @@ def note_command(commit: Commit, call: str) -> None:
 
 
 @contextmanager
-def commands_without_server(account: AccountSettings, store: Path, clock: Clock) -> Iterator[GatewayCommands]:
+def commands_without_server(account: AccountSettings, store: StoreAddress, clock: Clock) -> Iterator[GatewayCommands]:
     """Gateway commands while no server runs: under the server's lock, within the rest of the last day's limits.
 
     A store need not exist yet. Raises `bot.store.files.StoreLocked`.
@@ -133,20 +133,18 @@ def commands_without_server(account: AccountSettings, store: Path, clock: Clock)
         opened.callback(server_lock(store).release)
         gateway = opened.enter_context(closing(Gateway(account.gateway_url, account.gateway_key)))
         recent: list[tuple[float, int]] = []
-        if store.exists():
-            with closing(StoreReader(store)) as reader:
-                recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
+        with suppress(StoreMissing), closing(StoreReader(store)) as reader:
+            recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
         limiter = RateLimiter(account.gateway_per_minute, account.gateway_per_day, recent)
         permits = CommandPermits(threading.Lock(), limiter, CircuitBreakers(Alarms(clock)), clock, lambda: None)
         yield GatewayCommands(gateway, permits.permit, partial(_note_in_store, store, clock))
 
 
-def _note_in_store(store: Path, clock: Clock, call: str) -> None:
-    if store.exists():
-        with closing(Store(store)) as own:
-            commit = Commit(own.cursor(), clock.now())
-            note_command(commit, call)
-            own.write(commit)
+def _note_in_store(store: StoreAddress, clock: Clock, call: str) -> None:
+    with suppress(StoreMissing), closing(Store(store)) as own:
+        commit = Commit(own.cursor(), clock.now())
+        note_command(commit, call)
+        own.write(commit)
 
 
 class CommandPermits:

@@ -17,6 +17,7 @@ from bot.core.immutable import immutable
 from bot.lang.problems import Problems, did_you_mean, nearest
 from bot.lang.source import Node
 from bot.settings import setting_values as values
+from bot.store.database import PostgresAddress, StoreAddress
 
 if TYPE_CHECKING:
     from bot.keys.declared_keys import Form
@@ -71,6 +72,8 @@ def _written(value: Any) -> str:
             return (" " if any("," in each for each in value) else ",").join(value)
         case timedelta():
             return str(int(value.total_seconds()))
+        case PostgresAddress():
+            return value.url  # with its password
     return str(value)
 
 
@@ -154,7 +157,13 @@ class Settings(AccountSettings):
         "Whether a reply is sent again if nobody knows whether it was sent; {} by default.",
         default=False,
     )
-    store: Path = _setting(str, "The store's file; bot.db beside bot.yml by default.")
+    store: StoreAddress = _setting(
+        str,
+        "The store: a file, bot.db beside bot.yml by default, or the address of a database, postgresql://user@host/name.",
+    )
+    files: str | None = _setting(
+        values.files, "The folder of the files that flows keep, if the store is a database: all machines need it."
+    )
     host: str = _setting(values.host, "The address that bot serve listens at; {} by default.", default="127.0.0.1")
     port: int = _setting(values.number(0, 65535), "The port that bot serve listens at; {} by default.", default=8000)
     webhook_path: str = _setting(values.path, "A further path of the webhook; {} by default.", default="/webhook")
@@ -200,7 +209,8 @@ class Settings(AccountSettings):
     def secrets(self) -> tuple[str, ...]:
         """Every text that must appear nowhere."""
         secrets = (value if isinstance(value, tuple) else (value,) for spec, value in self._values() if spec.secret)
-        return (*chain.from_iterable(secrets), *self.named.values())
+        database = self.store.password if isinstance(self.store, PostgresAddress) else None
+        return (*chain.from_iterable(secrets), *self.named.values(), *([database] if database else []))
 
     def environ(self) -> dict[str, str]:
         """The same settings as environment variables, for a process that is started with them."""
@@ -266,7 +276,7 @@ def read_limits(environ: Mapping[str, str], written: Mapping[str, str]) -> tuple
     return read.complete((read(SETTINGS["gateway_per_minute"]), read(SETTINGS["gateway_per_day"])))
 
 
-def read_store(folder: Path, environ: Mapping[str, str], written: Mapping[str, str]) -> Path:
+def read_store(folder: Path, environ: Mapping[str, str], written: Mapping[str, str]) -> StoreAddress:
     """Where the store of the bot in ``folder`` lies, whatever else is set or missing. Raises `BadSettings`."""
     read = _Reader(environ, written)
     return read.complete(read.store(folder))
@@ -307,12 +317,19 @@ class _Reader:
             self.problems.append(f"{name} is missing: set it, in the environment or in .env, since bot.yml names it")
         return value
 
-    def store(self, folder: Path) -> Path:
+    def store(self, folder: Path) -> StoreAddress:
         """A relative path is relative to where the command runs, or to the bot's folder if `bot.yml` names it."""
         spec = SETTINGS["store"]
         base = Path() if self.environ.get(spec.variable) else folder
-        path: Path = self(replace(spec, parse=lambda text: values.store(base / text), default=folder / "bot.db"))
-        return path
+        files = self.text("files")
+        if files and not self.text("store").startswith(values.DATABASES):
+            self.problems.append(
+                "BOT_FILES is for a store that is a database: set BOT_STORE to its address, or leave it out"
+            )
+        address: StoreAddress = self(
+            replace(spec, parse=lambda text: values.store(text, base, folder, files), default=folder / "bot.db")
+        )
+        return address
 
     def refuse_unknown(self) -> None:
         """`bot.yml` is to have no settings but those that there are."""

@@ -6,6 +6,8 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from bot.store.database import PostgresAddress, StoreAddress
+
 MAX_TOLERANCE = timedelta(hours=3)  # the gateway's last retry comes after 2 h 37 min
 INTERNAL_PATHS = ("/healthz", "/readyz", "/metrics")
 API = "/api/"
@@ -13,6 +15,8 @@ CONSOLE_ROLES = ("viewer", "agent", "operator")
 """The roles of the console's users; each may do what those before it may (docs/console.md)."""
 _SHORTEST_KEY = 16  # characters
 _USER = re.compile(rf"([\w.@-]{{1,40}}):({'|'.join(CONSOLE_ROLES)}):(\$argon2id\$[\w$=,+/]+)")
+DATABASES = ("postgresql://", "postgres://")
+"""How the address of a database begins."""
 _HERE = ("127.0.0.1", "localhost", "::1")
 
 
@@ -110,13 +114,27 @@ def path(text: str) -> str:
     return text
 
 
-def store(path: Path) -> Path:
-    """The store's file, in a folder that is there."""
+def store(text: str, base: Path, folder: Path, files: str) -> StoreAddress:
+    """The store's file, in a folder that is there, relative to ``base``; or the address of a database.
+
+    ``folder`` is the bot's, ``files`` the folder of the files that its flows keep; an empty text: in the bot's folder.
+    """
+    if text.startswith(DATABASES):
+        own = folder.resolve() / "bot"
+        return PostgresAddress(text, own, (base / files).resolve() if files else own.with_name("bot.files"))
+    path = base / text
     if path.is_dir():
         raise ValueError(f"is the folder {path}: name a file, such as {path / 'bot.db'}")
     if not path.parent.is_dir():
         raise ValueError(f"lies in {path.parent}, which does not exist: make that folder first")
     return path
+
+
+def files(text: str) -> str:
+    """A folder that is there."""
+    if not Path(text).is_dir():
+        raise ValueError(f"is {text}, which is no folder: make that folder first, where all machines can reach it")
+    return text
 
 
 def console_users(text: str) -> tuple[str, ...]:

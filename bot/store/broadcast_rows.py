@@ -63,14 +63,14 @@ TO_COME = f"""
     SELECT due_at, count(*) FROM {_BY_WAITING} WHERE broadcast = ? AND {_WAIT} AND due_at IS NOT NULL GROUP BY due_at ORDER BY due_at
 """
 _RECIPIENT = "recipients.id, broadcast, contact, body, template, flow, retries, again"
-# Every pass makes these queries. SQLite would take the index of `send_id`, which has every recipient of every broadcast.
-_WAITING = f"""
-    SELECT {_RECIPIENT} FROM broadcasts INDEXED BY broadcasts_running CROSS JOIN recipients
-    WHERE recipients.id IN (
-        SELECT id FROM {_BY_WAITING} WHERE broadcast = name AND {_READY} ORDER BY retries, id LIMIT ?1
-    ) AND state = 'running' AND {{}} ORDER BY retries, recipients.id LIMIT ?1
+RUNNING_OF = {
+    content: f"SELECT name FROM broadcasts INDEXED BY broadcasts_running WHERE state = 'running' AND flow IS {is_null} ORDER BY name"
+    for content, is_null in (("templates", "NULL"), ("flows", "NOT NULL"))
+}
+WAITING = f"""
+    SELECT {_RECIPIENT} FROM {_BY_WAITING} JOIN broadcasts ON broadcasts.name = recipients.broadcast
+    WHERE broadcast = ? AND {_READY} ORDER BY retries, recipients.id LIMIT ?
 """
-WAITING, WAITING_TO_START = _WAITING.format("flow IS NULL"), _WAITING.format("flow IS NOT NULL")
 STARTING = """
     SELECT count(*) + (SELECT count(*) FROM calls WHERE instr(ref, 'broadcast:' || ?1) > 0)
     FROM recipients INDEXED BY recipients_in_outbox
@@ -78,10 +78,6 @@ STARTING = """
 """
 IN_OUTBOX = """
     SELECT count(*) FROM recipients INDEXED BY recipients_in_outbox WHERE send_id IS NOT NULL AND outcome IS NULL
-"""
-FIRST_WAITING = f"""
-    SELECT {_RECIPIENT} FROM {_BY_WAITING} JOIN broadcasts ON broadcasts.name = recipients.broadcast
-    WHERE broadcast = ? AND {_READY} ORDER BY retries, recipients.id LIMIT 1
 """
 IN_OUTBOX_SINCE = "SELECT created_at FROM outbox WHERE id = ?"
 

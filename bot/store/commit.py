@@ -209,6 +209,7 @@ class Commit:
         """Something that was given up, kept for the operator. ``what``: event, send (its id) or turn."""
         self.dead_letters.append((what, contact, reason))
         whose = optional_storable(contact)
+        body = body if isinstance(body, str) else body.decode("utf-8", "backslashreplace")
         self._add(engine_tables.ADD_DEAD_LETTER, (what, whose, storable(reason), body, self._at, send_id))
 
     def set_session(self, session: Session, wake_at: datetime | None) -> None:
@@ -339,7 +340,7 @@ class Commit:
         self, row: OutboxRow, attempts: int, due_at: datetime, detail: str, *, unclear: bool = False
     ) -> None:
         """The message stays in the outbox and is tried again later. ``unclear``: it may have been sent."""
-        self._add(engine_tables.SEND_AGAIN, (attempts, time_text(due_at), storable(detail), unclear, row.id))
+        self._add(engine_tables.SEND_AGAIN, (attempts, time_text(due_at), storable(detail), int(unclear), row.id))
 
     def send_ended(
         self,
@@ -397,7 +398,7 @@ class Commit:
 
     def add_usage(self, row: CallRow, flow: str, used: Usage) -> None:
         """The tokens that a model's answer used, complete or not."""
-        counts = (used.prompt_tokens, used.completion_tokens, used.estimated)
+        counts = (used.prompt_tokens, used.completion_tokens, int(used.estimated))
         self._add(engine_tables.ADD_USAGE, (self._at, storable(row.contact), flow, storable(used.model), *counts))
 
     def call_ended(self, row: CallRow) -> None:

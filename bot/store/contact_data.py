@@ -12,9 +12,9 @@ from bot.core import values
 from bot.core.immutable import immutable
 from bot.core.values import json_text, readable_json, storable, time_text
 from bot.store import trace_rows
-from bot.store.database import Database
-from bot.store.files import contact_files, damage_in_words, inbox_path
-from bot.store.sqlite_database import SqliteDatabase
+from bot.store.database import Database, StoreAddress
+from bot.store.files import contact_files, damage_in_words
+from bot.store.opening import engine_reader, log_reader
 from bot.store.trace_rows import OPERATOR
 
 _OWN = "contact = ?1"
@@ -59,22 +59,21 @@ IN_LOG = f"{_own_or_names('body')} AND erased_at IS NULL"
 """The condition for a contact's events in the log: its own, and of those without a contact the ones that name it."""
 
 
-def export_contact(store: Path, contact: str) -> dict[str, list[dict[str, Any]]]:
+def export_contact(store: StoreAddress, contact: str) -> dict[str, list[dict[str, Any]]]:
     """All rows of a contact by table, the inbox's as ``log``; tables without such rows are left out.
 
     Times are texts; all other values are as they were in the conversation. Raises `bot.store.files.StoreMissing` and
     `bot.store.files.StoreUnavailable`.
     """
-    with damage_in_words(store), closing(SqliteDatabase.reader(store)) as engine:
+    with closing(engine_reader(store)) as engine, damage_in_words(engine.place):
         numbers = numbers_of(engine, contact)
         found = {table: _rows(engine, table, where, numbers) for table, where in OF_CONTACT.items()}
-    log = inbox_path(store)
-    with damage_in_words(log), closing(SqliteDatabase.reader(log)) as inbox:
+    with closing(log_reader(store)) as inbox, damage_in_words(inbox.place):
         found["log"] = _rows(inbox, "log", IN_LOG, numbers)
     return {table: [dict(_revived(row)) for row in rows] for table, rows in found.items() if rows}
 
 
-def export_as_json(store: Path, contact: str) -> str | None:
+def export_as_json(store: StoreAddress, contact: str) -> str | None:
     """All data about a contact as JSON: its rows by table, and the paths of its files; None where nothing is kept.
 
     Raises as `export_contact` does.
@@ -90,7 +89,7 @@ def numbers_of(engine: Database, contact: str) -> list[str]:
     return [contact, *(alias for (alias,) in engine.all(_ALIASES, contact))]
 
 
-def kept_files(store: Path, contact: str) -> list[Path]:
+def kept_files(store: StoreAddress, contact: str) -> list[Path]:
     """The files of a contact that its flows have kept."""
     return sorted(file for file in contact_files(store, contact).rglob("*") if file.is_file())
 
@@ -167,7 +166,7 @@ def begin_erasure(engine: Database, contact: str, upto: int, now: datetime) -> W
     return withdrawn
 
 
-def finish_erasures(engine: Database, store: Path, in_log: Callable[[str, int], bool]) -> bool:
+def finish_erasures(engine: Database, store: StoreAddress, in_log: Callable[[str, int], bool]) -> bool:
     """End the erasures for which ``in_log`` (contact, up to) finds nothing any more. Returns whether some are left."""
     pending = engine.all(ERASING)
     gone = [contact for contact, upto in pending if not in_log(contact, upto) and _without_files(store, contact)]
@@ -177,7 +176,7 @@ def finish_erasures(engine: Database, store: Path, in_log: Callable[[str, int], 
     return len(gone) < len(pending)
 
 
-def _without_files(store: Path, contact: str) -> bool:
+def _without_files(store: StoreAddress, contact: str) -> bool:
     folder = contact_files(store, contact)
     shutil.rmtree(folder, ignore_errors=True)
     return not folder.exists()

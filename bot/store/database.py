@@ -1,11 +1,43 @@
 """What a store asks of its databases, whichever they are: queries and durable commits in the SQL that all of them take."""
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import field
+from pathlib import Path
 from typing import Any, Protocol
+
+from bot.core.immutable import immutable
 
 Execute = Callable[..., Any]
 """Executes a statement (its SQL, then its parameters as a tuple) within a transaction, and returns a cursor."""
+
+
+@immutable
+class PostgresAddress:
+    """Where a store in PostgreSQL is: a connection string of libpq, ``postgresql://user:password@host/database``.
+
+    ``beside`` is a path in the bot's folder, beside which this machine has its lock and its socket. ``files`` is the
+    folder of the files that contacts sent and flows keep, which all machines share.
+    """
+
+    url: str = field(repr=False)
+    beside: Path
+    files: Path
+
+    @property
+    def password(self) -> str | None:
+        """The password in the address, as it is written there."""
+        found = re.search(r"://[^:/@]*:([^@]*)@|[?&]password=([^&]*)", self.url)
+        return None if found is None else found[1] or found[2]
+
+    def __str__(self) -> str:
+        """The address without the password."""
+        return re.sub(r"(://[^:/@]*):[^@]*@", r"\1@", self.url).partition("?")[0]
+
+
+StoreAddress = Path | PostgresAddress
+"""Where a store is: the path of the engine's file of SQLite, or the address of a database of PostgreSQL."""
 
 
 class Write:
@@ -28,13 +60,13 @@ class Write:
 
 
 class Database(Protocol):
-    """One connection to a database of a store, for any threads. ``name`` is what people call the database.
+    """One connection to a database of a store, for any threads. ``place`` is where it is: a file, or an address.
 
     Every method raises `bot.store.files.StoreUnavailable` if the database cannot be used now, and has then changed
     nothing.
     """
 
-    name: str
+    place: StoreAddress
 
     def one(self, sql: str, *parameters: Any) -> Any:
         """The first row of a query; None if there is none."""
@@ -45,6 +77,9 @@ class Database(Protocol):
     def records(self, sql: str, *parameters: Any) -> list[dict[str, Any]]:
         """The rows of a query, each by the names of its columns."""
 
+    def version(self) -> int:
+        """A number that is another one after each commit of the engine's."""
+
     def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
         """Execute statements, each with all of its rows, in one durable commit."""
 
@@ -53,6 +88,12 @@ class Database(Protocol):
 
     def transaction(self) -> AbstractContextManager[Execute]:
         """Write everything that the block executes in one durable commit, or nothing."""
+
+    def require(self) -> None:
+        """Raise a `bot.core.errors.BotError` if another may write now in the place of this connection."""
+
+    def wake(self) -> None:
+        """Wake the engine of another machine: there are new events in the log (`bot.store.opening.listen`)."""
 
     def wipe(self) -> None:
         """Leave no traces of deleted data, as far as that is in the bot's hands."""

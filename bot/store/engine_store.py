@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from bot.core import values
@@ -12,10 +11,10 @@ from bot.core.values import json_text, read_time, storable, time_text
 from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tables
 from bot.store.commit import OF_BROADCASTS, Commit
 from bot.store.contact_data import Withdrawn, numbers_of
-from bot.store.database import Database
-from bot.store.files import FileLock, reads_rows
+from bot.store.database import StoreAddress
+from bot.store.files import reads_rows
+from bot.store.opening import engine_writer
 from bot.store.rows import CallRow, DueRow, EventRow, MessageStatus, OutboxRow, ParkedRow, SentRow
-from bot.store.sqlite_database import SqliteDatabase
 from bot.store.trace_rows import GATEWAY_COMMAND
 
 KEPT = {
@@ -34,11 +33,11 @@ _NO_WAKE = ("~", "")  # behind every time
 _RECENT_CHARACTERS = 4000
 
 _META = "SELECT store_id, cursor, written_at, set_back FROM meta"
-_EARLIER = "strftime('%Y-%m-%dT%H:%M:%f', {0}, :by) || '000+00:00'"
-_SHIFTED = f"UPDATE {{0}} SET {{1}} = {_EARLIER.format('{1}')} WHERE {{1}} > :now"
+_EARLIER = "strftime('%Y-%m-%dT%H:%M:%f', {0}, ?2) || '000+00:00'"
+_SHIFTED = f"UPDATE {{0}} SET {{1}} = {_EARLIER.format('{1}')} WHERE {{1}} > ?1"
+_WAKE_SET_BACK = "UPDATE sessions SET wake_at = ?2 WHERE updated_at > ?1 AND (wake_at IS NULL OR wake_at > ?1)"
 _SET_BACK = (
-    "UPDATE sessions SET wake_at = :just_now WHERE updated_at > :now AND (wake_at IS NULL OR wake_at > :now)",
-    f"UPDATE messages SET expires_at = {_EARLIER.format('expires_at')} WHERE created_at > :now AND outcome IS NULL",
+    f"UPDATE messages SET expires_at = {_EARLIER.format('expires_at')} WHERE created_at > ?1 AND outcome IS NULL",
     f"{_SHIFTED.format('messages', 'created_at')} AND outcome IS NULL",
     f"{_SHIFTED.format('messages', 'due_at')} AND outcome IS NULL",
     _SHIFTED.format("calls", "created_at"),
@@ -48,8 +47,8 @@ _SET_BACK = (
     _SHIFTED.format("messages", "at"),
     _SHIFTED.format("dead_letters", "at"),
     f"{_SHIFTED.format('turns', 'at')} AND contact IS NULL AND rule = '{GATEWAY_COMMAND}'",
-    "UPDATE meta SET written_at = :now, set_back = set_back + 1",
 )
+_NOTE_SET_BACK = "UPDATE meta SET written_at = ?, set_back = set_back + 1"
 _SENT = """
     SELECT sent.id, ref, key, contact, effect, priority, message_ids FROM message_ids JOIN sent ON sent.id = sent_id
     WHERE message_id = ?
@@ -61,7 +60,7 @@ _FAILED_EARLY = """
 """
 _OF_ALIASES = "SELECT alias, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?))"
 _LAST_IDS = "SELECT last_send, last_call, last_turn FROM meta"
-_PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} WHERE at IS NOT NULL ORDER BY id LIMIT ?) WHERE at < ?)"
+_PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} WHERE at IS NOT NULL ORDER BY id LIMIT ?) AS oldest WHERE at < ?)"
 
 
 class Store:
@@ -72,17 +71,16 @@ class Store:
     `bot.store.files.StoreUnavailable` for a full or failing disk, and has then changed nothing.
     """
 
-    def __init__(self, path: Path, results_days: int = RESULTS_DAYS) -> None:
-        self.path = path
+    def __init__(self, address: StoreAddress, results_days: int = RESULTS_DAYS) -> None:
+        self.address = address
         self._results_kept = timedelta(days=results_days)
-        self._lock = FileLock(path)
         self._recent: dict[str, Session] = {}  # the sessions that were written last, which need not be read
         self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
         self._some_wait: bool | None = None  # as of `broadcasts_wait`; None if that is to be asked
         self._done: list[str] | None = None  # as of `done_broadcasts`; None if that is to be asked
         self._first_due: tuple[str, ...] | None = None  # as of `next_broadcast`; None if that is to be asked
+        self.database = engine_writer(address)
         try:
-            self.database: Database = SqliteDatabase.writer(path)
             meta = self.database.one(_META)
             self.store_id: str = meta[0]
             self._cursor: int = meta[1]
@@ -91,13 +89,12 @@ class Store:
             self._has_events = bool(self.database.one(engine_tables.SOME_EVENT)[0])  # as far as is known
             self.failed_early = {name for (name,) in self.database.all(_FAILED_EARLY)}
         except BaseException:
-            self._lock.release()
+            self.database.close()
             raise
 
     def close(self) -> None:
         """Close the file and release its lock. The run does not end by this: see `end_run`."""
         self.database.close()
-        self._lock.release()
 
     # How a run begins and ends
 
@@ -132,11 +129,10 @@ class Store:
         Rows that wait keep their age and the rest of their wait. Sent messages keep their age, on which the gateway's
         limits depend.
         """
-        just_now = time_text(now - timedelta(milliseconds=1))
-        values = {"now": time_text(now), "just_now": just_now, "by": f"-{by.total_seconds():.6f} seconds"}
-        with self.database.transaction() as execute:
-            for sql in _SET_BACK:
-                execute(sql, values)
+        earlier = time_text(now), f"-{by.total_seconds():.6f} seconds"
+        statements = [(sql, [earlier]) for sql in _SET_BACK]
+        woken = time_text(now), time_text(now - timedelta(milliseconds=1))
+        self.database.write((_WAKE_SET_BACK, [woken]), *statements, (_NOTE_SET_BACK, [(time_text(now),)]))
         self._forget()
         self.set_back += 1
 
@@ -324,12 +320,19 @@ class Store:
     @reads_rows
     def waiting_recipients(self, limit: int) -> list[broadcast_rows.Recipient]:
         """The recipients, of all running broadcasts of templates, whose message is not in the outbox yet, in order."""
-        return [broadcast_rows.recipient(*row) for row in self.database.all(broadcast_rows.WAITING, limit)]
+        return self._waiting("templates", limit)
 
     @reads_rows
     def waiting_to_start(self, limit: int) -> list[broadcast_rows.Recipient]:
         """The recipients, of all running broadcasts of flows, whose flow has not been started, in order."""
-        return [broadcast_rows.recipient(*row) for row in self.database.all(broadcast_rows.WAITING_TO_START, limit)]
+        return self._waiting("flows", limit)
+
+    def _waiting(self, content: str, limit: int) -> list[broadcast_rows.Recipient]:
+        """The recipients that wait for running broadcasts, in order. Few run at a time, each may have a million recipients."""
+        running = self.database.all(broadcast_rows.RUNNING_OF[content])
+        rows = (row for (name,) in running for row in self.database.all(broadcast_rows.WAITING, name, limit))
+        found = [broadcast_rows.recipient(*row) for row in rows]
+        return sorted(found, key=lambda each: (each.retries, each.id))[:limit]
 
     def starting(self, broadcast: str | None = None) -> int:
         """How many flows that one broadcast, or any, has started wait for a call, or for their first message to be sent."""
@@ -338,7 +341,7 @@ class Store:
 
     def first_waiting(self, broadcast: str) -> broadcast_rows.Recipient | None:
         """The first recipient of a broadcast whose message is not in the outbox yet, whatever the broadcast's state."""
-        row = self.database.one(broadcast_rows.FIRST_WAITING, storable(broadcast))
+        row = self.database.one(broadcast_rows.WAITING, storable(broadcast), 1)
         return None if row is None else broadcast_rows.recipient(*row)
 
     @reads_rows
@@ -460,7 +463,7 @@ class Store:
 
     def finish_erasures(self, in_log: Callable[[str, int], bool]) -> bool:
         """End the erasures for which ``in_log`` (contact, up to) finds nothing any more. Returns whether some are left."""
-        return contact_data.finish_erasures(self.database, self.path, in_log)
+        return contact_data.finish_erasures(self.database, self.address, in_log)
 
     def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, str | None]:
         """The result of a query for each of several names, None for no row."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from bot.core.errors import BotError
+from bot.store.database import Database, StoreAddress
 
 ENGINE_FILE, INBOX_FILE = "bot-engine", "bot-inbox"
 """The sets of migrations (of sqlite-utils) of the two files. A file's own table of migrations says which of the two it is."""
@@ -65,8 +66,8 @@ class StoreOutdated(BotError):
 class StoreTooNew(BotError):
     """A newer version of this program wrote the store."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} was written by a newer version of this program: install that one")
+    def __init__(self, store: object) -> None:
+        super().__init__(f"{store} was written by a newer version of this program: install that one")
 
 
 class RestoreUnfinished(BotError):
@@ -88,10 +89,12 @@ class StoreUnavailable(BotError):
 class StoreDamaged(StoreUnavailable):
     """The file has other content than was written to it. Only restoring a backup helps."""
 
-    def __init__(self, path: Path, error: object) -> None:
-        what = "--new-inbox" if _INBOX in path.suffixes else "BACKUP --keep-inbox"
-        advice = f"stop the bot, then `bot restore {what}` (docs/going-live.md, Restore)"
-        super().__init__(f"{path} is damaged ({error})", advice)
+    def __init__(self, store: StoreAddress, error: object) -> None:
+        advice = "stop the bot, then restore the database from its backup"
+        if isinstance(store, Path):
+            what = "--new-inbox" if _INBOX in store.suffixes else "BACKUP --keep-inbox"
+            advice = f"stop the bot, then `bot restore {what}` (docs/going-live.md, Restore)"
+        super().__init__(f"{store} is damaged ({error})", advice)
 
 
 def inbox_path(store: Path) -> Path:
@@ -99,9 +102,14 @@ def inbox_path(store: Path) -> Path:
     return store.with_name(f"{store.stem}{_INBOX}{store.suffix}")
 
 
-def files_folder(store: Path) -> Path:
+def beside(store: StoreAddress) -> Path:
+    """The path beside which this machine has what is its own: locks, and the socket that a server listens at."""
+    return store if isinstance(store, Path) else store.beside
+
+
+def files_folder(store: StoreAddress) -> Path:
     """The folder of the files that contacts sent and flows keep: ``bot.db`` has ``bot.files``."""
-    return store.with_name(f"{store.stem}.files")
+    return store.with_name(f"{store.stem}.files") if isinstance(store, Path) else store.files
 
 
 def restoring_folder(store: Path) -> Path:
@@ -109,7 +117,7 @@ def restoring_folder(store: Path) -> Path:
     return store.with_name(f"{store.stem.removesuffix(_INBOX)}.restoring")
 
 
-def contact_files(store: Path, contact: str) -> Path:
+def contact_files(store: StoreAddress, contact: str) -> Path:
     """The folder of a contact's kept files. It is no other contact's, and its path does not contain the number."""
     name = hashlib.sha256(contact.encode()).hexdigest()
     return files_folder(store) / name[:2] / name
@@ -142,18 +150,18 @@ class FileLock:
         return self._file.fileno()
 
 
-def server_lock(store: Path) -> FileLock:
-    """The lock of the one process that acts for a store: a server for life, a command for as long as it works. Raises
-    `StoreLocked`.
+def server_lock(store: StoreAddress) -> FileLock:
+    """The lock of the one process of this machine that acts for a store: a server for life, a command for as long as it
+    works. Raises `StoreLocked`.
     """
-    return FileLock(store.with_name(store.name + ".serve"))
+    return FileLock(beside(store).with_name(beside(store).name + ".serve"))
 
 
-def children_lock(store: Path) -> FileLock:
+def children_lock(store: StoreAddress) -> FileLock:
     """The lock of the processes of a store: a server's, and each child's, which may outlive a killed server. Raises
     `StoreLocked`.
     """
-    return FileLock(store.with_name(store.name + ".children"))
+    return FileLock(beside(store).with_name(beside(store).name + ".children"))
 
 
 def create(path: Path) -> None:
@@ -300,23 +308,23 @@ def trouble_of(path: Path, error: Exception) -> StoreUnavailable | None:
 
 
 @contextmanager
-def damage_in_words(path: Path) -> Iterator[None]:
+def damage_in_words(store: StoreAddress) -> Iterator[None]:
     """Raise `StoreDamaged` if a row, or a value in it, cannot be read."""
     try:
         yield
     except sqlite3.OperationalError as error:
         if not str(error).startswith("no such table"):
             raise
-        raise StoreDamaged(path, error) from error
+        raise StoreDamaged(store, error) from error
     except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as error:
-        raise StoreDamaged(path, f"a row cannot be read: {type(error).__name__}") from error
+        raise StoreDamaged(store, f"a row cannot be read: {type(error).__name__}") from error
 
 
-class _HasPath(Protocol):
-    path: Path
+class _HasDatabase(Protocol):
+    database: Database
 
 
-H = TypeVar("H", bound=_HasPath)
+H = TypeVar("H", bound=_HasDatabase)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -326,7 +334,7 @@ def reads_rows(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H
 
     @wraps(method)
     def read(self: H, *args: P.args, **kwargs: P.kwargs) -> T:
-        with damage_in_words(self.path):
+        with damage_in_words(self.database.place):
             return method(self, *args, **kwargs)
 
     return cast(Callable[Concatenate[H, P], T], read)

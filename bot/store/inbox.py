@@ -5,7 +5,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -15,9 +14,9 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import read_time, storable, time_text
 from bot.store.contact_data import IN_LOG
-from bot.store.database import Database, Write
-from bot.store.files import FileLock, StoreUnavailable, inbox_path, reads_rows
-from bot.store.sqlite_database import SqliteDatabase
+from bot.store.database import Database, StoreAddress, Write
+from bot.store.files import StoreUnavailable, reads_rows
+from bot.store.opening import log_reader, log_writer
 
 DUPLICATES_REMEMBERED = timedelta(days=7)
 _QUIET_SECONDS = 60.0
@@ -30,7 +29,7 @@ _APPEND = """
 """.rstrip()
 _PRUNE = """
     DELETE FROM log WHERE seq IN (
-        SELECT seq FROM (SELECT seq, received_at FROM log ORDER BY seq LIMIT ?)
+        SELECT seq FROM (SELECT seq, received_at FROM log ORDER BY seq LIMIT ?) AS oldest
         WHERE seq < ? AND received_at < ? AND seq < (SELECT max(seq) FROM log)
     )
 """
@@ -40,7 +39,7 @@ _STALE = """
     UPDATE meta SET stale = stale + 1, stale_at = ? WHERE NOT EXISTS (SELECT 1 FROM log WHERE event_id = ?)
 """
 _ERASE = """
-    UPDATE log SET contact = NULL, body = x'', erased_at = ? WHERE seq IN (SELECT value FROM json_each(?))
+    UPDATE log SET contact = NULL, body = ?, erased_at = ? WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
 """
 _AFTER = """
     SELECT seq, event_id, name, contact, received_at, body, readable FROM log
@@ -94,7 +93,7 @@ class InboxWriter:
 
     def __init__(
         self,
-        path: Path,
+        address: StoreAddress,
         clock: Clock,
         alarms: Alarms | None = None,
         *,
@@ -107,7 +106,7 @@ class InboxWriter:
         self._alarms = alarms or Alarms(clock)
         self._clock = clock
         self._expiry = ExpiryTime(clock)
-        self._writer = GroupWriter(inbox_path(path), patience, self._committed)
+        self._writer = GroupWriter(log_writer(address), patience, self._committed)
 
     def append(
         self,
@@ -139,7 +138,7 @@ class InboxWriter:
         readable: bool,
     ) -> "Write":
         """The statement that appends an event."""
-        return Write(_APPEND, (delivery, event_id, name, contact, time_text(received_at), body, readable))
+        return Write(_APPEND, (delivery, event_id, name, contact, time_text(received_at), body, int(readable)))
 
     def stale_event(self, event_id: str) -> "Write":
         """The statement that counts a correctly signed event that was rejected for its timestamp, if it is new."""
@@ -188,7 +187,7 @@ class InboxWriter:
         """Delete the contacts and bodies of these events. Their ids stay. Raises `InboxBusy`."""
         for start in range(0, len(seqs), _ERASED_AT_ONCE):
             piece = json.dumps(seqs[start : start + _ERASED_AT_ONCE])
-            self._execute(_ERASE, (time_text(self._clock.now()), piece), erases=True)
+            self._execute(_ERASE, (b"", time_text(self._clock.now()), piece), erases=True)
 
     def end_alarm(self) -> None:
         """End the alarm if no commit has failed for a minute, and one that is tried now succeeds. Raises `InboxBusy`.
@@ -222,6 +221,7 @@ class InboxWriter:
     def _committed(self, writes: Sequence["Write"]) -> None:
         if any(write.sql is _APPEND and write.rows_changed for write in writes):
             self._wake()
+            self._writer.database.wake()
 
 
 class InboxReader:
@@ -230,9 +230,8 @@ class InboxReader:
     Raises `bot.store.files.StoreMissing`; its methods raise `bot.store.files.StoreUnavailable`.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = inbox_path(path)
-        self.database: Database = SqliteDatabase.reader(self.path)
+    def __init__(self, address: StoreAddress) -> None:
+        self.database = log_reader(address)
 
     @reads_rows
     def after(self, seq: int, limit: int) -> list[LogRow]:
@@ -320,16 +319,10 @@ class GroupWriter:
     thread. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
     """
 
-    def __init__(self, path: Path, patience: float, committed: Callable[[Sequence[Write]], None]) -> None:
-        self._path = path
+    def __init__(self, database: Database, patience: float, committed: Callable[[Sequence[Write]], None]) -> None:
+        self.database = database
         self._patience = patience
         self._committed = committed
-        self._lock = FileLock(path)
-        try:
-            self.database: Database = SqliteDatabase.writer(path)
-        except BaseException:
-            self._lock.release()
-            raise
         self._changed = threading.Condition()
         self._gathering = _Group()
         self._committing_since: float | None = None
@@ -344,7 +337,6 @@ class GroupWriter:
             self._changed.notify()
         self._thread.join()
         self.database.close()
-        self._lock.release()
 
     def commit(self, write: Write) -> None:
         """Hand a statement over, and wait for its commit, but not longer than ``patience``: see `require_commit`."""
@@ -373,7 +365,7 @@ class GroupWriter:
         """Raise `InboxBusy` unless a statement was committed, and `InboxRefused` if its values cannot be stored."""
         group: _Group | None = write.group
         if group is None or not group.ended:
-            raise InboxBusy(f"{self._path} did not commit within {self._patience:g} s")
+            raise InboxBusy(f"{self.database.place} did not commit within {self._patience:g} s")
         if group.trouble is not None:
             raise InboxBusy(*group.trouble)
         if write.error is not None:
@@ -383,11 +375,11 @@ class GroupWriter:
         """Why waiting for a commit is useless; None if it is not."""
         since = self._committing_since
         if self._closing:
-            return f"{self._path} is being closed"
+            return f"{self.database.place} is being closed"
         if since is not None and monotonic() - since >= self._patience:
-            return f"{self._path} has not finished a commit for {self._patience:g} s"
+            return f"{self.database.place} has not finished a commit for {self._patience:g} s"
         if len(self._gathering.writes) + more > _QUEUE:
-            return f"{self._path} has {_QUEUE} events waiting for their commit"
+            return f"{self.database.place} has {_QUEUE} events waiting for their commit"
         return None
 
     def _run(self) -> None:

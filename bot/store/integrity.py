@@ -9,6 +9,7 @@ from time import monotonic
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.store.database import StoreAddress
 from bot.store.files import StoreDamaged, damage_in_words, inbox_path, open_reader, open_to_copy, trouble_in_words
 from bot.store.inbox import InboxReader
 from bot.store.store_reader import StoreReader
@@ -91,12 +92,16 @@ def check_both(store: Path) -> None:
                     raise StoresDiffer(f"{missing} is missing or empty, and {other} is not: {advice}")
 
 
-def check_pair(store: Path) -> Age:
-    """Check that both files are of one store, and that the log has the event at the engine's cursor.
+def check_pair(store: StoreAddress) -> Age:
+    """Check that both files are of one store, and that the log has the event at the engine's cursor. A database of
+    PostgreSQL has both parts, of one time.
 
     Raises `StoresDiffer`, `bot.store.files.StoreMissing`, `bot.store.files.StoreOutdated` and
     `bot.store.files.StoreUnavailable`.
     """
+    if not isinstance(store, Path):
+        with closing(StoreReader(store)) as reader, closing(InboxReader(store)) as log_of:
+            return Age(reader.cursor(), reader.cursor(), log_of.last_seq())
     log = inbox_path(store)
     with closing(open_reader(store)) as engine, trouble_in_words(store), damage_in_words(store):
         ours, cursor, event = engine.execute(_ENGINE).fetchone()  # the engine first, because the log grows
@@ -145,24 +150,25 @@ def sqlite_version() -> str:
     return sqlite3.sqlite_version
 
 
-def health(store: Path) -> StoreHealth:
+def health(store: StoreAddress) -> StoreHealth:
     """Check a store, each file for a second at most.
 
     Raises `bot.store.files.StoreMissing`, `StoreOutdated`, `StoreUnavailable`, and
     `bot.store.integrity.StoresDiffer`.
     """
-    check_both(store)
-    for file in (store, inbox_path(store)):
-        check_whole(file, seconds=1.0)
-    check_pair(store)
+    files = (store, inbox_path(store)) if isinstance(store, Path) else ()
+    if isinstance(store, Path):
+        check_both(store)
+        for file in files:
+            check_whole(file, seconds=1.0)
+        check_pair(store)
     with closing(StoreReader(store)) as reader, closing(InboxReader(store)) as log:
         stale, last_stale = log.stale()
-        files = [file for file in (store, inbox_path(store)) if stat.S_IMODE(file.stat().st_mode) & 0o077]
         return StoreHealth(
             reader.counts()["dead_letters"],
             len(reader.erasures()),
             log.last_received(),
             stale,
             last_stale,
-            tuple(files),
+            tuple(file for file in files if stat.S_IMODE(file.stat().st_mode) & 0o077),
         )

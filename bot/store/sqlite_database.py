@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from bot.store.database import Execute, Write
-from bot.store.files import close_writer, empty_wal, open_reader, open_writer, transaction, trouble_in_words
+from bot.store.database import Execute, StoreAddress, Write
+from bot.store.files import FileLock, close_writer, empty_wal, open_reader, open_writer, transaction, trouble_in_words
 
 _TOGETHER = 64  # rows of one statement
 _ERRORS_OF_VALUES = (
@@ -25,22 +25,34 @@ _ERRORS_OF_VALUES = (
 class SqliteDatabase:
     """One connection to the file at ``path``: see `bot.store.database.Database`."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, close: Callable[[sqlite3.Connection], None]) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, close: Callable[[], None]) -> None:
+        self.place: StoreAddress = path
         self.path = path
-        self.name = str(path)
         self.connection = connection
         self._close = close
         self._lock = threading.RLock()
 
     @classmethod
     def writer(cls, path: Path) -> Self:
-        """The connection of the file's one writer. Raises as `bot.store.files.open_writer` does."""
-        return cls(path, open_writer(path), close_writer)
+        """The connection of the file's one writer. Raises `bot.store.files.StoreLocked`, and as `open_writer` does."""
+        lock = FileLock(path)
+        try:
+            connection = open_writer(path)
+        except BaseException:
+            lock.release()
+            raise
+
+        def close() -> None:
+            close_writer(connection)
+            lock.release()
+
+        return cls(path, connection, close)
 
     @classmethod
     def reader(cls, path: Path) -> Self:
         """A connection that only reads. Raises as `bot.store.files.open_reader` does."""
-        return cls(path, open_reader(path), sqlite3.Connection.close)
+        connection = open_reader(path)
+        return cls(path, connection, connection.close)
 
     def one(self, sql: str, *parameters: Any) -> Any:
         """The first row of a query; None if there is none."""
@@ -58,6 +70,10 @@ class SqliteDatabase:
             cursor = self.connection.execute(sql, parameters)
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def version(self) -> int:
+        """A number that is another one after each commit of the engine's."""
+        return int(self.one("PRAGMA data_version")[0])
 
     def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
         """Execute statements, each with all of its rows, in one durable commit."""
@@ -79,6 +95,12 @@ class SqliteDatabase:
         with self._lock, trouble_in_words(self.path), transaction(self.connection):
             yield self.connection.execute
 
+    def require(self) -> None:
+        """Nothing: the lock of the file ends with this process."""
+
+    def wake(self) -> None:
+        """Nothing: no other machine has this file."""
+
     def wipe(self) -> None:
         """Leave no traces of deleted data in the ``-wal``: see `bot.store.files.empty_wal`."""
         empty_wal(self.connection)
@@ -86,7 +108,7 @@ class SqliteDatabase:
     def close(self) -> None:
         """Close the connection. It may be called twice."""
         with self._lock:
-            self._close(self.connection)
+            self._close()
 
 
 def _execute(cursor: sqlite3.Cursor, write: Write) -> None:

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.store.database import StoreAddress
 from bot.store.files import (
     FileLock,
     StoreDamaged,
@@ -28,6 +29,8 @@ from bot.store.files import (
 from bot.store.integrity import Age, StoresDiffer, check_pair, check_whole
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import make_inbox, migrate
+
+_ITS_OWN = "its own tools, such as pg_basebackup or pgBackRest (docs/scaling.md)"
 
 
 class BackupFailed(BotError):
@@ -45,13 +48,15 @@ class Backup:
     bytes: int
 
 
-def back_up(store: Path, target: Path) -> Backup:
+def back_up(store: StoreAddress, target: Path) -> Backup:
     """Copy a store into the new folder ``target``. The folder appears complete and durable, or not at all.
 
     The engine's file is copied first, so the inbox's copy has all events that the engine had taken, and perhaps more.
     Raises `BackupFailed`, `bot.store.integrity.StoresDiffer`, `bot.store.files.StoreMissing`,
     `bot.store.files.StoreUnavailable` and `OSError`.
     """
+    if not isinstance(store, Path):
+        raise BackupFailed(f"{store} is a database of PostgreSQL: back it up with {_ITS_OWN}")
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
         raise BackupFailed(f"{target} is there already: name a folder that is not, such as {target}-2")
     check_pair(store)
@@ -119,12 +124,14 @@ class Restored:
     left: int
 
 
-def restore(store: Path, backup: Path | None, now: datetime, *, keep_inbox: bool = False) -> Restored:
+def restore(store: StoreAddress, backup: Path | None, now: datetime, *, keep_inbox: bool = False) -> Restored:
     """Put a backup in the store's place: both files, and the kept files. No server may run.
 
     ``keep_inbox``: the inbox and the kept files stay as they are. Without a backup, a new inbox is made that
     continues at the engine's cursor. Raises `CannotRestore`, and the errors of `bot.store.store_schema.migrate`.
     """
+    if not isinstance(store, Path):
+        raise CannotRestore(f"{store} is a database of PostgreSQL: restore it with {_ITS_OWN}")
     with _alone(store):
         _put_in_place(store)
         draft = store.with_name(f".{restoring_folder(store).name}")
@@ -145,9 +152,9 @@ def restore(store: Path, backup: Path | None, now: datetime, *, keep_inbox: bool
         return Restored(age, _put_in_place(store), left)
 
 
-def finish_restore(store: Path) -> bool:
+def finish_restore(store: StoreAddress) -> bool:
     """Finish a restore that was interrupted. Returns False if there was none. Raises `bot.store.files.StoreLocked`."""
-    if not restoring_folder(store).exists():
+    if not isinstance(store, Path) or not restoring_folder(store).exists():
         return False
     with _files_locked(store):
         _put_in_place(store)

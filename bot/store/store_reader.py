@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from bot.core import values
@@ -15,11 +14,11 @@ from bot.core.turn import Conversation
 from bot.core.values import optional_storable, read_time, storable, time_text
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.contact_data import ERASING
-from bot.store.database import Database
+from bot.store.database import StoreAddress
 from bot.store.engine_tables import ResultCount, UsageSum
 from bot.store.files import reads_rows
+from bot.store.opening import engine_reader
 from bot.store.rows import LAST_ID, STATUSES, MessageStatus
-from bot.store.sqlite_database import SqliteDatabase
 from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR, TurnTraced
 
 _AT_ONCE = 500  # sessions
@@ -187,7 +186,7 @@ class DeadLetter:
     what: str
     contact: str | None
     reason: str
-    body: str | bytes | dict[str, Any]
+    body: str | dict[str, Any]
     at: datetime
 
     @property
@@ -212,9 +211,8 @@ class StoreReader:
     `bot.store.files.StoreUnavailable`.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.database: Database = SqliteDatabase.reader(path)
+    def __init__(self, address: StoreAddress) -> None:
+        self.database = engine_reader(address)
 
     def close(self) -> None:
         """Close the file."""
@@ -462,7 +460,7 @@ class StoreReader:
 
     def commits(self) -> int:
         """A number that is another one after each commit of the engine's."""
-        return int(self.database.all("PRAGMA data_version")[0][0])
+        return self.database.version()
 
     def _statuses(self, contact: str, since: datetime) -> dict[str, MessageStatus]:
         """The status of each message of a contact since a time, by its effect's name."""

@@ -29,7 +29,7 @@ from bot.store.integrity import StoresDiffer, check_both, check_pair, check_whol
 if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
-_INBOX = """
+INBOX_TABLES = """
     CREATE TABLE meta (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         store_id TEXT,
@@ -51,7 +51,7 @@ _INBOX = """
         erased_at TEXT
     );
 """
-_ENGINE = """
+ENGINE_TABLES = """
     CREATE TABLE meta (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         store_id TEXT,
@@ -190,7 +190,7 @@ _ENGINE = """
         what TEXT NOT NULL CHECK (what IN ('event', 'send', 'turn', 'event_out')),
         contact TEXT,
         reason TEXT NOT NULL,
-        body NOT NULL,
+        body TEXT NOT NULL,
         at TEXT NOT NULL,
         send_id INTEGER
     );
@@ -268,7 +268,7 @@ _TAKEN_BEFORE = """
     VALUES (?1, ?2, '', ?3, x'', 1, ?3)
 """
 
-_TABLES = {INBOX_FILE: _INBOX, ENGINE_FILE: _ENGINE}
+_TABLES = {INBOX_FILE: INBOX_TABLES, ENGINE_FILE: ENGINE_TABLES}
 _MIGRATED_ONCE = """
     CREATE TABLE "_sqlite_migrations" (
         "id" INTEGER PRIMARY KEY,

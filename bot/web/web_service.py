@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -15,6 +14,7 @@ from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
 from bot.metrics import WebMetrics
+from bot.store.database import StoreAddress
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.integrity import check_pair
@@ -44,7 +44,7 @@ class WebService:
 
     def __init__(
         self,
-        store: Path,
+        store: StoreAddress,
         listener: socket.socket,
         clock: Clock,
         *,

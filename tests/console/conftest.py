@@ -78,7 +78,8 @@ def served(tmp_path: Path, flows: str) -> Iterator[Served]:
     stopping = threading.Event()
     with ExitStack() as parts:
         simulation = parts.enter_context(Simulation(program, MovableClock(NOON), secrets={}))
-        store = simulation.reader.path
+        store = simulation.reader.database.place
+        assert isinstance(store, Path)
         engine = LocalServer(store, lambda request: simulation._running.engine.operate(request))
         engine.start()
         parts.callback(engine.stop)

@@ -21,7 +21,7 @@ def use(bot: Live | Served) -> None:
         (2, "advice", "acme/one", 200, 20, 0),
         (2, "main", "acme/two", 30, 3, 0),
     ]
-    with closing(sqlite3.connect(bot.console.store)) as store, store:
+    with closing(sqlite3.connect(str(bot.console.store))) as store, store:
         for ago, *used in rows:
             at = (NOON - timedelta(days=ago)).isoformat()
             store.execute(

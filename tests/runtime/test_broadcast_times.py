@@ -10,6 +10,7 @@ import pytest
 
 from bot.runtime.batch import RequestRefused
 from bot.store.broadcast_rows import FINISHED, RUNNING, SCHEDULED
+from tests.postgres import about_files
 from tests.runtime.broadcasting import SALE, begun, continued, done, people, resume, stop
 from tests.runtime.engine_kit import START, World, open_world
 
@@ -77,6 +78,7 @@ def test_each_contact_gets_it_at_its_own_time_and_the_report_says_who_is_still_t
     assert (state(world), world.reader.to_come("spring"), world.turns.next_wake()) == (FINISHED, {}, None)
 
 
+@about_files
 def test_a_server_that_was_down_at_the_time_sends_late_within_the_bound_and_else_counts_it_as_missed(
     world: World, tmp_path: Path
 ) -> None:
@@ -93,6 +95,7 @@ def test_a_server_that_was_down_at_the_time_sends_late_within_the_bound_and_else
         assert restarted.reader.outcomes("spring") == {"missed": 1, "sent": 2}
 
 
+@about_files
 def test_one_that_all_have_missed_is_finished_and_the_log_and_the_list_say_so(
     world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -117,6 +120,7 @@ def test_what_waits_for_the_gateways_limits_is_not_missed(world: World) -> None:
     assert world.reader.outcomes("spring") == {"sent": 150}
 
 
+@about_files
 def test_killed_before_or_after_the_time_is_noted_nobody_gets_it_twice(world: World, tmp_path: Path) -> None:
     ask(world, dict.fromkeys(people(30), 60))
     before = shutil.copytree(tmp_path, tmp_path / "before")
@@ -140,6 +144,7 @@ def test_who_is_resumed_after_its_time_gets_it_then_and_the_others_at_their_time
     assert send(world) == [BO]
 
 
+@about_files
 def test_a_correction_moves_the_time_or_leaves_it_and_has_those_who_missed_it_get_it(
     world: World, tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ from bot.store.engine_store import Store
 from bot.store.inbox import InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, SYNC
 from tests.gateway.peer import Answer, accepted, hang_up, peer, refused
+from tests.postgres import about_files
 from tests.runtime.broadcasting import SALE, ask, begun, continued, copied, done, letters, people, resume, stop
 from tests.runtime.delivering import Bench
 from tests.runtime.engine_kit import LONG, START, World, advance, begin, open_world, sent
@@ -93,6 +94,7 @@ def opt_out(store: Store, contact: str) -> None:
     store.write(commit)
 
 
+@about_files
 def test_after_a_kill_it_goes_on_with_the_keys_it_had(world: World, tmp_path: Path) -> None:
     ask(world, *people(150))
     before = {row.contact: row.key for row in world.delivery.wait_for(AHEAD)}
@@ -291,6 +293,7 @@ def test_stopping_stands_in_the_trace(world: World) -> None:
     assert rows == [('{"do":"stop","name":"spring"}', "operator", '["1 stopped, 0 in flight"]')]
 
 
+@about_files
 def test_a_kill_before_or_after_the_stop_is_durable_leaves_all_of_it_or_nothing(world: World, tmp_path: Path) -> None:
     ask(world, *people(150))
     flying = world.delivery.wait_for(AHEAD)[0]
@@ -325,6 +328,7 @@ def test_a_stop_that_cannot_be_written_yet_is_written_later_and_sends_nothing_me
     assert world.reader.outcomes("spring") == {"stopped": 150}
 
 
+@about_files
 def test_what_an_earlier_run_left_unknown_is_not_taken_back(world: World, tmp_path: Path) -> None:
     ask(world, *people(2))
     assert wait_for(partial(world.turns.begin_claim, world.delivery.wait_for(2)[0])) is None

@@ -26,6 +26,7 @@ from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, OutboxRow
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import migrate
+from tests.postgres import about_files
 from tests.runtime.broadcasting import done, letters, people, resume, stop
 from tests.runtime.engine_kit import START, Hands, World, read
 from tests.talk import BOT, library_of
@@ -329,6 +330,7 @@ def test_a_dead_letter_of_its_message_is_sent_again_and_the_flow_is_not_started_
 
 
 @pytest.mark.parametrize("flow", ["course", "looked_up", "silent"])
+@about_files
 def test_killed_after_any_commit_it_goes_on_and_starts_the_flow_for_nobody_twice(tmp_path: Path, flow: str) -> None:
     (tmp_path / "0").mkdir()
     world, number, keys = opened(tmp_path / "0"), 0, dict[str, set[str]]()

@@ -26,6 +26,7 @@ from bot.store.files import StoreLocked
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import migrate
 from tests.cli.keeping import START, kept
+from tests.postgres import about_files
 
 NOON = datetime(2030, 5, 12, 12, tzinfo=UTC)
 CONTACT = "6281234567890"
@@ -137,6 +138,7 @@ def test_the_requests_of_a_server_that_has_ended_count(tmp_path: Path) -> None:
         assert gateway.requests == 1
 
 
+@about_files
 def test_each_request_is_noted_before_it_is_made_and_counts_from_then_on(tmp_path: Path) -> None:
     clock, store = MovableClock(NOON), tmp_path / "bot.db"
     migrate(store)

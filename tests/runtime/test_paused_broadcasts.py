@@ -11,6 +11,7 @@ import pytest
 from bot.runtime.batch import RequestRefused
 from bot.runtime.broadcasting import ALARM, is_enough
 from bot.store.rows import OutboxRow
+from tests.postgres import about_files
 from tests.runtime.broadcasting import SALE, ask, continued, done, letters, people, resume, stop
 from tests.runtime.engine_kit import START, World, open_world
 
@@ -118,6 +119,7 @@ def test_a_first_message_whose_contact_is_erased_is_followed_by_the_next_one(wor
     assert send_all(world) == people(2, 1)
 
 
+@about_files
 def test_a_kill_while_the_first_message_is_sent_leaves_it_unknown_and_the_next_one_goes_alone(
     world: World, tmp_path: Path
 ) -> None:
@@ -191,6 +193,7 @@ def test_a_template_that_stops_working_in_the_middle_takes_the_rest_back_and_say
     assert rows[0].contact not in alarm.what + alarm.advice
 
 
+@about_files
 def test_a_pause_is_told_again_after_a_restart_and_ends_with_the_resumption(world: World, tmp_path: Path) -> None:
     ask(world, *people(3))
     refuse(world, world.delivery.wait_for(1)[0])
@@ -380,6 +383,7 @@ def test_a_running_broadcast_is_stopped_by_a_correction(world: World) -> None:
     assert send_all(world) == people(3, 1)
 
 
+@about_files
 def test_a_kill_between_any_two_steps_gives_it_to_everybody_once(world: World, tmp_path: Path) -> None:
     kills: list[Path] = []
 
@@ -484,6 +488,7 @@ def test_nothing_is_sent_before_the_time_of_a_broadcast_and_then_its_first_messa
     assert send_all(world) == people(3)
 
 
+@about_files
 def test_the_time_of_a_broadcast_outlives_a_restart(world: World, tmp_path: Path) -> None:
     later(world, hours=1)
     killed = shutil.copytree(tmp_path, tmp_path / "killed")

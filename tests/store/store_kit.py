@@ -1,14 +1,19 @@
 """What the tests of the store share."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+import pytest
+
 from bot.clock import MovableClock
-from bot.store.database import Database
+from bot.store.database import Database, Execute
 from bot.store.inbox import Appended, InboxWriter
 from bot.store.sqlite_database import SqliteDatabase
+from tests import postgres
 
 START = datetime(2030, 5, 6, 9, 0, tzinfo=UTC)
 
@@ -22,9 +27,21 @@ class HasDatabase(Protocol):
 
 
 def sqlite(of: HasDatabase) -> sqlite3.Connection:
-    """The connection to the file of a part of a store."""
-    assert isinstance(of.database, SqliteDatabase)
+    """The connection to the file of a part of a store. Where that is in PostgreSQL, the test is about something else."""
+    if not isinstance(of.database, SqliteDatabase):
+        pytest.skip("this is about a file of SQLite")
     return of.database.connection
+
+
+@contextmanager
+def beside_the_store(path: Path) -> Iterator[Execute]:
+    """Change what the engine writes, as another program would."""
+    if postgres.IN_USE:
+        with closing(SqliteDatabase.reader(path)) as database, database.transaction() as execute:
+            yield execute
+    else:
+        with closing(sqlite3.connect(path)) as file, file:
+            yield file.execute
 
 
 def clock() -> MovableClock:

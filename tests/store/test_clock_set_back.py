@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def reader(store: Store) -> Iterator[StoreReader]:
-    with closing(StoreReader(store.path)) as made:
+    with closing(StoreReader(store.address)) as made:
         yield made
 
 

@@ -13,11 +13,14 @@ import pytest
 from bot.clock import MovableClock
 from bot.core.values import time_text
 from bot.store.contact_data import OF_CONTACT, export_contact, kept_files
+from bot.store.database import Execute
 from bot.store.engine_store import Store
 from bot.store.files import contact_files, files_folder, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_reader import StoreReader
-from tests.store.store_kit import START
+from bot.store.store_schema import ENGINE_TABLES
+from tests.postgres import about_files
+from tests.store.store_kit import START, beside_the_store
 
 ANN, BOB, ALIAS = "6281234567890", "6289876543210", "6281111111111"
 NOT_OF_CONTACTS = {"meta", "broadcasts", "erasures", "results", "sqlite_sequence", "_sqlite_migrations"}
@@ -35,11 +38,9 @@ def store(path: Path) -> Iterator[Store]:
 
 def fill(path: Path, contact: str) -> None:
     """A row in every table that can hold one, written by nobody's code: each column that must have a value gets one."""
-    with closing(sqlite3.connect(path)) as db, db:
+    with beside_the_store(path) as execute:
         for table in OF_CONTACT:
-            columns = {
-                c[1]: c[2] for c in db.execute(f"PRAGMA table_info({table})") if not (c[5] and c[2] == "INTEGER")
-            }
+            columns = columns_of(table)
             row: dict[str, object] = {
                 name: 1 if kind == "INTEGER" else f"{name} {contact}" for name, kind in columns.items()
             }
@@ -59,14 +60,24 @@ def fill(path: Path, contact: str) -> None:
             if table == "usage":  # it stays, without the contact: these are names of the bot's
                 row |= {"flow": "main", "model": "acme/swift"}
             if table == "message_ids":
-                row["sent_id"] = db.execute("SELECT coalesce(max(id), 0) + 1 FROM messages").fetchone()[0]
+                row["sent_id"] = execute("SELECT coalesce(max(id), 0) + 1 FROM messages").fetchone()[0]
+            if table == "messages":
+                row["id"] = execute("SELECT coalesce(max(id), 0) + 1 FROM messages").fetchone()[0]
             marks = ", ".join("?" * len(row))
-            db.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+            insert = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks}) ON CONFLICT DO NOTHING"
+            execute(insert, list(row.values()))
+
+
+def columns_of(table: str) -> dict[str, str]:
+    """The columns of a table that need a value, with their types."""
+    (columns,) = re.findall(rf"CREATE TABLE {table} \((.*?)\n    \)", ENGINE_TABLES, re.DOTALL)
+    found = dict(re.findall(r"(?m)^        ([a-z_]+) ([A-Z]+)", columns))
+    return {name: kind for name, kind in found.items() if name != "id"}
 
 
 def rows_in(path: Path) -> dict[str, int]:
-    with closing(sqlite3.connect(path)) as db:
-        return {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in OF_CONTACT}
+    with beside_the_store(path) as execute:
+        return {table: execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in OF_CONTACT}
 
 
 def write_log(inbox: InboxWriter) -> None:
@@ -123,6 +134,7 @@ NOBODYS: dict[str, dict[str, Any]] = {
 """Rows that name a contact and do not say whose they are."""
 
 
+@about_files
 def test_of_an_erased_contact_no_column_of_any_table_of_either_file_has_a_word(
     path: Path, store: Store, inbox: InboxWriter, log: InboxReader
 ) -> None:
@@ -162,16 +174,16 @@ def is_of_ann(value: object) -> bool:
     return re.search(f"{ANN}|{ALIAS}|Ann", text) is not None
 
 
-def insert(db: sqlite3.Connection, table: str, **row: object) -> None:
-    db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+def insert(execute: Execute, table: str, **row: object) -> None:
+    execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
 
 
 def test_what_an_erased_contact_used_up_counts_still(path: Path, store: Store) -> None:
     message = {"ref": "r", "key": "k", "contact": ANN, "effect": "{}", "created_at": AT}
-    with closing(sqlite3.connect(path)) as db, db:
+    with beside_the_store(path) as execute:
         for at, attempts in ((START - timedelta(hours=30), 4), (START, 2)):
             insert(
-                db,
+                execute,
                 "messages",
                 **message,
                 outcome="sent",
@@ -180,9 +192,9 @@ def test_what_an_erased_contact_used_up_counts_still(path: Path, store: Store) -
                 at=time_text(at),
                 attempts=attempts,
             )
-        insert(db, "messages", **message, attempts=5, due_at=AT, expires_at=AT)
+        insert(execute, "messages", **message, attempts=5, due_at=AT, expires_at=AT)
         used = {"prompt_tokens": 1000, "completion_tokens": 200, "estimated": 0}
-        insert(db, "usage", at=time_text(START), contact=ANN, flow="main", model="acme/swift", **used)
+        insert(execute, "usage", at=time_text(START), contact=ANN, flow="main", model="acme/swift", **used)
     store.erase(ANN, 0, START)
     with closing(StoreReader(path)) as reader:
         assert sum(count for _, count in reader.requests(START)) == 2 + 5
@@ -208,6 +220,7 @@ def test_what_came_after_the_erasure_stays(inbox: InboxWriter, log: InboxReader)
     assert [row.event_id for row in log.after(0, 10)] == ["evt_1", "evt_3", "evt_9"]
 
 
+@about_files
 def test_an_erasure_that_was_cut_short_is_finished_by_the_next_run(path: Path, clock: MovableClock) -> None:
     fill(path, ANN)
     first = Store(path)

@@ -176,7 +176,7 @@ def test_a_file_of_an_older_version_gets_the_migrations_that_it_lacks_each_whole
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = Migrations(ENGINE_FILE)
-    later(name="1 schema")(lambda db: store_schema._execute(db, store_schema._ENGINE))
+    later(name="1 schema")(lambda db: store_schema._execute(db, store_schema.ENGINE_TABLES))
     later(name="2 colour")(lambda db: db.execute("ALTER TABLE meta ADD COLUMN colour TEXT"))
     monkeypatch.setattr(store_schema, "migrations", lambda file: later if file == ENGINE_FILE else migrations(file))
     monkeypatch.setitem(VERSIONS, ENGINE_FILE, 2)

@@ -13,6 +13,7 @@ from bot.clock import MovableClock
 from bot.store.database import Write
 from bot.store.files import StoreLocked, inbox_path
 from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter
+from tests.postgres import about_files
 from tests.process.serving import until
 from tests.store.store_kit import START, append, sqlite
 
@@ -121,6 +122,7 @@ def test_events_of_one_commit_have_the_results_that_they_would_have_alone(
         assert inbox.appended(writes[2]).duplicate
 
 
+@about_files
 def test_a_commit_that_hangs_gives_busy_and_later_callers_are_refused_without_being_kept(
     path: Path, inbox: InboxWriter, clock: MovableClock, log: InboxReader
 ) -> None:
@@ -138,6 +140,7 @@ def test_a_commit_that_hangs_gives_busy_and_later_callers_are_refused_without_be
     assert ids(log) == ["evt_late"]  # a late commit is whole; the sender's next try is a duplicate
 
 
+@about_files
 def test_after_a_quiet_hour_the_patience_of_callers_begins_anew(
     path: Path, inbox: InboxWriter, log: InboxReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +159,7 @@ def test_after_a_quiet_hour_the_patience_of_callers_begins_anew(
     assert ids(log) == ["evt_before", "evt_1", "evt_2"]
 
 
+@about_files
 def test_a_full_queue_refuses_at_once(path: Path, inbox: InboxWriter) -> None:
     append(inbox, "evt_before")
     blocker = sqlite3.connect(inbox_path(path), isolation_level=None)
@@ -187,6 +191,7 @@ def test_a_full_disk_gives_busy_and_the_writer_recovers_when_there_is_space(
     assert ids(log) == ["evt_before", "evt_full"]
 
 
+@about_files
 def test_the_check_commits(path: Path, inbox: InboxWriter, clock: MovableClock) -> None:
     inbox.check()
     with sqlite3.connect(inbox_path(path)) as connection:
@@ -233,6 +238,7 @@ def test_numbers_are_never_given_twice_because_the_newest_event_stays(
     again.close()
 
 
+@about_files
 def test_a_second_writer_is_refused_in_words(path: Path, inbox: InboxWriter, clock: MovableClock) -> None:
     with pytest.raises(StoreLocked, match=r"bot\.inbox\.db is in use by another process"):
         InboxWriter(path, clock)

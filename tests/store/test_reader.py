@@ -20,6 +20,7 @@ from bot.store.engine_tables import HANDED_OVER, USAGE_BY, UsageSum
 from bot.store.files import StoreDamaged
 from bot.store.rows import REPLY, CallRow, OutboxRow
 from bot.store.store_reader import StoreReader
+from tests.postgres import about_files
 from tests.store.store_kit import START, sqlite
 
 ANN = "491701"
@@ -121,6 +122,7 @@ def test_a_store_that_nobody_has_open_can_be_read(path: Path) -> None:
     reader.close()
 
 
+@about_files
 def test_sqlite_utils_can_query_a_live_store(path: Path, store: Store) -> None:
     write(store, ANN)
     command = [sys.executable, "-m", "sqlite_utils", "rows", str(path), "sessions", "-c", "contact", "-c", "wake_at"]

@@ -1,0 +1,97 @@
+"""Opens a store, whichever it is: two files of SQLite, or a database of PostgreSQL."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from bot.core.errors import BotError
+from bot.store.database import Database, PostgresAddress, StoreAddress
+from bot.store.files import inbox_path
+from bot.store.sqlite_database import SqliteDatabase
+
+Answer = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def engine_writer(store: StoreAddress) -> Database:
+    """The connection of the one engine that writes a store. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`."""
+    return SqliteDatabase.writer(store) if isinstance(store, Path) else _postgres(store, "engine", alone=True)
+
+
+def engine_reader(store: StoreAddress) -> Database:
+    """A connection that reads what the engine writes. Raises `bot.store.files.StoreMissing`."""
+    return SqliteDatabase.reader(store) if isinstance(store, Path) else _postgres(store, "engine")
+
+
+def log_writer(store: StoreAddress) -> Database:
+    """A connection that writes the log: the only one to a file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`."""
+    return SqliteDatabase.writer(inbox_path(store)) if isinstance(store, Path) else _postgres(store, "inbox")
+
+
+def log_reader(store: StoreAddress) -> Database:
+    """A connection that reads the log. Raises `bot.store.files.StoreMissing`."""
+    return SqliteDatabase.reader(inbox_path(store)) if isinstance(store, Path) else _postgres(store, "inbox")
+
+
+class DriverMissing(BotError):
+    """The store is a database, and what talks to it is not installed."""
+
+
+def _require_driver() -> None:
+    if find_spec("psycopg") is None:
+        raise DriverMissing(
+            "the store is a database of PostgreSQL, and its driver is not installed: pip install 'bot-flows[postgres]'"
+        )
+
+
+def _postgres(address: PostgresAddress, schema: str, *, alone: bool = False) -> Database:
+    _require_driver()
+    from bot.store.postgres_database import PostgresDatabase  # psycopg is there only where it was asked for
+    from bot.store.postgres_schema import check_version
+
+    check_version(address)
+    return PostgresDatabase(address, schema, alone=alone)
+
+
+def prepare(store: StoreAddress) -> None:
+    """Make a store, or bring it up to date, and finish a restore that was cut short. Raises `bot.store.files.StoreUnavailable`,
+    `StoreTooNew` and `StoreDamaged`, and `bot.store.integrity.StoresDiffer`.
+    """
+    if isinstance(store, Path):  # each imported where it is used: `bot test` makes a store for each test
+        from bot.store.store_backup import finish_restore
+        from bot.store.store_schema import migrate as migrate_files
+
+        finish_restore(store)
+        migrate_files(store)
+    else:
+        _require_driver()
+        from bot.store.postgres_schema import migrate as migrate_database
+
+        migrate_database(store)
+
+
+def is_shared(store: StoreAddress) -> bool:
+    """Whether several machines may serve a store. One engine writes it; those of the others wait for their turn."""
+    return not isinstance(store, Path)
+
+
+@contextmanager
+def serves_others(store: StoreAddress, wake: Callable[[], None], answer: Answer) -> Iterator[None]:
+    """Be the engine for other machines, too: ``wake`` is called when they have new events, ``answer`` for what is asked there."""
+    if isinstance(store, Path):
+        yield
+        return
+    from bot.store.postgres_database import EventNotices
+    from bot.store.postgres_requests import RequestServer
+
+    with closing(EventNotices(store, wake)), closing(RequestServer(store, answer)):
+        yield
+
+
+def ask_elsewhere(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
+    """Have a request answered by the engine of another machine; ``error`` in the answer says why it was not."""
+    assert not isinstance(store, Path)  # a file has no other machine
+    from bot.store import postgres_requests
+
+    return postgres_requests.ask_elsewhere(store, request)

@@ -1,0 +1,263 @@
+"""A database of PostgreSQL as a `bot.store.database.Database`, and the translation of the store's SQL.
+
+The store's SQL is written once, for SQLite and PostgreSQL. What is translated here are placeholders, hints for SQLite's
+planner, and the few functions that have another name: `translated`.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any
+
+import psycopg
+from psycopg import RawCursor
+from psycopg.adapt import Buffer, Loader
+from psycopg.types.numeric import Int8Dumper
+from psycopg.types.string import StrDumperUnknown
+
+from bot.core.errors import BotError
+from bot.store.database import Execute, PostgresAddress, StoreAddress, Write
+from bot.store.files import StoreLocked, StoreUnavailable
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+_CONNECT_SECONDS = 5
+_UNANSWERED_SECONDS = 10  # after which a peer that has vanished is noticed
+_APPENDED = "INSERT INTO log "
+_IN_ORDER = "SELECT pg_advisory_xact_lock(7031, 1)"
+"""The lock under which places in the log are drawn. A sequence's numbers become visible out of order, and the engine's
+cursor would pass those that come late for ever."""
+
+_CHANNEL = "bot"
+_LISTENS_AGAIN_SECONDS = 1.0
+_ALONE = "SELECT pg_try_advisory_lock(7031, 3)"
+
+
+_ERRORS_OF_VALUES = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    psycopg.ProgrammingError,
+    psycopg.errors.ProgramLimitExceeded,  # a text that is too long for an index
+    UnicodeEncodeError,
+)
+
+
+class ConnectionLost(BotError):
+    """The one connection that writes is gone, and with it the right to write."""
+
+
+class _Text(StrDumperUnknown):
+    """Writes texts. PostgreSQL has no NUL in them: it is written as in JSON."""
+
+    def dump(self, obj: str) -> Buffer | None:
+        return super().dump(obj.replace("\0", "\\u0000") if "\0" in obj else obj)
+
+
+class _WholeNumber(Loader):
+    """Reads sums, which PostgreSQL gives as decimals."""
+
+    def load(self, data: Buffer) -> int:
+        return int(bytes(data))
+
+
+class PostgresDatabase:
+    """One connection to ``schema`` (``engine`` or ``inbox``) of a database: see `bot.store.database.Database`.
+
+    A connection that breaks is made anew by the next call. Not so the one that is ``alone``, of which there is one at a
+    time (else `bot.store.files.StoreLocked`): while it was away, another may have written. It raises `ConnectionLost`,
+    and its process has to begin anew.
+    """
+
+    def __init__(self, address: PostgresAddress, schema: str, *, alone: bool = False) -> None:
+        self.place: StoreAddress = address
+        self._address = address
+        self._schema = schema
+        self._alone = alone
+        self._lock = threading.RLock()
+        self._open: Connection | None = None
+        with self._lock, self._trouble_in_words():
+            self._connection()
+
+    def one(self, sql: str, *parameters: Any) -> Any:
+        """The first row of a query; None if there is none."""
+        with self._lock, self._trouble_in_words():
+            return self._connection().execute(translated(sql), parameters).fetchone()
+
+    def all(self, sql: str, *parameters: Any) -> list[Any]:
+        """The rows of a query."""
+        with self._lock, self._trouble_in_words():
+            return self._connection().execute(translated(sql), parameters).fetchall()
+
+    def records(self, sql: str, *parameters: Any) -> list[dict[str, Any]]:
+        """The rows of a query, each by the names of its columns."""
+        with self._lock, self._trouble_in_words():
+            cursor = self._connection().execute(translated(sql), parameters)
+            names = [column.name for column in cursor.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def version(self) -> int:
+        """A number that is another one after each commit of the engine's."""
+        return int(self.one("SELECT CAST(CAST(xmin AS TEXT) AS BIGINT) FROM meta")[0])
+
+    def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
+        """Execute statements, each with all of its rows, in one durable commit and one exchange with the server."""
+        with self._lock, self._trouble_in_words():
+            connection = self._connection()
+            with connection.pipeline(), connection.transaction(), connection.cursor() as cursor:
+                for sql, rows in statements:
+                    cursor.executemany(translated(sql), rows)
+
+    def write_each(self, writes: Sequence[Write]) -> None:
+        """Execute statements in one durable commit. An error of one's values is noted in it and does not touch the others."""
+        with self._lock, self._trouble_in_words():
+            connection = self._connection()
+            try:
+                with connection.pipeline(), connection.transaction():
+                    connection.execute(_IN_ORDER)
+                    done = [(write, connection.execute(translated(write.sql), write.parameters)) for write in writes]
+            except _ERRORS_OF_VALUES:  # of one of them, and nobody knows which
+                with connection.transaction():
+                    connection.execute(_IN_ORDER)
+                    done = [(write, cursor) for write in writes if (cursor := _executed(connection, write))]
+            for write, cursor in done:
+                write.rows_changed = cursor.rowcount
+                found = cursor.fetchone() if cursor.description else None
+                write.row = found[0] if found else None
+
+    @contextmanager
+    def transaction(self) -> Iterator[Execute]:
+        """Write everything that the block executes in one durable commit, or nothing."""
+
+        def execute(sql: str, parameters: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
+            return connection.execute(translated(sql), parameters)
+
+        with self._lock, self._trouble_in_words():
+            connection = self._connection()
+            with connection.transaction():
+                yield execute
+
+    def require(self) -> None:
+        """Raise `ConnectionLost` if this is the connection that is alone, and it is gone."""
+        with suppress(StoreUnavailable):
+            self.one("SELECT 1")
+
+    def wake(self) -> None:
+        """Wake the engine of another machine. Not in the commit of what is new: notices are committed one after the other."""
+        with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
+            self._connection().execute(f"NOTIFY {_CHANNEL}")
+
+    def wipe(self) -> None:
+        """Nothing: what PostgreSQL keeps of deleted rows is its operator's matter."""
+
+    def close(self) -> None:
+        """Close the connection. It may be called twice."""
+        with self._lock:
+            if self._open is not None:
+                self._open.close()
+
+    def _connection(self) -> Connection:
+        if self._open is None or self._open.closed:
+            if self._alone and self._open is not None:
+                raise ConnectionLost(f"the connection to {self.place} is lost: the engine begins anew")
+            connection = connect(self._address, self._schema)
+            if self._alone and connection.execute(_ALONE).fetchone() != (True,):
+                connection.close()
+                raise StoreLocked(f"{self.place} is in use by another engine: one at a time writes a store")
+            self._open = connection
+        return self._open
+
+    @contextmanager
+    def _trouble_in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction) as error:
+            if self._open is not None and self._open.broken:
+                with suppress(psycopg.Error):
+                    self._open.close()
+                if self._alone:
+                    raise ConnectionLost(f"the connection to {self.place} is lost: the engine begins anew") from error
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            advice = "see whether PostgreSQL runs, and has room on its disk; it is tried again until it answers"
+            raise StoreUnavailable(f"{self.place} cannot be used now ({reason})", advice) from error
+
+
+def connect(address: PostgresAddress, schema: str) -> Connection:
+    """A connection whose tables are those of a schema. Raises `psycopg.OperationalError`."""
+    connection = psycopg.connect(
+        address.url,
+        autocommit=True,
+        cursor_factory=RawCursor,
+        connect_timeout=_CONNECT_SECONDS,
+        keepalives_idle=_UNANSWERED_SECONDS,
+        tcp_user_timeout=1000 * _UNANSWERED_SECONDS,
+        application_name=f"bot {schema}",
+    )
+    connection.prepare_threshold = 1
+    connection.adapters.register_dumper(str, _Text)
+    connection.adapters.register_dumper(int, Int8Dumper)
+    connection.adapters.register_loader("numeric", _WholeNumber)
+    connection.execute(f"SET search_path = {schema}, bot, pg_catalog")
+    return connection
+
+
+class EventNotices:
+    """Calls ``wake``, on a thread of its own, when another machine has new events, and whenever it may have missed that."""
+
+    def __init__(self, address: PostgresAddress, wake: Callable[[], None]) -> None:
+        self._address = address
+        self._wake = wake
+        self._ended = threading.Event()
+        threading.Thread(target=self._run, name="listener", daemon=True).start()
+
+    def close(self) -> None:
+        """Call no more."""
+        self._ended.set()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            try:
+                with connect(self._address, "engine") as connection:
+                    connection.execute(f"LISTEN {_CHANNEL}")
+                    self._wake()
+                    while not self._ended.is_set():
+                        if any(True for _ in connection.notifies(timeout=_LISTENS_AGAIN_SECONDS, stop_after=1)):
+                            self._wake()
+            except psycopg.Error:
+                self._ended.wait(_LISTENS_AGAIN_SECONDS)  # meanwhile the engine looks by itself, now and then
+
+
+def _executed(connection: Connection, write: Write) -> psycopg.Cursor[Any] | None:
+    try:
+        with connection.transaction():
+            return connection.execute(translated(write.sql), write.parameters)
+    except _ERRORS_OF_VALUES as error:
+        write.error = error
+        return None
+
+
+_PLACEHOLDER = re.compile(r"\?(\d*)")
+_OTHERWISE = (
+    (re.compile(r" INDEXED BY \w+"), ""),  # a hint for SQLite's planner
+    (re.compile(r"\binstr\("), "strpos("),
+    (re.compile(r"(\w+) ->> '"), r"CAST(\1 AS json) ->> '"),
+    (re.compile(r"CAST\(body AS TEXT\)"), "text_of(body)"),  # bytes in the log, a text elsewhere
+    (re.compile(r"GLOB '\*\[\^0-9]' \|\| (\S+) \|\| '\[\^0-9]\*'"), r"~ ('[^0-9]' || \1 || '[^0-9]')"),
+)
+
+
+@cache
+def translated(sql: str) -> str:
+    """SQL of the store's as PostgreSQL takes it."""
+    for pattern, replacement in _OTHERWISE:
+        sql = pattern.sub(replacement, sql)
+    number = 0
+
+    def placeholder(found: re.Match[str]) -> str:
+        nonlocal number
+        number += 1
+        return f"${found[1] or number}"
+
+    sql = _PLACEHOLDER.sub(placeholder, sql)
+    return f"{sql} RETURNING seq" if sql.lstrip().startswith(_APPENDED) else sql

@@ -1,0 +1,175 @@
+"""Two machines that serve one bot on one database of PostgreSQL: which of them takes events, and what becomes of what is asked."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import psycopg
+import pytest
+import requests
+
+from bot import local_socket
+from bot.emulator.emulator import Emulator
+from bot.store.database import PostgresAddress
+from bot.store.inbox import InboxReader
+from bot.store.store_reader import StoreReader
+from tests.patience import PATIENCE
+from tests.postgres import Postgres, new_database, postgres_server
+from tests.test_kill import Server, gone
+
+ANN = "6281234567890"
+BOT = "name: Echo\ndefaults: {timeout: {after: 20h, then: end}}\n"
+FLOW = """
+flow: main
+start: {otherwise: true}
+vars: {text: {type: text}}
+steps: {echo: {ask: "You wrote: {{ text }}", save: text, then: echo}}
+"""
+ENGINES = (
+    "SELECT pid FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory' AND objid = 3 AND granted"
+)
+
+
+def machine(folder: Path, gateway: Emulator, store: str) -> Server:
+    folder.mkdir()
+    (folder / "bot.yml").write_text(BOT)
+    (folder / "main.yml").write_text(FLOW)
+    return Server(folder, gateway, store)
+
+
+@dataclass
+class Machines:
+    """Two servers, the first of which has the engine that works, with the gateway and the database."""
+
+    first: Server
+    second: Server
+    gateway: Emulator
+    postgres: Postgres
+    store: PostgresAddress
+
+    def says(self, text: str) -> None:
+        """The contact writes, and gets an answer."""
+        answered = len(self.gateway.sent)
+        self.gateway.receive(ANN, text)
+        assert self.gateway.wait_until(lambda: len(self.gateway.sent) > answered, PATIENCE), f"no answer to {text}"
+
+    def texts(self) -> list[str]:
+        """What the contact has been sent."""
+        return [message.body["text"]["body"].rstrip() for message in self.gateway.sent]
+
+    def ask(self, server: Server, **request: Any) -> dict[str, Any]:
+        """What a command on a server's machine is answered, once an engine is there."""
+        until = monotonic() + PATIENCE
+        while True:
+            try:
+                answer = local_socket.ask(self.store_of(server), request)
+            except local_socket.NotRunning:
+                answer = {"error": "not running"}
+            if "error" not in answer:
+                return answer
+            assert monotonic() < until, answer
+            sleep(0.05)
+
+    def store_of(self, server: Server) -> PostgresAddress:
+        return PostgresAddress(self.store.url, server.folder.resolve() / "bot", self.store.files)
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+def machines(tmp_path: Path, postgres: Postgres) -> Iterator[Machines]:
+    with (
+        Emulator(per_minute=1_000_000, per_day=1_000_000, schedule_scale=0.001) as gateway,
+        new_database(postgres, tmp_path) as store,
+    ):
+        servers = [machine(tmp_path / name, gateway, store.url) for name in ("one", "two")]
+        gateway.subscribe(f"http://127.0.0.1:{servers[1].port}/webhook")
+        try:
+            yield Machines(servers[0], servers[1], gateway, postgres, store)
+        finally:
+            for server in servers:
+                server.stop()
+
+
+def test_an_event_that_comes_to_a_machine_without_the_engine_is_answered(machines: Machines) -> None:
+    machines.says("hi")
+    assert [row.contact for row in InboxReader(machines.store).after(0, 10)] == [ANN]
+    assert "this one waits" in machines.second.log.read_text()
+
+
+def test_what_is_asked_on_either_machine_is_answered_by_the_one_engine(machines: Machines) -> None:
+    machines.says("hi")
+    for server in (machines.first, machines.second):
+        assert machines.ask(server, do="status")["waiting"] == 0
+        assert requests.get(f"http://127.0.0.1:{server.port}/readyz", timeout=PATIENCE).status_code == 200
+    machines.ask(machines.second, do="reset", contact=ANN)
+    assert StoreReader(machines.store).trace(ANN)[-1].rule == "reset"
+
+
+def test_when_the_machine_of_the_engine_ends_the_other_goes_on(machines: Machines) -> None:
+    machines.says("hi")
+    os.kill(machines.first.process.pid, signal.SIGSTOP)  # so that it starts nothing again
+    for pid in machines.first.children().values():
+        os.kill(pid, signal.SIGKILL)
+        gone(pid)
+    machines.says("still there?")
+    assert machines.texts() == ["You wrote:", "You wrote: still there?"]
+    os.kill(machines.first.process.pid, signal.SIGCONT)
+
+
+def test_an_engine_that_loses_its_connection_begins_anew_and_loses_nothing(machines: Machines) -> None:
+    machines.says("hi")
+    with psycopg.connect(machines.store.url, autocommit=True) as connection:
+        (engine,) = connection.execute(ENGINES).fetchone() or (0,)
+        connection.execute("SELECT pg_terminate_backend(%s)", [engine])
+        machines.says("again")
+        assert connection.execute(ENGINES).fetchone() not in (None, (engine,))
+    machines.ask(machines.first, do="status")
+    until = monotonic() + PATIENCE
+    while "is lost: the engine begins anew" not in machines.first.log.read_text():
+        assert monotonic() < until
+        sleep(0.05)
+    assert machines.texts() == ["You wrote:", "You wrote: again"]
+
+
+def test_a_crash_of_the_database_loses_no_event_that_was_acknowledged(machines: Machines) -> None:
+    machines.says("one")
+    machines.postgres.crash()
+    machines.gateway.receive(ANN, "two")  # answered 503, and sent again
+    machines.postgres.start()
+    assert machines.gateway.wait_until(lambda: len(machines.gateway.sent) == 2, PATIENCE)
+    machines.says("three")
+    assert machines.texts() == ["You wrote:", "You wrote: two", "You wrote: three"]
+
+
+def test_a_bot_whose_flows_keep_files_needs_a_folder_that_all_machines_share(
+    tmp_path: Path, postgres: Postgres
+) -> None:
+    flow = "flow: main\nstart: {otherwise: true}\nvars: {photo: {type: media, keep: true}}\nsteps: {a: {ask: A photo?, save: photo}}\n"
+    (tmp_path / "bot.yml").write_text(
+        "name: Photos\ndefaults: {timeout: {after: 20h, then: end}, errors: {else: end}}\n"
+    )
+    (tmp_path / "main.yml").write_text(flow)
+    with new_database(postgres, tmp_path) as store:
+        environ = {
+            **os.environ,
+            "BOT_STORE": store.url,
+            "BOT_PORT": "0",
+            "BOT_GATEWAY_URL": "http://127.0.0.1:9",
+            "BOT_GATEWAY_KEY": "a-key-of-the-gateway",
+            "BOT_WEBHOOK_SECRET": "a-secret-of-the-gateway",
+        }
+        command = [sys.executable, "-m", "bot", "serve", str(tmp_path)]
+        ended = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert ended.returncode == 1
+    assert "set BOT_FILES to a folder that all machines share" in ended.stderr
