@@ -18,6 +18,8 @@ def contact(console: Console, user: User, who: str) -> str:
     """One contact."""
     number = contact_at(who)
     session = None if number is None else console.reader.session(number)
+    if number is not None and session is None and console.reader.keeps(number):
+        session = Session(number)
     if number is None or session is None:
         abort(404, "there is no such contact, or its address was of an earlier login: look for it among the contacts")
     everything = "all" in request.args

@@ -2,42 +2,45 @@
 
 from urllib.parse import urlencode
 
-from flask import render_template, request, url_for
+from flask import redirect, render_template, request, url_for
+from werkzeug.wrappers import Response
 
-from bot.console.page_formats import page_asked, reads
+from bot.console.page_formats import address_of, reads
 from bot.console.routes import Console, Route
 from bot.console.users import VIEWER, User
 from bot.store.store_reader import CONTACT_STATES, ContactSearch
 
 PAGE = 50
+_LONG_NUMBER = 7
+"""A number of so many digits may be a whole one, also of a contact without a session."""
 
 
-def contacts(console: Console, user: User) -> str:
-    """The contacts that fit a search, those with the newest turn first."""
+def contacts(console: Console, user: User) -> str | Response:
+    """The contacts that fit a search, those with the newest turn first. A whole number leads to its contact."""
     asked = {name: request.args.get(name, "").strip()[:100] for name in ("find", "flow", "step", "state")}
-    page = page_asked()
+    after = request.args.get("after", "")
     if not reads():
         asked["find"] = ""  # digit by digit a search would tell the number
-    found = console.reader.find_contacts(ContactSearch(**asked), (page - 1) * PAGE, PAGE + 1)
-    waiting = console.reader.waiting_at()
+    search, reader = ContactSearch(**asked), console.reader
+    if len(search.number) >= _LONG_NUMBER and reader.keeps(search.number):
+        return redirect(address_of(search.number))
+    found = reader.find_contacts(search, PAGE + 1, after)
+    waiting = console.seldom("waiting_at", reader.waiting_at)
+    more = {name: value for name, value in asked.items() if value}
     return render_template(
         "contacts.html",
         contacts=found[:PAGE],
         asked=asked,
-        page=page,
-        earlier=page_address(asked, page - 1) if page > 1 else "",
-        later=page_address(asked, page + 1) if len(found) > PAGE else "",
-        total=console.reader.counts()["sessions"],
+        searched=bool(more),
+        newest=f"{url_for('contacts')}?{urlencode(more)}" if after else "",
+        later=f"{url_for('contacts')}?{urlencode(more | {'after': found[PAGE - 1].place})}"
+        if len(found) > PAGE
+        else "",
+        total=console.seldom("sessions", lambda: reader.counts()["sessions"]),
         flows=sorted({flow for flow, _ in waiting}),
         steps=sorted({step for flow, step in waiting if asked["flow"] in ("", flow)}),
         states=CONTACT_STATES,
     )
-
-
-def page_address(asked: dict[str, str], page: int) -> str:
-    """The address of another page of the same search."""
-    query = {name: value for name, value in asked.items() if value} | {"page": str(page)}
-    return f"{url_for('contacts')}?{urlencode(query)}"
 
 
 ROUTES = (Route("/", contacts, VIEWER, title="Contacts"),)

@@ -20,16 +20,18 @@ def usage(console: Console, user: User) -> str:
     days = chosen_days(console.clock.now())
     by = request.args.get("by", "day")
     by = by if by in USAGE_BY else "day"
-    sums = console.reader.usage(datetime.combine(days[0], time(), UTC), by)
-    tokens = {each.name: {PROMPT: each.prompt_tokens, COMPLETION: each.completion_tokens} for each in sums}
+    since = datetime.combine(days[0], time(), UTC)
+    sums = console.seldom(("usage", since, by), lambda: console.reader.usage(since, by))
+    shown = sums if by == "day" else sums[:MOST]
+    tokens = {each.name: {PROMPT: each.prompt_tokens, COMPLETION: each.completion_tokens} for each in shown}
     return render_template(
         "usage.html",
         spans=SPANS,
         days=len(days),
         all_by=USAGE_BY,
         by=by,
-        sums=sums if by == "day" else sums[:MOST],
-        left_out=0 if by == "day" else max(len(sums) - MOST, 0),
+        sums=shown,
+        left_out=len(sums) - len(shown),
         total=[
             sum(getattr(each, of) for each in sums)
             for of in ("answers", "prompt_tokens", "completion_tokens", "estimated")

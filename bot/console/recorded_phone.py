@@ -1,6 +1,5 @@
 """A contact's phone as the store has it recorded: what the contact wrote, what happened besides, and what the bot sent."""
 
-from datetime import UTC, datetime
 from itertools import count
 from operator import itemgetter
 
@@ -24,13 +23,12 @@ from bot.store.store_reader import MessageTo, StoreReader
 from bot.store.trace_rows import TurnTraced
 
 _BESIDES = (StartRequested, SignalReceived, ConversationAssigned, HandoffClosed, ResetRequested)
-_EVER = datetime.min.replace(tzinfo=UTC)
 
 
 def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneView:
     """The phone of a session's contact: the newest ``limit`` of what is recorded."""
     turns = reader.trace(session.contact, limit)
-    messages = reader.messages_to(session.contact, turns[0].at if len(turns) == limit else _EVER)
+    messages = reader.messages_to(session.contact, [turn.at for turn in turns])
     sends = [each for each in messages if isinstance(each.effect, Send)]
     numbers = count(1)
     order = {turn.event_id: place for place, turn in enumerate(turns)}

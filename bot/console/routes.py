@@ -3,7 +3,9 @@
 import logging
 from collections.abc import Callable
 from datetime import tzinfo
-from typing import Any
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from flask import g
@@ -23,6 +25,9 @@ from bot.store.store_reader import StoreReader
 
 REFRESH = "X-Refresh"  # the header of a page that asks for itself, while its user may be far away
 ENGINE_SECONDS = 10.0  # for the engine to answer
+LONG = 0.05  # seconds
+_MOST_KEPT = 100
+T = TypeVar("T")
 Answer = dict[str, Any]
 log = logging.getLogger("bot.console")
 
@@ -40,6 +45,7 @@ class Console:
         self.store = store
         self.reader = StoreReader(store)
         self.live_check = LiveCheck(folder.path, store, clock)
+        self._kept: dict[object, tuple[float, Any]] = {}
 
     @property
     def zone(self) -> tzinfo:
@@ -49,6 +55,20 @@ class Console:
             return ZoneInfo(zone.text if isinstance(zone, Scalar) else "UTC")
         except (KeyError, ValueError):
             return ZoneInfo("UTC")
+
+    def seldom(self, what: object, read: Callable[[], T], seconds: float = 0.0) -> T:
+        """What ``read`` returns: anew after ``seconds``, and where reading takes long only after fifty times as long, whoever asks."""
+        begun = monotonic()
+        if what in self._kept and begun < self._kept[what][0]:
+            found: T = self._kept[what][1]
+            return found
+        found = read()
+        took = monotonic() - begun
+        if keep := max(seconds, 50 * took if took > LONG else 0.0):
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[what] = monotonic() + keep, found
+        return found
 
     def ask(self, request: Answer) -> Answer:
         """Ask the engine something that changes nothing. Raises `ActionRefused` in its words, and `bot.local_socket.NotRunning`."""

@@ -30,7 +30,7 @@ def state(console: Console, user: User) -> str:
         waits = console.ask({"do": "waits", "ids": [send.id for send in pending]})["waits"]
     except (ActionRefused, NotRunning) as error:
         trouble = str(error)
-    now, counts = console.clock.now(), console.reader.counts()
+    now, counts = console.clock.now(), console.reader.queue_counts()
     oldest = status.get("oldest", {})
     return render_template(
         "state.html",

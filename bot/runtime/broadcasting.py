@@ -119,14 +119,14 @@ def add_recipients(
     return {"added": added, "known": len(rows) - added - opted_out, "differ": differ, "opted_out": opted_out}
 
 
-def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack) -> dict[str, int]:
+def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack, by: str) -> dict[str, int]:
     """Take back all of a broadcast but messages that are being sent or may have been, and flows that have started.
 
     Answers how many contacts do not get it (``stopped``), and how many may still (``in_flight``). Twice is once.
     Raises `RequestRefused`.
     """
     broadcast = _known(batch, name)
-    asked = json_text({"do": "stop", "name": name})
+    asked = json_text({"do": "stop", "name": name, "by": by})
     waiting = 0 if broadcast.state in (STOPPED, EDITING) else batch.store.waiting_of(name)
     just_added = sum(broadcast == name for broadcast, _ in batch.commit.recipients)
     back, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
@@ -137,7 +137,7 @@ def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack) -> dict[st
     return {"stopped": stopped, "in_flight": in_flight}
 
 
-def resume(batch: Batch, name: str, event_id: str) -> dict[str, int]:
+def resume(batch: Batch, name: str, event_id: str, by: str) -> dict[str, int]:
     """Go on with a broadcast that was stopped or paused: its next message goes alone, then the others.
 
     Contacts whose message was refused because of the template, or with the code that paused it, get another message,
@@ -156,7 +156,7 @@ def resume(batch: Batch, name: str, event_id: str) -> dict[str, int]:
         again = replace(broadcast, state=state, code="", recent=(), canary=None, resumed_at=batch.now)
         batch.commit.set_broadcast(broadcast, again)
     note = f"{resumed + to_come} wait again"
-    batch.commit.add_note(None, event_id, json_text({"do": "resume", "name": name}), OPERATOR, note)
+    batch.commit.add_note(None, event_id, json_text({"do": "resume", "name": name, "by": by}), OPERATOR, note)
     return {"resumed": resumed, "to_come": to_come}
 
 

@@ -45,6 +45,7 @@ from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxReader, LogRow
 from bot.store.integrity import check_pair
 from bot.store.rows import CallRow, EventRow, OutboxRow
+from bot.store.trace_rows import OPERATOR
 from bot.telemetry import log_turns, turn_log
 
 _WAITING_RESULTS = 32  # results that wait at most for something else that is to be committed
@@ -471,8 +472,8 @@ class EngineCycle:
         Returns whether there was anything to commit, and the answers to the requests.
         """
         started = self._clock.elapsed()
-        for contact in _to_erase(incoming):
-            self._erase(contact)
+        for contact, by in _to_erase(incoming):
+            self._erase(contact, by)
         self._set_by += self._jumps.take()
         if self._set_by:
             self._clock_is_set(self._set_by)
@@ -616,9 +617,9 @@ class EngineCycle:
         elif event is not None:
             batch.take(event)
 
-    def _erase(self, contact: str) -> None:
+    def _erase(self, contact: str, by: str = OPERATOR) -> None:
         """Erase a contact. In a commit of its own: what this cycle writes comes after it."""
-        rows = self._store.erase(contact, self.cursor, self._clock.now())
+        rows = self._store.erase(contact, self.cursor, self._clock.now(), by)
         self._erasing = True
         self._sends.done(rows.sends)
         self._calls.done(rows.calls)
@@ -677,8 +678,8 @@ class EngineCycle:
         self._paused = set(paused)
 
 
-def _to_erase(incoming: EngineInput) -> Iterator[str]:
+def _to_erase(incoming: EngineInput) -> Iterator[tuple[str, str]]:
     for request in incoming.requests:
         match request:
             case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
-                yield contact
+                yield contact, str(request.get("by", OPERATOR))

@@ -64,11 +64,13 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
     "template"}`` begins a correction of one, ``{"do": "correct", "name", "edit", "recipients"}`` is part of it, and
     ``{"do": "end_edit", "name", "edit"}`` ends it.
     ``{"do": "erase", "contact": ...}`` deletes all that is kept of a contact.
+    ``by`` is who asks, in the line of the trace: by default ``operator``.
     ``{"do": "note_command", "call": ...}`` only leaves a trace: see `bot.runtime.gateway_commands`.
     """
+    by = str(request.get("by", OPERATOR))
     match request:
         case {"do": "reset", "contact": str(contact)}:
-            return _reset(batch, contact, str(request.get("by", "operator")))
+            return _reset(batch, contact, by)
         case {"do": "start", "contact": str(contact), "flow": str(flow)} if contact.isdecimal():
             return _start(batch, contact, flow, request)
         case {"do": "signal", "contact": str(contact), "name": str(name)} if contact.isdecimal():
@@ -76,25 +78,25 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
         case {"do": "set", "contact": str(contact), "values": dict(values)} if contact.isdecimal():
             return _set(batch, contact, values, request)
         case {"do": "retry", "ids": list(ids)}:
-            return retry_dead_letters(batch, ids, _event_id())
+            return retry_dead_letters(batch, ids, _event_id(), by)
         case {"do": "drop", "ids": list(ids)}:
-            return drop_dead_letters(batch, ids, _event_id())
+            return drop_dead_letters(batch, ids, _event_id(), by)
         case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
             return {}  # the cycle has done it, before anything else
         case {"do": "send", "contact": str(contact)} if contact.isdecimal():
             return _send(batch, contact, request)
-        case {"do": "take", "contact": str(contact), "by": str(by)} if contact.isdecimal() and by:
+        case {"do": "take", "contact": str(contact), "by": str()} if contact.isdecimal() and by:
             return _take_over(batch, contact, by, request.get("from"))
-        case {"do": "answer", "contact": str(contact), "by": str(by)} if contact.isdecimal() and by:
+        case {"do": "answer", "contact": str(contact), "by": str()} if contact.isdecimal() and by:
             return _answer_contact(batch, contact, by, request)
-        case {"do": "give_back", "contact": str(contact), "by": str(by)} if contact.isdecimal() and by:
+        case {"do": "give_back", "contact": str(contact), "by": str()} if contact.isdecimal() and by:
             return _give_back(batch, contact, by)
         case {"do": "broadcast", "name": str(name), "recipients": list(recipients)}:
             return add_recipients(batch, name, read_content(request), recipients, *read_time_to_begin(request))
         case {"do": "stop", "name": str(name)}:
-            return stop(batch, name, _event_id(), take_back)
+            return stop(batch, name, _event_id(), take_back, by)
         case {"do": "resume", "name": str(name)}:
-            return resume(batch, name, _event_id())
+            return resume(batch, name, _event_id(), by)
         case {"do": "edit", "name": str(name)}:
             return begin_edit(batch, name, read_content(request), _event_id(), take_back, *read_time_to_begin(request))
         case {"do": "correct", "name": str(name), "edit": int(edit), "recipients": list(recipients)}:
@@ -264,7 +266,7 @@ MOST_DEAD_LETTERS = 500
 """How many dead letters one request names at most."""
 
 
-def retry_dead_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[Any]]:
+def retry_dead_letters(batch: Batch, ids: list[Any], event_id: str, by: str) -> dict[str, list[Any]]:
     """Send the messages of dead letters again, behind all other messages to their contacts, and deliver their events again.
 
     When several messages are retried, new replies are sent first. Answers which are ``done``, and which are ``missing``: they are no
@@ -289,18 +291,20 @@ def retry_dead_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str,
         else:
             note = "it waits for its broadcast's message again"
             held |= set() if broadcast.state in (TRYING, RUNNING) else {broadcast.name}
-        asked = json_text({"do": "retry", "id": id, "attempts": dead.attempts})  # which count against the limits still
+        asked = json_text(
+            {"do": "retry", "id": id, "attempts": dead.attempts, "by": by}
+        )  # which count against the limits still
         batch.commit.add_note(dead.contact, event_id, asked, OPERATOR, note)
     for id, event in events.items():
         batch.commit.end_dead_letter(id)
         batch.commit.add_event(NewEvent(event.ref, event.key, event.contact, event.effect))
-        asked = json_text({"do": "retry", "id": id})
+        asked = json_text({"do": "retry", "id": id, "by": by})
         batch.commit.add_note(event.contact, event_id, asked, OPERATOR, "an event is delivered again")
     answer = _answer([id for id in ids if id not in opted_out], found.keys() | events.keys())
     return answer | {"opted_out": opted_out, "held": sorted(held)}
 
 
-def drop_dead_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[int]]:
+def drop_dead_letters(batch: Batch, ids: list[Any], event_id: str, by: str) -> dict[str, list[int]]:
     """Forget dead letters for good. Answers which are ``done`` and ``missing``, as `retry` does. Raises `RequestRefused`."""
     found = {
         id: letter for id in _read(ids) if _is_there(batch, id) and (letter := batch.store.dead_letter(id)) is not None
@@ -308,7 +312,7 @@ def drop_dead_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, 
     for id, (what, contact) in found.items():
         dead = batch.store.dead_send(id)
         batch.commit.end_dead_letter(id)
-        asked = json_text({"do": "drop", "id": id, "attempts": dead.attempts if dead else 0})
+        asked = json_text({"do": "drop", "id": id, "attempts": dead.attempts if dead else 0, "by": by})
         batch.commit.add_note(contact, event_id, asked, OPERATOR, f"a dead letter was dropped: {what}")
     return _answer(ids, found.keys())
 

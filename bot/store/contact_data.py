@@ -141,8 +141,8 @@ class Withdrawn:
     events: frozenset[int]
 
 
-def begin_erasure(engine: Database, contact: str, upto: int, now: datetime) -> Withdrawn:
-    """Delete a contact from the engine's file, and note that the log must forget it ``upto`` a place.
+def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: str) -> Withdrawn:
+    """Delete a contact from the engine's file, and note that the log must forget it ``upto`` a place, and ``by`` whom.
 
     Usage stays: tokens, and requests of the last day, which still count against the limits.
     """
@@ -158,7 +158,7 @@ def begin_erasure(engine: Database, contact: str, upto: int, now: datetime) -> W
                 execute(_KEPT_OF_NOBODY.get(table, f"DELETE FROM {table} WHERE {where}"), (number,))
             execute(_BEGIN, (number, upto, time_text(now)))
             execute(f"UPDATE meta SET taking = NULL WHERE {names_contact('taking')}", (number,))
-        event = json_text({"do": "erase", "attempts": requests})
+        event = json_text({"do": "erase", "attempts": requests, "by": by})
         note = trace_rows.note_row(None, f"operator:{uuid4().hex}", event, OPERATOR, "a contact was erased")
         (id,) = execute("UPDATE meta SET last_turn = last_turn + 1 RETURNING last_turn").fetchone()
         execute(trace_rows.ADD_TURN, (id, time_text(now), *note))

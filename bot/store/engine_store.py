@@ -15,7 +15,7 @@ from bot.store.database import StoreAddress
 from bot.store.files import reads_rows
 from bot.store.opening import engine_writer
 from bot.store.rows import CallRow, DueRow, EventRow, MessageStatus, OutboxRow, ParkedRow, SentRow
-from bot.store.trace_rows import GATEWAY_COMMAND
+from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR
 
 KEPT = {
     "turns": timedelta(days=7),
@@ -454,10 +454,10 @@ class Store:
         """The numbers of a contact, its own first."""
         return numbers_of(self.database, storable(contact))
 
-    def erase(self, contact: str, upto: int, now: datetime) -> Withdrawn:
-        """Delete a contact, and note that the log must forget its events ``upto`` a place: see `bot.store.contact_data`."""
+    def erase(self, contact: str, upto: int, now: datetime, by: str = OPERATOR) -> Withdrawn:
+        """Delete a contact, and note that the log must forget its events ``upto`` a place, and ``by`` whom: see `bot.store.contact_data`."""
         self._forget()
-        withdrawn = contact_data.begin_erasure(self.database, contact, upto, now)
+        withdrawn = contact_data.begin_erasure(self.database, contact, upto, now, by)
         self._last_ids["turns"] += 1  # the note of the erasure
         return withdrawn
 

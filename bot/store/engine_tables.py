@@ -101,15 +101,16 @@ ADD_DEAD_LETTER = "INSERT INTO dead_letters (what, contact, reason, body, at, se
 LETTER_ENDED = "DELETE FROM dead_letters WHERE id = ?"
 DEAD_LETTER = "SELECT what, contact, body, send_id FROM dead_letters WHERE id = ?"
 
-COUNTS = """
-    SELECT 'sessions', count(*) FROM sessions
-    UNION ALL SELECT 'parked', count(*) FROM parked
+QUEUE_COUNTS = """
+    SELECT 'parked', count(*) FROM parked
     UNION ALL SELECT 'outbox', count(*) FROM outbox
     UNION ALL SELECT 'calls', count(*) FROM calls
     UNION ALL SELECT 'events_out', count(*) FROM events_out
     UNION ALL SELECT 'dead_letters', count(*) FROM dead_letters
 """
-"""How many sessions there are, and how many rows in each queue, by table."""
+"""How many rows each queue has, by table."""
+COUNTS = f"SELECT 'sessions', count(*) FROM sessions UNION ALL {QUEUE_COUNTS}"
+"""The same, and how many sessions there are."""
 
 OLDEST = """
     SELECT 'outbox', (SELECT created_at FROM outbox ORDER BY id LIMIT 1)

@@ -1,9 +1,11 @@
 """Reads a store for commands and for the web process, also while a server runs; it never writes."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from bot.core import values
@@ -11,7 +13,7 @@ from bot.core.effects import Effect
 from bot.core.immutable import immutable
 from bot.core.session import Session, UnreadableSession, read_session
 from bot.core.turn import Conversation
-from bot.core.values import optional_storable, read_time, storable, time_text
+from bot.core.values import json_text, optional_storable, read_time, storable, time_text
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.contact_data import ERASING
 from bot.store.database import StoreAddress
@@ -22,6 +24,8 @@ from bot.store.rows import LAST_ID, STATUSES, MessageStatus
 from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR, TurnTraced
 
 _AT_ONCE = 500  # sessions
+_FEW_MESSAGES = 5000  # they are looked through
+_EVER = datetime.min.replace(tzinfo=UTC)
 _SENT_AGAIN = ("send", engine_tables.EVENT_OUT)
 _ADVICE = {  # by how the store's text of an event begins
     '{"$StartRequested"': "correct the flow or the program that requested it, and start it again (`bot start`)",
@@ -44,23 +48,29 @@ _LETTERS = """
 """
 _STATUSES = """
     SELECT ref, message_id, status, statuses.detail FROM sent, json_each(sent.message_ids) JOIN statuses ON message_id = value
-    WHERE sent.contact = ? AND sent.id >= ?
+    WHERE sent.contact = ?
 """
-_MESSAGES_TO = """
+_MADE_THEN = "json_each(?2) AS spans CROSS JOIN messages ON messages.id BETWEEN spans.value ->> 0 AND spans.value ->> 1"
+_STATUSES_SINCE = f"""
+    SELECT ref, status, statuses.detail FROM {_MADE_THEN}, json_each(message_ids) AS named JOIN statuses ON message_id = named.value
+    WHERE messages.contact = ?1
+"""
+_MESSAGES_TO = f"""
     SELECT messages.id, ref, effect, created_at, attempts, due_at, coalesce(outcome, 'waiting'), messages.detail,
         status, statuses.detail
-    FROM messages LEFT JOIN json_each(message_ids) AS named ON 1 = 1 LEFT JOIN statuses ON message_id = named.value
-    WHERE messages.contact = ? AND messages.id >= ? ORDER BY messages.id
+    FROM (
+        SELECT messages.id AS found FROM {_MADE_THEN} WHERE messages.contact = ?1
+        UNION SELECT id FROM outbox WHERE contact = ?1
+    ) CROSS JOIN messages ON messages.id = found
+    LEFT JOIN json_each(message_ids) AS named LEFT JOIN statuses ON message_id = named.value ORDER BY messages.id
 """
 _GIVEN_UP_TO = """
     SELECT send_id, body, at, reason FROM dead_letters WHERE what = 'send' AND contact = ? AND at >= ? ORDER BY id
 """
-_MESSAGES_BETWEEN = "SELECT min(id), max(id) FROM messages"
+_MESSAGES_BETWEEN = "SELECT (SELECT min(id) FROM messages), (SELECT max(id) FROM messages)"
 _MESSAGE_MADE = "SELECT created_at FROM messages WHERE id >= ? ORDER BY id LIMIT 1"
-_FIND_CONTACTS = """
-    SELECT contact, flow, step, wake_at, updated_at, opted_out, state ->> '$."$Session".name', state ->> '$."$Session".agent'
-    FROM sessions
-    WHERE (?1 = '' OR instr(contact, ?1) > 0 OR instr(lower(state ->> '$."$Session".name'), ?2) > 0)
+_FITS = """
+    (?1 = '' OR instr(sessions.contact, ?1) > 0 OR instr(lower(state ->> '$."$Session".name'), ?2) > 0)
         AND (?3 = '' OR flow = ?3) AND (?4 = '' OR step = ?4)
         AND CASE ?5
             WHEN 'in a flow' THEN flow IS NOT NULL
@@ -68,7 +78,29 @@ _FIND_CONTACTS = """
             WHEN 'with a person' THEN state ->> '$."$Session".agent' IS NOT NULL
             WHEN 'opted out' THEN opted_out
             ELSE 1 END
-    ORDER BY updated_at DESC, contact LIMIT ?6 OFFSET ?7
+"""
+_FOUND = """
+    sessions.contact, flow, step, sessions.wake_at, updated_at, opted_out, state ->> '$."$Session".name', state ->> '$."$Session".agent'
+"""
+_BY_TURN = f"""
+    SELECT 't' || turns.id, {_FOUND} FROM turns CROSS JOIN sessions ON sessions.contact = turns.contact
+    WHERE turns.id < ?6 AND turns.at = updated_at
+        AND NOT EXISTS (
+            SELECT 1 FROM turns AS later WHERE later.contact = turns.contact AND later.id > turns.id AND later.at = turns.at
+        )
+        AND {_FITS}
+    ORDER BY turns.id DESC LIMIT ?7
+"""
+_WITHOUT_TURN = f"""
+    SELECT 's' || sessions.rowid, {_FOUND} FROM sessions
+    WHERE sessions.rowid < ?6 AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.contact = sessions.contact AND at = updated_at) AND {_FITS}
+    ORDER BY sessions.rowid DESC LIMIT ?7
+"""
+_PLACE = re.compile(r"[ts]\d{1,18}")
+_IS_KEPT = """
+    SELECT EXISTS (SELECT 1 FROM sessions WHERE contact = ?1) OR EXISTS (SELECT 1 FROM turns WHERE contact = ?1)
+        OR EXISTS (SELECT 1 FROM recipients WHERE contact = ?1) OR EXISTS (SELECT 1 FROM dead_letters WHERE contact = ?1)
+        OR EXISTS (SELECT 1 FROM messages WHERE contact = ?1)
 """
 CONTACT_STATES = ("in a flow", "in no flow", "with a person", "opted out")
 """What contacts can be looked for by, besides where they are."""
@@ -136,13 +168,19 @@ class ContactSearch:
     step: str = ""
     state: str = ""
 
+    @property
+    def number(self) -> str:
+        """The digits that are looked for, of a number however it is written; an empty text where it is a name."""
+        return "".join(filter(str.isdecimal, self.find)) if self.find.strip("+0123456789 ()-/") == "" else ""
+
 
 @immutable
 class FoundContact(SessionSummary):
-    """A contact that fits a search. ``agent`` is who has taken the conversation over."""
+    """A contact that fits a search. ``agent`` is who has taken the conversation over; the list goes on behind its ``place``."""
 
     name: str | None
     agent: str | None
+    place: str
 
 
 @immutable
@@ -227,8 +265,12 @@ class StoreReader:
         return bool(self.database.all(_CLEAN)[0][0])
 
     def counts(self) -> dict[str, int]:
-        """How many rows each queue has, by table."""
+        """How many sessions there are, and how many rows in each queue, by table."""
         return dict(self.database.all(engine_tables.COUNTS))
+
+    def queue_counts(self) -> dict[str, int]:
+        """How many rows each queue has, by table: without the sessions, which take longer to count."""
+        return dict(self.database.all(engine_tables.QUEUE_COUNTS))
 
     @reads_rows
     def sessions(self, after: str = "", limit: int = 100) -> list[SessionSummary]:
@@ -254,16 +296,27 @@ class StoreReader:
         return int(self.database.all(engine_tables.COUNT_HANDED_OVER)[0][0])
 
     @reads_rows
-    def find_contacts(self, search: ContactSearch, skip: int, limit: int) -> list[FoundContact]:
-        """The contacts that fit a search, those with the newest turn first."""
-        digits = "".join(filter(str.isdecimal, search.find)) if search.find.strip("+0123456789 ()-/") == "" else ""
-        asked = digits or search.find, search.find.lower(), search.flow, search.step, search.state
+    def find_contacts(self, search: ContactSearch, limit: int, after: str = "") -> list[FoundContact]:
+        """The contacts that fit a search, those with the newest turn first, then those whose last turn is not kept any more.
+
+        ``after`` is the place of the last contact of an earlier page. The trace is read from its end until there are enough.
+        """
+        found = search.number or search.find, search.find.lower(), search.flow, search.step, search.state
+        asked = [*map(storable, found)]
+        kind, id = (after[0], int(after[1:])) if _PLACE.fullmatch(after) else ("t", LAST_ID)
+        rows = self.database.all(_BY_TURN, *asked, id, limit) if kind == "t" else []
+        if len(rows) < limit:
+            rows += self.database.all(_WITHOUT_TURN, *asked, id if kind == "s" else LAST_ID, limit - len(rows))
         return [
-            FoundContact(contact, flow, step, read_time(wake_at), _time(updated_at), bool(opted_out), name, agent)
-            for contact, flow, step, wake_at, updated_at, opted_out, name, agent in self.database.all(
-                _FIND_CONTACTS, *map(storable, asked), limit, skip
+            FoundContact(
+                contact, flow, step, read_time(wake_at), _time(updated_at), bool(opted_out), name, agent, place
             )
+            for place, contact, flow, step, wake_at, updated_at, opted_out, name, agent in rows
         ]
+
+    def keeps(self, contact: str) -> bool:
+        """Whether something is kept of a contact, who may have no session."""
+        return bool(self.database.all(_IS_KEPT, storable(contact))[0][0])
 
     def session(self, contact: str) -> Session | None:
         """One contact's session with all its variables, if there is one. Raises `bot.core.session.UnreadableSession`."""
@@ -401,15 +454,17 @@ class StoreReader:
     def trace(self, contact: str, limit: int = 20) -> list[TurnTraced]:
         """A contact's last turns, in the order they were taken."""
         rows = self.database.all(trace_rows.LAST_TURNS, storable(contact), limit)[::-1]
-        statuses = self._statuses(contact, _time(rows[0][0])) if rows else {}
+        statuses = self._statuses(contact, [_time(at) for at, *_ in rows])
         return [trace_rows.turn_traced(statuses, *row) for row in rows]
 
     @reads_rows
-    def messages_to(self, contact: str, since: datetime) -> list[MessageTo]:
-        """The messages to a contact that were decided on since a time, in order; those that were given up come last."""
+    def messages_to(self, contact: str, times: Sequence[datetime]) -> list[MessageTo]:
+        """The messages to a contact that wait, or were decided on at ``times`` (in order): the times of lines of its trace. Those
+        that were given up come last.
+        """
         found: dict[int, MessageTo] = {}
         for id, ref, effect, at, attempts, due_at, outcome, detail, *reported in self.database.all(
-            _MESSAGES_TO, storable(contact), self._first_message(since)
+            _MESSAGES_TO, storable(contact), self._messages_made(times)
         ):
             status = MessageStatus(*reported) if reported[0] is not None else None
             if id in found and (status is None or _rank(found[id].status) >= status.rank):
@@ -420,22 +475,41 @@ class StoreReader:
             found[id] = MessageTo(ref, values.loads(effect), _time(at), name, why, attempts, due, replaced)
         given_up = [
             MessageTo((given := values.loads(body))["ref"], given["effect"], _time(at), "failed", reason)
-            for id, body, at, reason in self.database.all(_GIVEN_UP_TO, storable(contact), time_text(since))
+            for id, body, at, reason in self.database.all(
+                _GIVEN_UP_TO, storable(contact), time_text(times[0] if times else _EVER)
+            )
             if id not in found
         ]
         return [*found.values(), *given_up]
 
-    def _first_message(self, since: datetime) -> int:
-        """The id of the first message that was decided on since a time: ids follow the time, and contacts have no index."""
-        first, last = self.database.all(_MESSAGES_BETWEEN)[0]
-        low, high = first or 0, (last or 0) + 1
-        while low < high:
-            middle = (low + high) // 2
+    def _messages_made(self, times: Sequence[datetime]) -> str:
+        """The ids among which a contact's messages are, as JSON: a list of the first and the last of each span.
+
+        There is no index by contacts. But ids follow the time, and a message is written with a line of its contact's trace, so the times of
+        these lines lead to it.
+        """
+        low, last = self.database.all(_MESSAGES_BETWEEN)[0]
+        if not times or last is None:
+            return "[]"
+        low = self._first_message(low, last + 1, time_text(times[0]))
+        if last - low < _FEW_MESSAGES:
+            return json_text([[low, last]])
+        spans = []
+        for at in sorted({*times}):
+            low = self._first_message(low, last + 1, time_text(at))
+            after = self._first_message(low, last + 1, time_text(at + timedelta(microseconds=1)))
+            spans.append([low, after - 1])
+        return json_text(spans)
+
+    def _first_message(self, low: int, end: int, since: str) -> int:
+        """The id of the first message that was decided on since a time, of those from ``low`` and before ``end``."""
+        while low < end:
+            middle = (low + end) // 2
             made = self.database.all(_MESSAGE_MADE, middle)  # nothing where it has gone meanwhile
-            if made and _time(made[0][0]) < since:
+            if made and made[0][0] < since:
                 low = middle + 1
             else:
-                high = middle
+                end = middle
         return low
 
     def contacts_traced(self, since: datetime) -> list[str]:
@@ -452,20 +526,20 @@ class StoreReader:
 
     def message_statuses(self, contact: str) -> dict[str, MessageStatus]:
         """The status of each message of a contact, by the gateway's id of it."""
-        return {id: MessageStatus(*row) for _, id, *row in self.database.all(_STATUSES, storable(contact), 0)}
+        return {id: MessageStatus(*row) for _, id, *row in self.database.all(_STATUSES, storable(contact))}
 
     def message_refs(self, contact: str) -> dict[str, str]:
         """The effect that each message of a contact was, by the gateway's id of it: of those of which the gateway has told."""
-        return {id: ref for ref, id, *_ in self.database.all(_STATUSES, storable(contact), 0)}
+        return {id: ref for ref, id, *_ in self.database.all(_STATUSES, storable(contact))}
 
     def commits(self) -> int:
         """A number that is another one after each commit of the engine's."""
         return self.database.version()
 
-    def _statuses(self, contact: str, since: datetime) -> dict[str, MessageStatus]:
-        """The status of each message of a contact since a time, by its effect's name."""
+    def _statuses(self, contact: str, times: Sequence[datetime]) -> dict[str, MessageStatus]:
+        """The status of each message of a contact that was decided on at these times, by its effect's name."""
         furthest: dict[str, MessageStatus] = {}
-        for ref, _, *row in self.database.all(_STATUSES, storable(contact), self._first_message(since)):
+        for ref, *row in self.database.all(_STATUSES_SINCE, storable(contact), self._messages_made(times)):
             status = MessageStatus(*row)
             if ref not in furthest or furthest[ref].rank < status.rank:
                 furthest[ref] = status

@@ -2,8 +2,12 @@
 
 import http.client
 import re
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from tests.console.conftest import PASSWORD, Served
@@ -57,3 +61,9 @@ def logged_in(served: Served, name: str) -> Client:
     client = Client(served)
     assert client.log_in(name).status == 302
     return client
+
+
+def rows(store: Path, sql: str) -> list[Any]:
+    """Rows of a live store."""
+    with closing(sqlite3.connect(store)) as connection:
+        return connection.execute(sql).fetchall()

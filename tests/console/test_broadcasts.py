@@ -1,5 +1,6 @@
 """The views of broadcasts, in a real Chromium."""
 
+import json
 import re
 from datetime import timedelta
 
@@ -8,7 +9,7 @@ from playwright.sync_api import expect
 
 from bot.emulator import MessageTemplate
 from tests.browsing import violations
-from tests.console.client import logged_in
+from tests.console.client import logged_in, rows
 from tests.console.conftest import Live, Served
 
 PEOPLE = [f"62812345678{number:02}" for number in range(4)]
@@ -59,6 +60,11 @@ def test_an_operator_stops_one_that_is_refused_and_resumes_it_when_its_template_
     expect(page.get_by_role("status")).to_have_text("It goes on. Contacts who will get it now: 4.")
     live.simulation.settle()
     expect(state).to_contain_text("finished")
+    asked = rows(live.console.store, "SELECT event FROM turns WHERE rule = 'operator' ORDER BY id")
+    assert [json.loads(event) for (event,) in asked] == [
+        {"do": "stop", "name": NAME, "by": "olga"},
+        {"do": "resume", "name": NAME, "by": "olga"},
+    ]
 
 
 def test_a_viewer_sees_no_number_and_stops_nothing(served: Served) -> None:

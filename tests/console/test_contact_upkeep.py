@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browsing import violations
-from tests.console.client import logged_in
+from tests.console.client import logged_in, rows
 from tests.console.conftest import Live, Served
 
 
@@ -42,6 +42,10 @@ def test_a_contact_is_erased_once_the_number_is_typed(live: Live, caplog: pytest
     expect(page.locator("#contacts")).to_contain_text("Nobody has written to the bot yet.")
     assert live.simulation.reader.session(contact) is None
     assert f"olga (operator): erase •••{contact[-3:]}" in caplog.messages
+    (note,) = [
+        json.loads(event) for (event,) in rows(live.console.store, "SELECT event FROM turns WHERE contact IS NULL")
+    ]
+    assert note == {"do": "erase", "attempts": note["attempts"], "by": "olga"}
 
 
 def test_a_conversation_is_ended_in_the_users_name(live: Live) -> None:

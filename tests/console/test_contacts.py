@@ -1,8 +1,31 @@
 """The views of all contacts and of one, in a real Chromium."""
 
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
 from playwright.sync_api import expect
 
-from tests.console.conftest import Live
+from bot.emulator import MessageTemplate
+from bot.store.store_reader import ContactSearch
+from tests.console.client import logged_in
+from tests.console.conftest import Live, Served
+
+NUMBERS = [f"62812345678{number:02}" for number in range(20)]
+
+
+EVERYBODY = ContactSearch()
+
+
+def listed(served: Served, size: int, search: ContactSearch = EVERYBODY) -> list[list[str]]:
+    """The pages of all contacts."""
+    pages, after = [], ""
+    while found := served.console.reader.find_contacts(search, size, after):
+        pages.append([each.contact for each in found])
+        after = found[-1].place
+    return pages
 
 
 def test_an_operator_sees_who_is_where_and_the_conversation_as_the_phone_shows_it(live: Live) -> None:
@@ -25,3 +48,84 @@ def test_a_page_shows_what_happens_without_being_loaded_again(live: Live) -> Non
     expect(page.locator(".bubble.mine .text")).to_have_text(["hi"])
     live.simulation.tap("Tea")
     expect(page.locator(".bubble.mine .text")).to_have_text(["hi", "Tea"])
+
+
+def test_pages_have_each_contact_once_the_newest_turn_first_also_where_the_trace_has_forgotten_it(
+    served: Served,
+) -> None:
+    for number in NUMBERS:
+        served.simulation.become(number)
+        served.simulation.user("hi")
+        served.simulation.wait(timedelta(minutes=1))
+    served.simulation.become(NUMBERS[3])
+    served.simulation.user("hi again")
+    newest = [NUMBERS[3], *(number for number in reversed(NUMBERS) if number != NUMBERS[3])]
+    assert [number for page in listed(served, 7) for number in page] == newest
+    assert [len(page) for page in listed(served, 7)] == [7, 7, 6]
+    with closing(sqlite3.connect(served.console.store)) as store, store:
+        store.execute("DELETE FROM turns WHERE contact IN (?, ?)", (NUMBERS[3], NUMBERS[19]))
+    assert [number for page in listed(served, 3) for number in page] == [*newest[2:], NUMBERS[19], NUMBERS[3]]
+    assert listed(served, 50, ContactSearch(find="7801")) == [[NUMBERS[1]]]
+
+
+def fill(served: Served, many: int) -> None:
+    """So many contacts more, each with a turn and a message, older than what there is."""
+    served.simulation.user("hi")
+    contact = served.simulation.contact
+    with closing(sqlite3.connect(served.console.store)) as store, store:
+        for table, id in (("sessions", ""), ("turns", "id, "), ("messages", "id, ")):
+            store.execute(f"CREATE TEMP TABLE model AS SELECT * FROM {table} WHERE contact = ? LIMIT 1", (contact,))
+            names = [name for _, name, *_ in store.execute(f"PRAGMA table_info({table})") if name != "id"]
+            at = {
+                "contact": "9000000 + i",
+                "created_at": "'2030-05-01T' || i",
+                "at": "updated_at",
+                "conversation": "NULL",
+            }
+            values = ", ".join(at.get(name, name) for name in names).replace("updated_at", "'2030-05-01T' || i")
+            store.execute(
+                f"""WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {many})
+                INSERT INTO {table} ({id}{", ".join(names)}) SELECT {"-i, " if id else ""}{values} FROM n CROSS JOIN model"""
+            )
+            store.execute("DROP TABLE model")
+
+
+def work(served: Served, read: Callable[[], object]) -> int:
+    """How much SQLite does for it, in thousands of steps."""
+    count = 0
+
+    def counted() -> None:
+        nonlocal count
+        count += 1
+
+    served.console.reader._connection.set_progress_handler(counted, 1000)
+    read()
+    served.console.reader._connection.set_progress_handler(None, 1000)
+    return count
+
+
+@pytest.mark.parametrize("path", ["/", "/contact/{}", "/inbox", "/state", "/dead-letters"])
+def test_what_is_looked_at_often_takes_no_longer_with_many_contacts(served: Served, path: str) -> None:
+    client = logged_in(served, "olga")
+    fill(served, 20_000)
+    path = path.format(served.simulation.contact)
+    client.ask(path)  # how many there are is counted seldom
+    served.console.seldom("sessions", lambda: 20_001, seconds=60)
+    served.console.seldom("waiting_at", lambda: {("main", "drink"): 20_001}, seconds=60)
+    assert work(served, lambda: client.ask(path)) < 60
+
+
+def test_a_whole_number_leads_to_what_is_kept_of_a_contact_who_has_never_written(live: Live) -> None:
+    live.simulation.emulator.templates.add(MessageTemplate("sale", "en", body="All of it!"))
+    recipients = [{"contact": NUMBERS[0], "body": []}]
+    live.console.ask(
+        {"do": "broadcast", "name": "sale", "template": {"name": "sale", "language": "en"}, "recipients": recipients}
+    )
+    live.simulation.settle()
+    assert live.simulation.reader.session(NUMBERS[0]) is None
+    page = live.log_in("olga", f"/?find=%2B{NUMBERS[0]}")
+    expect(page.get_by_role("heading", level=1)).to_have_text(NUMBERS[0])
+    expect(page.locator(".bubble.bot")).to_contain_text("template sale (en)")
+    expect(page.get_by_role("link", name="Export as JSON")).to_be_visible()
+    page.goto(f"{live.url}/?find={NUMBERS[1]}")
+    expect(page.locator("#contacts")).to_contain_text("Nobody has written to the bot yet.")

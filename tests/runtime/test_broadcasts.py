@@ -290,7 +290,7 @@ def test_stopping_stands_in_the_trace(world: World) -> None:
     stop(world)
     assert [turn.notes for turn in world.trace(people(1)[0])] == [["message 1"], ["message 1 was taken back"]]
     rows = world.reader.database.all("SELECT event, rule, notes FROM turns WHERE contact IS NULL")
-    assert rows == [('{"do":"stop","name":"spring"}', "operator", '["1 stopped, 0 in flight"]')]
+    assert rows == [('{"do":"stop","name":"spring","by":"operator"}', "operator", '["1 stopped, 0 in flight"]')]
 
 
 @about_files

@@ -124,7 +124,7 @@ def test_that_somebody_was_erased_is_in_the_trace_and_not_who(world: World) -> N
     world.say(ANN, "hi")
     erase(world, ANN)
     rows = world.reader.database.all("SELECT contact, event, rule, notes FROM turns")
-    assert rows == [(None, '{"do":"erase","attempts":0}', "operator", '["a contact was erased"]')]
+    assert rows == [(None, '{"do":"erase","attempts":0,"by":"operator"}', "operator", '["a contact was erased"]')]
 
 
 def test_what_waits_to_be_sent_is_withdrawn_and_the_others_go(server: Peer) -> None:
