@@ -37,6 +37,7 @@ from bot.runtime.operator_requests import Answer, Request
 from bot.runtime.performers import CallAttempt, CrashQuarantine, Perform, Performers, PerformersByEffect, Prompter, Say
 from bot.runtime.python_calls import PythonCalls
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
+from bot.runtime.template_check import places_filled
 from bot.runtime.transcriptions import Known, Transcriptions
 from bot.runtime.wake_pipe import WakePipe
 from bot.settings import ModelService
@@ -250,7 +251,7 @@ class Engine:
 
         ``{"do": "judge", "flow" or "signal", "data", "contact"}`` answers with what is wrong with a start or a signal, ``{"do": "waits", "ids"}``
         why these messages wait (``why``, and ``until`` when), by id; ``{"do": "flows"}`` with ``flows``, the names under which their steps
-        are counted (`bot.results.CountedAs`). The status tells of delivery's and of the alarms, too.
+        are counted (`bot.results.CountedAs`), and ``templates``, how these fill them (`bot.runtime.template_check.places_filled`). The status tells of delivery's and of the alarms, too.
         """
         if request.get("do") == "judge":
             return self.judge(request)
@@ -260,7 +261,7 @@ class Engine:
             waits = self._delivery.waits({id for id in request.get("ids", ()) if isinstance(id, int)})
             return {"waits": {str(id): _wait_as_json(wait) for id, wait in waits.items()}}
         if request.get("do") == "flows":
-            return {"flows": counted_as(self._program.library)}
+            return {"flows": counted_as(self._program.library), "templates": places_filled(self._program.library)}
         answer = self._loop.operate(request)
         if request.get("do") == "metrics":
             return {"text": self._metrics_text(answer)}

@@ -1,12 +1,14 @@
 """The inbox: conversations that wait for a person, or that a person has, and what a person does with one."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import redirect, render_template, request
 from werkzeug.wrappers import Response
 
 from bot.console.page_formats import address_of, number_at
 from bot.console.routes import Console, Route, current_login
+from bot.console.template_choice import message_of
 from bot.console.users import AGENT, VIEWER, User
 
 MOST = 500
@@ -51,16 +53,17 @@ def answer(console: Console, user: User, who: str) -> Response:
             login.drafts.pop(contact, None)
         else:
             login.forms.discard(form)
-            login.drafts[contact] = message.get("text", "")
+            login.drafts[contact] = message
+            if template := message.get("template"):
+                chosen = {"template": template["name"], "language": template["language"]}
+                return redirect(f"{address_of(contact)}?{urlencode(chosen)}")
     return redirect(address_of(contact))
 
 
 def _message() -> dict[str, Any]:
-    if not (name := request.form.get("template", "").strip()):
-        return {"text": request.form.get("text", "").replace("\r\n", "\n").strip()}
-    parameters = [line.strip() for line in request.form.get("body", "").splitlines()]
-    body = [parameter for parameter in parameters if parameter]
-    return {"template": {"name": name, "language": request.form.get("language", "").strip(), "body": body}}
+    if request.form.get("template", "").strip():
+        return {"template": message_of(request.form)}
+    return {"text": request.form.get("text", "").replace("\r\n", "\n").strip()}
 
 
 ROUTES = (

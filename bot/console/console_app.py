@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from hmac import compare_digest
+from ipaddress import IPv6Address, IPv6Network, ip_address
+from math import ceil
 from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
@@ -50,6 +52,8 @@ OPEN = ("log_in", "static", "pages.static")
 """What can be reached without a login."""
 COOKIE = "bot_console"
 MOST_FORM = 1 << 20  # bytes
+MOST_STREAMS = 64
+"""How many pages hear of changes at once. With one more the oldest stream ends: its page begins another when it is looked at."""
 LOOK_SECONDS, MINUTE = 0.5, 60.0  # between two looks at whether something has changed; until times are shown anew
 log = logging.getLogger("bot.console")
 
@@ -109,6 +113,8 @@ class _Gate:
         self._console = console
         self._users = users
         self._stopping = stopping
+        self._lock = threading.Lock()
+        self._streams: list[object] = []  # the oldest first
         self._passwords = Passwords()
         self._logins, self._tries = Logins(console.clock), LoginTries(console.clock)
         parts = urlsplit(address)
@@ -146,13 +152,14 @@ class _Gate:
         if request.method == "GET":
             return self._form("")
         name, password = request.form.get("name", "").strip()[:100], request.form.get("password", "")
-        if wait := self._tries.wait(name):
-            return self._form(f"There were too many tries for this name: wait {wait:.0f} seconds.", 429)
+        address = _client_address()
+        if wait := self._tries.wait(name, address):
+            return self._form(f"There were too many tries: wait {ceil(wait)} seconds.", 429)
         user = self._users.get(name)
         if not self._passwords.fits(password, None if user is None else user.hash) or user is None:
             log.warning("somebody tried to log in and wrote a wrong name or password")
             return self._form("The name or the password is wrong.", 401)
-        self._tries.forget(name)
+        self._tries.forget(name, address)
         log.warning("%s (%s) has logged in", user.name, user.role)
         answer = redirect(url_for("contacts") + _below_here(request.form.get("next", "")))
         answer.set_cookie(
@@ -178,16 +185,43 @@ class _Gate:
     def changes(self, console: Console, user: User) -> AnyResponse:
         """A line whenever something has changed since a page was made, and each minute, as server-sent events."""
         secret, since = request.cookies.get(COOKIE, ""), request.args.get("since", -1, int)
-        return Response(self._changes(console, secret, since), content_type="text/event-stream; charset=utf-8")
+        stream = object()
+        with self._lock:
+            self._streams[:] = [*self._streams[1 - MOST_STREAMS :], stream]
+        return Response(self._changes(console, secret, since, stream), content_type="text/event-stream; charset=utf-8")
 
-    def _changes(self, console: Console, secret: str, shown: int) -> Iterator[str]:
+    def _changes(self, console: Console, secret: str, shown: int, stream: object) -> Iterator[str]:
         at = monotonic()
-        yield ": here\n\n"
-        while not self._stopping.wait(LOOK_SECONDS) and self._logins.find(secret, seen=False) is not None:
-            commits = console.reader.commits()
-            if commits != shown or monotonic() - at > MINUTE:
-                shown, at = commits, monotonic()
-                yield f"data: {commits}\n\n"
+        try:
+            yield ": here\n\n"
+            while not self._stopping.wait(LOOK_SECONDS) and stream in self._streams:
+                if self._logins.find(secret, seen=False) is None:
+                    return
+                commits = console.reader.commits()
+                if commits != shown or monotonic() - at > MINUTE:
+                    shown, at = commits, monotonic()
+                    yield f"data: {commits}\n\n"
+        finally:
+            with self._lock:
+                self._streams[:] = [each for each in self._streams if each is not stream]
+
+
+def _client_address() -> str:
+    """Whose tries to log in are counted together: an IPv4 address, or the network of an IPv6 one.
+
+    Of a connection from this machine it is the last address that is in ``X-Forwarded-For``: a proxy here has written it. Who is on this
+    machine without a proxy could write any; then the limit of the name holds.
+    """
+    text = request.remote_addr or ""
+    try:
+        address = ip_address(text)
+        if address.is_loopback and (noted := request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()):
+            address = ip_address(noted)
+    except ValueError:
+        return text
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped or IPv6Network((int(address) >> 64 << 64, 64)))
+    return str(address)
 
 
 def _below_here(path: str) -> str:

@@ -6,7 +6,8 @@ from bot.console.masking import masked_phone, masked_session, masked_turn
 from bot.console.page_formats import contact_at, reads
 from bot.console.recorded_phone import recorded_phone
 from bot.console.routes import Console, Route, current_login
-from bot.console.users import OPERATOR, VIEWER, User
+from bot.console.template_choice import chosen, template_list
+from bot.console.users import AGENT, OPERATOR, VIEWER, User
 from bot.core.session import Session
 from bot.pages.contact_view import NEWEST_BUBBLES, NEWEST_TURNS, session_view, turns_of
 
@@ -30,6 +31,8 @@ def contact(console: Console, user: User, who: str) -> str:
     if not reads():
         turns, phone, values = [masked_turn(turn) for turn in turns], masked_phone(phone), masked_session(values)
         session = Session(number)
+    can_answer = person.agent == user.name and user.may(AGENT) and not person.opted_out
+    templates = template_list(console) if can_answer else None
     return render_template(
         "contact.html",
         contact=number,
@@ -42,7 +45,9 @@ def contact(console: Console, user: User, who: str) -> str:
         now=now,
         newest=turns[0].id if turns else "",
         upkeep=user.may(OPERATOR),
-        draft=current_login().drafts.get(number, ""),
+        draft=current_login().drafts.get(number, {}),
+        templates=templates,
+        chosen=None if templates is None else chosen(templates),
     )
 
 

@@ -3,16 +3,27 @@
 import secrets
 import threading
 from dataclasses import field
+from typing import Any
 
 from bot.clock import Clock
 from bot.console.users import User
-from bot.core.immutable import mutable
+from bot.core.immutable import immutable, mutable
 
 IDLE_SECONDS, LONGEST_SECONDS = 30 * 60.0, 12 * 3600.0
-TRIES, SECONDS_FOR_A_TRY = 5, 12.0
 MOST_ALIASES = 10_000
 MOST_FORMS = 1000
-_MOST_NAMES = 1000  # before those are forgotten that have all their tries again
+_MOST_COUNTED = 1000  # before those are forgotten that have all their tries again
+
+
+@immutable
+class TryLimit:
+    """So many tries at once, and then one each ``seconds``."""
+
+    tries: int
+    seconds: float
+
+
+TRIES, TRIES_FROM_ADDRESS, TRIES_FOR_NAME = TryLimit(5, 12.0), TryLimit(20, 3.0), TryLimit(50, 3.0)
 
 
 @mutable
@@ -24,7 +35,7 @@ class Login:
     seen: float
     token: str = field(default_factory=secrets.token_urlsafe)
     said: list[str] = field(default_factory=list)
-    drafts: dict[str, str] = field(default_factory=dict)  # texts that could not be sent, by contact
+    drafts: dict[str, Any] = field(default_factory=dict)  # messages that could not be sent, by contact
     forms: set[tuple[str, ...]] = field(default_factory=set)
     aliases: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -92,29 +103,38 @@ class Logins:
 
 
 class LoginTries:
-    """Limits how often a password can be tried for one name, by all clients together: `TRIES` times, then once every `SECONDS_FOR_A_TRY`.
+    """Limits how often a password can be tried: for one name from one address, from one address, and for one name.
 
-    A name that nobody has is treated like any other, so that nobody learns which names there are.
+    So somebody who keeps trying a name holds up nobody elsewhere; and many who do so hold up none who has logged in from the same
+    address before. A name that nobody has is treated like any other, so that nobody learns which names there are.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._full_at: dict[str, float] = {}  # when a name has all its tries again
+        self._full_at: dict[tuple[str, str], float] = {}  # when all tries are there again
+        self._known: set[tuple[str, str]] = set()
 
-    def wait(self, name: str) -> float:
-        """Use up one try for a name. Returns 0, or how many seconds there is none."""
-        now, most = self._clock.elapsed(), TRIES * SECONDS_FOR_A_TRY
+    def wait(self, name: str, address: str) -> float:
+        """Use up one try. Returns 0, or how many seconds there is none."""
+        now = self._clock.elapsed()
+        limits = {(address, name): TRIES, (address, ""): TRIES_FROM_ADDRESS}
         with self._lock:
-            if len(self._full_at) > _MOST_NAMES:
-                self._full_at = {name: full for name, full in self._full_at.items() if full > now}
-            full_at = max(now, self._full_at.get(name, now)) + SECONDS_FOR_A_TRY
-            if full_at - now > most:
-                return full_at - now - most
-            self._full_at[name] = full_at
+            if (address, name) not in self._known:
+                limits["", name] = TRIES_FOR_NAME
+            if len(self._full_at) > _MOST_COUNTED:
+                self._full_at = {key: full for key, full in self._full_at.items() if full > now}
+            full_at = {key: max(now, self._full_at.get(key, now)) + limit.seconds for key, limit in limits.items()}
+            wait = max(full_at[key] - now - limit.tries * limit.seconds for key, limit in limits.items())
+            if wait > 0:
+                return wait
+            self._full_at |= full_at
             return 0.0
 
-    def forget(self, name: str) -> None:
-        """Give a name all its tries again: the right password was written."""
+    def forget(self, name: str, address: str) -> None:
+        """Give the name all its tries from this address again: the right password was written."""
         with self._lock:
-            self._full_at.pop(name, None)
+            self._full_at.pop((address, name), None)
+            if len(self._known) >= _MOST_COUNTED:
+                self._known.clear()
+            self._known.add((address, name))

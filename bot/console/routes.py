@@ -56,15 +56,15 @@ class Console:
         except (KeyError, ValueError):
             return ZoneInfo("UTC")
 
-    def seldom(self, what: object, read: Callable[[], T], seconds: float = 0.0) -> T:
-        """What ``read`` returns: anew after ``seconds``, and where reading takes long only after fifty times as long, whoever asks."""
+    def seldom(self, what: object, read: Callable[[], T], seconds: Callable[[T], float] = lambda found: 0.0) -> T:
+        """What ``read`` returns: anew after some ``seconds``, and where reading takes long only after fifty times as long, whoever asks."""
         begun = monotonic()
         if what in self._kept and begun < self._kept[what][0]:
             found: T = self._kept[what][1]
             return found
         found = read()
         took = monotonic() - begun
-        if keep := max(seconds, 50 * took if took > LONG else 0.0):
+        if keep := max(seconds(found), 50 * took if took > LONG else 0.0):
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[what] = monotonic() + keep, found

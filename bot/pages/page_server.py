@@ -3,15 +3,24 @@
 import logging
 import socket
 import threading
+from contextlib import suppress
+from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from flask import Blueprint, Flask, Response
-from werkzeug.serving import WSGIRequestHandler, make_server
+from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
 from bot.pages.contact_view import formatted
 
 IDLE_SECONDS = 60  # in which a connection must say something
+MOST_CONNECTIONS = 256
+SHORTEST_SECONDS = 1.0  # a connection that is younger is closed for no other
+_BUSY = b"too many connections: try again in a few seconds\n"
+_FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nRetry-After: 5\r\nConnection: close\r\n"
+    b"Content-Length: %d\r\n\r\n%b" % (len(_BUSY), _BUSY)
+)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
     "connect-src 'self'; form-action {forms}; base-uri 'none'; frame-ancestors 'none'"
@@ -45,11 +54,61 @@ def page_app(name: str, *, forms: bool) -> Flask:
     return app
 
 
+class _Server(ThreadedWSGIServer):
+    """Has so many connections at once. With one more, the oldest is closed that streams nothing, or else the new one gets a 503."""
+
+    def __init__(self, host: str, port: int, app: Flask, fd: int) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[socket.socket, float] = {}  # since when, the oldest first
+        self._streams: set[socket.socket] = set()
+        super().__init__(host, port, app, _Quiet, fd=fd)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer on a thread of its own."""
+        now = monotonic()
+        with self._lock:
+            full = len(self._open) >= MOST_CONNECTIONS
+            old = (each for each, since in self._open.items() if now - since > SHORTEST_SECONDS)
+            if full and (oldest := next((each for each in old if each not in self._streams), None)) is not None:
+                del self._open[oldest]
+                with suppress(OSError):
+                    oldest.shutdown(socket.SHUT_RDWR)  # its thread ends
+                full = False
+            if not full:
+                self._open[request] = now
+        if not full:
+            super().process_request(request, client_address)
+            return
+        with suppress(OSError):
+            request.setblocking(False)
+            request.sendall(_FULL)
+        self.shutdown_request(request)
+
+    def begin_stream(self, connection: socket.socket) -> None:
+        """From now on the connection streams."""
+        with self._lock:
+            self._streams.add(connection)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        with self._lock:
+            self._open.pop(request, None)
+            self._streams.discard(request)
+        super().shutdown_request(request)
+
+
 class _Quiet(WSGIRequestHandler):
     """Writes no line for each request."""
 
     protocol_version = "HTTP/1.1"
     timeout = IDLE_SECONDS
+    server: _Server
+
+    def send_header(self, keyword: str, value: str) -> None:
+        """Write a header; that of a stream says that it is one."""
+        if keyword == "Content-Type" and value.startswith("text/event-stream"):
+            self.server.begin_stream(self.connection)
+        super().send_header(keyword, value)
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Write nothing."""
@@ -66,7 +125,7 @@ class PageServer:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         host, port = listener.getsockname()[:2]
         with listener:  # werkzeug makes a socket of its own of it
-            self._server = make_server(host, port, app, threaded=True, request_handler=_Quiet, fd=listener.fileno())
+            self._server = _Server(host, port, app, listener.fileno())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="pages", daemon=True)
 
     def __enter__(self) -> Self:

@@ -1,9 +1,10 @@
 """Compares a bot's templates with the gateway's list: would the gateway take a message of each? (spec: Template-send errors)"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from bot.core.immutable import immutable
-from bot.flow.library import TemplateUse
+from bot.flow.library import Library, TemplateUse, template_uses
 from bot.gateway.gateway_account import TemplateInfo
 from bot.lang.problems import Mark, did_you_mean
 from bot.steps.template_message import TemplateToSend
@@ -40,6 +41,16 @@ def misfits(uses: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list
 def misfits_of(use: TemplateUse, others: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list[Misfit]:
     """What does not fit of one use, which has a mark of its own, beside the ``others``."""
     return [misfit for misfit in misfits([*others, use], listed) if misfit.mark == use.mark]
+
+
+def places_filled(library: Library) -> list[dict[str, Any]]:
+    """How the flows fill each template (``name``, ``language``): the kind of its ``header``, if any, and how many texts its ``body`` has."""
+    found = {}
+    for use in template_uses(library):
+        notice = use.notice
+        header = None if notice.header is None else notice.header.kind
+        found[notice.name, notice.language] = {"header": header, "body": len(notice.body)}
+    return [{"name": name, "language": language, **places} for (name, language), places in found.items()]
 
 
 def _by_name(listed: Iterable[TemplateInfo]) -> Known:

@@ -1,12 +1,14 @@
 """The inbox in a real Chromium: what waits, taking over, answering, giving back; by two people at once."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from bot.emulator.emulated_templates import MessageTemplate
 from tests.browsing import violations
+from tests.console.client import rows
 from tests.console.conftest import Live
 
 FLOWS = """
@@ -24,6 +26,9 @@ steps:
 flow: kitchen
 start: {words: [cook]}
 steps: {desk: {handoff: kitchen, closed: end}}
+---
+flow: later
+steps: {remember: {template: {name: still_there, language: en, body: [a, b]}, then: end}}
 """
 ANN, BOB = "6281234567890", "6281234567891"
 
@@ -121,6 +126,8 @@ def test_what_is_being_written_stays_while_the_page_shows_what_comes_in(live: Li
 
 def test_outside_of_the_window_only_a_template_can_be_sent(live: Live) -> None:
     live.simulation.emulator.templates.add(MessageTemplate("hello_again", "en", body="Hello {{1}}, still {{2}}?"))
+    live.simulation.emulator.templates.add(MessageTemplate("still_there", "en", body="{{1}}, is {{2}} still there?"))
+    live.simulation.emulator.templates.add(MessageTemplate("not_yet", "en", body="No.", status="PENDING"))
     say(live, ANN, "help")
     page = live.log_in("abel", "/inbox")
     take(page)
@@ -129,12 +136,48 @@ def test_outside_of_the_window_only_a_template_can_be_sent(live: Live) -> None:
     page = live.log_in("abel", f"/contact/{ANN}")
     expect(page.locator("#person")).to_contain_text("only a template can be sent")
     expect(page.get_by_label("Your answer")).to_have_count(0)
-    page.get_by_label("Name").fill("hello_again")
+    expect(page.locator("#template .choices a")).to_have_text(["hello_again", "still_there"])
+    page.get_by_role("link", name="hello_again").click()
     page.get_by_label("one line each").fill("Ann\nmilk")
     page.get_by_role("button", name="Send the template").click()
     bubble = page.locator(".bubble.bot").last
     expect(bubble).to_contain_text("template hello_again (en)")
     expect(bubble.locator("li")).to_have_text(["Ann", "milk"])
+    page.get_by_role("link", name="still_there").click()
+    page.get_by_label("{{1}}").fill("Ann")
+    page.get_by_label("{{2}}").fill("the milk")
+    assert violations(page) == []
+    page.get_by_role("button", name="Send the template").click()
+    expect(page.locator(".bubble.bot").last).to_contain_text("template still_there (en)")
+    expect(page.locator(".bubble.bot").last.locator("li")).to_have_text(["Ann", "the milk"])
+    assert len(rows(live.console.store, "SELECT 1 FROM turns WHERE rule = 'command'")) == 1
+
+
+def test_a_template_that_is_refused_keeps_what_fills_it_and_without_the_list_its_name_is_typed(live: Live) -> None:
+    say(live, ANN, "help")
+    live.console.ask({"do": "take", "contact": ANN, "by": "abel"})
+    live.simulation.clock.move(timedelta(hours=25))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(live.engine, "_answer", lambda request: no_list(live, request))
+        page = live.log_in("abel", f"/contact/{ANN}")
+        expect(page.locator("#template")).to_contain_text(
+            "The list of templates is not available: the gateway is down."
+        )
+        show_nothing_new(page)
+        page.get_by_label("Name").fill("hello_again")
+        page.get_by_label("one line each").fill("Ann\nmilk")
+        live.console.ask({"do": "take", "contact": ANN, "by": "olga", "from": "abel"})
+        page.get_by_role("button", name="Send the template").click()
+        expect(page.locator(".said")).to_contain_text("olga has had the conversation")
+        page.get_by_role("button", name="Take over from olga").click()
+        expect(page.get_by_label("Name")).to_have_value("hello_again")
+        expect(page.get_by_label("one line each")).to_have_value("Ann\nmilk")
+
+
+def no_list(live: Live, request: dict[str, Any]) -> dict[str, Any]:
+    if request["do"] == "gateway":
+        return {"error": "the gateway is down"}
+    return live.simulation._running.engine.operate(request)
 
 
 def test_a_text_that_is_refused_stays_in_the_form_and_a_form_that_comes_twice_is_sent_once(live: Live) -> None:
