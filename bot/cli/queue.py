@@ -74,8 +74,14 @@ def command(
         _show(folder, limit, as_json)
         return
     if every:
+        from bot.store.store_reader import LetterSearch
+
         with open_store(folder) as store:
-            letters = tuple(store.dead_letter_ids(sends_only=action == "retry", code=code, broadcast=broadcast))
+            letters = tuple(
+                store.dead_letter_ids(
+                    LetterSearch(code=code or "", broadcast=broadcast or "", retried=action == "retry")
+                )
+            )
     if letters and not yes and (every or action == "drop"):
         click.confirm(QUESTIONS[action].format(counted(len(letters), THINGS[action])), abort=True, err=True)
     answer = _in_chunks(folder, action, letters)

@@ -13,7 +13,7 @@ from bot.core.effects import Effect
 from bot.core.immutable import immutable
 from bot.core.session import Session, UnreadableSession, read_session
 from bot.core.turn import Conversation
-from bot.core.values import json_text, optional_storable, read_time, storable, time_text
+from bot.core.values import json_text, read_time, storable, time_text
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.contact_data import ERASING
 from bot.store.database import StoreAddress
@@ -38,14 +38,16 @@ _SENT = "SELECT outcome, detail FROM sent WHERE id = ?"
 _GIVEN_UP = "SELECT body ->> 'outcome', reason FROM dead_letters WHERE send_id = ? ORDER BY id DESC LIMIT 1"
 _PENDING = "SELECT id, contact, effect, created_at, attempts, due_at, detail, key FROM outbox ORDER BY id LIMIT ?"
 _EVENTS = "SELECT id, contact, effect, created_at, attempts, coalesce(due_at, created_at), detail, key FROM events_out ORDER BY id LIMIT ?"
-_DEAD = "SELECT id, what, contact, reason, body, at FROM dead_letters WHERE id < ? ORDER BY id DESC LIMIT ?"
-_LETTERS = """
-    SELECT id FROM dead_letters
-    WHERE (?1 = 0 OR what IN ('send', 'event_out'))
-        AND (CAST(?2 AS TEXT) IS NULL OR instr(' ' || reason || ':', ' ' || ?2 || ':') > 0)
-        AND (CAST(?3 AS TEXT) IS NULL OR send_id IN (SELECT send_id FROM recipients WHERE broadcast = ?3))
-    ORDER BY id
+_LETTER_FITS = """
+    (?1 = '' OR contact = ?1) AND (?2 = '' OR what = ?2) AND (?3 = '' OR instr(lower(reason), lower(?3)) > 0)
+        AND (CAST(?4 AS TEXT) IS NULL OR at >= ?4) AND (CAST(?5 AS TEXT) IS NULL OR at < ?5)
+        AND (?6 = '' OR instr(' ' || reason || ':', ' ' || ?6 || ':') > 0)
+        AND (?7 = '' OR send_id IN (SELECT send_id FROM recipients WHERE broadcast = ?7))
+        AND (NOT ?8 OR what IN ('send', 'event_out')) AND id < ?9
 """
+_DEAD = f"SELECT id, what, contact, reason, body, at FROM dead_letters WHERE {_LETTER_FITS} ORDER BY id DESC LIMIT ?10"
+_LETTERS = f"SELECT id FROM dead_letters WHERE {_LETTER_FITS} ORDER BY id"
+_COUNT_LETTERS = f"SELECT count(*), max(id) FROM dead_letters WHERE {_LETTER_FITS}"
 _STATUSES = """
     SELECT ref, message_id, status, statuses.detail FROM sent, json_each(sent.message_ids) JOIN statuses ON message_id = value
     WHERE sent.contact = ?
@@ -211,6 +213,32 @@ class PendingSend:
     due_at: datetime
     detail: str
     key: str
+
+
+@immutable
+class LetterSearch:
+    """Which dead letters are looked for: of a contact, of one kind (``what``), with a part of the reason, from ``since`` on and before ``until``,
+    with a code of the gateway's, of a broadcast; ``retried``: those that can be tried again. Empty texts fit all.
+    """
+
+    contact: str = ""
+    what: str = ""
+    reason: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    code: str = ""
+    broadcast: str = ""
+    retried: bool = False
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """As a query takes it."""
+        times = (None if at is None else time_text(at) for at in (self.since, self.until))
+        texts = self.contact, self.what, self.reason
+        return *map(storable, texts), *times, storable(self.code), storable(self.broadcast), self.retried
+
+
+ALL_LETTERS = LetterSearch()
 
 
 @immutable
@@ -438,17 +466,23 @@ class StoreReader:
         return [_pending(*row) for row in self.database.all(_EVENTS, limit)]
 
     @reads_rows
-    def dead_letters(self, limit: int = 100, before: int = LAST_ID) -> list[DeadLetter]:
-        """The dead letters, the newest first, of those before an id."""
+    def dead_letters(
+        self, limit: int = 100, before: int = LAST_ID, search: LetterSearch = ALL_LETTERS
+    ) -> list[DeadLetter]:
+        """The dead letters that fit a search, the newest first, of those before an id."""
         return [
             DeadLetter(id, what, contact, reason, values.loads(body) if what in _SENT_AGAIN else body, _time(at))
-            for id, what, contact, reason, body, at in self.database.all(_DEAD, before, limit)
+            for id, what, contact, reason, body, at in self.database.all(_DEAD, *search.asked, before, limit)
         ]
 
-    def dead_letter_ids(self, *, sends_only: bool, code: str | None, broadcast: str | None) -> list[int]:
-        """The ids of dead letters, in order: only of messages and of events that were to be delivered, with a code of the gateway's, or of a broadcast."""
-        named = optional_storable(broadcast)
-        return [id for (id,) in self.database.all(_LETTERS, int(sends_only), optional_storable(code), named)]
+    def dead_letter_ids(self, search: LetterSearch, before: int = LAST_ID) -> list[int]:
+        """The ids of the dead letters that fit a search, in order, of those before one."""
+        return [id for (id,) in self.database.all(_LETTERS, *search.asked, before)]
+
+    def count_dead_letters(self, search: LetterSearch) -> tuple[int, int]:
+        """How many dead letters fit a search, and the id of the newest; 0 for none."""
+        count, newest = self.database.all(_COUNT_LETTERS, *search.asked, LAST_ID)[0]
+        return count, newest or 0
 
     @reads_rows
     def trace(self, contact: str, limit: int = 20) -> list[TurnTraced]:

@@ -52,6 +52,45 @@ def test_after_five_tries_a_name_waits_and_others_do_not(served: Served, name: s
     assert client.log_in(name).status == (302 if name == "olga" else 401)
 
 
+def from_address(address: str) -> dict[str, str]:
+    """What a proxy on this machine writes; the first part has come with the request, and anybody could have written it."""
+    return {"X-Forwarded-For": f"192.0.2.99, {address}"}
+
+
+def tried(served: Served, address: str, name: str = "olga", password: str = "wrong") -> int:
+    form = {"name": name, "password": password}
+    return Client(served).ask("/log-in", form, from_address(address)).status
+
+
+def test_somebody_who_keeps_trying_a_name_holds_up_nobody_at_another_address(served: Served) -> None:
+    assert [tried(served, "198.51.100.7") for _ in range(7)] == [401] * 5 + [429] * 2
+    assert tried(served, "198.51.100.7", password=PASSWORD) == 429
+    assert tried(served, "203.0.113.1", password=PASSWORD) == 302
+
+
+def test_somebody_who_tries_many_names_holds_up_nobody_at_another_address(served: Served) -> None:
+    assert [tried(served, "198.51.100.7", f"name{n}") for n in range(21)] == [401] * 20 + [429]
+    assert tried(served, "203.0.113.1", password=PASSWORD) == 302
+
+
+def test_tries_from_many_addresses_are_slowed_for_strangers_and_not_where_the_user_was_before(served: Served) -> None:
+    assert tried(served, "203.0.113.1", password=PASSWORD) == 302
+    assert {tried(served, f"198.51.100.{n}") for n in range(49)} == {401}
+    assert tried(served, "198.51.100.200") == 429
+    assert tried(served, "203.0.113.1", password=PASSWORD) == 302
+    served.simulation.wait(timedelta(seconds=4))
+    assert tried(served, "203.0.113.2", password=PASSWORD) == 302
+
+
+def test_a_network_of_ipv6_addresses_is_one(served: Served) -> None:
+    assert [tried(served, f"2001:db8::{n}") for n in range(6)] == [401] * 5 + [429]
+    assert tried(served, "2001:db8:0:1::1", password=PASSWORD) == 302
+
+
+def test_what_is_no_address_counts_as_that_of_the_connection(served: Served) -> None:
+    assert [tried(served, text) for text in ("", "x", "1.2.3", "a" * 3000, "::g", "x")] == [401] * 5 + [429]
+
+
 def test_a_login_ends_when_its_user_logs_out(served: Served) -> None:
     client = logged_in(served, "olga")
     old = client.cookie

@@ -3,10 +3,14 @@
 import http.client
 import os
 import signal
+import socket
+from contextlib import ExitStack
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from argon2 import PasswordHasher
 
+from bot.pages.page_server import MOST_CONNECTIONS
 from tests.patience import PATIENCE
 from tests.process.serving import Serve, Serving, until
 
@@ -64,3 +68,17 @@ def test_without_users_there_is_no_console_and_it_is_said_how_to_make_one(serve:
     assert serving.process.wait(PATIENCE) == 1
     serving.end()
     assert "BOT_CONSOLE_USERS is missing: `bot console password` makes a user" in serving.seen[0]
+
+
+def test_a_flood_of_connections_to_the_console_keeps_no_event_out_and_nobody_who_comes_after_it(serve: Serve) -> None:
+    serving, url = with_console(serve)
+    console = urlsplit(url)
+    assert console.hostname is not None
+    with ExitStack() as opened:
+        for _ in range(MOST_CONNECTIONS + 100):
+            flood = opened.enter_context(socket.create_connection((console.hostname, console.port or 80), PATIENCE))
+            flood.sendall(b"GET /log-in HTTP/1.1\r\n")
+        assert {serving.post(f"evt-{number}") for number in range(20)} == {200}
+        until(lambda: status_of(url) == 200)
+        until(lambda: serving.status()["cursor"] == 20)
+        assert len([*Path(f"/proc/{serving.child('console')}/task").iterdir()]) < MOST_CONNECTIONS + 50

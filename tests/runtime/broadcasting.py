@@ -14,7 +14,7 @@ from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxWriter
 from bot.store.rows import OutboxRow
-from tests import postgres
+from bot.store.store_reader import ALL_LETTERS
 from tests.runtime.engine_kit import START, World, begin, sent
 
 SALE = {"name": "sale", "language": "en"}
@@ -59,7 +59,7 @@ def resume(world: World, name: str = "spring") -> dict[str, Any]:
 
 
 def letters(world: World) -> list[int]:
-    return world.reader.dead_letter_ids(sends_only=False, code=None, broadcast=None)
+    return world.reader.dead_letter_ids(ALL_LETTERS)
 
 
 def copied(world: World) -> Path:

@@ -27,6 +27,7 @@ from bot.store.crash_quarantine import ORDINARY
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, SYNC
+from bot.store.store_reader import LetterSearch
 from tests.gateway.peer import Answer, accepted, hang_up, peer, refused
 from tests.postgres import about_files
 from tests.runtime.broadcasting import SALE, ask, begun, continued, copied, done, letters, people, resume, stop
@@ -422,8 +423,8 @@ def test_a_retry_of_a_broadcasts_message_waits_with_the_others_under_a_new_key(w
     spring = world.reader.broadcast("spring")
     assert spring is not None and (spring.name, spring.state) == ("spring", FINISHED)
     assert world.reader.broadcast("autumn") is None
-    assert world.reader.dead_letter_ids(sends_only=True, code=None, broadcast="autumn") == []
-    ids = world.reader.dead_letter_ids(sends_only=True, code=None, broadcast="spring")
+    assert world.reader.dead_letter_ids(LetterSearch(broadcast="autumn", retried=True)) == []
+    ids = world.reader.dead_letter_ids(LetterSearch(broadcast="spring", retried=True))
     assert world.turns.operate({"do": "retry", "ids": ids}) == {"done": ids, "missing": [], "held": [], "opted_out": []}
     world.settle()
     again = {row.contact: row for row in world.delivery.rows}
@@ -440,7 +441,7 @@ def test_many_messages_that_are_sent_again_let_replies_go_first(world: World) ->
     for row in list(world.delivery.rows):
         world.report(row, "failed", "132012: Template does not exist")
     world.delivery.rows.clear()
-    ids = world.reader.dead_letter_ids(sends_only=True, code="132012", broadcast=None)
+    ids = world.reader.dead_letter_ids(LetterSearch(code="132012", retried=True))
     world.turns.operate({"do": "retry", "ids": ids})
     assert [(row.effect.message.body, row.priority) for row in world.delivery.rows] == [
         ("1: hi", SYNC),
