@@ -58,7 +58,6 @@ def test_a_place_that_is_given_back_is_taken_again(address: Address) -> None:
     for _ in range(3 * MOST):
         with ask(address) as connection:
             assert begins(connection) == b"HTTP/1.1 200"
-            connection.sendall(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
             while connection.recv(1000):
                 pass
 
