@@ -47,7 +47,7 @@ def _asked(given: Mapping[str, str]) -> dict[str, str]:
     return asked if reads() else asked | {"contact": "", "reason": ""}
 
 
-def _given(asked: Mapping[str, str]) -> dict[str, str]:
+def _given(asked: Mapping[str, str]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if value}
 
 

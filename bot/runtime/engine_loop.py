@@ -681,5 +681,5 @@ class EngineCycle:
 def _to_erase(incoming: EngineInput) -> Iterator[tuple[str, str]]:
     for request in incoming.requests:
         match request:
-            case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
-                yield contact, str(request.get("by", OPERATOR))
+            case {"do": "erase", "contact": str(contact), **more} if contact.isdecimal():
+                yield contact, str(more.get("by", OPERATOR))

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from bot.console.console_app import OPEN, VIEWS
+from bot.console.routes import Route
+from bot.console.users import VIEWER
 from bot.settings.setting_values import CONSOLE_ROLES
 from tests.console.client import Client, logged_in
 from tests.console.conftest import PASSWORD, PREFIX, Served
@@ -182,6 +184,35 @@ def test_a_user_reaches_what_the_role_may_and_nothing_else(served: Served, name:
         answer = client.ask(path, {"token": token} if route.posts else None)
         assert (answer.status == 403) == (not user.may(route.role)), route
         assert answer.status < 500, f"{route}: {answer.text}"
+
+
+ALL_ROUTES = [route for view in VIEWS for route in view.ROUTES]
+LOG_OUT = Route("/log-out", lambda console, user: "", VIEWER, posts=True)
+
+
+@pytest.mark.parametrize("route", [*ALL_ROUTES, LOG_OUT], ids=lambda route: f"{route.posts} {route.address}")
+def test_each_form_needs_a_login_a_role_a_token_and_its_origin_and_no_page_takes_one(
+    served: Served, route: Route
+) -> None:
+    client, path = logged_in(served, "olga"), route.address.replace("<who>", "6281234567890")
+    token = client.token()
+    if not route.posts:
+        forms = [each for each in ALL_ROUTES if each.posts and each.address == route.address]
+        assert (client.ask(path, {"token": token}).status == 405) == (not forms)
+        return
+    assert Client(served).ask(path, {"token": token}).status == 302  # to the form of the login
+    for form in ({}, {"token": ""}, {"token": "x"}, {"token": logged_in(served, "olga").token()}):
+        answer = client.ask(path, form)
+        assert answer.status == 403 and "This form has no token" in answer.text
+    for origin in ("", "null", "https://evil.example", served.url.replace("http:", "https:")):
+        answer = client.ask(path, {"token": token}, headers={"Origin": origin})
+        assert answer.status == 403 and "This form comes from another page" in answer.text
+    assert client.ask(path).status == 405 or any(
+        not each.posts and each.address == route.address for each in ALL_ROUTES
+    )
+    if not served.users["vera"].may(route.role):
+        viewer = logged_in(served, "vera")
+        assert viewer.ask(path, {"token": viewer.token()}).status == 403
 
 
 def test_a_viewer_sees_no_number_no_name_no_text_and_no_value(served: Served) -> None:
