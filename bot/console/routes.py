@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from datetime import tzinfo
-from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo

@@ -241,6 +241,7 @@ _PLACEHOLDER = re.compile(r"\?(\d*)")
 _OTHERWISE = (
     (re.compile(r" INDEXED BY \w+"), ""),  # a hint for SQLite's planner
     (re.compile(r"\binstr\("), "strpos("),
+    (re.compile(r"(\w+) ->> '\$\.\"(\$\w+)\"\.(\w+)'"), r"CAST(\1 AS json) -> '\2' ->> '\3'"),
     (re.compile(r"(\w+) ->> '"), r"CAST(\1 AS json) ->> '"),
     (re.compile(r"CAST\(body AS TEXT\)"), "text_of(body)"),  # bytes in the log, a text elsewhere
     (re.compile(r"GLOB '\*\[\^0-9]' \|\| (\S+) \|\| '\[\^0-9]\*'"), r"~ ('[^0-9]' || \1 || '[^0-9]')"),

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from operator import itemgetter
 from typing import Any
 
 from bot.core import values
@@ -13,7 +13,7 @@ from bot.core.effects import Effect
 from bot.core.immutable import immutable
 from bot.core.session import Session, UnreadableSession, read_session
 from bot.core.turn import Conversation
-from bot.core.values import json_text, read_time, storable, time_text
+from bot.core.values import read_time, storable, time_text
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.contact_data import ERASING
 from bot.store.database import StoreAddress
@@ -43,7 +43,7 @@ _LETTER_FITS = """
         AND (CAST(?4 AS TEXT) IS NULL OR at >= ?4) AND (CAST(?5 AS TEXT) IS NULL OR at < ?5)
         AND (?6 = '' OR instr(' ' || reason || ':', ' ' || ?6 || ':') > 0)
         AND (?7 = '' OR send_id IN (SELECT send_id FROM recipients WHERE broadcast = ?7))
-        AND (NOT ?8 OR what IN ('send', 'event_out')) AND id < ?9
+        AND (?8 = 0 OR what IN ('send', 'event_out')) AND id < ?9
 """
 _DEAD = f"SELECT id, what, contact, reason, body, at FROM dead_letters WHERE {_LETTER_FITS} ORDER BY id DESC LIMIT ?10"
 _LETTERS = f"SELECT id FROM dead_letters WHERE {_LETTER_FITS} ORDER BY id"
@@ -52,20 +52,17 @@ _STATUSES = """
     SELECT ref, message_id, status, statuses.detail FROM sent, json_each(sent.message_ids) JOIN statuses ON message_id = value
     WHERE sent.contact = ?
 """
-_MADE_THEN = "json_each(?2) AS spans CROSS JOIN messages ON messages.id BETWEEN spans.value ->> 0 AND spans.value ->> 1"
-_STATUSES_SINCE = f"""
-    SELECT ref, status, statuses.detail FROM {_MADE_THEN}, json_each(message_ids) AS named JOIN statuses ON message_id = named.value
-    WHERE messages.contact = ?1
+_STATUSES_AMONG = """
+    SELECT ref, status, statuses.detail FROM messages, json_each(message_ids) AS named JOIN statuses ON message_id = named.value
+    WHERE messages.contact = ? AND messages.id BETWEEN ? AND ?
 """
-_MESSAGES_TO = f"""
+_MESSAGES = """
     SELECT messages.id, ref, effect, created_at, attempts, due_at, coalesce(outcome, 'waiting'), messages.detail,
         status, statuses.detail
-    FROM (
-        SELECT messages.id AS found FROM {_MADE_THEN} WHERE messages.contact = ?1
-        UNION SELECT id FROM outbox WHERE contact = ?1
-    ) CROSS JOIN messages ON messages.id = found
-    LEFT JOIN json_each(message_ids) AS named LEFT JOIN statuses ON message_id = named.value ORDER BY messages.id
+    FROM messages LEFT JOIN json_each(message_ids) AS named ON 1 = 1 LEFT JOIN statuses ON message_id = named.value
 """
+_MESSAGES_AMONG = f"{_MESSAGES} WHERE messages.contact = ? AND messages.id BETWEEN ? AND ?"
+_MESSAGES_THAT_WAIT = f"{_MESSAGES} WHERE messages.id IN (SELECT id FROM outbox WHERE contact = ?)"
 _GIVEN_UP_TO = """
     SELECT send_id, body, at, reason FROM dead_letters WHERE what = 'send' AND contact = ? AND at >= ? ORDER BY id
 """
@@ -78,15 +75,15 @@ _FITS = """
             WHEN 'in a flow' THEN flow IS NOT NULL
             WHEN 'in no flow' THEN flow IS NULL
             WHEN 'with a person' THEN state ->> '$."$Session".agent' IS NOT NULL
-            WHEN 'opted out' THEN opted_out
-            ELSE 1 END
+            WHEN 'opted out' THEN opted_out <> 0
+            ELSE 1 = 1 END
 """
 _FOUND = """
     sessions.contact, flow, step, sessions.wake_at, updated_at, opted_out, state ->> '$."$Session".name', state ->> '$."$Session".agent'
 """
 _BY_TURN = f"""
-    SELECT 't' || turns.id, {_FOUND} FROM turns CROSS JOIN sessions ON sessions.contact = turns.contact
-    WHERE turns.id < ?6 AND turns.at = updated_at
+    SELECT 't' || turns.id, {_FOUND} FROM turns CROSS JOIN sessions
+    WHERE sessions.contact = turns.contact AND turns.id < ?6 AND turns.at = updated_at
         AND NOT EXISTS (
             SELECT 1 FROM turns AS later WHERE later.contact = turns.contact AND later.id > turns.id AND later.at = turns.at
         )
@@ -94,9 +91,9 @@ _BY_TURN = f"""
     ORDER BY turns.id DESC LIMIT ?7
 """
 _WITHOUT_TURN = f"""
-    SELECT 's' || sessions.rowid, {_FOUND} FROM sessions
-    WHERE sessions.rowid < ?6 AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.contact = sessions.contact AND at = updated_at) AND {_FITS}
-    ORDER BY sessions.rowid DESC LIMIT ?7
+    SELECT 's' || sessions.contact, {_FOUND} FROM sessions
+    WHERE sessions.contact > ?6 AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.contact = sessions.contact AND at = updated_at) AND {_FITS}
+    ORDER BY sessions.contact LIMIT ?7
 """
 _PLACE = re.compile(r"[ts]\d{1,18}")
 _IS_KEPT = """
@@ -235,7 +232,7 @@ class LetterSearch:
         """As a query takes it."""
         times = (None if at is None else time_text(at) for at in (self.since, self.until))
         texts = self.contact, self.what, self.reason
-        return *map(storable, texts), *times, storable(self.code), storable(self.broadcast), self.retried
+        return *map(storable, texts), *times, storable(self.code), storable(self.broadcast), int(self.retried)
 
 
 ALL_LETTERS = LetterSearch()
@@ -331,10 +328,10 @@ class StoreReader:
         """
         found = search.number or search.find, search.find.lower(), search.flow, search.step, search.state
         asked = [*map(storable, found)]
-        kind, id = (after[0], int(after[1:])) if _PLACE.fullmatch(after) else ("t", LAST_ID)
-        rows = self.database.all(_BY_TURN, *asked, id, limit) if kind == "t" else []
+        kind, place = (after[0], after[1:]) if _PLACE.fullmatch(after) else ("t", str(LAST_ID))
+        rows = self.database.all(_BY_TURN, *asked, int(place), limit) if kind == "t" else []
         if len(rows) < limit:
-            rows += self.database.all(_WITHOUT_TURN, *asked, id if kind == "s" else LAST_ID, limit - len(rows))
+            rows += self.database.all(_WITHOUT_TURN, *asked, place if kind == "s" else "", limit - len(rows))
         return [
             FoundContact(
                 contact, flow, step, read_time(wake_at), _time(updated_at), bool(opted_out), name, agent, place
@@ -497,9 +494,10 @@ class StoreReader:
         that were given up come last.
         """
         found: dict[int, MessageTo] = {}
-        for id, ref, effect, at, attempts, due_at, outcome, detail, *reported in self.database.all(
-            _MESSAGES_TO, storable(contact), self._messages_made(times)
-        ):
+        rows = self.database.all(_MESSAGES_THAT_WAIT, storable(contact))
+        for span in self._messages_made(times):
+            rows += self.database.all(_MESSAGES_AMONG, storable(contact), *span)
+        for id, ref, effect, at, attempts, due_at, outcome, detail, *reported in sorted(rows, key=itemgetter(0)):
             status = MessageStatus(*reported) if reported[0] is not None else None
             if id in found and (status is None or _rank(found[id].status) >= status.rank):
                 continue
@@ -516,24 +514,24 @@ class StoreReader:
         ]
         return [*found.values(), *given_up]
 
-    def _messages_made(self, times: Sequence[datetime]) -> str:
-        """The ids among which a contact's messages are, as JSON: a list of the first and the last of each span.
+    def _messages_made(self, times: Sequence[datetime]) -> list[tuple[int, int]]:
+        """The ids among which a contact's messages are: the first and the last of each span.
 
         There is no index by contacts. But ids follow the time, and a message is written with a line of its contact's trace, so the times of
         these lines lead to it.
         """
         low, last = self.database.all(_MESSAGES_BETWEEN)[0]
         if not times or last is None:
-            return "[]"
+            return []
         low = self._first_message(low, last + 1, time_text(times[0]))
         if last - low < _FEW_MESSAGES:
-            return json_text([[low, last]])
+            return [(low, last)]
         spans = []
         for at in sorted({*times}):
             low = self._first_message(low, last + 1, time_text(at))
             after = self._first_message(low, last + 1, time_text(at + timedelta(microseconds=1)))
-            spans.append([low, after - 1])
-        return json_text(spans)
+            spans.append((low, after - 1))
+        return spans
 
     def _first_message(self, low: int, end: int, since: str) -> int:
         """The id of the first message that was decided on since a time, of those from ``low`` and before ``end``."""
@@ -573,7 +571,10 @@ class StoreReader:
     def _statuses(self, contact: str, times: Sequence[datetime]) -> dict[str, MessageStatus]:
         """The status of each message of a contact that was decided on at these times, by its effect's name."""
         furthest: dict[str, MessageStatus] = {}
-        for ref, *row in self.database.all(_STATUSES_SINCE, storable(contact), self._messages_made(times)):
+        spans = self._messages_made(times)
+        for ref, *row in (
+            row for span in spans for row in self.database.all(_STATUSES_AMONG, storable(contact), *span)
+        ):
             status = MessageStatus(*row)
             if ref not in furthest or furthest[ref].rank < status.rank:
                 furthest[ref] = status

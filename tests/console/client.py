@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from bot.store.database import StoreAddress
 from tests.console.conftest import PASSWORD, Served
 
 
@@ -63,7 +63,7 @@ def logged_in(served: Served, name: str) -> Client:
     return client
 
 
-def rows(store: Path, sql: str) -> list[Any]:
+def rows(store: StoreAddress, sql: str) -> list[Any]:
     """Rows of a live store."""
-    with closing(sqlite3.connect(store)) as connection:
+    with closing(sqlite3.connect(str(store))) as connection:
         return connection.execute(sql).fetchall()

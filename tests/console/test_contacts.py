@@ -12,6 +12,7 @@ from bot.emulator import MessageTemplate
 from bot.store.store_reader import ContactSearch
 from tests.console.client import logged_in
 from tests.console.conftest import Live, Served
+from tests.store.store_kit import sqlite
 
 NUMBERS = [f"62812345678{number:02}" for number in range(20)]
 
@@ -62,9 +63,9 @@ def test_pages_have_each_contact_once_the_newest_turn_first_also_where_the_trace
     newest = [NUMBERS[3], *(number for number in reversed(NUMBERS) if number != NUMBERS[3])]
     assert [number for page in listed(served, 7) for number in page] == newest
     assert [len(page) for page in listed(served, 7)] == [7, 7, 6]
-    with closing(sqlite3.connect(served.console.store)) as store, store:
+    with closing(sqlite3.connect(str(served.console.store))) as store, store:
         store.execute("DELETE FROM turns WHERE contact IN (?, ?)", (NUMBERS[3], NUMBERS[19]))
-    assert [number for page in listed(served, 3) for number in page] == [*newest[2:], NUMBERS[19], NUMBERS[3]]
+    assert [number for page in listed(served, 3) for number in page] == [*newest[2:], NUMBERS[3], NUMBERS[19]]
     assert listed(served, 50, ContactSearch(find="7801")) == [[NUMBERS[1]]]
 
 
@@ -72,7 +73,7 @@ def fill(served: Served, many: int) -> None:
     """So many contacts more, each with a turn and a message, older than what there is."""
     served.simulation.user("hi")
     contact = served.simulation.contact
-    with closing(sqlite3.connect(served.console.store)) as store, store:
+    with closing(sqlite3.connect(str(served.console.store))) as store, store:
         for table, id in (("sessions", ""), ("turns", "id, "), ("messages", "id, ")):
             store.execute(f"CREATE TEMP TABLE model AS SELECT * FROM {table} WHERE contact = ? LIMIT 1", (contact,))
             names = [name for _, name, *_ in store.execute(f"PRAGMA table_info({table})") if name != "id"]
@@ -98,9 +99,9 @@ def work(served: Served, read: Callable[[], object]) -> int:
         nonlocal count
         count += 1
 
-    served.console.reader._connection.set_progress_handler(counted, 1000)
+    sqlite(served.console.reader).set_progress_handler(counted, 1000)
     read()
-    served.console.reader._connection.set_progress_handler(None, 1000)
+    sqlite(served.console.reader).set_progress_handler(None, 1000)
     return count
 
 

@@ -19,7 +19,7 @@ MANY = 1200
 def give_up(served: Served, contact: str, what: str, reason: str, days: int = 0, many: int = 1) -> None:
     """Dead letters that nobody can retry, so many days ago."""
     at = time_text(NOON - timedelta(days=days))
-    with closing(sqlite3.connect(served.console.store)) as store, store:
+    with closing(sqlite3.connect(str(served.console.store))) as store, store:
         for _ in range(many):
             store.execute(
                 "INSERT INTO dead_letters (what, contact, reason, body, at) VALUES (?, ?, ?, '{}', ?)",

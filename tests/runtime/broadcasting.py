@@ -15,6 +15,7 @@ from bot.store.engine_store import Store
 from bot.store.inbox import InboxWriter
 from bot.store.rows import OutboxRow
 from bot.store.store_reader import ALL_LETTERS
+from tests import postgres
 from tests.runtime.engine_kit import START, World, begin, sent
 
 SALE = {"name": "sale", "language": "en"}
