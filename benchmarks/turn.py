@@ -58,7 +58,7 @@ class Talk:
 
     def write(self) -> None:
         """What of a turn is written: the session, the effects, the event and its trace."""
-        self.written = str(session_row(self._session, self.made.wake_at)[-1])
+        self.written = str(session_row(self._session, self.made.wake_at)[8])  # its state
         turn_row(self.event, self.made.trace, [json_text(effect) for effect in self.made.effects], 0)
 
     def read(self) -> None:

@@ -41,7 +41,7 @@ class Postgres:
     """A server, with a database ``template`` that has the tables of a store."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._as_user: Any = {"user": _USER if os.geteuid() == 0 else None, "cwd": folder, "stdout": subprocess.DEVNULL}
         initdb = [_program("initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "bot", "--no-sync", "-E", "UTF8"]
         subprocess.run(initdb, check=True, **self._as_user)
@@ -49,12 +49,12 @@ class Postgres:
 
     def url(self, database: str) -> str:
         """The address of a database."""
-        return f"postgresql://bot@/{database}?host={self._folder}"
+        return f"postgresql://bot@/{database}?host={self.folder}"
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        options = " ".join(["-k", str(self._folder), *(f"-c {option}" for option in _QUICK)])
-        self._control("-l", str(self._folder / "log"), "-o", options, "start")
+        options = " ".join(["-k", str(self.folder), *(f"-c {option}" for option in _QUICK)])
+        self._control("-l", str(self.folder / "log"), "-o", options, "start")
 
     def crash(self) -> None:
         """End it without any care, as a crash of the program does."""
@@ -62,7 +62,7 @@ class Postgres:
 
     def _control(self, *arguments: str) -> None:
         subprocess.run(
-            [_program("pg_ctl"), "-D", str(self._folder / "data"), "-w", *arguments], check=True, **self._as_user
+            [_program("pg_ctl"), "-D", str(self.folder / "data"), "-w", *arguments], check=True, **self._as_user
         )
 
 

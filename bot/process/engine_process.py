@@ -5,6 +5,7 @@ import os
 import select
 import signal
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -20,8 +21,8 @@ from bot.process.program_loader import ProgramLoader
 from bot.program import Program
 from bot.runtime.wake_pipe import WakePipe
 from bot.settings import Settings
-from bot.store.files import StoreLocked
-from bot.store.opening import ask_elsewhere, is_shared, serves_others
+from bot.store.files import StoreLocked, StoreUnavailable
+from bot.store.opening import ask_elsewhere, is_shared, other_engines, serves_others
 from bot.watchdog import WATCHDOG, end_when_deaf
 
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
@@ -61,27 +62,26 @@ def _composed_in_turn(settings: Settings, program: Program, files: Mapping[str, 
     """The engine, once no other machine's writes the store; None if SIGTERM comes first. Raises `bot.store.files.StoreLocked`
     if the store has only this machine.
     """
-    server = None
-    while True:
-        try:
-            engine = _composed(settings, program, WakePipe(files["woken"]))
-            break
-        except StoreLocked:
-            if not is_shared(settings.store):
-                raise
-            if server is None:
-                log.warning("the engine of another machine runs: this one waits, and takes over when that one ends")
-                server = local_socket.LocalServer(settings.store, partial(ask_elsewhere, settings.store))
-                server.start()
-                tell(files["begin"], b"x")  # what is accepted here, the other one takes
-                tell_up(files["news"], b"engine\n")
+    try:
+        return _composed(settings, program, WakePipe(files["woken"]))
+    except StoreLocked:
+        if not is_shared(settings.store):
+            raise
+    log.warning("the engine of another machine runs: this one waits, and takes over when that one ends")
+    server = local_socket.LocalServer(settings.store, partial(ask_elsewhere, settings.store))
+    server.start()
+    tell(files["begin"], b"x")  # what is accepted here, the other one takes
+    tell_up(files["news"], b"engine\n")
+    with ExitStack() as standing_by:
+        standing_by.callback(server.stop)
+        others_run = standing_by.enter_context(other_engines(settings.store))
+        while True:
             ready, _, _ = select.select([signals], [], [], TAKE_OVER_SECONDS)
             if ready and signal.SIGTERM in os.read(signals, 1000):
-                server.stop()
                 return None
-    if server is not None:
-        server.stop()
-    return engine
+            with suppress(StoreLocked, StoreUnavailable):  # a third one was quicker
+                if not others_run():
+                    return _composed(settings, program, WakePipe(files["woken"]))
 
 
 def _composed(settings: Settings, program: Program, wakes: WakePipe) -> Engine:

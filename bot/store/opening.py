@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.core.errors import BotError
 from bot.store.database import Database, PostgresAddress, StoreAddress
-from bot.store.files import inbox_path
+from bot.store.files import StoreUnavailable, inbox_path
 from bot.store.sqlite_database import SqliteDatabase
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
@@ -87,6 +87,21 @@ def serves_others(store: StoreAddress, wake: Callable[[], None], answer: Answer)
 
     with closing(EventNotices(store, wake)), closing(RequestServer(store, answer)):
         yield
+
+
+@contextmanager
+def other_engines(store: StoreAddress) -> Iterator[Callable[[], bool]]:
+    """A function that says whether the engine of another machine runs; or that nobody knows, since the database is away."""
+    from bot.store.postgres_database import ENGINE_RUNS
+
+    def run() -> bool:
+        try:
+            return bool(database.one(ENGINE_RUNS)[0])
+        except StoreUnavailable:
+            return True
+
+    with closing(engine_reader(store)) as database:
+        yield run
 
 
 def ask_elsewhere(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:

@@ -44,6 +44,15 @@ _ERRORS_OF_VALUES = (
 )
 
 
+ENGINE_RUNS = """
+    SELECT EXISTS (
+        SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
+        WHERE datname = current_database() AND locktype = 'advisory' AND classid = 7031 AND objid = 3 AND granted
+    )
+"""
+"""Whether an engine has the connection that is alone."""
+
+
 class ConnectionLost(BotError):
     """The one connection that writes is gone, and with it the right to write."""
 
@@ -178,22 +187,29 @@ class PostgresDatabase:
                     self._open.close()
                 if self._alone:
                     raise ConnectionLost(f"the connection to {self.place} is lost: the engine begins anew") from error
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            advice = "see whether PostgreSQL runs, and has room on its disk; it is tried again until it answers"
-            raise StoreUnavailable(f"{self.place} cannot be used now ({reason})", advice) from error
+            raise _unavailable(self._address, error) from error
+
+
+def _unavailable(address: PostgresAddress, error: Exception) -> StoreUnavailable:
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    advice = "see whether PostgreSQL runs, has room on its disk, and lets this machine in (BOT_STORE)"
+    return StoreUnavailable(f"{address} cannot be used now ({reason})", advice)
 
 
 def connect(address: PostgresAddress, schema: str) -> Connection:
-    """A connection whose tables are those of a schema. Raises `psycopg.OperationalError`."""
-    connection = psycopg.connect(
-        address.url,
-        autocommit=True,
-        cursor_factory=RawCursor,
-        connect_timeout=_CONNECT_SECONDS,
-        keepalives_idle=_UNANSWERED_SECONDS,
-        tcp_user_timeout=1000 * _UNANSWERED_SECONDS,
-        application_name=f"bot {schema}",
-    )
+    """A connection whose tables are those of a schema. Raises `bot.store.files.StoreUnavailable`."""
+    try:
+        connection = psycopg.connect(
+            address.url,
+            autocommit=True,
+            cursor_factory=RawCursor,
+            connect_timeout=_CONNECT_SECONDS,
+            keepalives_idle=_UNANSWERED_SECONDS,
+            tcp_user_timeout=1000 * _UNANSWERED_SECONDS,
+            application_name=f"bot {schema}",
+        )
+    except psycopg.Error as error:  # of the address, too
+        raise _unavailable(address, error) from error
     connection.prepare_threshold = 1
     connection.adapters.register_dumper(str, _Text)
     connection.adapters.register_dumper(int, Int8Dumper)
@@ -224,7 +240,7 @@ class EventNotices:
                     while not self._ended.is_set():
                         if any(True for _ in connection.notifies(timeout=_LISTENS_AGAIN_SECONDS, stop_after=1)):
                             self._wake()
-            except psycopg.Error:
+            except (psycopg.Error, StoreUnavailable):
                 self._ended.wait(_LISTENS_AGAIN_SECONDS)  # meanwhile the engine looks by itself, now and then
 
 

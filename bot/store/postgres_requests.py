@@ -12,6 +12,7 @@ import psycopg
 
 from bot.core.errors import BotError
 from bot.store.database import PostgresAddress
+from bot.store.files import StoreUnavailable
 from bot.store.postgres_database import Connection, connect
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
@@ -38,8 +39,8 @@ def ask_elsewhere(address: PostgresAddress, request: dict[str, Any]) -> dict[str
                 _wait_for(connection, id)
             finally:
                 (answer,) = connection.execute(_FORGET, [id]).fetchone() or (None,)
-    except psycopg.Error as error:
-        return {"error": f"{address} cannot be used now: {type(error).__name__}"}
+    except (psycopg.Error, StoreUnavailable) as error:
+        return {"error": str(error).strip()}
     if answer is None:
         return {"error": f"no engine answered within {ANSWERED_SECONDS:g} s: see whether one runs on some machine"}
     found: dict[str, Any] = json.loads(answer)
@@ -71,7 +72,7 @@ class RequestServer:
 
     def _run(self) -> None:
         while not self._ended.is_set():
-            with suppress(psycopg.Error), connect(self._address, "engine") as connection:
+            with suppress(psycopg.Error, StoreUnavailable), connect(self._address, "engine") as connection:
                 connection.execute(f"LISTEN {_CHANNEL}")
                 while not self._ended.is_set():
                     self._answer_all(connection)

@@ -63,7 +63,7 @@ def _tables(sql: str) -> str:
 
 
 def migrate(address: PostgresAddress) -> None:
-    """Make the tables of a store, or bring them up to date. Raises `bot.store.files.StoreTooNew`, `psycopg.OperationalError`."""
+    """Make the tables of a store, or bring them up to date. Raises `bot.store.files.StoreTooNew` and `StoreUnavailable`."""
     with connect(address, "engine") as connection, connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(7031, 2)")  # one machine migrates, the others wait
         if connection.execute("SELECT to_regclass('bot.version')").fetchone() != (None,):
@@ -81,7 +81,7 @@ def migrate(address: PostgresAddress) -> None:
 
 
 def check_version(address: PostgresAddress) -> None:
-    """Raises `bot.store.files.StoreMissing`, `StoreOutdated` and `StoreTooNew`."""
+    """Raises `bot.store.files.StoreMissing`, `StoreOutdated`, `StoreTooNew` and `StoreUnavailable`."""
     with connect(address, "engine") as connection:
         if connection.execute("SELECT to_regclass('bot.version')").fetchone() == (None,):
             raise StoreMissing(f"there is no store in {address} yet: `bot serve` makes one")

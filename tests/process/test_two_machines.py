@@ -149,7 +149,23 @@ def test_a_crash_of_the_database_loses_no_event_that_was_acknowledged(machines: 
     machines.postgres.start()
     assert machines.gateway.wait_until(lambda: len(machines.gateway.sent) == 2, PATIENCE)
     machines.says("three")
+    for server in (machines.first, machines.second):
+        assert "Traceback" not in server.log.read_text()
     assert machines.texts() == ["You wrote:", "You wrote: two", "You wrote: three"]
+
+
+def serve(folder: Path, store: str) -> "subprocess.CompletedProcess[str]":
+    """What `bot serve` says that ends by itself."""
+    environ = {
+        **os.environ,
+        "BOT_STORE": store,
+        "BOT_PORT": "0",
+        "BOT_GATEWAY_URL": "http://127.0.0.1:9",
+        "BOT_GATEWAY_KEY": "a-key-of-the-gateway",
+        "BOT_WEBHOOK_SECRET": "a-secret-of-the-gateway",
+    }
+    command = [sys.executable, "-m", "bot", "serve", str(folder)]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def test_a_bot_whose_flows_keep_files_needs_a_folder_that_all_machines_share(
@@ -161,15 +177,23 @@ def test_a_bot_whose_flows_keep_files_needs_a_folder_that_all_machines_share(
     )
     (tmp_path / "main.yml").write_text(flow)
     with new_database(postgres, tmp_path) as store:
-        environ = {
-            **os.environ,
-            "BOT_STORE": store.url,
-            "BOT_PORT": "0",
-            "BOT_GATEWAY_URL": "http://127.0.0.1:9",
-            "BOT_GATEWAY_KEY": "a-key-of-the-gateway",
-            "BOT_WEBHOOK_SECRET": "a-secret-of-the-gateway",
-        }
-        command = [sys.executable, "-m", "bot", "serve", str(tmp_path)]
-        ended = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        ended = serve(tmp_path, store.url)
     assert ended.returncode == 1
     assert "set BOT_FILES to a folder that all machines share" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("postgresql://bot@127.0.0.1:1/bot", "onnection refused"),
+        ("postgresql://bot@/none?host={folder}", "does not exist"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_said_in_words(
+    tmp_path: Path, postgres: Postgres, address: str, reason: str
+) -> None:
+    (tmp_path / "bot.yml").write_text(BOT)
+    (tmp_path / "main.yml").write_text(FLOW)
+    ended = serve(tmp_path, address.format(folder=postgres.folder))
+    assert ended.returncode == 1
+    assert "cannot be used now" in ended.stderr and reason in ended.stderr and "Traceback" not in ended.stderr
