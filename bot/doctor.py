@@ -37,7 +37,7 @@ from bot.runtime.template_check import misfits
 from bot.settings import ModelService, unknown_variables
 from bot.steps.schedule import end_of
 from bot.steps.step_facts import SentFile
-from bot.store.database import StoreAddress
+from bot.store.database import PostgresAddress, StoreAddress
 from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreUnavailable, beside
 from bot.store.integrity import StoreHealth, StoresDiffer, health, sqlite_version
 
@@ -322,6 +322,33 @@ def sqlite() -> CheckResult:
     return ok(
         "sqlite", f"{version}: its bug with two writers of one file does not matter, each file here has one writer"
     )
+
+
+OLDEST_POSTGRES = 15
+CLOCKS_APART = timedelta(seconds=5)
+
+
+def database(address: PostgresAddress, now: datetime) -> Iterator[CheckResult]:
+    """Which PostgreSQL there is, and whether it keeps what it has committed. (What it keeps, `store_state` says.)"""
+    from bot.store.postgres_database import database_server
+
+    try:
+        found = database_server(address)
+    except StoreUnavailable as error:
+        yield fail("database", error.what, error.advice)
+        return
+    if found.number < 10_000 * OLDEST_POSTGRES:
+        yield fail("database", f"PostgreSQL {found.version} is too old", f"install {OLDEST_POSTGRES} or a newer one")
+    for name in found.unsafe:
+        yield fail("database", f"{name} is off: a crash loses events that were acknowledged", f"set {name} = on")
+    if found.has_late_standby:
+        what = "its standby is asynchronous: a fail-over to it loses the events that were acknowledged last"
+        yield warn("database", what, "name a standby in synchronous_standby_names (docs/scaling.md)")
+    if abs(found.now - now) > CLOCKS_APART:
+        what = f"its clock and this machine's are {abs((found.now - now).total_seconds()):,.0f} s apart"
+        yield warn("database", what, "let all machines keep time (NTP)")
+    if not found.unsafe and found.number >= 10_000 * OLDEST_POSTGRES:
+        yield ok("database", f"PostgreSQL {found.version}")
 
 
 def disk(store: StoreAddress) -> CheckResult:

@@ -18,7 +18,7 @@ from bot.cli.operate import bot_argument, env_file, load_env, reach_gateway
 from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, ModelService, Settings, read_settings, read_store
-from bot.store.database import StoreAddress
+from bot.store.database import PostgresAddress, StoreAddress
 
 if TYPE_CHECKING:
     from bot.doctor import Check, CheckResult
@@ -146,11 +146,15 @@ def _machine(bot: Folder, store: StoreAddress) -> Iterator["CheckResult"]:
     from bot import doctor
     from bot.clock import SystemClock
 
-    yield doctor.sqlite()
+    now = SystemClock().now()
+    if isinstance(store, PostgresAddress):
+        yield from doctor.database(store, now)
+    else:
+        yield doctor.sqlite()
     yield from doctor.env_file(bot.path)
     yield from doctor.variables(os.environ)
     yield doctor.disk(store)
-    yield from doctor.store_state(store, SystemClock().now())
+    yield from doctor.store_state(store, now)
 
 
 def _outside(

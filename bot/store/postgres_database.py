@@ -7,7 +7,8 @@ planner, and the few functions that have another name: `translated`.
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,7 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.store.database import Execute, PostgresAddress, StoreAddress, Write
 from bot.store.files import StoreLocked, StoreUnavailable
 
@@ -242,6 +244,32 @@ class EventNotices:
                             self._wake()
             except (psycopg.Error, StoreUnavailable):
                 self._ended.wait(_LISTENS_AGAIN_SECONDS)  # meanwhile the engine looks by itself, now and then
+
+
+_SERVER = """
+    SELECT CAST(current_setting('server_version_num') AS BIGINT), current_setting('server_version'),
+        current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'),
+        current_setting('synchronous_standby_names') = '' AND EXISTS (SELECT 1 FROM pg_stat_replication), now()
+"""
+
+
+@immutable
+class DatabaseServer:
+    """What `bot doctor` looks at of a server. ``unsafe`` are the settings without which a crash loses what was committed."""
+
+    number: int
+    version: str
+    unsafe: tuple[str, ...]
+    has_late_standby: bool
+    now: datetime
+
+
+def database_server(address: PostgresAddress) -> DatabaseServer:
+    """What there is of a server. Raises `bot.store.files.StoreUnavailable`."""
+    with closing(PostgresDatabase(address, "engine")) as database:
+        number, version, *settings, late, now = database.one(_SERVER)
+    named = zip(("fsync", "full_page_writes", "synchronous_commit"), settings, strict=True)
+    return DatabaseServer(number, version, tuple(name for name, value in named if value == "off"), late, now)
 
 
 def _executed(connection: Connection, write: Write) -> psycopg.Cursor[Any] | None:

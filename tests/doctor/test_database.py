@@ -1,0 +1,58 @@
+"""What `bot doctor` says of a store in PostgreSQL."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot import doctor
+from bot.store import postgres_database
+from bot.store.database import PostgresAddress
+from bot.store.postgres_database import DatabaseServer
+from tests.postgres import new_database, postgres_server
+
+NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
+SOUND = DatabaseServer(160_004, "16.4", (), has_late_standby=False, now=NOON)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresAddress]:
+    with postgres_server() as server, new_database(server, tmp_path_factory.mktemp("bot")) as made:
+        yield made
+
+
+def test_a_server_that_may_lose_what_it_has_committed_fails(address: PostgresAddress) -> None:
+    """The server of the tests does not wait for its disk."""
+    found = list(doctor.database(address, datetime.now(UTC)))
+    assert [(result.state, result.what.split()[0]) for result in found] == [
+        ("fail", "fsync"),
+        ("fail", "full_page_writes"),
+    ]
+
+
+def test_the_state_of_the_store_is_that_of_its_tables(address: PostgresAddress) -> None:
+    found = [(result.about, result.state) for result in doctor.store_state(address, datetime.now(UTC))]
+    assert ("store", "ok") in found and "fail" not in {state for _, state in found}
+
+
+def test_a_server_that_is_away_fails_with_the_reason(tmp_path: Path) -> None:
+    (result,) = doctor.database(PostgresAddress("postgresql://bot@127.0.0.1:1/bot", tmp_path / "bot", tmp_path), NOON)
+    assert result.state == "fail" and "cannot be used now" in result.what
+
+
+@pytest.mark.parametrize(
+    ("changed", "states"),
+    [
+        ({}, ["ok"]),
+        ({"number": 140_012, "version": "14.12"}, ["fail"]),
+        ({"has_late_standby": True}, ["warn", "ok"]),
+        ({"now": NOON + timedelta(seconds=6)}, ["warn", "ok"]),
+    ],
+)
+def test_what_is_not_as_it_should_be_is_named(
+    address: PostgresAddress, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], states: list[str]
+) -> None:
+    fields = {name: getattr(SOUND, name) for name in ("number", "version", "unsafe", "has_late_standby", "now")}
+    monkeypatch.setattr(postgres_database, "database_server", lambda _: DatabaseServer(**fields | changed))
+    assert [result.state for result in doctor.database(address, NOON)] == states
