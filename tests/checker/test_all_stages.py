@@ -151,4 +151,4 @@ def test_one_slip_is_one_problem(right: str, wrong: str, line: int) -> None:
 
 def test_a_slot_that_is_no_step_is_one_problem() -> None:
     flow = "flow: a\nstart: {words: [a]}\nslots: [dya, n]\nvars: {n: integer, day: date}\nsteps:\n  n: {ask: N?, save: n}\n  day: {ask: D?, save: day}\n"
-    assert found(flow) == ["1: E102"]
+    assert found(flow) == ["3: E102"]
