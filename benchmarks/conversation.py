@@ -266,7 +266,7 @@ def server(name: str, gateway: int, folder: str) -> Iterator[tuple[subprocess.Po
         "BOT_WEBHOOK_SECRET": SECRET,
         "BOT_GATEWAY_PER_MINUTE": UNLIMITED,
         "BOT_GATEWAY_PER_DAY": UNLIMITED,
-        "BOT_STORE": f"{folder}/bot.db",
+        "BOT_STORE": os.environ.get("BOT_STORE", f"{folder}/bot.db"),  # or the address of an empty database
         "BOT_PORT": str(port),
     }
     child = subprocess.Popen(
