@@ -67,6 +67,31 @@ def test_a_store_can_be_a_database_whose_password_is_shown_nowhere(tmp_path: Pat
     )
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://bot:50%secret@db.example/bot",
+        "postgresql://bot:a@secret@db.example/bot",
+        "postgresql://bot:a/secret@db.example/bot",
+        "postgresql://db.example/bot?user=bot&password=50%secret",
+        "postgresql+psycopg://bot:secret@db.example/bot",
+        "mysql://bot:secret@db.example/bot",
+    ],
+)
+def test_an_address_of_a_database_that_cannot_be_read_is_not_quoted(tmp_path: Path, address: str) -> None:
+    (problem,) = problems_of(tmp_path, {**NEEDED, "BOT_STORE": address})
+    assert "write postgresql://user:password@host/database" in problem and "%40 for @" in problem
+    assert "secret" not in problem
+
+
+@pytest.mark.parametrize("password", ["a:b", "a%40b%2Fc%25", "a?b#c"])
+def test_a_password_with_other_signs_is_shown_nowhere_either(tmp_path: Path, password: str) -> None:
+    url = f"postgresql://bot:{password}@db.example,other.example:5433/bot"
+    settings = read_settings(tmp_path, {**NEEDED, "BOT_STORE": url}, {})
+    assert password in settings.secrets
+    assert str(settings.store) == "postgresql://bot@db.example,other.example:5433/bot"
+
+
 def test_a_folder_of_files_is_for_a_database_only_and_has_to_be_there(tmp_path: Path) -> None:
     (problem,) = problems_of(tmp_path, {**NEEDED, "BOT_FILES": str(tmp_path)})
     assert problem.startswith("BOT_FILES is for a store that is a database")

@@ -16,6 +16,7 @@ CONSOLE_ROLES = ("viewer", "agent", "operator")
 _SHORTEST_KEY = 16  # characters
 _USER = re.compile(rf"([\w.@-]{{1,40}}):({'|'.join(CONSOLE_ROLES)}):(\$argon2id\$[\w$=,+/]+)")
 DATABASES = ("postgresql://", "postgres://")
+_DATABASE = re.compile(r"postgres(ql)?://([^:/@?#%]*(:([^/@%]|%[0-9A-Fa-f]{2})*)?@)?([^@%]|%[0-9A-Fa-f]{2})*")
 """How the address of a database begins."""
 _HERE = ("127.0.0.1", "localhost", "::1")
 
@@ -119,7 +120,12 @@ def store(text: str, base: Path, folder: Path, files: str) -> StoreAddress:
 
     ``folder`` is the bot's, ``files`` the folder of the files that its flows keep; an empty text: in the bot's folder.
     """
-    if text.startswith(DATABASES):
+    if "://" in text:
+        if _DATABASE.fullmatch(text) is None:  # the driver's own words would quote the password
+            raise ValueError(
+                "is no address of a database: write postgresql://user:password@host/database, "
+                "and in the password %40 for @, %2F for / and %25 for %"
+            )
         own = folder.resolve() / "bot"
         return PostgresAddress(text, own, (base / files).resolve() if files else own.with_name("bot.files"))
     path = base / text

@@ -40,10 +40,10 @@ _ALONE = "SELECT pg_try_advisory_lock(7031, 3)"
 _ERRORS_OF_VALUES = (
     psycopg.DataError,
     psycopg.IntegrityError,
-    psycopg.ProgrammingError,
     psycopg.errors.ProgramLimitExceeded,  # a text that is too long for an index
     UnicodeEncodeError,
 )
+"""All other errors are of the server or of its set-up: they end when an operator has done something."""
 
 
 ENGINE_RUNS = """
@@ -182,14 +182,26 @@ class PostgresDatabase:
     @contextmanager
     def _trouble_in_words(self) -> Iterator[None]:
         try:
-            yield
-        except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction) as error:
+            with trouble_in_words(self._address):
+                yield
+        except StoreUnavailable as error:
             if self._open is not None and self._open.broken:
                 with suppress(psycopg.Error):
                     self._open.close()
                 if self._alone:
                     raise ConnectionLost(f"the connection to {self.place} is lost: the engine begins anew") from error
-            raise _unavailable(self._address, error) from error
+            raise
+
+
+@contextmanager
+def trouble_in_words(address: PostgresAddress) -> Iterator[None]:
+    """Raise `bot.store.files.StoreUnavailable` for an error of the server. Errors of values do not change."""
+    try:
+        yield
+    except _ERRORS_OF_VALUES:
+        raise
+    except psycopg.Error as error:
+        raise _unavailable(address, error) from error
 
 
 def _unavailable(address: PostgresAddress, error: Exception) -> StoreUnavailable:
@@ -200,7 +212,7 @@ def _unavailable(address: PostgresAddress, error: Exception) -> StoreUnavailable
 
 def connect(address: PostgresAddress, schema: str) -> Connection:
     """A connection whose tables are those of a schema. Raises `bot.store.files.StoreUnavailable`."""
-    try:
+    with trouble_in_words(address):  # of the address, too
         connection = psycopg.connect(
             address.url,
             autocommit=True,
@@ -209,14 +221,13 @@ def connect(address: PostgresAddress, schema: str) -> Connection:
             keepalives_idle=_UNANSWERED_SECONDS,
             tcp_user_timeout=1000 * _UNANSWERED_SECONDS,
             application_name=f"bot {schema}",
+            client_encoding="UTF8",
         )
-    except psycopg.Error as error:  # of the address, too
-        raise _unavailable(address, error) from error
-    connection.prepare_threshold = 1
-    connection.adapters.register_dumper(str, _Text)
-    connection.adapters.register_dumper(int, Int8Dumper)
-    connection.adapters.register_loader("numeric", _WholeNumber)
-    connection.execute(f"SET search_path = {schema}, bot, pg_catalog")
+        connection.prepare_threshold = 1
+        connection.adapters.register_dumper(str, _Text)
+        connection.adapters.register_dumper(int, Int8Dumper)
+        connection.adapters.register_loader("numeric", _WholeNumber)
+        connection.execute(f"SET search_path = {schema}, bot, pg_catalog")
     return connection
 
 
@@ -285,8 +296,8 @@ _PLACEHOLDER = re.compile(r"\?(\d*)")
 _OTHERWISE = (
     (re.compile(r" INDEXED BY \w+"), ""),  # a hint for SQLite's planner
     (re.compile(r"\binstr\("), "strpos("),
-    (re.compile(r"(\w+) ->> '\$\.\"(\$\w+)\"\.(\w+)'"), r"CAST(\1 AS json) -> '\2' ->> '\3'"),
-    (re.compile(r"(\w+) ->> '"), r"CAST(\1 AS json) ->> '"),
+    (re.compile(r"(\w+) ->> '\$\.\"(\$\w+)\"\.(\w+)'"), r"as_json(\1) -> '\2' ->> '\3'"),
+    (re.compile(r"(\w+) ->> '"), r"as_json(\1) ->> '"),
     (re.compile(r"CAST\(body AS TEXT\)"), "text_of(body)"),  # bytes in the log, a text elsewhere
     (re.compile(r"GLOB '\*\[\^0-9]' \|\| (\S+) \|\| '\[\^0-9]\*'"), r"~ ('[^0-9]' || \1 || '[^0-9]')"),
 )

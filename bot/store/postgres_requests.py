@@ -17,7 +17,7 @@ from bot.store.postgres_database import Connection, connect
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
-ANSWERED_SECONDS = 10.0  # after which nobody waits for an answer any more
+ANSWERED_SECONDS = 8.0  # after which nobody waits for an answer: a command waits 10 s for that of its machine
 _LOOK_SECONDS = 1.0  # between two looks, if a notice is missed
 _CHANNEL = "bot_requests"
 _ASK = "INSERT INTO requests (body) VALUES ($1) RETURNING id"
@@ -87,5 +87,8 @@ class RequestServer:
                 answer = self._answer(json.loads(body))
             except BotError as error:
                 answer = {"error": str(error)}
+            except Exception:
+                log.exception("a request of another machine failed")
+                answer = {"error": "the engine could not do this: the log of its machine says why"}
             connection.execute(_ANSWER, [id, json.dumps(answer)])
             connection.execute("SELECT pg_notify($1, $2)", [_CHANNEL, str(id)])

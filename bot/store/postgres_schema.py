@@ -4,23 +4,32 @@ import re
 from uuid import uuid4
 
 from bot.store.database import PostgresAddress
-from bot.store.files import StoreMissing, StoreOutdated, StoreTooNew
-from bot.store.postgres_database import connect, translated
+from bot.store.files import StoreMissing, StoreOutdated, StoreTooNew, StoreUnavailable
+from bot.store.postgres_database import connect, translated, trouble_in_words
 from bot.store.store_schema import ENGINE_TABLES, INBOX_TABLES
 
 VERSION = 1
 """The version of the schema: how many migrations there are."""
 
-_FUNCTIONS = """
+_FUNCTIONS = r"""
+    CREATE FUNCTION as_json(stored text) RETURNS json IMMUTABLE LANGUAGE sql AS $$
+        SELECT CAST(CASE WHEN strpos(stored, '\u') = 0 THEN stored ELSE regexp_replace(
+            stored, '(?<!\\)((\\\\)*)\\(u0000|u[dD][89a-fA-F][0-9a-fA-F]{2})', '\1\\\\\3', 'g'
+        ) END AS json)
+    $$;
     CREATE FUNCTION json_each(list text) RETURNS TABLE (value text) IMMUTABLE LANGUAGE sql
-        AS $$ SELECT json_array_elements_text(CAST(list AS json)) $$;
-    CREATE FUNCTION text_of(body bytea) RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT encode(body, 'escape') $$;
+        AS $$ SELECT json_array_elements_text(as_json(list)) $$;
+    CREATE FUNCTION text_of(body bytea) RETURNS text IMMUTABLE LANGUAGE sql
+        AS $$ SELECT regexp_replace(encode(body, 'escape'), '\\\\|\\[0-7]{3}', '?', 'g') $$;
     CREATE FUNCTION text_of(body text) RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT body $$;
     CREATE FUNCTION strftime(format text, at text, by text) RETURNS text IMMUTABLE LANGUAGE sql AS $$
         SELECT to_char(CAST(at AS timestamptz) AT TIME ZONE 'UTC' + CAST(by AS interval), 'YYYY-MM-DD"T"HH24:MI:SS.MS')
     $$;
 """
-"""SQLite's functions that the store uses and PostgreSQL lacks; `strftime` for the one format that the store has."""
+"""SQLite's functions that the store uses and PostgreSQL lacks; `strftime` for the one format that the store has,
+`text_of` for looking for a number: what is not ASCII is a ``?`` there. PostgreSQL does not read NUL and halves of surrogate pairs
+in JSON: `as_json` makes of them the texts that stand for them in a column.
+"""
 
 _REQUESTS = """
     CREATE TABLE requests (
@@ -64,7 +73,10 @@ def _tables(sql: str) -> str:
 
 def migrate(address: PostgresAddress) -> None:
     """Make the tables of a store, or bring them up to date. Raises `bot.store.files.StoreTooNew` and `StoreUnavailable`."""
-    with connect(address, "engine") as connection, connection.transaction():
+    with trouble_in_words(address), connect(address, "engine") as connection, connection.transaction():
+        if (encoding := connection.info.parameter_status("server_encoding")) != "UTF8":
+            advice = "make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+            raise StoreUnavailable(f"{address} has the encoding {encoding}, which cannot hold every text", advice)
         connection.execute("SELECT pg_advisory_xact_lock(7031, 2)")  # one machine migrates, the others wait
         if connection.execute("SELECT to_regclass('bot.version')").fetchone() != (None,):
             check_version(address)
@@ -82,7 +94,7 @@ def migrate(address: PostgresAddress) -> None:
 
 def check_version(address: PostgresAddress) -> None:
     """Raises `bot.store.files.StoreMissing`, `StoreOutdated`, `StoreTooNew` and `StoreUnavailable`."""
-    with connect(address, "engine") as connection:
+    with trouble_in_words(address), connect(address, "engine") as connection:
         if connection.execute("SELECT to_regclass('bot.version')").fetchone() == (None,):
             raise StoreMissing(f"there is no store in {address} yet: `bot serve` makes one")
         (version,) = connection.execute("SELECT number FROM bot.version").fetchone() or (0,)

@@ -7,17 +7,23 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
 import bot.store
-from bot.store.database import PostgresAddress
-from bot.store.files import StoreLocked, StoreMissing, inbox_path
-from bot.store.opening import DriverMissing, engine_reader, engine_writer, log_writer
+from bot.clock import SystemClock
+from bot.store.database import PostgresAddress, Write
+from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
+from bot.store.inbox import _APPEND as APPEND
+from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
+from bot.store.opening import DriverMissing, ask_elsewhere, engine_reader, engine_writer, log_writer
 from bot.store.postgres_database import connect, translated
+from bot.store.postgres_requests import RequestServer
 from bot.store.postgres_schema import migrate
 from bot.store.store_schema import migrate as migrate_files
+from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database, postgres_server
 
 OF_FILES = {"fact_index", "files", "integrity", "store_backup", "store_schema"}
@@ -99,6 +105,100 @@ def test_times_sort_as_they_read_and_texts_with_a_nul_are_kept(address: Postgres
         database.write(("INSERT INTO aliases (alias, contact) VALUES (?, ?)", [("b", "a\0b"), ("B", "2"), ("a", "3")]))
         rows = database.all("SELECT alias, contact FROM aliases ORDER BY alias")
     assert rows == [("B", "2"), ("a", "3"), ("b", "a\\u0000b")]
+
+
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        (r"a\u0000b", r"a\u0000b"),  # as they are in a column of their own
+        (r"a\ud83d", r"a\ud83d"),
+        (r"\ud800\u0000", r"\ud800\u0000"),
+        (r"\\u0000", r"\u0000"),
+        (r"\\\u0000", r"\\u0000"),
+        (r"\u0007", "\a"),
+        ("é😀", "é😀"),
+    ],
+)
+def test_json_with_what_postgresql_does_not_read_in_it_is_read(address: PostgresAddress, stored: str, read: str) -> None:
+    with closing(engine_reader(address)) as database:
+        assert database.all("SELECT value FROM json_each(?)", f'["{stored}"]') == [(read,)]
+        asked = "SELECT body ->> 'text', CAST(body ->> 'attempts' AS BIGINT) FROM (SELECT CAST(? AS TEXT) AS body) AS one"
+        assert database.one(asked, f'{{"text": "{stored}", "attempts": 2}}') == (read, 2)
+
+
+@pytest.mark.parametrize("before", ["我的号码是", "é", "\\", "\\1", "\0", "\x7f", " "])
+def test_a_number_in_an_event_without_a_contact_is_found_whatever_stands_before_it(
+    address: PostgresAddress, before: str
+) -> None:
+    with closing(log_writer(address)) as database:
+        for body in (f"{before}6281234567890é".encode(), b"\xff6281234567890", b"16281234567890"):
+            database.write((APPEND, [(None, body.hex(), "x", None, "2026-01-01", body, 0)]))
+    with closing(InboxReader(address)) as inbox:
+        assert inbox.of_contact("6281234567890", 10) == ([2] if before == "\\1" else [1, 2])
+
+
+REFUSES = """
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '{}'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON log FOR EACH ROW EXECUTE FUNCTION refuse();
+"""
+
+
+@pytest.mark.parametrize("code", ["53100", "40P01", "57014", "55P03", "XX001", "XX000", "25P03", "0A000", "42501"])
+def test_whatever_is_wrong_with_the_server_the_sender_sends_again_and_later_events_are_kept(
+    address: PostgresAddress, code: str
+) -> None:
+    with connect(address, "inbox") as other, closing(InboxWriter(address, SystemClock(), patience=PATIENCE)) as inbox:
+        other.execute(REFUSES.format(code), prepare=False)
+        for _ in range(2):
+            with pytest.raises(InboxBusy, match="not now"):
+                inbox.append(None, "1", "x", None, SystemClock().now(), b"", True)
+        other.execute("DROP TRIGGER refuse ON log")
+        assert not inbox.append(None, "1", "x", None, SystemClock().now(), b"", True).duplicate
+
+
+def test_a_text_that_no_index_takes_is_refused_alone_and_blocks_no_commit(address: PostgresAddress) -> None:
+    long = "".join(chr(0x4E00 + number * 7919 % 20000) for number in range(9000))
+    writes = [Write(APPEND, (None, id, "x", None, "2026-01-01", b"", 1)) for id in (long, "short", "e" * 300)]
+    with closing(log_writer(address)) as database:
+        database.write_each(writes)
+        assert [write.error is None for write in writes] == [False, True, True]
+        with pytest.raises(psycopg.errors.ProgramLimitExceeded):  # not StoreUnavailable, which is tried for ever
+            database.write((APPEND, [writes[0].parameters]))
+
+
+def test_a_database_without_rights_or_of_another_encoding_is_refused_in_words(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
+        connection.execute("CREATE ROLE weak LOGIN")
+        for encoding in ("LATIN1", "SQL_ASCII"):
+            connection.execute(f"CREATE DATABASE {encoding} TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'")
+    weak = postgres.url("template").replace("bot@", "weak@")
+    with pytest.raises(StoreUnavailable, match="permission denied for schema bot"):
+        engine_reader(PostgresAddress(weak, tmp_path / "bot", tmp_path))
+    weak = postgres.url("postgres").replace("bot@", "weak@")
+    with pytest.raises(StoreUnavailable, match="permission denied for database postgres"):
+        migrate(PostgresAddress(weak, tmp_path / "bot", tmp_path))
+    for encoding in ("LATIN1", "SQL_ASCII"):
+        with pytest.raises(StoreUnavailable, match=f"has the encoding {encoding}.*ENCODING 'UTF8'"):
+            migrate(PostgresAddress(postgres.url(encoding.lower()), tmp_path / "bot", tmp_path))
+
+
+def test_no_query_has_a_question_mark_or_dollar_in_a_text_of_its_own(address: PostgresAddress) -> None:
+    """It would be taken for a placeholder."""
+    for _, sql in queries():
+        texts = re.findall(r"'[^']*'", sql)
+        assert not [text for text in texts if "?" in text or re.search(r"\$\d", text)]
+
+
+def test_a_request_of_another_machine_that_fails_is_answered_and_so_is_the_next(address: PostgresAddress) -> None:
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        return {"half": 1 // request["number"]}
+
+    with closing(RequestServer(address, answer)):
+        assert ask_elsewhere(address, {"number": 0}) == {"error": "the engine could not do this: the log of its machine says why"}
+        assert ask_elsewhere(address, {"number": 1}) == {"half": 1}
 
 
 def test_without_its_driver_it_says_what_to_install(address: PostgresAddress, monkeypatch: pytest.MonkeyPatch) -> None:
