@@ -193,7 +193,7 @@ def json_default(value: Any) -> Any:
 
 def readable_json(value: Any) -> str:
     """A value for a program or a person to read. Values that JSON has no form for are texts, as in ISO 8601."""
-    return json.dumps(value, default=_readable, ensure_ascii=False, indent=2)
+    return storable(json.dumps(value, default=_readable, ensure_ascii=False, indent=2))
 
 
 def _readable(value: Any) -> Any:

@@ -27,6 +27,9 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 _CONNECT_SECONDS = 5
 _UNANSWERED_SECONDS = 10  # after which a peer that has vanished is noticed
+_PAUSED_SECONDS = (
+    10  # after which the server ends a session in a transaction: its machine is paused, and others wait for its locks
+)
 _APPENDED = "INSERT INTO log "
 _IN_ORDER = "SELECT pg_advisory_xact_lock(7031, 1)"
 """The lock under which places in the log are drawn. A sequence's numbers become visible out of order, and the engine's
@@ -219,6 +222,7 @@ def connect(address: PostgresAddress, schema: str) -> Connection:
             cursor_factory=RawCursor,
             connect_timeout=_CONNECT_SECONDS,
             keepalives_idle=_UNANSWERED_SECONDS,
+            keepalives_interval=1,
             tcp_user_timeout=1000 * _UNANSWERED_SECONDS,
             application_name=f"bot {schema}",
             client_encoding="UTF8",
@@ -228,6 +232,7 @@ def connect(address: PostgresAddress, schema: str) -> Connection:
         connection.adapters.register_dumper(int, Int8Dumper)
         connection.adapters.register_loader("numeric", _WholeNumber)
         connection.execute(f"SET search_path = {schema}, bot, pg_catalog")
+        connection.execute(f"SET idle_in_transaction_session_timeout = '{_PAUSED_SECONDS}s'")
     return connection
 
 

@@ -1,5 +1,6 @@
 """A contact, whole: everything that is kept of one can be shown and erased, and nobody else's."""
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 
 from bot.clock import MovableClock
 from bot.core.values import time_text
-from bot.store.contact_data import OF_CONTACT, export_contact, kept_files
+from bot.store.contact_data import OF_CONTACT, export_as_json, export_contact, kept_files
 from bot.store.database import Execute
 from bot.store.engine_store import Store
 from bot.store.files import contact_files, files_folder, inbox_path
@@ -100,6 +101,13 @@ def test_an_export_has_every_row_of_the_contact_and_no_other(path: Path, inbox: 
     assert [row["event_id"] for row in shown["log"]] == ["evt_0", "evt_2", "evt_3"]
     assert shown["log"][1]["body"]["data"]["who"] == ANN
     assert BOB not in str(shown)
+
+
+def test_an_export_with_half_a_surrogate_pair_can_be_written_to_a_file(path: Path, inbox: InboxWriter) -> None:
+    inbox.append("d1", "evt_1", "message.inbound", ANN, START, rb'{"text": "a\ud83d"}', True)
+    exported = export_as_json(path, ANN)
+    assert exported is not None and rb"a\ud83d" in exported.encode()
+    assert json.loads(exported)["log"][0]["body"] == {"text": "a\ud83d"}
 
 
 def test_nothing_of_an_erased_contact_is_left_in_any_file_and_all_of_the_others(

@@ -119,10 +119,14 @@ def test_times_sort_as_they_read_and_texts_with_a_nul_are_kept(address: Postgres
         ("é😀", "é😀"),
     ],
 )
-def test_json_with_what_postgresql_does_not_read_in_it_is_read(address: PostgresAddress, stored: str, read: str) -> None:
+def test_json_with_what_postgresql_does_not_read_in_it_is_read(
+    address: PostgresAddress, stored: str, read: str
+) -> None:
     with closing(engine_reader(address)) as database:
         assert database.all("SELECT value FROM json_each(?)", f'["{stored}"]') == [(read,)]
-        asked = "SELECT body ->> 'text', CAST(body ->> 'attempts' AS BIGINT) FROM (SELECT CAST(? AS TEXT) AS body) AS one"
+        asked = (
+            "SELECT body ->> 'text', CAST(body ->> 'attempts' AS BIGINT) FROM (SELECT CAST(? AS TEXT) AS body) AS one"
+        )
         assert database.one(asked, f'{{"text": "{stored}", "attempts": 2}}') == (read, 2)
 
 
@@ -155,6 +159,16 @@ def test_whatever_is_wrong_with_the_server_the_sender_sends_again_and_later_even
                 inbox.append(None, "1", "x", None, SystemClock().now(), b"", True)
         other.execute("DROP TRIGGER refuse ON log")
         assert not inbox.append(None, "1", "x", None, SystemClock().now(), b"", True).duplicate
+
+
+def test_a_machine_that_is_paused_in_a_commit_does_not_keep_the_others_from_theirs(address: PostgresAddress) -> None:
+    with connect(address, "inbox") as paused, closing(InboxWriter(address, SystemClock(), patience=PATIENCE)) as inbox:
+        assert paused.execute("SHOW idle_in_transaction_session_timeout").fetchone() == ("10s",)
+        paused.execute("SET idle_in_transaction_session_timeout = 50")
+        with pytest.raises(psycopg.errors.IdleInTransactionSessionTimeout), paused.transaction():
+            paused.execute("SELECT pg_advisory_xact_lock(7031, 1)")
+            assert not inbox.append(None, "1", "x", None, SystemClock().now(), b"", True).duplicate
+            paused.execute("SELECT 1")
 
 
 def test_a_text_that_no_index_takes_is_refused_alone_and_blocks_no_commit(address: PostgresAddress) -> None:
@@ -197,7 +211,9 @@ def test_a_request_of_another_machine_that_fails_is_answered_and_so_is_the_next(
         return {"half": 1 // request["number"]}
 
     with closing(RequestServer(address, answer)):
-        assert ask_elsewhere(address, {"number": 0}) == {"error": "the engine could not do this: the log of its machine says why"}
+        assert ask_elsewhere(address, {"number": 0}) == {
+            "error": "the engine could not do this: the log of its machine says why"
+        }
         assert ask_elsewhere(address, {"number": 1}) == {"half": 1}
 
 
