@@ -38,6 +38,7 @@ cursor would pass those that come late for ever."""
 _CHANNEL = "bot"
 _LISTENS_AGAIN_SECONDS = 1.0
 _ALONE = "SELECT pg_try_advisory_lock(7031, 3)"
+_ALONE_NO_MORE = "SELECT pg_advisory_unlock(7031, 3)"
 
 
 _ERRORS_OF_VALUES = (
@@ -47,6 +48,7 @@ _ERRORS_OF_VALUES = (
     UnicodeEncodeError,
 )
 """All other errors are of the server or of its set-up: they end when an operator has done something."""
+_ERRORS_OF_A_WRITE = (*_ERRORS_OF_VALUES, psycopg.ProgrammingError)  # a value of a type that has no form there
 
 
 ENGINE_RUNS = """
@@ -131,7 +133,7 @@ class PostgresDatabase:
                 with connection.pipeline(), connection.transaction():
                     connection.execute(_IN_ORDER)
                     done = [(write, connection.execute(translated(write.sql), write.parameters)) for write in writes]
-            except _ERRORS_OF_VALUES:  # of one of them, and nobody knows which
+            except _ERRORS_OF_A_WRITE:  # of one of them, and nobody knows which
                 with connection.transaction():
                     connection.execute(_IN_ORDER)
                     done = [(write, cursor) for write in writes if (cursor := _executed(connection, write))]
@@ -169,6 +171,9 @@ class PostgresDatabase:
         """Close the connection. It may be called twice."""
         with self._lock:
             if self._open is not None:
+                if self._alone and not self._open.closed:
+                    with suppress(psycopg.Error):  # the session itself ends a moment later
+                        self._open.execute(_ALONE_NO_MORE)
                 self._open.close()
 
     def _connection(self) -> Connection:
@@ -292,7 +297,9 @@ def _executed(connection: Connection, write: Write) -> psycopg.Cursor[Any] | Non
     try:
         with connection.transaction():
             return connection.execute(translated(write.sql), write.parameters)
-    except _ERRORS_OF_VALUES as error:
+    except _ERRORS_OF_A_WRITE as error:
+        if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is not None:
+            raise  # the server's: a right or a table is missing
         write.error = error
         return None
 
