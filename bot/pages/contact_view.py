@@ -138,7 +138,7 @@ class DecidedEffect:
 
 @immutable
 class ShownTurn:
-    """A turn in words. ``id`` is its event's."""
+    """A turn in words. ``id`` is its event's. Somebody should look into the ``problems``; they are none of the ``notes``."""
 
     id: str
     at: datetime
@@ -148,6 +148,7 @@ class ShownTurn:
     steps: tuple[TakenStep, ...]
     effects: tuple[DecidedEffect, ...]
     notes: tuple[str, ...]
+    problems: tuple[str, ...]
 
 
 def turns_of(reader: StoreReader, contact: str, limit: int = NEWEST_TURNS) -> list[ShownTurn]:
@@ -169,8 +170,9 @@ def _turn(turn: TurnTraced) -> ShownTurn:
         _effect(effect, "" if status is None else status.name, "" if status is None else status.detail)
         for effect, status in zip(turn.effects, turn.statuses, strict=True)
     )
-    notes = tuple(map(printable, turn.notes))
-    return ShownTurn(turn.event_id, turn.at, event_in_words(turn.event), turn.rule, turn.micros, steps, effects, notes)
+    notes = tuple(printable(note) for note in turn.notes if note not in turn.problems)
+    words, problems = event_in_words(turn.event), tuple(map(printable, turn.problems))
+    return ShownTurn(turn.event_id, turn.at, words, turn.rule, turn.micros, steps, effects, notes, problems)
 
 
 def _effect(effect: Effect, status: str, detail: str) -> DecidedEffect:

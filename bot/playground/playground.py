@@ -220,6 +220,11 @@ class Playground:
                 number
             )
 
+    def kept_media(self, address: str) -> str | None:
+        """The name of a file that the emulator has, from its address."""
+        emulator, name = self.simulation.emulator, address.rpartition("/")[2]
+        return name if address.startswith(f"{emulator.url}/media/") and name in emulator.media else None
+
     def send_place(self, contact: str, latitude: float, longitude: float, name: str = "") -> None:
         """A contact sends a place. Degrees, as on maps."""
         if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):

@@ -73,6 +73,7 @@ def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping
     app.add_url_rule("/step", "step", pages.step)
     app.add_url_rule("/media/<name>", "media", pages.media)
     app.add_url_rule("/drawing.css", "drawing", pages.drawing_style)
+    app.jinja_env.filters["kept"] = playground.kept_media
     for name, form in TIMES.items():
         app.jinja_env.filters[name] = partial(_local, playground, form)
     return app

@@ -21,6 +21,7 @@ from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun
 from bot.store.engine_store import Store
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, MessageStatus, NewEvent, OutboxRow
+from bot.store.trace_rows import FAILED
 
 TRIED_FOR = {REPLY: timedelta(minutes=15), SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
 """How long the bot tries to send a row, by its priority (decisions: "Sending")."""
@@ -305,7 +306,7 @@ class Batch:
         reason = str(error) if isinstance(error, BotError) else f"{type(error).__name__}: {error}"
         body = _written(event)
         self.commit.add_dead_letter("turn", event.contact, reason, body)
-        self.commit.add_note(event.contact, event.id, body, "failed", reason)
+        self.commit.add_note(event.contact, event.id, body, FAILED, reason)
         session = self.session(event.contact)
         if _nothing_else_comes(session, event):
             self._sessions[event.contact] = rest = _without_what_failed(session)

@@ -1,7 +1,10 @@
 """The contact's phone: a message as it is shown, and the buttons and rows that can be tapped."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -32,17 +35,22 @@ class ShownLink:
 
 @immutable
 class ShownFile:
-    """An image, audio, video or document by its address."""
+    """An image, audio, video or document by its address, which is empty where only the gateway has the file."""
 
     kind: str
     link: str
     filename: str = ""
 
+    @property
+    def name(self) -> str:
+        """What to call it: its name, or else the last part of its address."""
+        return self.filename or PurePosixPath(urlsplit(self.link).path).name or self.link
+
 
 @immutable
 class ShownMessage:
-    """One message. ``body`` and ``header`` of a template are its parameters; ``opens`` is the title of a list's
-    button.
+    """One message. ``body`` and ``header`` of a template are its parameters, but a file or a place in its header is ``file`` or
+    ``place``; ``opens`` is the title of a list's button.
 
     ``buttons`` can be tapped, ``rows`` picked; ``ids`` are what the gateway calls them, in their order. ``place`` is a location's name, or its coordinates.
     """
@@ -80,8 +88,7 @@ def message_from_request(kind: str, request: Json, replies: tuple[str, ...] = ()
             content.get("caption", ""), file=ShownFile(kind, content["link"], content.get("filename", ""))
         )
     if kind == "location":
-        place = content.get("name") or f"{content['latitude']}, {content['longitude']}"
-        return ShownMessage(content.get("address", ""), place=place)
+        return ShownMessage(content.get("address", ""), place=_place(content))
     return _template(content, replies) if kind == "template" else _interactive(content)
 
 
@@ -103,17 +110,33 @@ def _interactive(content: Json) -> ShownMessage:
 
 def _template(content: Json, replies: tuple[str, ...]) -> ShownMessage:
     parameters = {part["type"]: part["parameters"] for part in content.get("components", ())}
-    header = next((_parameter(given) for given in parameters.get("header", ())), None)
     body = tuple(_parameter(given) for given in parameters.get("body", ()))
     language = content["language"]["code"]
     buttons = (part for part in content.get("components", ()) if part["type"] == "button")
     ids = tuple(_parameter(part["parameters"][0]) for part in buttons if part["sub_type"] == "quick_reply")
-    return ShownMessage(template=content["name"], language=language, header=header, body=body, buttons=replies, ids=ids)
+    shown = ShownMessage(template=content["name"], language=language, body=body, buttons=replies, ids=ids)
+    return replace(shown, **_header(*parameters.get("header", ())))
+
+
+def _header(parameter: Json | None = None) -> dict[str, Any]:
+    """The part of a `ShownMessage` that shows a template's header."""
+    if parameter is None:
+        return {}
+    kind, value = parameter["type"], parameter[parameter["type"]]
+    if kind in MEDIA_KINDS:
+        return {"file": ShownFile(kind, value.get("link", ""), value.get("filename") or value.get("id", ""))}
+    if kind == "location":
+        return {"place": _place(value)}
+    return {"header": _parameter(parameter)}
+
+
+def _place(value: Json) -> str:
+    return value.get("name") or f"{value['latitude']}, {value['longitude']}"
 
 
 def _parameter(parameter: Json) -> str:
     value = parameter[parameter["type"]]
-    return str(value) if not isinstance(value, Mapping) else str(value.get("link") or value.get("fallback_value"))
+    return str(value["fallback_value"] if isinstance(value, Mapping) else value)
 
 
 TAPPED = ("button", "template")

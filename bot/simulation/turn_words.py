@@ -32,6 +32,20 @@ from bot.simulation.phone import message_from_request
 
 LINE = 100  # characters of a text in one line
 
+SEND_ENDS = {
+    "sent": "the message was sent",
+    "replaced": "the window was closed: the message's template was sent in its place",
+    "covered": "the window was closed: the message was not sent, since a template had gone before",
+    "over_share": "the message was not sent: the contact has been sent too much",
+    "opted_out": "the message was not sent: the contact has opted out",
+    "refused": "the message was refused",
+    "failed": "the message was given up",
+    "unknown": "the message may have been sent, or not",
+}
+"""What the outcomes of `SendEnded` mean."""
+
+SENT_BROADCAST = "an operator sent the broadcast"
+
 
 def event_in_words(event: Event | Mapping[str, Any]) -> str:
     """An event in words."""
@@ -44,8 +58,8 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
                 if kind == "text"
                 else f"sent {line_of(kind)} {line_of(text or '')}".rstrip()
             )
-        case Tapped(title=title, reply=reply):
-            return f'tapped "{line_of(title)}" ({line_of(reply)})'
+        case Tapped(title=title):
+            return f'tapped "{line_of(title)}"'
         case TimeReached():
             return "the time came"
         case CallEnded(
@@ -55,7 +69,7 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
         case CallEnded(outcome=outcome, value=value, detail=detail):
             return f"the call ended: {outcome} {line_of(detail or value_in_words(value))}".rstrip()
         case SendEnded(outcome=outcome, detail=detail):
-            return f"the message ended: {outcome} {line_of(detail)}".rstrip()
+            return SEND_ENDS[outcome] + (f": {line_of(detail)}" if detail else "")
         case CallProgressed(text=text):
             return f'the model said "{line_of(text)}"'
         case ContactChanged(event=name):
@@ -78,9 +92,34 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             return f"{', '.join(f'{name}: {line_of(value_in_words(value))}' for name, value in values.items())} set by {by}"
         case ResetRequested(by=by):
             return f"reset by {by}"
-        case {"do": "send", "by": by}:
-            return f"a message by {line_of(str(by))}"
+        case {"dropped": Mapping() | MessageReceived() | Tapped() as dropped}:
+            return f"{event_in_words(dropped)}, which was dropped"
+        case {"call": call, "try": number}:
+            return f"try {number} of {line_of(str(call))} failed"
+        case {"do": str() as act}:
+            return _act_in_words(act, event)
     return printable(", ".join(f"{name}: {value}" for name, value in event.items())) or "no event"
+
+
+def _act_in_words(act: str, asked: Mapping[str, Any]) -> str:
+    """What an operator has done: ``{"do": "drop", "id": 5, "by": "olga"}`` -> ``olga dropped dead letter 5``"""
+    by = line_of(str(asked.get("by", "operator")))
+    who = "an operator" if by == "operator" else by
+    name, id = f'"{line_of(str(asked.get("name", "")))}"', asked.get("id")
+    match act:
+        case "broadcast":
+            return f"{SENT_BROADCAST} {name}"
+        case "stop":
+            return f"{who} stopped the broadcast {name}"
+        case "edit":
+            return f"{who} began to correct the broadcast {name}"
+        case "send":
+            return f"{who} sent a message"
+        case "retry":
+            return f"{who} retried dead letter {id}"
+        case "drop":
+            return f"{who} dropped dead letter {id}"
+    return f"{who}: {line_of(act)}"
 
 
 def _answer_in_words(answer: Mapping[str, Any]) -> str:
@@ -128,7 +167,7 @@ def message_in_words(message: Message) -> str:
     parts += [f'"{line_of(shown.text)}"'] if shown.text else []
     parts += [f"[{title}]" for title in shown.choices]
     parts += [f"[{shown.link.title}] {shown.link.url}"] if shown.link is not None else []
-    parts += [shown.file.link] if shown.file is not None else []
+    parts += [shown.file.link or shown.file.name] if shown.file is not None else []
     parts += [shown.place] if shown.place is not None else []
     parts += [f'"{part}"' for part in shown.body]
     return printable(" ".join(parts))

@@ -29,6 +29,9 @@ GATEWAY_COMMAND = "command"
 OPERATOR = "operator"
 """The rule of a line about an act of an operator."""
 
+FAILED = "failed"
+"""The rule of a line about an event whose turn failed: its note is a problem."""
+
 STEP_FIELDS = ("flow", "step", "outcome", "target", "conditions", "effects")
 
 
@@ -65,7 +68,7 @@ def note_row(
         "[]",
         effects,
         json_text([note]),
-        "[]",
+        json_text([note] if rule == FAILED else []),
         0,
         None,
         None,

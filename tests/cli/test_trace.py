@@ -68,7 +68,7 @@ def test_a_message_shows_how_far_it_has_got(tmp_path: Path) -> None:
     assert '  send text "Hello"  read' in lines
     failed = [line for line in lines if line.startswith('  send text "How many?"  failed: WHATSAPP_SEND_FAILED')]
     assert len(failed) == 1
-    assert "the message ended: refused" in "\n".join(lines)
+    assert "the message was refused: WHATSAPP_SEND_FAILED" in "\n".join(lines)
     shown = call("queue", "--bot", tmp_path).out
     assert f"to {CONTACT}" in shown
     assert "WHATSAPP_SEND_FAILED: The message was not delivered (the gateway's message says why)" in shown

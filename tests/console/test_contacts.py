@@ -130,3 +130,20 @@ def test_a_whole_number_leads_to_what_is_kept_of_a_contact_who_has_never_written
     expect(page.get_by_role("link", name="Export as JSON")).to_be_visible()
     page.goto(f"{live.url}/?find={NUMBERS[1]}")
     expect(page.locator("#contacts")).to_contain_text("Nobody has written to the bot yet.")
+
+
+def test_a_broadcasts_turn_is_headed_by_words_and_its_note_is_no_warning(live: Live) -> None:
+    bot = live.simulation
+    bot.user("hi")
+    bot.emulator.templates.add(MessageTemplate("sale", "en", body="All of it!"))
+    sale = {"name": "sale", "language": "en"}
+    recipients = [{"contact": bot.contact, "body": []}]
+    live.console.ask({"do": "broadcast", "name": "Spring offer", "template": sale, "recipients": recipients})
+    bot.settle()
+    for user in ("olga", "vera"):
+        page = live.log_in(user)
+        page.locator("#contacts tbody tr a").first.click()
+        name = ' "Spring offer"' if user == "olga" else ""
+        expect(page.locator(".turn summary b").first).to_have_text(f"an operator sent the broadcast{name}")
+        expect(page.locator(".turn .note")).to_have_text(["message 3"] if user == "olga" else [])
+        expect(page.locator(".noted")).to_have_count(0)

@@ -1,6 +1,7 @@
 """The page of the playground, in a real Chromium."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -454,3 +455,29 @@ def test_axe_finds_nothing(shown: Shown, opens: Opens, width: int, dark: bool) -
         if width < 900:
             expect(page.locator(f"#{pane}")).to_be_visible()
         assert violations(page) == []
+
+
+PHOTOS = """
+flow: main
+start: {otherwise: true}
+vars: {photo: {type: media}}
+steps:
+  photo: {ask: A picture please, save: photo}
+  returned: {template: {name: photo_back, language: en, header: {image: "{{ photo }}"}}}
+  other: {template: {name: photo_back, language: en, header: {image: "https://cafe.example/photos/cup.png"}}, then: end}
+"""
+
+
+def test_the_header_of_a_template_is_a_picture_where_the_emulator_has_it_and_else_a_named_file(
+    shows: Callable[[str], Shown],
+) -> None:
+    shown = shows(PHOTOS)
+    shown.write("hi")
+    shown.open("Send a file")
+    shown.page.get_by_role("button", name="A photo").click()
+    picture = shown.page.locator(".bubble.bot img")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.naturalWidth") == 320
+    named = shown.page.locator(".bubble.bot .file a")
+    expect(named).to_have_text("cup.png")
+    expect(named).to_have_attribute("href", "https://cafe.example/photos/cup.png")

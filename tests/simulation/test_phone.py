@@ -38,7 +38,13 @@ ONE, TWO = Choice("1", "One", "the first"), Choice("2", "Two")
         (TemplateMessage("t", "en", {"type": "text", "text": "Top"}, ({"type": "text", "text": "1"},), ("payload",)),
          ShownMessage(template="t", language="en", header="Top", body=("1",), ids=("payload",))),
         (TemplateMessage("t", "en", {"type": "image", "image": {"link": "https://a.example/1.png"}}),
-         ShownMessage(template="t", language="en", header="https://a.example/1.png")),
+         ShownMessage(template="t", language="en", file=ShownFile("image", "https://a.example/1.png"))),
+        (TemplateMessage("t", "en", {"type": "image", "image": {"id": "10203040"}}),
+         ShownMessage(template="t", language="en", file=ShownFile("image", "", "10203040"))),
+        (TemplateMessage("t", "en", {"type": "document", "document": {"link": "https://a.example/1.pdf", "filename": "bill.pdf"}}),
+         ShownMessage(template="t", language="en", file=ShownFile("document", "https://a.example/1.pdf", "bill.pdf"))),
+        (TemplateMessage("t", "en", {"type": "location", "location": {"latitude": 1.5, "longitude": 2.5}}),
+         ShownMessage(template="t", language="en", place="1.5, 2.5")),
     ],
 )  # fmt: skip
 def test_a_message_is_seen_as_it_was_meant(message: Message, shown: ShownMessage) -> None:
@@ -50,3 +56,15 @@ def test_what_can_be_chosen_are_buttons_or_rows_and_a_templates_registered_repli
     assert ShownMessage(rows=(ListRow("A"), ListRow("B"))).choices == ("A", "B")
     template = TemplateMessage("t", "en")
     assert message_from_request("template", {"template": content(template)}, ("Yes", "No")).choices == ("Yes", "No")
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        (ShownFile("image", "https://a.example/photos/1.png?size=9"), "1.png"),
+        (ShownFile("document", "https://a.example/1.pdf", "bill.pdf"), "bill.pdf"),
+        (ShownFile("image", "https://a.example/"), "https://a.example/"),
+    ],
+)
+def test_a_file_is_called_by_its_name_or_the_end_of_its_address(file: ShownFile, name: str) -> None:
+    assert file.name == name

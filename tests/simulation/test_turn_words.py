@@ -1,10 +1,12 @@
-"""What a model was asked and answered, as a trace shows it: never the whole prompt."""
+"""What a trace shows of events: of a model never the whole prompt, of an operator's act no raw data."""
 
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from bot.core.effects import Complete, HttpRequest
-from bot.core.events import CallEnded
+from bot.core.events import CallEnded, SendEnded, Tapped
 from bot.simulation.turn_words import effect_in_words, event_in_words
 
 CONTACT = "6281234567890"
@@ -51,3 +53,36 @@ def test_a_long_answer_is_one_short_line() -> None:
 def test_a_handlers_result_is_shown_as_it_is() -> None:
     ended = CallEnded("e", CONTACT, AT, "x#0", "done", {"text": "x", "model": "y"})
     assert event_in_words(ended) == "the call ended: done {text: x, model: y}"
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        ({"do": "broadcast", "name": "Spring offer"}, 'an operator sent the broadcast "Spring offer"'),
+        ({"do": "stop", "name": "Spring offer", "by": "olga"}, 'olga stopped the broadcast "Spring offer"'),
+        ({"do": "edit", "name": "Spring offer"}, 'an operator began to correct the broadcast "Spring offer"'),
+        ({"do": "send", "by": "abel"}, "abel sent a message"),
+        ({"do": "retry", "id": 5, "attempts": 1, "by": "operator"}, "an operator retried dead letter 5"),
+        ({"do": "drop", "id": 5, "attempts": 1, "by": "olga"}, "olga dropped dead letter 5"),
+        ({"call": "price", "try": 2}, "try 2 of price failed"),
+        ({"dropped": Tapped("e", CONTACT, AT, AT, "main/a", "Yes")}, 'tapped "Yes", which was dropped'),
+    ],
+)
+def test_what_was_no_event_is_said_in_words(act: dict[str, Any], words: str) -> None:
+    assert event_in_words(act) == words
+
+
+def test_a_tap_is_the_buttons_title_alone() -> None:
+    assert event_in_words(Tapped("e", CONTACT, AT, AT, "main/sure/0/19/23d518a6", "Yes, please")) == 'tapped "Yes, please"'
+
+
+@pytest.mark.parametrize(
+    ("outcome", "detail", "words"),
+    [
+        ("sent", "", "the message was sent"),
+        ("refused", "132001: no such template", "the message was refused: 132001: no such template"),
+        ("unknown", "", "the message may have been sent, or not"),
+    ],
+)
+def test_what_became_of_a_message_is_said_in_words(outcome: str, detail: str, words: str) -> None:
+    assert event_in_words(SendEnded("e", CONTACT, AT, "x#0", outcome, detail)) == words
