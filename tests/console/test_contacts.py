@@ -8,10 +8,12 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import expect
 
+from bot.core.values import time_text
 from bot.emulator import MessageTemplate
 from bot.store.store_reader import ContactSearch
+from bot.store.trace_rows import ADD_TURN, FAILED, note_row
 from tests.console.client import logged_in
-from tests.console.conftest import Live, Served
+from tests.console.conftest import NOON, Live, Served
 from tests.store.store_kit import sqlite
 
 NUMBERS = [f"62812345678{number:02}" for number in range(20)]
@@ -147,3 +149,14 @@ def test_a_broadcasts_turn_is_headed_by_words_and_its_note_is_no_warning(live: L
         expect(page.locator(".turn summary b").first).to_have_text(f"an operator sent the broadcast{name}")
         expect(page.locator(".turn .note")).to_have_text(["message 3"] if user == "olga" else [])
         expect(page.locator(".noted")).to_have_count(0)
+
+
+def test_a_turn_that_failed_is_a_problem(live: Live) -> None:
+    live.simulation.user("hi")
+    contact = live.simulation.contact
+    row = note_row(contact, "event-9", "{}", FAILED, "the step failed: KeyError")
+    with closing(sqlite3.connect(str(live.console.store))) as store, store:
+        store.execute(ADD_TURN, (9, time_text(NOON), *row))
+    page = live.log_in("olga", f"/contact/{contact}")
+    expect(page.locator(".turn .noted")).to_have_text("⚠ the step failed: KeyError")
+    expect(page.locator(".turn .note")).to_have_count(0)

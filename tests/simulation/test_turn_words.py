@@ -73,7 +73,9 @@ def test_what_was_no_event_is_said_in_words(act: dict[str, Any], words: str) -> 
 
 
 def test_a_tap_is_the_buttons_title_alone() -> None:
-    assert event_in_words(Tapped("e", CONTACT, AT, AT, "main/sure/0/19/23d518a6", "Yes, please")) == 'tapped "Yes, please"'
+    assert (
+        event_in_words(Tapped("e", CONTACT, AT, AT, "main/sure/0/19/23d518a6", "Yes, please")) == 'tapped "Yes, please"'
+    )
 
 
 @pytest.mark.parametrize(
