@@ -137,8 +137,9 @@ def test_a_whole_number_leads_to_what_is_kept_of_a_contact_who_has_never_written
 def test_a_broadcasts_turn_is_headed_by_words_and_its_note_is_no_warning(live: Live) -> None:
     bot = live.simulation
     bot.user("hi")
-    bot.emulator.templates.add(MessageTemplate("sale", "en", body="All of it!"))
-    sale = {"name": "sale", "language": "en"}
+    bot.emulator.templates.add(MessageTemplate("sale", "en", header_media="image", body="All of it!"))
+    header = {"type": "image", "image": {"link": "https://cafe.example/photos/cup.png"}}
+    sale = {"name": "sale", "language": "en", "header": header}
     recipients = [{"contact": bot.contact, "body": []}]
     live.console.ask({"do": "broadcast", "name": "Spring offer", "template": sale, "recipients": recipients})
     bot.settle()
@@ -149,6 +150,7 @@ def test_a_broadcasts_turn_is_headed_by_words_and_its_note_is_no_warning(live: L
         expect(page.locator(".turn summary b").first).to_have_text(f"an operator sent the broadcast{name}")
         expect(page.locator(".turn .note")).to_have_text(["message 3"] if user == "olga" else [])
         expect(page.locator(".noted")).to_have_count(0)
+        expect(page.locator(".bubble.bot .file a")).to_have_text(["cup.png"] if user == "olga" else [])
 
 
 def test_a_turn_that_failed_is_a_problem(live: Live) -> None:
