@@ -91,11 +91,14 @@ def serves_others(store: StoreAddress, wake: Callable[[], None], answer: Answer)
 
 @contextmanager
 def other_engines(store: StoreAddress) -> Iterator[Callable[[], bool]]:
-    """A function that says whether the engine of another machine runs; or that nobody knows, since the database is away."""
-    from bot.store.postgres_database import ENGINE_RUNS
+    """A function that says whether the engine of another machine runs; or that nobody knows, since the database is away. It
+    ends the session of an engine that is silent for too long.
+    """
+    from bot.store.postgres_database import END_SILENT_ENGINE, ENGINE_RUNS
 
     def run() -> bool:
         try:
+            database.all(END_SILENT_ENGINE)
             return bool(database.one(ENGINE_RUNS)[0])
         except StoreUnavailable:
             return True

@@ -30,6 +30,7 @@ _UNANSWERED_SECONDS = 10  # after which a peer that has vanished is noticed
 _PAUSED_SECONDS = (
     10  # after which the server ends a session in a transaction: its machine is paused, and others wait for its locks
 )
+SILENT_SECONDS = 5
 _APPENDED = "INSERT INTO log "
 _IN_ORDER = "SELECT pg_advisory_xact_lock(7031, 1)"
 """The lock under which places in the log are drawn. A sequence's numbers become visible out of order, and the engine's
@@ -51,13 +52,17 @@ _ERRORS_OF_VALUES = (
 _ERRORS_OF_A_WRITE = (*_ERRORS_OF_VALUES, psycopg.ProgrammingError)  # a value of a type that has no form there
 
 
-ENGINE_RUNS = """
-    SELECT EXISTS (
-        SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
-        WHERE datname = current_database() AND locktype = 'advisory' AND classid = 7031 AND objid = 3 AND granted
-    )
+_ENGINE = """
+    FROM pg_stat_activity JOIN pg_locks USING (pid)
+    WHERE datname = current_database() AND locktype = 'advisory' AND classid = 7031 AND objid = 3 AND granted
 """
+ENGINE_RUNS = f"SELECT EXISTS (SELECT 1 {_ENGINE})"
 """Whether an engine has the connection that is alone."""
+
+END_SILENT_ENGINE = f"""
+    SELECT pg_terminate_backend(pid) {_ENGINE} AND state = 'idle' AND state_change < now() - make_interval(secs => {SILENT_SECONDS})
+"""
+"""End the session of an engine whose machine is paused: one that works asks something twice a second (`PostgresDatabase.require`)."""
 
 
 class ConnectionLost(BotError):

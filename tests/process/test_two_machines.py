@@ -127,6 +127,22 @@ def test_when_the_machine_of_the_engine_ends_the_other_goes_on(machines: Machine
     os.kill(machines.first.process.pid, signal.SIGCONT)
 
 
+def test_the_engine_of_a_paused_machine_is_relieved_and_gives_up_when_it_goes_on(machines: Machines) -> None:
+    machines.says("one")
+    paused = [machines.first.process.pid, *machines.first.children().values()]
+    for pid in paused:
+        os.kill(pid, signal.SIGSTOP)
+    machines.says("two")
+    for pid in paused:
+        os.kill(pid, signal.SIGCONT)
+    until = monotonic() + PATIENCE
+    while "is lost: the engine begins anew" not in machines.first.log.read_text():
+        assert monotonic() < until
+        sleep(0.05)
+    machines.says("three")
+    assert machines.texts() == ["You wrote:", "You wrote: two", "You wrote: three"]
+
+
 def test_an_engine_that_loses_its_connection_begins_anew_and_loses_nothing(machines: Machines) -> None:
     machines.says("hi")
     with psycopg.connect(machines.store.url, autocommit=True) as connection:
