@@ -82,6 +82,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
 
+@pytest.fixture(name="postgres", scope="session")
+def server_of_postgres() -> Generator[postgres.Postgres]:
+    """A server of PostgreSQL, which runs again at the end of a test that has crashed it."""
+    with postgres.postgres_server() as server:
+        yield server
+
+
 @pytest.fixture(scope="session", autouse=postgres.IN_USE)
 def in_postgres() -> Generator[None]:
     """Where stores are made, databases of PostgreSQL are used instead of files."""

@@ -56,7 +56,7 @@ class Console:
             return ZoneInfo("UTC")
 
     def seldom(self, what: object, read: Callable[[], T], seconds: Callable[[T], float] = lambda found: 0.0) -> T:
-        """What ``read`` returns: anew after some ``seconds``, and where reading takes long only after fifty times as long, whoever asks."""
+        """What ``read`` returns, kept for all users: for ``seconds``, and if reading takes long, for fifty times as long as it took."""
         begun = monotonic()
         if what in self._kept and begun < self._kept[what][0]:
             found: T = self._kept[what][1]

@@ -16,8 +16,8 @@ CONSOLE_ROLES = ("viewer", "agent", "operator")
 _SHORTEST_KEY = 16  # characters
 _USER = re.compile(rf"([\w.@-]{{1,40}}):({'|'.join(CONSOLE_ROLES)}):(\$argon2id\$[\w$=,+/]+)")
 DATABASES = ("postgresql://", "postgres://")
-_DATABASE = re.compile(r"postgres(ql)?://([^:/@?#%]*(:([^/@%]|%[0-9A-Fa-f]{2})*)?@)?([^@%]|%[0-9A-Fa-f]{2})*")
 """How the address of a database begins."""
+_DATABASE = re.compile(r"postgres(ql)?://([^:/@?#%]*(:([^/@%]|%[0-9A-Fa-f]{2})*)?@)?([^@%]|%[0-9A-Fa-f]{2})*")
 _HERE = ("127.0.0.1", "localhost", "::1")
 
 

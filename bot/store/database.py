@@ -40,6 +40,10 @@ StoreAddress = Path | PostgresAddress
 """Where a store is: the path of the engine's file of SQLite, or the address of a database of PostgreSQL."""
 
 
+Answer = Callable[[dict[str, Any]], dict[str, Any]]
+"""Answers what an operator asks on another machine."""
+
+
 class Write:
     """A statement for a common commit, and then its result: how many rows it changed, and the id of the last new ``row``.
 

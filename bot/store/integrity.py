@@ -101,7 +101,8 @@ def check_pair(store: StoreAddress) -> Age:
     """
     if not isinstance(store, Path):
         with closing(StoreReader(store)) as reader, closing(InboxReader(store)) as log_of:
-            return Age(reader.cursor(), reader.cursor(), log_of.last_seq())
+            cursor = reader.cursor()
+            return Age(cursor, cursor, log_of.last_seq())
     log = inbox_path(store)
     with closing(open_reader(store)) as engine, trouble_in_words(store), damage_in_words(store):
         ours, cursor, event = engine.execute(_ENGINE).fetchone()  # the engine first, because the log grows

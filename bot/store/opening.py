@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.store.database import Database, PostgresAddress, StoreAddress
+from bot.store.database import Answer, Database, PostgresAddress, StoreAddress
 from bot.store.files import StoreUnavailable, inbox_path
 from bot.store.sqlite_database import SqliteDatabase
-
-Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def engine_writer(store: StoreAddress) -> Database:

@@ -27,10 +27,8 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 _CONNECT_SECONDS = 5
 _UNANSWERED_SECONDS = 10  # after which a peer that has vanished is noticed
-_PAUSED_SECONDS = (
-    10  # after which the server ends a session in a transaction: its machine is paused, and others wait for its locks
-)
-SILENT_SECONDS = 5
+_PAUSED_SECONDS = 10  # after which a session that is silent in a transaction ends: others wait for its locks
+_SILENT_SECONDS = 5  # after which an engine's machine is taken to be paused
 _APPENDED = "INSERT INTO log "
 _IN_ORDER = "SELECT pg_advisory_xact_lock(7031, 1)"
 """The lock under which places in the log are drawn. A sequence's numbers become visible out of order, and the engine's
@@ -60,13 +58,16 @@ ENGINE_RUNS = f"SELECT EXISTS (SELECT 1 {_ENGINE})"
 """Whether an engine has the connection that is alone."""
 
 END_SILENT_ENGINE = f"""
-    SELECT pg_terminate_backend(pid) {_ENGINE} AND state = 'idle' AND state_change < now() - make_interval(secs => {SILENT_SECONDS})
+    SELECT pg_terminate_backend(pid) {_ENGINE} AND state = 'idle' AND state_change < now() - make_interval(secs => {_SILENT_SECONDS})
 """
 """End the session of an engine whose machine is paused: one that works asks something twice a second (`PostgresDatabase.require`)."""
 
 
 class ConnectionLost(BotError):
     """The one connection that writes is gone, and with it the right to write."""
+
+    def __init__(self, address: PostgresAddress) -> None:
+        super().__init__(f"the connection to {address} is lost: the engine begins anew")
 
 
 class _Text(StrDumperUnknown):
@@ -184,7 +185,7 @@ class PostgresDatabase:
     def _connection(self) -> Connection:
         if self._open is None or self._open.closed:
             if self._alone and self._open is not None:
-                raise ConnectionLost(f"the connection to {self.place} is lost: the engine begins anew")
+                raise ConnectionLost(self._address)
             connection = connect(self._address, self._schema)
             if self._alone and connection.execute(_ALONE).fetchone() != (True,):
                 connection.close()
@@ -202,7 +203,7 @@ class PostgresDatabase:
                 with suppress(psycopg.Error):
                     self._open.close()
                 if self._alone:
-                    raise ConnectionLost(f"the connection to {self.place} is lost: the engine begins anew") from error
+                    raise ConnectionLost(self._address) from error
             raise
 
 

@@ -3,7 +3,6 @@
 import json
 import logging
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 from typing import Any
@@ -11,11 +10,9 @@ from typing import Any
 import psycopg
 
 from bot.core.errors import BotError
-from bot.store.database import PostgresAddress
+from bot.store.database import Answer, PostgresAddress
 from bot.store.files import StoreUnavailable
 from bot.store.postgres_database import Connection, connect
-
-Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 ANSWERED_SECONDS = 8.0  # after which nobody waits for an answer: a command waits 10 s for that of its machine
 _LOOK_SECONDS = 1.0  # between two looks, if a notice is missed

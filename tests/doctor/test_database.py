@@ -10,15 +10,15 @@ from bot import doctor
 from bot.store import postgres_database
 from bot.store.database import PostgresAddress
 from bot.store.postgres_database import DatabaseServer
-from tests.postgres import new_database, postgres_server
+from tests.postgres import Postgres, new_database
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
 SOUND = DatabaseServer(160_004, "16.4", (), has_late_standby=False, now=NOON)
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresAddress]:
-    with postgres_server() as server, new_database(server, tmp_path_factory.mktemp("bot")) as made:
+def address(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresAddress]:
+    with new_database(postgres, tmp_path_factory.mktemp("bot")) as made:
         yield made
 
 

@@ -20,7 +20,7 @@ from bot.store.database import PostgresAddress
 from bot.store.inbox import InboxReader
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
-from tests.postgres import Postgres, new_database, postgres_server
+from tests.postgres import Postgres, new_database
 from tests.test_kill import Server, gone
 
 ANN = "6281234567890"
@@ -78,12 +78,6 @@ class Machines:
 
     def store_of(self, server: Server) -> PostgresAddress:
         return PostgresAddress(self.store.url, server.folder.resolve() / "bot", self.store.files)
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    with postgres_server() as server:
-        yield server
 
 
 @pytest.fixture

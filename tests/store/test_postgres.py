@@ -24,18 +24,12 @@ from bot.store.postgres_requests import RequestServer
 from bot.store.postgres_schema import migrate
 from bot.store.store_schema import migrate as migrate_files
 from tests.patience import PATIENCE
-from tests.postgres import Postgres, new_database, postgres_server
+from tests.postgres import Postgres, new_database
 
 OF_FILES = {"fact_index", "files", "integrity", "store_backup", "store_schema"}
 OF_THE_LOG = {"inbox"}
 A_QUERY = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b")
 A_PATTERN = re.compile(r"\{\w*\}")
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    with postgres_server() as server:
-        yield server
 
 
 @pytest.fixture
