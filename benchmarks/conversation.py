@@ -18,8 +18,8 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -38,6 +38,14 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %
 _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 Event = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Extra:
+    """What else `bot serve` is given."""
+
+    arguments: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 def conversation(contact: int) -> Iterator[tuple[str, str]]:
@@ -253,12 +261,23 @@ class GatewayConnection(Requests):
         self.transport.write(_HEAD % len(ANSWER) + ANSWER)
 
 
-@contextmanager
-def server(name: str, gateway: int, folder: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """`bot serve`, or the floor, as a process on the first core; and its port."""
+def unused_port() -> int:
+    """A port that nobody listens at."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    ours = [sys.executable, "-m", "bot", "serve", str(HERE / "order")]
+        return int(probe.getsockname()[1])
+
+
+def own_core() -> None:
+    """Leave the first core to the servers."""
+    if (os.cpu_count() or 1) > 1:
+        os.sched_setaffinity(0, set(range(1, os.cpu_count() or 1)))
+
+
+@contextmanager
+def server(name: str, gateway: int, folder: str, extra: Extra) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """`bot serve`, or the floor, as a process on the first core; and its port."""
+    port = unused_port()
+    ours = [sys.executable, "-m", "bot", "serve", *extra.arguments, str(HERE / "order")]
     floor = [sys.executable, "-m", "benchmarks.floor", folder, str(port), str(gateway)]
     settings = {
         "BOT_GATEWAY_URL": f"http://127.0.0.1:{gateway}",
@@ -268,6 +287,7 @@ def server(name: str, gateway: int, folder: str) -> Iterator[tuple[subprocess.Po
         "BOT_GATEWAY_PER_DAY": UNLIMITED,
         "BOT_STORE": os.environ.get("BOT_STORE", f"{folder}/bot.db"),  # or the address of an empty database
         "BOT_PORT": str(port),
+        **extra.settings,
     }
     child = subprocess.Popen(
         ours if name == "ours" else floor,
@@ -317,8 +337,13 @@ async def first_answer(port: int, began: float) -> float:
         await asyncio.sleep(0.003)
 
 
-async def measured(name: str, seconds: float) -> dict[str, float]:
-    """All figures of one server."""
+async def measured(
+    name: str,
+    seconds: float,
+    extra: Extra = Extra(),
+    watched: Callable[[Extra], AbstractContextManager[None]] | None = None,
+) -> dict[str, float]:
+    """All figures of one server; ``watched`` is entered when the server answers."""
     town = Town(1000)
     town._by_phone[str(Customer(999_999).phone)] = stranger = Customer(999_999)  # who sends the first event
     stranger.expected = "Welcome! Pick a colour"
@@ -327,11 +352,13 @@ async def measured(name: str, seconds: float) -> dict[str, float]:
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
-        with server(name, gateway.sockets[0].getsockname()[1], folder) as (child, port):
+        with server(name, gateway.sockets[0].getsockname()[1], folder, extra) as (child, port), ExitStack() as more:
             town.open = 1
             found["start"] = await first_answer(port, began)
             while town.open:
                 await asyncio.sleep(0.01)
+            if watched is not None:
+                more.enter_context(watched(extra))
             town.ready = deque(town.customers)
             await town.open_connections(port)
             await town.talk(1.0)
@@ -348,6 +375,7 @@ async def measured(name: str, seconds: float) -> dict[str, float]:
             await phase("quiet", 50)
             town.latency, town.most_open = 0.1, SLOW_OPEN
             await phase("slow")
+            await asyncio.sleep(5 * town.latency)  # the server ends at once when it has the last answers
     assert not (town.wrong or town.refused), f"{town.wrong} wrong replies, {town.refused} refused events"
     gateway.close()
     return found
@@ -371,8 +399,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--most", type=float, help="end with 1 if an event takes more CPU than so many floors")
     given = parser.parse_args()
-    if (os.cpu_count() or 1) > 1:
-        os.sched_setaffinity(0, set(range(1, os.cpu_count() or 1)))
+    own_core()
     rounds: dict[str, list[dict[str, float]]] = {"floor": [], "ours": []}
     for _ in range(given.rounds):
         for name, results in rounds.items():
