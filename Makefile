@@ -61,7 +61,7 @@ $(TESTS_READY): $(READY)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@! command -v npm > /dev/null || npm install --silent --global --prefix $(VENV) $(LANGUAGE_SERVER) $(MERMAID) $(AXE) || \
 		echo "$(LANGUAGE_SERVER), $(MERMAID) or $(AXE) could not be installed: the tests that need them will fail"
-	@command -v chromium > /dev/null || $(BIN)/playwright install chromium || \
+	@command -v chromium-headless-shell > /dev/null || command -v chromium > /dev/null || $(BIN)/playwright install chromium || \
 		echo "there is no Chromium: the tests of the page of bot dev will fail"
 	@touch $@
 

@@ -5,7 +5,6 @@ Medians of ``--runs``, also with all messages shown.
 """
 
 import argparse
-import shutil
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from bot.cli.flow_reloader import BotFiles
 from bot.clock import MovableClock
 from bot.playground.playground import Playground
 from bot.playground.playground_server import PlaygroundServer
+from tests.browsing import CHROMIUM
 
 STEPS, TURNS = 100, 1_000
 LIMITS = {"first view": 1_000.0, "answer": 150.0}  # ms
@@ -85,7 +85,7 @@ def main() -> int:
                 playground.simulation.settle()
             with (
                 PlaygroundServer(playground, program, files.folder) as server,
-                playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"]) as browser,
+                playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]) as browser,
             ):
                 address = f"{server.url}contact/{playground.contacts[0]}"
                 found = measured(browser, address, runs)

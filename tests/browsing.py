@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 
 from tests.patience import PATIENCE
 
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+"""Debian's Chromium, where it can be without windows, which takes half of the CPU; if None, the one that Playwright has installed."""
 expect.set_options(timeout=PATIENCE * 1000)
 
 
@@ -17,8 +19,7 @@ expect.set_options(timeout=PATIENCE * 1000)
 def browser() -> Iterator[Browser]:
     """It ends with its module: until then its event loop counts as running on this thread, where other tests run their own."""
     with sync_playwright() as playwright:
-        path = shutil.which("chromium")
-        with playwright.chromium.launch(executable_path=path, args=["--no-sandbox"]) as browser:
+        with playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]) as browser:
             yield browser
 
 

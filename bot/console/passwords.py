@@ -2,6 +2,7 @@
 
 import secrets
 import threading
+from functools import cache
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -32,12 +33,17 @@ def hashed(password: str) -> str:
     return PasswordHasher().hash(password)
 
 
+@cache
+def _nobodys_hash() -> str:
+    return PasswordHasher().hash(secrets.token_hex())
+
+
 class Passwords:
     """Compares passwords with hashes, one at a time: a comparison takes 64 MB and some hundredths of a second."""
 
     def __init__(self) -> None:
         self._hasher = PasswordHasher()
-        self._nobodys = self._hasher.hash(secrets.token_hex())
+        self._nobodys = _nobodys_hash()
         self._one = threading.Lock()
 
     def fits(self, password: str, hash: str | None) -> bool:
