@@ -42,7 +42,7 @@ from bot.store.engine_store import Store
 from bot.store.files import inbox_path, open_reader, open_writer, transaction
 from bot.store.inbox import InboxReader
 from bot.store.rows import CallRow, OutboxRow
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 
 HERE = Path(__file__).parent
 CONTACTS = 1000

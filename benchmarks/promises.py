@@ -31,7 +31,7 @@ from bot.store.engine_tables import UPDATE_SESSION, WRITE_SESSION
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxWriter
 from bot.store.sqlite_database import SqliteDatabase
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from bot.store.trace_rows import ADD_TURN
 
 SECRET = "benchmark-secret"

@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.conversation import CONNECTIONS, SECRET, Customer, Requests, cpu_of, signed
 from bot.clock import SystemClock
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from bot.web.web_server import WebServer
 from bot.web.web_service import WebService
 

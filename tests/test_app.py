@@ -23,7 +23,7 @@ from bot.folder import read_folder
 from bot.program import FaultyBot, load_program, problems_of
 from bot.store.files import FileLock, StoreMissing, inbox_path
 from bot.store.integrity import StoresDiffer
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from bot.telemetry import TURNS
 from bot.web.web_service import WebService
 from tests.patience import PATIENCE

@@ -31,8 +31,8 @@ from bot.gateway.gateway_client import Gateway
 from bot.http_client import Response
 from bot.program import load_program
 from bot.simulation.simulation import approved_templates
+from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import migrate
 from tests.talk import BOT, Talk
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)

@@ -17,8 +17,8 @@ from bot.gateway.webhook_events import Verdict
 from bot.local_socket import LocalServer
 from bot.program import load_program
 from bot.store.contact_data import export_contact
+from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import migrate
 from tests.cli.terminal import call, make_bot
 from tests.gateway.peer import Peer, answer, http_bytes, peer, raw, reset
 from tests.patience import PATIENCE

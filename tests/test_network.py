@@ -32,7 +32,7 @@ from bot.program import load_program
 from bot.public_addresses import MOST_LOOKUPS, HostUnknown, WebAddress, look_up
 from bot.runtime.file_calls import Downloads, NotFetched
 from bot.settings import ModelService
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.cli.terminal import make_bot
 from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, peer, refused
 from tests.proxy import proxy

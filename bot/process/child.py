@@ -14,12 +14,12 @@ from time import sleep
 from bot import telemetry
 from bot.core.errors import BotError
 from bot.settings import Settings
-from bot.store.files import RestoreUnfinished, StoreDamaged, StoreMissing
+from bot.store.files import RestoreUnfinished, StoreDamaged, StoreMissing, StoreTooNew
 from bot.store.integrity import StoresDiffer
 
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
 UNFIT = 71  # the exit code where the store's files cannot be used, however often the process is started again
-_UNFIT = (StoresDiffer, StoreDamaged, StoreMissing, RestoreUnfinished)
+_UNFIT = (StoresDiffer, StoreDamaged, StoreMissing, StoreTooNew, RestoreUnfinished)
 _GC_THRESHOLDS = 20_000, 10, 20  # what an event makes is freed by counting references; few cycles need a collection
 log = logging.getLogger("bot")
 

@@ -39,8 +39,8 @@ from bot.simulation.phone import ShownMessage, choice_of, message_from_request, 
 from bot.simulation.sample_files import SAMPLE_FILES
 from bot.steps.template_message import FIXED
 from bot.store.rows import CallRow
+from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import DeadLetter, StoreReader
-from bot.store.store_schema import migrate
 from bot.store.trace_rows import TurnTraced
 
 SETTLED_WITHIN = 30.0  # real seconds; a handler may take some time

@@ -94,7 +94,9 @@ class Database(Protocol):
         """Write everything that the block executes in one durable commit, or nothing."""
 
     def require(self) -> None:
-        """Raise a `bot.core.errors.BotError` if another may write now in the place of this connection."""
+        """Raise a `bot.core.errors.BotError` if another may write now in the place of this connection, or a newer program has
+        changed the tables so that this one cannot go on.
+        """
 
     def wake(self) -> None:
         """Wake the engine of another machine: there are new events in the log (`bot.store.opening.listen`)."""

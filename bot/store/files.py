@@ -17,12 +17,10 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from bot.core.errors import BotError
 from bot.store.database import Database, StoreAddress
+from bot.store.store_schema import schema_version
 
 ENGINE_FILE, INBOX_FILE = "bot-engine", "bot-inbox"
 """The sets of migrations (of sqlite-utils) of the two files. A file's own table of migrations says which of the two it is."""
-
-VERSIONS = {ENGINE_FILE: 1, INBOX_FILE: 1}
-"""The version of each file's schema: how many migrations its set has (`bot.store.store_schema`)."""
 
 _INBOX = ".inbox"
 _BUSY_SECONDS = 5.0
@@ -219,11 +217,11 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     try:
         with trouble_in_words(path):
             name, version = file_version(connection)
-        if name not in VERSIONS:
+        if name not in (ENGINE_FILE, INBOX_FILE):
             raise StoreMissing(f"{path} is no store of this program: name another with BOT_STORE")
-        if version > VERSIONS[name]:
+        if version > schema_version():
             raise StoreTooNew(path)
-        if version < VERSIONS[name]:
+        if version < schema_version():
             raise StoreOutdated(f"{path} is of an older version: start the server once, it brings it up to date")
     except BotError:
         connection.close()

@@ -46,9 +46,7 @@ def _require_driver() -> None:
 def _postgres(address: PostgresAddress, schema: str, *, alone: bool = False) -> Database:
     _require_driver()
     from bot.store.postgres_database import PostgresDatabase  # psycopg is there only where it was asked for
-    from bot.store.postgres_schema import check_version
 
-    check_version(address)
     return PostgresDatabase(address, schema, alone=alone)
 
 
@@ -57,8 +55,8 @@ def prepare(store: StoreAddress) -> None:
     `StoreTooNew` and `StoreDamaged`, and `bot.store.integrity.StoresDiffer`.
     """
     if isinstance(store, Path):  # each imported where it is used: `bot test` makes a store for each test
+        from bot.store.sqlite_schema import migrate as migrate_files
         from bot.store.store_backup import finish_restore
-        from bot.store.store_schema import migrate as migrate_files
 
         finish_restore(store)
         migrate_files(store)
@@ -90,12 +88,13 @@ def serves_others(store: StoreAddress, wake: Callable[[], None], answer: Answer)
 @contextmanager
 def other_engines(store: StoreAddress) -> Iterator[Callable[[], bool]]:
     """A function that says whether the engine of another machine runs; or that nobody knows, since the database is away. It
-    ends the session of an engine that is silent for too long.
+    ends the session of an engine that is silent for too long, and raises `bot.store.files.StoreTooNew`.
     """
     from bot.store.postgres_database import END_SILENT_ENGINE, ENGINE_RUNS
 
     def run() -> bool:
         try:
+            database.require()
             database.all(END_SILENT_ENGINE)
             return bool(database.one(ENGINE_RUNS)[0])
         except StoreUnavailable:

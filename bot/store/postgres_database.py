@@ -7,7 +7,7 @@ planner, and the few functions that have another name: `translated`.
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -21,7 +21,8 @@ from psycopg.types.string import StrDumperUnknown
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.store.database import Execute, PostgresAddress, StoreAddress, Write
-from bot.store.files import StoreLocked, StoreUnavailable
+from bot.store.files import StoreLocked, StoreMissing, StoreOutdated, StoreTooNew, StoreUnavailable
+from bot.store.store_schema import schema_version
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -33,6 +34,9 @@ _APPENDED = "INSERT INTO log "
 _IN_ORDER = "SELECT pg_advisory_xact_lock(7031, 1)"
 """The lock under which places in the log are drawn. A sequence's numbers become visible out of order, and the engine's
 cursor would pass those that come late for ever."""
+
+VERSION = "SELECT number, oldest FROM bot.version"
+"""The version of a store, and the earliest one whose programs can use it: see `bot.store.store_schema.Migration`."""
 
 _CHANNEL = "bot"
 _LISTENS_AGAIN_SECONDS = 1.0
@@ -90,6 +94,8 @@ class PostgresDatabase:
     A connection that breaks is made anew by the next call. Not so the one that is ``alone``, of which there is one at a
     time (else `bot.store.files.StoreLocked`): while it was away, another may have written. It raises `ConnectionLost`,
     and its process has to begin anew.
+
+    Raises `bot.store.files.StoreMissing`, `StoreOutdated` and `StoreTooNew`.
     """
 
     def __init__(self, address: PostgresAddress, schema: str, *, alone: bool = False) -> None:
@@ -115,7 +121,8 @@ class PostgresDatabase:
     def records(self, sql: str, *parameters: Any) -> list[dict[str, Any]]:
         """The rows of a query, each by the names of its columns."""
         with self._lock, self._trouble_in_words():
-            cursor = self._connection().execute(translated(sql), parameters)
+            # not prepared: a column may be added meanwhile, and a prepared `SELECT *` fails then
+            cursor = self._connection().execute(translated(sql), parameters, prepare=False)
             names = [column.name for column in cursor.description or ()]
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
@@ -161,9 +168,11 @@ class PostgresDatabase:
                 yield execute
 
     def require(self) -> None:
-        """Raise `ConnectionLost` if this is the connection that is alone, and it is gone."""
-        with suppress(StoreUnavailable):
-            self.one("SELECT 1")
+        """Raise `ConnectionLost` if this is the connection that is alone, and it is gone; `StoreTooNew` if a newer program
+        has brought the store to a version that this one cannot use.
+        """
+        with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
+            require_version(self._address, self._connection())
 
     def wake(self) -> None:
         """Wake the engine of another machine. Not in the commit of what is new: notices are committed one after the other."""
@@ -190,6 +199,11 @@ class PostgresDatabase:
             if self._alone and connection.execute(_ALONE).fetchone() != (True,):
                 connection.close()
                 raise StoreLocked(f"{self.place} is in use by another engine: one at a time writes a store")
+            try:
+                require_version(self._address, connection)
+            except BaseException:
+                connection.close()
+                raise
             self._open = connection
         return self._open
 
@@ -247,6 +261,18 @@ def connect(address: PostgresAddress, schema: str) -> Connection:
     return connection
 
 
+def require_version(address: PostgresAddress, connection: Connection) -> None:
+    """Raise `bot.store.files.StoreMissing`, `StoreOutdated` or `StoreTooNew` unless this program can use the tables."""
+    try:
+        number, oldest = connection.execute(VERSION).fetchone() or (0, 0)
+    except psycopg.errors.UndefinedTable:
+        raise StoreMissing(f"there is no store in {address} yet: `bot serve` makes one") from None
+    if oldest > schema_version():
+        raise StoreTooNew(str(address))
+    if number < schema_version():
+        raise StoreOutdated(f"{address} is of an older version: start the server once, it brings it up to date")
+
+
 class EventNotices:
     """Calls ``wake``, on a thread of its own, when another machine has new events, and whenever it may have missed that."""
 
@@ -293,8 +319,8 @@ class DatabaseServer:
 
 def database_server(address: PostgresAddress) -> DatabaseServer:
     """What there is of a server. Raises `bot.store.files.StoreUnavailable`."""
-    with closing(PostgresDatabase(address, "engine")) as database:
-        number, version, *settings, late, now = database.one(_SERVER)
+    with trouble_in_words(address), connect(address, "engine") as connection:
+        number, version, *settings, late, now = connection.execute(_SERVER).fetchone() or ()
     named = zip(("fsync", "full_page_writes", "synchronous_commit"), settings, strict=True)
     return DatabaseServer(number, version, tuple(name for name, value in named if value == "off"), late, now)
 

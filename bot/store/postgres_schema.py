@@ -1,17 +1,15 @@
-"""The schema of a store in PostgreSQL. Its tables are those of `bot.store.store_schema`, in two schemas; docs/store.md explains each column."""
+"""Makes the tables of a store in PostgreSQL, and brings them up to date: those of `bot.store.store_schema`, in two schemas."""
 
 import re
 from uuid import uuid4
 
+from bot.store import store_schema
 from bot.store.database import PostgresAddress
-from bot.store.files import StoreMissing, StoreOutdated, StoreTooNew, StoreUnavailable
-from bot.store.postgres_database import connect, translated, trouble_in_words
-from bot.store.store_schema import ENGINE_TABLES, INBOX_TABLES
-
-VERSION = 1
-"""The version of the schema: how many migrations there are."""
+from bot.store.files import StoreTooNew, StoreUnavailable
+from bot.store.postgres_database import VERSION, Connection, connect, translated, trouble_in_words
 
 _FUNCTIONS = r"""
+    SET LOCAL search_path = bot;
     CREATE FUNCTION as_json(stored text) RETURNS json IMMUTABLE LANGUAGE sql AS $$
         SELECT CAST(CASE WHEN strpos(stored, '\u') = 0 THEN stored ELSE regexp_replace(
             stored, '(?<!\\)((\\\\)*)\\(u0000|u[dD][89a-fA-F][0-9a-fA-F]{2})', '\1\\\\\3', 'g'
@@ -32,13 +30,13 @@ in JSON: `as_json` makes of them the texts that stand for them in a column.
 """
 
 _REQUESTS = """
-    CREATE TABLE requests (
+    CREATE TABLE bot.requests (
         id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         body TEXT NOT NULL,
         taken BOOLEAN NOT NULL DEFAULT false,
         answer TEXT,
         asked_at TIMESTAMPTZ NOT NULL DEFAULT now()
-    )
+    );
 """
 """What operators ask on one machine and the engine of another answers: `bot.store.postgres_requests`."""
 
@@ -71,34 +69,48 @@ def _tables(sql: str) -> str:
     return translated(sql)
 
 
+_OWN = {1: (_FORGET_MESSAGE, _FUNCTIONS, _REQUESTS)}
+"""What only PostgreSQL needs beside a migration's tables, by the migration's number."""
+
+_NEW = """
+    CREATE SCHEMA bot;
+    CREATE SCHEMA inbox;
+    CREATE SCHEMA engine;
+    CREATE TABLE bot.version (number BIGINT NOT NULL, oldest BIGINT NOT NULL);
+    INSERT INTO bot.version VALUES (0, 0);
+"""
+
+
 def migrate(address: PostgresAddress) -> None:
-    """Make the tables of a store, or bring them up to date. Raises `bot.store.files.StoreTooNew` and `StoreUnavailable`."""
+    """Make the tables of a store, or bring them up to date, all or nothing. Raises `bot.store.files.StoreTooNew` and
+    `StoreUnavailable`.
+    """
     with trouble_in_words(address), connect(address, "engine") as connection, connection.transaction():
         if (encoding := connection.info.parameter_status("server_encoding")) != "UTF8":
             advice = "make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
             raise StoreUnavailable(f"{address} has the encoding {encoding}, which cannot hold every text", advice)
         connection.execute("SELECT pg_advisory_xact_lock(7031, 2)")  # one machine migrates, the others wait
-        if connection.execute("SELECT to_regclass('bot.version')").fetchone() != (None,):
-            check_version(address)
-            return
-        for sql in (
-            *("CREATE SCHEMA bot", "SET LOCAL search_path = bot", _FUNCTIONS),
-            *("CREATE TABLE version (number BIGINT NOT NULL)", f"INSERT INTO version VALUES ({VERSION})", _REQUESTS),
-            *("CREATE SCHEMA inbox", "SET LOCAL search_path = inbox, bot", _tables(INBOX_TABLES)),
-            *("CREATE SCHEMA engine", "SET LOCAL search_path = engine, bot", _tables(ENGINE_TABLES), _FORGET_MESSAGE),
-        ):
-            connection.execute(sql, prepare=False)
-        connection.execute("UPDATE engine.meta SET store_id = $1", [uuid4().hex])
-        connection.execute("UPDATE inbox.meta SET store_id = engine.meta.store_id FROM engine.meta")
-
-
-def check_version(address: PostgresAddress) -> None:
-    """Raises `bot.store.files.StoreMissing`, `StoreOutdated`, `StoreTooNew` and `StoreUnavailable`."""
-    with trouble_in_words(address), connect(address, "engine") as connection:
         if connection.execute("SELECT to_regclass('bot.version')").fetchone() == (None,):
-            raise StoreMissing(f"there is no store in {address} yet: `bot serve` makes one")
-        (version,) = connection.execute("SELECT number FROM bot.version").fetchone() or (0,)
-    if version > VERSION:
-        raise StoreTooNew(str(address))
-    if version < VERSION:
-        raise StoreOutdated(f"{address} is of an older version: start the server once, it brings it up to date")
+            connection.execute(_NEW, prepare=False)
+            _bring_up_to_date(connection, 0)
+            connection.execute("UPDATE engine.meta SET store_id = $1", [uuid4().hex])
+            connection.execute("UPDATE inbox.meta SET store_id = engine.meta.store_id FROM engine.meta")
+            return
+        number, oldest = connection.execute(VERSION).fetchone() or (0, 0)
+        if oldest > store_schema.schema_version():
+            raise StoreTooNew(str(address))
+        if number < store_schema.schema_version():
+            _bring_up_to_date(connection, number)
+
+
+def _bring_up_to_date(connection: Connection, before: int) -> None:
+    for number, migration in enumerate(store_schema.MIGRATIONS[before:], before + 1):
+        parts = (
+            ("inbox", _tables(migration.inbox)),
+            *(("engine", sql) for sql in (_tables(migration.engine), *_OWN.get(number, ()))),
+        )
+        for schema, sql in parts:
+            connection.execute(f"SET LOCAL search_path = {schema}, bot, pg_catalog", prepare=False)
+            connection.execute(sql, prepare=False)
+    noted = [store_schema.schema_version(), store_schema.oldest_version()]
+    connection.execute("UPDATE bot.version SET number = $1, oldest = $2", noted)

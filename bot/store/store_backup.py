@@ -27,8 +27,8 @@ from bot.store.files import (
     trouble_in_words,
 )
 from bot.store.integrity import Age, StoresDiffer, check_pair, check_whole
+from bot.store.sqlite_schema import make_inbox, migrate
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import make_inbox, migrate
 
 _ITS_OWN = "its own tools, such as pg_basebackup or pgBackRest (docs/scaling.md)"
 
@@ -128,7 +128,7 @@ def restore(store: StoreAddress, backup: Path | None, now: datetime, *, keep_inb
     """Put a backup in the store's place: both files, and the kept files. No server may run.
 
     ``keep_inbox``: the inbox and the kept files stay as they are. Without a backup, a new inbox is made that
-    continues at the engine's cursor. Raises `CannotRestore`, and the errors of `bot.store.store_schema.migrate`.
+    continues at the engine's cursor. Raises `CannotRestore`, and the errors of `bot.store.sqlite_schema.migrate`.
     """
     if not isinstance(store, Path):
         raise CannotRestore(f"{store} is a database of PostgreSQL: restore it with {_ITS_OWN}")

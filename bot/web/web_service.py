@@ -15,7 +15,7 @@ from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
 from bot.metrics import WebMetrics
 from bot.store.database import StoreAddress
-from bot.store.files import StoreUnavailable
+from bot.store.files import StoreTooNew, StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.integrity import check_pair
 from bot.store.store_reader import StoreReader
@@ -72,9 +72,12 @@ class WebService:
         self._app = create_app(webhook, programs, health, begun, path)
         self._server = WebServer(self._app, listener, threads, in_loop={"/webhook", path})
         self._ending = threading.Event()
+        self._too_new: StoreTooNew | None = None
 
     def run(self) -> None:
-        """Serve until `stop`; requests that have arrived by then are answered."""
+        """Serve until `stop`; requests that have arrived by then are answered. Raises `bot.store.files.StoreTooNew` when a
+        newer program has changed the tables so that this one cannot go on.
+        """
         keeper = threading.Thread(target=self._keep_house, name="house")
         keeper.start()
         with self._app.app_context():  # one for all requests: one for each would take a tenth of Flask's time
@@ -82,6 +85,8 @@ class WebService:
         self._ending.set()
         keeper.join()
         self._files.close()
+        if self._too_new is not None:
+            raise self._too_new
 
     def stop(self) -> None:
         """Ask `run` to end. Safe in a signal handler."""
@@ -92,6 +97,7 @@ class WebService:
         prune_at = monotonic() + PRUNE_SECONDS
         while not self._ending.wait(ERASE_SECONDS):
             try:
+                self._engine.database.require()
                 self._erase()
                 if monotonic() >= prune_at:
                     self._inbox.prune(self._engine.cursor())
@@ -100,6 +106,10 @@ class WebService:
                 self.alarms.clear("store-unavailable")
             except InboxBusy:
                 pass  # it is an alarm of the inbox's own
+            except StoreTooNew as error:
+                self._too_new = error
+                self.stop()
+                return
             except StoreUnavailable as error:
                 self.alarms.report(
                     "store-unavailable", f"no old or erased events are deleted: {error.what}", error.advice

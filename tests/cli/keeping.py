@@ -11,7 +11,7 @@ from bot.emulator import Emulator, MessageTemplate
 from bot.folder import read_folder
 from bot.local_socket import LocalServer
 from bot.program import load_program
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.cli.terminal import make_bot
 from tests.patience import PATIENCE
 

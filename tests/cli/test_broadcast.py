@@ -13,7 +13,7 @@ from bot.cli.broadcast import trouble
 from bot.clock import MovableClock
 from bot.emulator import MessageTemplate
 from bot.emulator.injected_faults import Request
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.cli.keeping import CONTACT, Kept, kept
 from tests.cli.terminal import Outcome, call, make_bot
 

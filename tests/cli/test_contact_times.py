@@ -11,7 +11,7 @@ from bot.cli.operate import CommandRefused
 from bot.core.session import Session
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.cli.terminal import call, make_bot
 
 NOW = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)

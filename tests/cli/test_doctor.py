@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from bot.emulator import MessageTemplate
-from bot.store.files import ENGINE_FILE, VERSIONS, inbox_path
+from bot.store.files import inbox_path
+from bot.store.store_schema import MIGRATIONS, Migration
 from tests.cli.keeping import kept
 from tests.cli.terminal import call, make_bot
 from tests.gateway.peer import hang_up, peer
@@ -183,7 +184,7 @@ def test_a_store_of_an_older_version_is_named(tmp_path: Path, monkeypatch: pytes
     make_bot(tmp_path, FLOWS)
     with kept(tmp_path) as bot:
         bot.user("hi")
-    monkeypatch.setitem(VERSIONS, ENGINE_FILE, VERSIONS[ENGINE_FILE] + 1)
+    monkeypatch.setattr("bot.store.store_schema.MIGRATIONS", (*MIGRATIONS, Migration("later")))
     _, found = doctor(tmp_path)
     assert about(found, "store") == [f"warn: {tmp_path / 'bot.db'} is of an older version"]
 

@@ -37,7 +37,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def folder(bot: Path) -> Path:
     """A bot with the results of two days, and one contact who waits."""
     make_bot(bot, FLOWS)
-    from bot.store.store_schema import migrate
+    from bot.store.sqlite_schema import migrate
 
     migrate(bot / "bot.db")
     today, before = (f"{datetime.now(UTC) - timedelta(days=ago):%Y-%m-%d}" for ago in (0, 20))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.core.values import time_text
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.cli.terminal import call
 
 ANN, BEN = "6281234567890", "6281234567891"

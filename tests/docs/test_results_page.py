@@ -15,7 +15,7 @@ from bot.clock import SystemClock
 from bot.emulator import Emulator
 from bot.folder import read_folder
 from bot.program import load_program
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.docs.test_docs import OF_THE_LANGUAGE, blocks
 from tests.patience import PATIENCE
 

@@ -14,7 +14,7 @@ import trustme
 from bot.clock import MovableClock
 from bot.doctor import public_address
 from bot.emulator import Emulator
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from bot.web.web_service import WebService
 from tests.gateway.peer import peer
 from tests.test_network import context

@@ -30,7 +30,7 @@ from bot.settings import ModelService
 from bot.simulation.simulation import RunningBot
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.cli.terminal import call
 from tests.patience import PATIENCE
 from tests.process.serving import SECRET, Serving, serves

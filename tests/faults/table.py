@@ -15,7 +15,7 @@ from time import sleep
 from bot import local_socket
 from bot.emulator.completion import CompletionService, NoAnswer
 from bot.store.files import inbox_path
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.faults.harness import CONTACTS, FLOW, HEALS, VICTIM, Cell, Fault, Trial
 from tests.patience import PATIENCE
 from tests.process.serving import until

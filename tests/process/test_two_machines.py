@@ -152,6 +152,23 @@ def test_an_engine_that_loses_its_connection_begins_anew_and_loses_nothing(machi
     assert machines.texts() == ["You wrote:", "You wrote: again"]
 
 
+def test_a_newer_version_that_adds_to_the_tables_stops_no_machine_and_one_that_takes_away_ends_it_in_words(
+    machines: Machines,
+) -> None:
+    machines.says("one")
+    with psycopg.connect(machines.store.url, autocommit=True) as connection:
+        connection.execute(
+            "ALTER TABLE inbox.log ADD COLUMN later TEXT; ALTER TABLE engine.sessions ADD COLUMN later TEXT"
+        )
+        connection.execute("UPDATE bot.version SET number = 99")
+        machines.says("two")
+        connection.execute("UPDATE bot.version SET oldest = 99")
+    for server in (machines.first, machines.second):
+        assert server.process.wait(PATIENCE) == 1
+        assert "was written by a newer version of this program: install that one" in server.log.read_text()
+        assert "Traceback" not in server.log.read_text()
+
+
 def test_a_crash_of_the_database_loses_no_event_that_was_acknowledged(machines: Machines) -> None:
     machines.says("one")
     machines.postgres.crash()

@@ -24,8 +24,8 @@ from bot.runtime.sending import SendResult
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CallRow, OutboxRow
+from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import migrate
 from bot.store.trace_rows import TurnTraced
 
 START = datetime(2030, 5, 6, 9, 0, tzinfo=UTC)

@@ -28,8 +28,8 @@ from bot.runtime.performers import CallAttempt, CrashQuarantine, Performers, Say
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CallRow
+from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import migrate
 from tests.runtime.engine_kit import LONG, START, advance, called, read, sent
 from tests.store.store_kit import sqlite
 

@@ -11,7 +11,7 @@ from bot.runtime.batch import Batch
 from bot.runtime.engine_input import learn_alias, with_contact
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.engine_store import Store
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.runtime.engine_kit import START, advance
 
 ANN, BOB = "6281234567890", "6281234567891"

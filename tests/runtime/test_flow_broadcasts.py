@@ -24,8 +24,8 @@ from bot.store.broadcast_rows import FINISHED, PAUSED, RUNNING, TRYING
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, OutboxRow
+from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import migrate
 from tests.postgres import about_files
 from tests.runtime.broadcasting import done, letters, people, resume, stop
 from tests.runtime.engine_kit import START, Hands, World, read

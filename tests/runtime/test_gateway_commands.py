@@ -23,8 +23,8 @@ from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.scheduler import CircuitBreakers
 from bot.settings import AccountSettings
 from bot.store.files import StoreLocked
+from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import migrate
 from tests.cli.keeping import START, kept
 from tests.postgres import about_files
 

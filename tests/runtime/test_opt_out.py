@@ -23,8 +23,8 @@ from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CAMPAIGN
+from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import migrate
 from tests.runtime.broadcasting import SALE, ask, begun, letters, resume, stop
 from tests.runtime.engine_kit import START, Hands, World, read
 from tests.talk import BOT, library_of

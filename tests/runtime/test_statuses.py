@@ -12,7 +12,7 @@ from bot.core.events import ConversationAssigned, HandoffClosed, SendEnded, Stat
 from bot.core.values import time_text
 from bot.store.engine_store import Store
 from bot.store.rows import CAMPAIGN, OutboxRow
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.runtime.broadcasting import ask
 from tests.runtime.engine_kit import START, World, begin, open_world
 from tests.runtime.engine_kit import sent as result_of

@@ -19,8 +19,8 @@ from bot.runtime.batch import RequestRefused
 from bot.runtime.engine_loop import EngineLoop
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import HandedOver, StoreReader
-from bot.store.store_schema import migrate
 from tests.runtime.engine_kit import START, Hands, World, read
 from tests.talk import BOT, library_of
 

@@ -37,7 +37,7 @@ from bot.outgoing import AnswerCut, HttpAnswer, RequestTimedOut, Unreachable
 from bot.settings import ModelService
 from bot.simulation.simulation import approved_templates
 from bot.store.files import inbox_path
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from bot.web.web_service import WebService
 from tests.simulation import bots
 from tests.simulation.machine import (

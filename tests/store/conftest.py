@@ -5,7 +5,7 @@ import pytest
 
 from bot.clock import MovableClock
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.store.store_kit import START
 
 

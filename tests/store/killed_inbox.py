@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bot.clock import MovableClock
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.store.store_kit import START, append, sqlite
 
 SENDERS = 3

@@ -15,9 +15,9 @@ from bot.store.engine_store import Store
 from bot.store.files import StoreDamaged, StoreMissing, contact_files, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.integrity import StoresDiffer
+from bot.store.sqlite_schema import migrate
 from bot.store.store_backup import BackupFailed, back_up
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import migrate
 from tests.store.store_kit import START, append
 
 ANN = "6281234567890"

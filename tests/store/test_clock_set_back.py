@@ -13,8 +13,8 @@ from bot.core.session import Session
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.rows import REPLY, OutboxRow
+from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import migrate
 from tests.store.store_kit import START
 
 ANN = "6281234567890"

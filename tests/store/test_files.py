@@ -7,18 +7,13 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlite_utils import Database, Migrations
 
 from bot.clock import MovableClock
-from bot.store import store_schema
 from bot.store.engine_store import Store
 from bot.store.files import (
-    ENGINE_FILE,
-    VERSIONS,
     WAL_BYTES_KEPT,
     FileLock,
     StoreDamaged,
@@ -27,12 +22,12 @@ from bot.store.files import (
     StoreOutdated,
     StoreTooNew,
     StoreUnavailable,
-    file_version,
     inbox_path,
 )
 from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import migrate, migrations
+from bot.store.store_schema import MIGRATIONS, Migration
 from tests.store.store_kit import START, append, sqlite
 
 DOCS = Path(__file__).parents[2] / "docs" / "store.md"
@@ -148,53 +143,11 @@ def test_another_programs_database_is_named(tmp_path: Path) -> None:
 def test_a_file_of_an_older_version_is_named_and_what_to_do(
     path: Path, opens: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, version in list(VERSIONS.items()):
-        monkeypatch.setitem(VERSIONS, name, version + 1)
+    monkeypatch.setattr("bot.store.store_schema.MIGRATIONS", (*MIGRATIONS, Migration("later")))
     with pytest.raises(StoreOutdated, match=r"\.db is of an older version: start the server once"):
         opens(path)
     for file in (path, inbox_path(path)):
         FileLock(file).release()  # nobody holds it
-
-
-def test_a_files_version_is_the_number_of_its_migrations() -> None:
-    assert {file: len(migrations(file).pending(Database(memory=True))) for file in VERSIONS} == VERSIONS
-
-
-@pytest.mark.parametrize("file", VERSIONS)
-def test_a_new_file_is_as_its_first_migration_makes_it(file: str) -> None:
-    made, new = Database(memory=True), Database(store_schema._empty(file))
-    migrations(file).apply(made)
-    schema = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
-    assert [" ".join(row["sql"].split()) for row in made.query(schema)] == [
-        " ".join(row["sql"].split()) for row in new.query(schema)
-    ]
-    noted = "SELECT id, migration_set, name FROM _sqlite_migrations"
-    assert list(made.query(noted)) == list(new.query(noted))
-
-
-def test_a_file_of_an_older_version_gets_the_migrations_that_it_lacks_each_whole_or_not_at_all(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    later = Migrations(ENGINE_FILE)
-    later(name="1 schema")(lambda db: store_schema._execute(db, store_schema.ENGINE_TABLES))
-    later(name="2 colour")(lambda db: db.execute("ALTER TABLE meta ADD COLUMN colour TEXT"))
-    monkeypatch.setattr(store_schema, "migrations", lambda file: later if file == ENGINE_FILE else migrations(file))
-    monkeypatch.setitem(VERSIONS, ENGINE_FILE, 2)
-    migrate(path)
-    Store(path).close()
-
-    def breaks(db: Database) -> None:
-        db.execute("ALTER TABLE sessions ADD COLUMN shape TEXT")
-        db.execute("ALTER TABLE no_table ADD COLUMN a")
-
-    later(name="3 shape")(breaks)
-    monkeypatch.setitem(VERSIONS, ENGINE_FILE, 3)
-    with pytest.raises(sqlite3.OperationalError, match="no such table: no_table"):
-        migrate(path)
-    with closing(sqlite3.connect(path)) as connection:
-        columns = [{row[1] for row in connection.execute(f"PRAGMA table_info({t})")} for t in ("meta", "sessions")]
-        assert ("colour" in columns[0], "shape" in columns[1]) == (True, False)
-        assert file_version(connection) == (ENGINE_FILE, 2)
 
 
 def test_a_reader_cannot_write(path: Path, inbox: InboxWriter) -> None:
@@ -260,6 +213,6 @@ def test_a_store_for_which_the_disk_has_no_room_is_named_when_it_is_made(
         error.sqlite_errorcode = sqlite3.SQLITE_FULL
         raise error
 
-    monkeypatch.setattr("bot.store.store_schema.open_to_migrate", full)
+    monkeypatch.setattr("bot.store.sqlite_schema.open_to_migrate", full)
     with pytest.raises(StoreUnavailable, match=r"bot\.db cannot be used now .*: make room on its disk"):
         migrate(tmp_path / "bot.db")

@@ -15,7 +15,7 @@ from bot.store.engine_store import Store
 from bot.store.files import StoreDamaged, StoreUnavailable, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.integrity import StoresDiffer, check_pair, check_whole
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.store.store_kit import START, append, clock
 
 
@@ -151,7 +151,7 @@ def test_trouble_while_a_store_is_brought_up_to_date_names_the_file(
         error.sqlite_errorcode = sqlite3.SQLITE_FULL
         raise error
 
-    monkeypatch.setattr("bot.store.store_schema.open_to_migrate", full)
+    monkeypatch.setattr("bot.store.sqlite_schema.open_to_migrate", full)
     with pytest.raises(StoreUnavailable, match=r"bot\.db cannot be used now \(database or disk is full\)"):
         migrate(path)
 

@@ -22,7 +22,7 @@ from bot.store.opening import DriverMissing, ask_elsewhere, engine_reader, engin
 from bot.store.postgres_database import connect, translated
 from bot.store.postgres_requests import RequestServer
 from bot.store.postgres_schema import migrate
-from bot.store.store_schema import migrate as migrate_files
+from bot.store.sqlite_schema import migrate as migrate_files
 from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
 

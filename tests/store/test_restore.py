@@ -22,9 +22,9 @@ from bot.store.files import (
 )
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.integrity import check_pair
+from bot.store.sqlite_schema import migrate
 from bot.store.store_backup import CannotRestore, Restored, back_up, finish_restore, restore
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import migrate
 from tests.store.store_kit import START, append, clock
 
 ANN = "6281234567890"

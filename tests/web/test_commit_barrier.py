@@ -15,7 +15,7 @@ from bot.alarms import Alarms
 from bot.clock import SystemClock
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from bot.web.commit_barrier import CommitBarrier
 from bot.web.web_server import WebServer
 from tests.patience import PATIENCE

@@ -20,7 +20,7 @@ from bot.engine.scheduled_flows import objections, signal_objections
 from bot.gateway.webhook_events import envelope
 from bot.metrics import WebMetrics
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from bot.web.commit_barrier import CommitBarrier
 from bot.web.program_endpoints import ProgramEndpoints
 from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint, create_app

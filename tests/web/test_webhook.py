@@ -21,7 +21,7 @@ from bot.local_socket import NotRunning
 from bot.metrics import WebMetrics
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from bot.web.commit_barrier import CommitBarrier
 from bot.web.program_endpoints import ProgramEndpoints
 from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint, create_app
