@@ -114,10 +114,10 @@ def databases_for_files() -> Iterator[None]:
 
 
 @contextmanager
-def new_database(server: Postgres, folder: Path) -> Iterator[PostgresAddress]:
-    """A store in a new database of a server, of a bot in a folder."""
+def new_database(server: Postgres, folder: Path, template: str = "template") -> Iterator[PostgresAddress]:
+    """A store in a new database of a server, of a bot in a folder; with the template ``template0`` it has no tables yet."""
     name = f"test{next(_numbers)}"
-    _run(server, f"CREATE DATABASE {name} TEMPLATE template")
+    _run(server, f"CREATE DATABASE {name} TEMPLATE {template}")
     yield PostgresAddress(server.url(name), folder / "bot", folder / "bot.files")
     _run(server, f"DROP DATABASE {name} WITH (FORCE)")
 

@@ -29,6 +29,7 @@ SECTIONS = {  # of --help: each command is the module of its name
         "doctor": "Check that everything is ready to go live.",
         "backup": "Copy the store while the bot runs.",
         "restore": "Replace the store with a backup.",
+        "store": "Copy the store to another place, also to a database or back.",
     },
     "See what happens": {
         "sessions": "Show the step that each contact is at.",

@@ -22,6 +22,7 @@ from bot.flow.documents import BOT_FILE
 from bot.folder import Folder, env_files, find_bot, read_folder
 from bot.lang import wall_clock
 from bot.settings import read_store
+from bot.settings.setting_values import DATABASES
 from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
@@ -90,6 +91,16 @@ def store_of(folder: Path | None) -> tuple[Folder, StoreAddress]:
     bot = read_folder(find_bot(folder))
     load_env(bot.path)
     return bot, read_store(bot.path, os.environ, bot.settings())
+
+
+def store_at(folder: Path | None, text: str) -> StoreAddress:
+    """A store of a bot that is not the one of its settings. ``text`` is what BOT_STORE can be. Raises as `store_of`."""
+    bot = read_folder(find_bot(folder))
+    load_env(bot.path)
+    environ, written = {**os.environ, "BOT_STORE": text}, bot.settings()
+    if not text.startswith(DATABASES):  # only a database has a folder of files that is set
+        environ, written = {**environ, "BOT_FILES": ""}, {**written, "files": ""}
+    return read_store(bot.path, environ, written)
 
 
 def open_store(folder: Path | None) -> "closing[StoreReader]":

@@ -63,6 +63,36 @@ class Write:
         self.group: Any = None
 
 
+@immutable
+class Table:
+    """A table of a store, such as ``engine.messages``. ``key`` are the columns of its primary key, ``has_ids``: it is one number.
+
+    ``counts``: an id is never given again, even if it was the last and its row is deleted.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+    has_ids: bool
+    counts: bool
+
+
+class WholeStore(Protocol):
+    """One connection to both parts of a store, which nobody else uses meanwhile: `bot.store.store_copy`.
+
+    Every method raises `bot.store.files.StoreUnavailable`; `ask` raises `ValueError` for values that the database cannot keep.
+    """
+
+    def ask(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Execute a statement. Returns the rows that it finds."""
+
+    def last_id(self, table: Table) -> int:
+        """The last id that was given in a table, as far as the database notes that beside its rows; else 0."""
+
+    def go_on_after(self, table: Table, id: int) -> None:
+        """Give ids above this one in a table."""
+
+
 class Database(Protocol):
     """One connection to a database of a store, for any threads. ``place`` is where it is: a file, or an address.
 

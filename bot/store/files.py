@@ -57,6 +57,10 @@ class StoreMissing(BotError):
     """There is no store at this path."""
 
 
+class StoreExists(BotError):
+    """There is something already where a new store is to be made."""
+
+
 class StoreOutdated(BotError):
     """An older version wrote the store, and it has not been brought up to date yet."""
 

@@ -1,13 +1,13 @@
 """Opens a store, whichever it is: two files of SQLite, or a database of PostgreSQL."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.store.database import Answer, Database, PostgresAddress, StoreAddress
+from bot.store.database import Answer, Database, PostgresAddress, StoreAddress, WholeStore
 from bot.store.files import StoreUnavailable, inbox_path
 from bot.store.sqlite_database import SqliteDatabase
 
@@ -65,6 +65,34 @@ def prepare(store: StoreAddress) -> None:
         from bot.store.postgres_schema import migrate as migrate_database
 
         migrate_database(store)
+
+
+def stopped_store(store: StoreAddress) -> AbstractContextManager[WholeStore]:
+    """A whole store to copy from, intact and of this version, which nobody else uses meanwhile. Raises
+    `bot.store.files.StoreLocked`, and as the readers above.
+    """
+    if isinstance(store, Path):
+        from bot.store.sqlite_copy import stopped_files
+
+        return stopped_files(store)
+    _require_driver()
+    from bot.store.postgres_copy import stopped_database
+
+    return stopped_database(store)
+
+
+def new_store(store: StoreAddress) -> AbstractContextManager[WholeStore]:
+    """A store without rows to copy to, which is there when the block has ended, durable; or else nothing is. Raises
+    `bot.store.files.StoreExists`, `StoreLocked` and `StoreUnavailable`.
+    """
+    if isinstance(store, Path):
+        from bot.store.sqlite_copy import new_store_of_files
+
+        return new_store_of_files(store)
+    _require_driver()
+    from bot.store.postgres_copy import new_store_in_database
+
+    return new_store_in_database(store)
 
 
 def is_shared(store: StoreAddress) -> bool:

@@ -31,7 +31,7 @@ _UNANSWERED_SECONDS = 10  # after which a peer that has vanished is noticed
 _PAUSED_SECONDS = 10  # after which a session that is silent in a transaction ends: others wait for its locks
 _SILENT_SECONDS = 5  # after which an engine's machine is taken to be paused
 _APPENDED = "INSERT INTO log "
-_IN_ORDER = "SELECT pg_advisory_xact_lock(7031, 1)"
+IN_ORDER = "SELECT pg_advisory_xact_lock(7031, 1)"
 """The lock under which places in the log are drawn. A sequence's numbers become visible out of order, and the engine's
 cursor would pass those that come late for ever."""
 
@@ -40,18 +40,18 @@ VERSION = "SELECT number, oldest FROM bot.version"
 
 _CHANNEL = "bot"
 _LISTENS_AGAIN_SECONDS = 1.0
-_ALONE = "SELECT pg_try_advisory_lock(7031, 3)"
+ALONE = "SELECT pg_try_advisory_lock(7031, 3)"
 _ALONE_NO_MORE = "SELECT pg_advisory_unlock(7031, 3)"
 
 
-_ERRORS_OF_VALUES = (
+ERRORS_OF_VALUES = (
     psycopg.DataError,
     psycopg.IntegrityError,
     psycopg.errors.ProgramLimitExceeded,  # a text that is too long for an index
     UnicodeEncodeError,
 )
 """All other errors are of the server or of its set-up: they end when an operator has done something."""
-_ERRORS_OF_A_WRITE = (*_ERRORS_OF_VALUES, psycopg.ProgrammingError)  # a value of a type that has no form there
+_ERRORS_OF_A_WRITE = (*ERRORS_OF_VALUES, psycopg.ProgrammingError)  # a value of a type that has no form there
 
 
 _ENGINE = """
@@ -144,11 +144,11 @@ class PostgresDatabase:
             connection = self._connection()
             try:
                 with connection.pipeline(), connection.transaction():
-                    connection.execute(_IN_ORDER)
+                    connection.execute(IN_ORDER)
                     done = [(write, connection.execute(translated(write.sql), write.parameters)) for write in writes]
             except _ERRORS_OF_A_WRITE:  # of one of them, and nobody knows which
                 with connection.transaction():
-                    connection.execute(_IN_ORDER)
+                    connection.execute(IN_ORDER)
                     done = [(write, cursor) for write in writes if (cursor := _executed(connection, write))]
             for write, cursor in done:
                 write.rows_changed = cursor.rowcount
@@ -196,7 +196,7 @@ class PostgresDatabase:
             if self._alone and self._open is not None:
                 raise ConnectionLost(self._address)
             connection = connect(self._address, self._schema)
-            if self._alone and connection.execute(_ALONE).fetchone() != (True,):
+            if self._alone and connection.execute(ALONE).fetchone() != (True,):
                 connection.close()
                 raise StoreLocked(f"{self.place} is in use by another engine: one at a time writes a store")
             try:
@@ -226,7 +226,7 @@ def trouble_in_words(address: PostgresAddress) -> Iterator[None]:
     """Raise `bot.store.files.StoreUnavailable` for an error of the server. Errors of values do not change."""
     try:
         yield
-    except _ERRORS_OF_VALUES:
+    except ERRORS_OF_VALUES:
         raise
     except psycopg.Error as error:
         raise _unavailable(address, error) from error

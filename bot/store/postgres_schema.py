@@ -69,6 +69,9 @@ def _tables(sql: str) -> str:
     return translated(sql)
 
 
+ALONE_TO_MIGRATE = "SELECT pg_advisory_xact_lock(7031, 2)"
+"""The lock under which one machine makes or changes the tables, while the others wait."""
+
 _OWN = {1: (_FORGET_MESSAGE, _FUNCTIONS, _REQUESTS)}
 """What only PostgreSQL needs beside a migration's tables, by the migration's number."""
 
@@ -86,13 +89,9 @@ def migrate(address: PostgresAddress) -> None:
     `StoreUnavailable`.
     """
     with trouble_in_words(address), connect(address, "engine") as connection, connection.transaction():
-        if (encoding := connection.info.parameter_status("server_encoding")) != "UTF8":
-            advice = "make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
-            raise StoreUnavailable(f"{address} has the encoding {encoding}, which cannot hold every text", advice)
-        connection.execute("SELECT pg_advisory_xact_lock(7031, 2)")  # one machine migrates, the others wait
+        connection.execute(ALONE_TO_MIGRATE)
         if connection.execute("SELECT to_regclass('bot.version')").fetchone() == (None,):
-            connection.execute(_NEW, prepare=False)
-            _bring_up_to_date(connection, 0)
+            make_tables(address, connection)
             connection.execute("UPDATE engine.meta SET store_id = $1", [uuid4().hex])
             connection.execute("UPDATE inbox.meta SET store_id = engine.meta.store_id FROM engine.meta")
             return
@@ -101,6 +100,15 @@ def migrate(address: PostgresAddress) -> None:
             raise StoreTooNew(str(address))
         if number < store_schema.schema_version():
             _bring_up_to_date(connection, number)
+
+
+def make_tables(address: PostgresAddress, connection: Connection) -> None:
+    """Make the tables of a new store. Raises `bot.store.files.StoreUnavailable`."""
+    if (encoding := connection.info.parameter_status("server_encoding")) != "UTF8":
+        advice = "make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+        raise StoreUnavailable(f"{address} has the encoding {encoding}, which cannot hold every text", advice)
+    connection.execute(_NEW, prepare=False)
+    _bring_up_to_date(connection, 0)
 
 
 def _bring_up_to_date(connection: Connection, before: int) -> None:

@@ -12,7 +12,7 @@ from bot.store.database import Execute, StoreAddress, Write
 from bot.store.files import FileLock, close_writer, empty_wal, open_reader, open_writer, transaction, trouble_in_words
 
 _TOGETHER = 64  # rows of one statement
-_ERRORS_OF_VALUES = (
+ERRORS_OF_VALUES = (
     sqlite3.IntegrityError,
     sqlite3.DataError,
     sqlite3.InterfaceError,
@@ -114,7 +114,7 @@ class SqliteDatabase:
 def _execute(cursor: sqlite3.Cursor, write: Write) -> None:
     try:
         cursor.execute(write.sql, write.parameters)
-    except _ERRORS_OF_VALUES as error:
+    except ERRORS_OF_VALUES as error:
         write.error = error
     write.row = cursor.lastrowid
     write.rows_changed = cursor.rowcount
@@ -130,7 +130,7 @@ def _insert_together(cursor: sqlite3.Cursor, writes: Sequence[Write]) -> bool:
         return False
     try:
         cursor.execute(_many(sql, count), [value for write in writes for value in write.parameters])
-    except _ERRORS_OF_VALUES:
+    except ERRORS_OF_VALUES:
         return False
     if cursor.rowcount < count:  # there are duplicates, and nobody knows which they are
         cursor.execute("ROLLBACK")

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from bot.core.values import time_text
 from bot.store import store_schema
+from bot.store.database import Table
 from bot.store.files import (
     ENGINE_FILE,
     INBOX_FILE,
@@ -130,6 +131,27 @@ def _bring_up_to_date(path: Path, connection: sqlite3.Connection, file: str) -> 
         from sqlite_utils import Database
 
         migrations(file).apply(Database(connection, execute_plugins=False))
+
+
+def tables() -> list[Table]:
+    """The tables of a store."""
+    found = []
+    for part, file in (("inbox", INBOX_FILE), ("engine", ENGINE_FILE)):
+        connection = _empty(file, store_schema.MIGRATIONS)
+        ours = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%sqlite\\_%' ESCAPE '\\'"
+        for name, sql in connection.execute(ours).fetchall():
+            columns = connection.execute(f"PRAGMA table_info({name})").fetchall()
+            key = sorted((place, column, kind) for _, column, kind, _, _, place in columns if place)
+            found.append(
+                Table(
+                    f"{part}.{name}",
+                    tuple(column[1] for column in columns),
+                    tuple(column for _, column, _ in key),
+                    [kind for *_, kind in key] == ["INTEGER"],
+                    "AUTOINCREMENT" in sql,
+                )
+            )
+    return found
 
 
 @cache

@@ -133,31 +133,43 @@ def restore(store: StoreAddress, backup: Path | None, now: datetime, *, keep_inb
     if not isinstance(store, Path):
         raise CannotRestore(f"{store} is a database of PostgreSQL: restore it with {_ITS_OWN}")
     with _alone(store):
-        _put_in_place(store)
-        draft = store.with_name(f".{restoring_folder(store).name}")
-        shutil.rmtree(draft, ignore_errors=True)  # of a restore that was killed while it prepared
-        try:
+        put_in_place(store)
+        with new_files(store) as new:
             engine = None if backup is None else _engine_file(backup, store)
-            _prepare(draft, store, engine, keep_inbox, now)
-            age = check_pair(draft / "new" / store.name)
+            try:
+                _prepare(new, store, engine, keep_inbox, now)
+                age = check_pair(new)
+            except StoresDiffer as error:
+                raise CannotRestore(str(error).replace(f"{new.parent}/", "")) from error
             left = _newer(inbox_path(store), age.last)
-            draft.rename(restoring_folder(store))
-        except StoresDiffer as error:
-            shutil.rmtree(draft)
-            raise CannotRestore(str(error).replace(f"{draft / 'new'}/", "")) from error
-        except BaseException:
-            shutil.rmtree(draft, ignore_errors=True)
-            raise
-        flush(store.parent)
-        return Restored(age, _put_in_place(store), left)
+        return Restored(age, put_in_place(store), left)
+
+
+@contextmanager
+def new_files(store: Path) -> Iterator[Path]:
+    """Where to make new files of a store, which `put_in_place` then finds complete and durable; or nothing has changed."""
+    draft = store.with_name(f".{restoring_folder(store).name}")
+    shutil.rmtree(draft, ignore_errors=True)  # of one that was killed while it prepared
+    new = draft / "new" / store.name
+    try:
+        new.parent.mkdir(parents=True, mode=0o700)
+        yield new
+        for lock in new.parent.glob("*.lock"):
+            lock.unlink()
+        flush_all(draft)
+        draft.rename(restoring_folder(store))
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    flush(store.parent)
 
 
 def finish_restore(store: StoreAddress) -> bool:
     """Finish a restore that was interrupted. Returns False if there was none. Raises `bot.store.files.StoreLocked`."""
     if not isinstance(store, Path) or not restoring_folder(store).exists():
         return False
-    with _files_locked(store):
-        _put_in_place(store)
+    with files_locked(store):
+        put_in_place(store)
     return True
 
 
@@ -168,14 +180,15 @@ def _alone(store: Path) -> Iterator[None]:
     except StoreLocked:
         raise CannotRestore(f"a server runs on {store}: stop it first") from None
     try:
-        with _files_locked(store):
+        with files_locked(store):
             yield
     finally:
         lock.release()
 
 
 @contextmanager
-def _files_locked(store: Path) -> Iterator[None]:
+def files_locked(store: Path) -> Iterator[None]:
+    """Hold the right to write both files. Raises `bot.store.files.StoreLocked`."""
     with ExitStack() as held:
         for file in (store, inbox_path(store)):
             held.callback(FileLock(file).release)
@@ -192,10 +205,8 @@ def _engine_file(backup: Path, store: Path) -> Path:
     return found[0]
 
 
-def _prepare(draft: Path, store: Path, engine: Path | None, keep_inbox: bool, now: datetime) -> None:
-    """Prepare all new files: checked, of this version, and durable."""
-    new = draft / "new" / store.name
-    new.parent.mkdir(parents=True, mode=0o700)
+def _prepare(new: Path, store: Path, engine: Path | None, keep_inbox: bool, now: datetime) -> None:
+    """Prepare all new files: checked, and of this version."""
     sources = {new: engine or store}
     if engine is not None:
         sources[inbox_path(new)] = inbox_path(store if keep_inbox else engine)
@@ -208,13 +219,10 @@ def _prepare(draft: Path, store: Path, engine: Path | None, keep_inbox: bool, no
     if engine is None:
         make_inbox(new, now)
     migrate(new)
-    for lock in new.parent.glob("*.lock"):
-        lock.unlink()
     if engine is not None and not (keep_inbox and files_folder(store).exists()):
         files_folder(new).mkdir(mode=0o700)
         if files_folder(engine).is_dir():
             shutil.copytree(files_folder(engine), files_folder(new), dirs_exist_ok=True)
-    flush_all(draft)
 
 
 def _newer(log: Path, last: int) -> int:
@@ -226,7 +234,7 @@ def _newer(log: Path, last: int) -> int:
         return 0
 
 
-def _put_in_place(store: Path) -> Path | None:
+def put_in_place(store: Path) -> Path | None:
     """Move each new file to its place, and the old ones away. It continues where it was interrupted. Returns the
     folder of the old files.
     """

@@ -8,10 +8,12 @@ from pathlib import Path
 from bot.app import Bot, Engine
 from bot.clock import MovableClock
 from bot.emulator import Emulator, MessageTemplate
+from bot.emulator.gateway_behaviour import Behaviour
 from bot.folder import read_folder
 from bot.local_socket import LocalServer
 from bot.program import load_program
-from bot.store.sqlite_schema import migrate
+from bot.store.database import StoreAddress
+from bot.store.opening import prepare
 from tests.cli.terminal import make_bot
 from tests.patience import PATIENCE
 
@@ -43,8 +45,9 @@ def price(cups: int) -> Decimal:
 class Kept:
     """The bot while it runs: a contact writes, and the bot comes to rest."""
 
-    def __init__(self, engine: Engine, emulator: Emulator) -> None:
+    def __init__(self, engine: Engine, emulator: Emulator, clock: MovableClock) -> None:
         self.engine = engine
+        self.clock = clock
         self.emulator = emulator
 
     def user(self, *texts: str, contact: str = CONTACT) -> None:
@@ -64,15 +67,26 @@ class Kept:
 
 @contextmanager
 def kept(
-    folder: Path, *, server: bool = False, template: MessageTemplate | None = None, per_contact: int | None = None
+    folder: Path,
+    *,
+    server: bool = False,
+    template: MessageTemplate | None = None,
+    per_contact: int | None = None,
+    at: StoreAddress | None = None,
+    start: datetime = START,
 ) -> Iterator[Kept]:
-    """Run the bot; ``server``: so that a command finds it, as it does `bot serve`. ``template`` is there first."""
+    """Run the bot; ``server``: so that a command finds it, as it does `bot serve`. ``template`` is there first. ``at`` is its
+    store, where that is another than in its folder; the gateway then knows that the contacts have written.
+    """
     if not (folder / "bot.yml").exists():
         make_bot(folder, FLOWS, HANDLERS)
-    store = folder / "bot.db"
-    migrate(store)
-    clock = MovableClock(START, running=server)  # what a command asks of the gateway is spread over time
-    with Emulator(clock, threads=2, delivery_threads=1, per_minute=PER_MINUTE, per_day=1_000_000) as emulator:
+    store = at or folder / "bot.db"
+    prepare(store)
+    clock = MovableClock(start, running=server)  # what a command asks of the gateway is spread over time
+    behaviour = Behaviour(window="open" if at else "enforced")
+    with Emulator(
+        clock, behaviour=behaviour, threads=2, delivery_threads=1, per_minute=PER_MINUTE, per_day=1_000_000
+    ) as emulator:
         if template is not None:
             emulator.templates.add(template)
         program = load_program(read_folder(folder))
@@ -93,7 +107,7 @@ def kept(
             local.start()
         webhook = emulator.subscribe(bot.url)
         try:
-            yield Kept(engine, emulator)
+            yield Kept(engine, emulator, clock)
         finally:
             if server:
                 local.stop()

@@ -1,0 +1,71 @@
+"""``bot store``."""
+
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from time import monotonic
+
+import click
+
+from bot.cli.operate import bot_option, store_at
+from bot.cli.output import counted, echo_json
+
+
+@click.group("store")
+def command() -> None:
+    """Move the store, also from SQLite to PostgreSQL or back.
+
+    \b
+      $ bot store copy bot.db postgresql://bot@db.example/bot
+    """
+
+
+@command.command("copy", short_help="Copy a stopped bot's store to another place.")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@bot_option
+@click.option("--json", "as_json", is_flag=True, help="Print an object for a program to read.")
+def copy(source: str, target: str, folder: Path | None, as_json: bool) -> None:
+    """Copy the store FROM to TO, where there must be none. Each is what BOT_STORE can be: a file, or postgresql://...
+
+    Stop the bot first, on each machine. Everything is copied, and every table is compared with what FROM has: the bot goes on
+    with TO as after a restart. The files that flows have kept are copied too; BOT_FILES is the folder of those of a database. FROM does
+    not change. If the copy is cut short, there is no store in TO, and you can begin again.
+
+    Others on this machine can see a password in a command: leave it out, and write it into ~/.pgpass.
+
+    \b
+      $ bot store copy bot.db postgresql://bot@db.example/bot
+      $ bot store copy postgresql://bot@db.example/bot bot.db
+
+    Exit code 0: the store is copied. 1: it is not; the message says why.
+    """
+    from bot.store.database import PostgresAddress
+    from bot.store.store_copy import copy_store
+
+    began = monotonic()
+    with ExitStack() as shown:
+        bar = None if as_json else shown.enter_context(click.progressbar(length=0, label="Copying", file=sys.stderr))
+
+        def tell(done: int, of: int) -> None:
+            if bar is not None:
+                bar.length = of
+                bar.update(done - bar.pos)
+
+        old, new = store_at(folder, source), store_at(folder, target)
+        copied = copy_store(old, new, tell)
+    seconds = monotonic() - began
+    if as_json:
+        tables = [asdict(table) for table in copied.tables]
+        echo_json({"tables": tables, "rows": copied.rows, "files": copied.files, "seconds": round(seconds, 3)})
+        return
+    rows = f"{counted(copied.rows, 'row')} in {counted(len(copied.tables), 'table')}, each compared by its hash"
+    click.echo(f"{new} has all of it: {rows}, and {counted(copied.files, 'kept file')}.")
+    click.echo(f"It took {seconds:,.1f} s, {copied.rows / seconds:,.0f} rows/s. Now set")
+    click.echo(
+        f"  BOT_STORE={new}" + ("  (with its password)" if isinstance(new, PostgresAddress) and new.password else "")
+    )
+    if isinstance(new, PostgresAddress) and copied.files:
+        click.echo(f"  BOT_FILES={new.files}  (a folder that all machines share)")
+    click.echo(f"and start the bot. Start none on {old} any more: it would send the same messages.")

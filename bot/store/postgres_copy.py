@@ -1,0 +1,95 @@
+"""Both schemas of a store in PostgreSQL as one `bot.store.database.WholeStore`, to copy from and to, in one transaction."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic, sleep
+from typing import Any
+
+from bot.store.database import PostgresAddress, Table
+from bot.store.files import StoreExists, StoreLocked, StoreTooNew
+from bot.store.postgres_database import (
+    ALONE,
+    ERRORS_OF_VALUES,
+    IN_ORDER,
+    VERSION,
+    Connection,
+    connect,
+    require_version,
+    translated,
+    trouble_in_words,
+)
+from bot.store.postgres_schema import ALONE_TO_MIGRATE, make_tables
+from bot.store.store_schema import schema_version
+
+_LEAVES_SECONDS = 2.0  # in which a session has ended whose program has
+_MAY_BE_SILENT = "SET LOCAL idle_in_transaction_session_timeout = 0"  # while the other store is asked
+_OTHERS = """
+    SELECT coalesce(host(client_addr), 'this machine') FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name LIKE 'bot %' AND pid <> pg_backend_pid()
+"""
+_TAKEN = "SELECT nspname FROM pg_namespace WHERE nspname IN ('bot', 'engine', 'inbox') ORDER BY nspname"
+
+
+class WholeDatabase:
+    """See `bot.store.database.WholeStore`."""
+
+    def __init__(self, address: PostgresAddress, connection: Connection) -> None:
+        self._address = address
+        self._connection = connection
+
+    def ask(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Execute a statement. Returns the rows that it finds."""
+        try:
+            with trouble_in_words(self._address):
+                cursor = self._connection.execute(translated(sql), parameters)
+                return cursor.fetchall() if cursor.description else []
+        except ERRORS_OF_VALUES as error:
+            raise ValueError(str(error).partition("\n")[0]) from error
+
+    def last_id(self, table: Table) -> int:
+        """The last id that was given in a table."""
+        ((sequence,),) = self.ask("SELECT pg_get_serial_sequence(?, ?)", [table.name, table.key[0]])
+        ((id,),) = self.ask(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}")
+        return int(id)
+
+    def go_on_after(self, table: Table, id: int) -> None:
+        """Give ids above this one in a table."""
+        if id:
+            self.ask("SELECT setval(pg_get_serial_sequence(?, ?), ?)", [table.name, table.key[0], id])
+
+
+@contextmanager
+def stopped_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
+    """A store that no program uses. Raises `bot.store.files.StoreLocked`, `StoreMissing`, `StoreOutdated`, `StoreTooNew` and
+    `StoreUnavailable`.
+    """
+    with trouble_in_words(address), connect(address, "engine") as connection:
+        require_version(address, connection)
+        (number, _) = connection.execute(VERSION).fetchone() or (0, 0)
+        if number > schema_version():
+            raise StoreTooNew(str(address))
+        until = monotonic() + _LEAVES_SECONDS
+        while (others := connection.execute(_OTHERS).fetchall()) and monotonic() < until:
+            sleep(0.05)
+        if others or connection.execute(ALONE).fetchone() != (True,):
+            where = f" ({', '.join(sorted({host for (host,) in others}))})" if others else ""
+            raise StoreLocked(f"{address} is in use{where}: stop the bot on each machine first")
+        with connection.transaction():
+            connection.execute(_MAY_BE_SILENT)
+            connection.execute(IN_ORDER)  # an event that comes after all is not acknowledged
+            yield WholeDatabase(address, connection)
+
+
+@contextmanager
+def new_store_in_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
+    """A store without rows, which is there when the block has ended; or nothing is. Raises `bot.store.files.StoreExists`
+    and `StoreUnavailable`.
+    """
+    with trouble_in_words(address), connect(address, "engine") as connection, connection.transaction():
+        connection.execute(_MAY_BE_SILENT)
+        connection.execute(ALONE_TO_MIGRATE)
+        if taken := connection.execute(_TAKEN).fetchall():
+            names = ", ".join(name for (name,) in taken)
+            raise StoreExists(f"{address} holds a store already (schema {names}): name an empty database")
+        make_tables(address, connection)
+        yield WholeDatabase(address, connection)
