@@ -75,6 +75,8 @@ def test_a_store_can_be_a_database_whose_password_is_shown_nowhere(tmp_path: Pat
         "postgresql://bot:a/secret@db.example/bot",
         "postgresql://db.example/bot?user=bot&password=50%secret",
         "postgresql+psycopg://bot:secret@db.example/bot",
+        "host=db.example user=bot password=50%secret",
+        "password = secret",
         "mysql://bot:secret@db.example/bot",
     ],
 )

@@ -21,7 +21,7 @@ from bot.core.text import is_phone
 from bot.flow.documents import BOT_FILE
 from bot.folder import Folder, env_files, find_bot, read_folder
 from bot.lang import wall_clock
-from bot.settings import read_store
+from bot.settings import BadSettings, read_store
 from bot.settings.setting_values import DATABASES
 from bot.store.database import StoreAddress
 
@@ -93,14 +93,19 @@ def store_of(folder: Path | None) -> tuple[Folder, StoreAddress]:
     return bot, read_store(bot.path, os.environ, bot.settings())
 
 
-def store_at(folder: Path | None, text: str) -> StoreAddress:
-    """A store of a bot that is not the one of its settings. ``text`` is what BOT_STORE can be. Raises as `store_of`."""
+def store_at(folder: Path | None, name: str, text: str) -> StoreAddress:
+    """A store of a bot that is not the one of its settings. The argument ``name`` is ``text``, which BOT_STORE could be. Raises as
+    `store_of`.
+    """
     bot = read_folder(find_bot(folder))
     load_env(bot.path)
     environ, written = {**os.environ, "BOT_STORE": text}, bot.settings()
     if not text.startswith(DATABASES):  # only a database has a folder of files that is set
         environ, written = {**environ, "BOT_FILES": ""}, {**written, "files": ""}
-    return read_store(bot.path, environ, written)
+    try:
+        return read_store(bot.path, environ, written)
+    except BadSettings as error:
+        raise BadSettings([problem.replace("BOT_STORE", name, 1) for problem in error.problems]) from None
 
 
 def open_store(folder: Path | None) -> "closing[StoreReader]":

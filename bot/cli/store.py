@@ -44,16 +44,17 @@ def copy(source: str, target: str, folder: Path | None, as_json: bool) -> None:
     from bot.store.database import PostgresAddress
     from bot.store.store_copy import copy_store
 
+    old, new = store_at(folder, "FROM", source), store_at(folder, "TO", target)
     began = monotonic()
     with ExitStack() as shown:
-        bar = None if as_json else shown.enter_context(click.progressbar(length=0, label="Copying", file=sys.stderr))
+        bar = click.progressbar(length=1, label="Copying", file=sys.stderr)
 
         def tell(done: int, of: int) -> None:
-            if bar is not None:
-                bar.length = of
-                bar.update(done - bar.pos)
+            bar.length = of
+            if not bar.entered:
+                shown.enter_context(bar)
+            bar.update(done - bar.pos)
 
-        old, new = store_at(folder, source), store_at(folder, target)
         copied = copy_store(old, new, tell)
     seconds = monotonic() - began
     if as_json:
@@ -63,9 +64,10 @@ def copy(source: str, target: str, folder: Path | None, as_json: bool) -> None:
     rows = f"{counted(copied.rows, 'row')} in {counted(len(copied.tables), 'table')}, each compared by its hash"
     click.echo(f"{new} has all of it: {rows}, and {counted(copied.files, 'kept file')}.")
     click.echo(f"It took {seconds:,.1f} s, {copied.rows / seconds:,.0f} rows/s. Now set")
-    click.echo(
-        f"  BOT_STORE={new}" + ("  (with its password)" if isinstance(new, PostgresAddress) and new.password else "")
-    )
+    if isinstance(new, PostgresAddress):
+        click.echo(f"  BOT_STORE={target}" if new.password is None else f"  BOT_STORE={new}  (with its password)")
+    else:
+        click.echo(f"  BOT_STORE={new.resolve()}")
     if isinstance(new, PostgresAddress) and copied.files:
         click.echo(f"  BOT_FILES={new.files}  (a folder that all machines share)")
     click.echo(f"and start the bot. Start none on {old} any more: it would send the same messages.")

@@ -18,6 +18,7 @@ _USER = re.compile(rf"([\w.@-]{{1,40}}):({'|'.join(CONSOLE_ROLES)}):(\$argon2id\
 DATABASES = ("postgresql://", "postgres://")
 """How the address of a database begins."""
 _DATABASE = re.compile(r"postgres(ql)?://([^:/@?#%]*(:([^/@%]|%[0-9A-Fa-f]{2})*)?@)?([^@%]|%[0-9A-Fa-f]{2})*")
+_KEYWORDS = re.compile(r"(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=")  # libpq's other form
 _HERE = ("127.0.0.1", "localhost", "::1")
 
 
@@ -120,7 +121,7 @@ def store(text: str, base: Path, folder: Path, files: str) -> StoreAddress:
 
     ``folder`` is the bot's, ``files`` the folder of the files that its flows keep; an empty text: in the bot's folder.
     """
-    if "://" in text:
+    if "://" in text or _KEYWORDS.match(text):
         if _DATABASE.fullmatch(text) is None:  # the driver's own words would quote the password
             raise ValueError(
                 "is no address of a database: write postgresql://user:password@host/database, "

@@ -308,21 +308,27 @@ _SERVER = """
 
 @immutable
 class DatabaseServer:
-    """What `bot doctor` looks at of a server. ``unsafe`` are the settings without which a crash loses what was committed."""
+    """What `bot doctor` looks at of a server. ``unsafe`` are the settings without which a crash loses what was committed.
+    ``is_pooled``: a pooler in transaction mode is in front of it, where a session is another one after each transaction.
+    """
 
     number: int
     version: str
     unsafe: tuple[str, ...]
     has_late_standby: bool
+    is_pooled: bool
     now: datetime
 
 
 def database_server(address: PostgresAddress) -> DatabaseServer:
     """What there is of a server. Raises `bot.store.files.StoreUnavailable`."""
-    with trouble_in_words(address), connect(address, "engine") as connection:
-        number, version, *settings, late, now = connection.execute(_SERVER).fetchone() or ()
+    with trouble_in_words(address), connect(address, "engine") as one, connect(address, "engine") as other:
+        number, version, *settings, late, now = one.execute(_SERVER, prepare=False).fetchone() or ()
+        pids = [each.execute("SELECT pg_backend_pid()", prepare=False).fetchone() for each in (one, other, one)]
     named = zip(("fsync", "full_page_writes", "synchronous_commit"), settings, strict=True)
-    return DatabaseServer(number, version, tuple(name for name, value in named if value == "off"), late, now)
+    return DatabaseServer(
+        number, version, tuple(name for name, value in named if value == "off"), late, len({*pids}) != 2, now
+    )
 
 
 def _executed(connection: Connection, write: Write) -> psycopg.Cursor[Any] | None:

@@ -37,11 +37,10 @@ class CopiedTable:
 
 @immutable
 class Copied:
-    """What a copy has: its tables, and how many kept ``files`` in ``folder``."""
+    """What a copy has: its tables, and how many kept ``files``."""
 
     tables: tuple[CopiedTable, ...]
     files: int
-    folder: Path
 
     @property
     def rows(self) -> int:
@@ -65,9 +64,9 @@ def copy_store(source: StoreAddress, target: StoreAddress, tell: Tell = lambda d
                 raise CannotCopy(f"a server runs on {store}: stop it first") from None
         old = held.enter_context(stopped_store(source))
         with new_store(target) as new:
-            files = _copy_files(files_folder(source).resolve(), files_folder(target).resolve())
-            copied = _copy_tables(old, new, _Moved(source, target), tell)
-    return Copied(copied, files, files_folder(target))
+            files = _copy_files(_folder(source), _folder(target))
+            copied = _copy_tables(old, new, _Moved(_folder(source), _folder(target)), tell)
+    return Copied(copied, files)
 
 
 def _is_same(one: StoreAddress, other: StoreAddress) -> bool:
@@ -76,11 +75,15 @@ def _is_same(one: StoreAddress, other: StoreAddress) -> bool:
     return one == other
 
 
+def _folder(store: StoreAddress) -> Path:
+    return files_folder(store.resolve() if isinstance(store, Path) else store)
+
+
 class _Moved:
     """Rows as they are in the copy: sessions have the full paths of kept files."""
 
-    def __init__(self, source: StoreAddress, target: StoreAddress) -> None:
-        old, new = (json_text(str(files_folder(store).resolve()))[1:-1] for store in (source, target))
+    def __init__(self, source: Path, target: Path) -> None:
+        old, new = (json_text(str(folder))[1:-1] for folder in (source, target))
         self._path = re.compile(rf"{re.escape(old)}(?=/[0-9a-f]{{2}}/[0-9a-f]{{64}}/)") if old != new else None
         self._old, self._new = old, new
 

@@ -243,9 +243,9 @@ class Migration:
     """A change of the schema: what is executed in the engine's part of a store, and in the inbox's, in SQLite's words.
     Each statement ends with its line.
 
-    In PostgreSQL, programs of earlier versions go on meanwhile. ``oldest`` is the earliest version that can, the number of
-    its last migration: what only adds to the tables keeps the number, what takes something away raises it, one release
-    after the one that stopped to use that (docs/scaling.md, "Upgrading").
+    In PostgreSQL, programs of earlier versions run meanwhile. ``oldest`` is the earliest version whose programs can go on after
+    it. A migration that only adds (a table, an index, a column that may be empty or has a default) keeps it. One that takes
+    something away raises it, one release after the last that used this (docs/scaling.md, "Upgrading").
     """
 
     about: str

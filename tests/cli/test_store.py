@@ -66,7 +66,7 @@ def test_a_bot_goes_on_in_a_database_and_then_in_a_file_again(
         copied = call("store", "copy", tmp_path / "bot.db", made.url, "--bot", tmp_path)
         assert copied.code == 0, copied.err
         assert f"{database} has all of it: " in copied.out and "and 2 kept files." in copied.out
-        assert f"  BOT_STORE={database}\n  BOT_FILES={shared}" in copied.out
+        assert f"  BOT_STORE={made.url}\n  BOT_FILES={shared}" in copied.out
         shutil.rmtree(tmp_path / "bot.files")
         with kept(tmp_path, at=database, start=START + timedelta(minutes=10)) as bot:
             bot.settle()
@@ -96,4 +96,7 @@ def test_a_refusal_is_in_words(tmp_path: Path) -> None:
     with kept(tmp_path):
         pass
     refused = call("store", "copy", tmp_path / "bot.db", tmp_path / "bot.db", "--bot", tmp_path)
-    assert refused.code == 1 and "is the same store twice" in refused.err and "Traceback" not in refused.err
+    assert refused.code == 1 and "is the same store twice" in refused.err
+    refused = call("store", "copy", tmp_path / "bot.db", "host=db password=secret", "--bot", tmp_path)
+    assert refused.code == 1 and refused.err.startswith("TO is no address of a database: write postgresql://")
+    assert "secret" not in refused.err

@@ -1,6 +1,7 @@
 """What `bot doctor` says of a store in PostgreSQL."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from bot.store.postgres_database import DatabaseServer
 from tests.postgres import Postgres, new_database
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
-SOUND = DatabaseServer(160_004, "16.4", (), has_late_standby=False, now=NOON)
+SOUND = DatabaseServer(160_004, "16.4", (), has_late_standby=False, is_pooled=False, now=NOON)
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,15 @@ def test_the_state_of_the_store_is_that_of_its_tables(address: PostgresAddress) 
     assert ("store", "ok") in found and "fail" not in {state for _, state in found}
 
 
+def test_a_pooler_in_transaction_mode_is_found_since_two_sessions_are_one(
+    address: PostgresAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not postgres_database.database_server(address).is_pooled
+    with postgres_database.connect(address, "engine") as only:
+        monkeypatch.setattr(postgres_database, "connect", lambda *_: nullcontext(only))
+        assert postgres_database.database_server(address).is_pooled
+
+
 def test_a_server_that_is_away_fails_with_the_reason(tmp_path: Path) -> None:
     (result,) = doctor.database(PostgresAddress("postgresql://bot@127.0.0.1:1/bot", tmp_path / "bot", tmp_path), NOON)
     assert result.state == "fail" and "cannot be used now" in result.what
@@ -48,11 +58,14 @@ def test_a_server_that_is_away_fails_with_the_reason(tmp_path: Path) -> None:
         ({"number": 140_012, "version": "14.12"}, ["fail"]),
         ({"has_late_standby": True}, ["warn", "ok"]),
         ({"now": NOON + timedelta(seconds=6)}, ["warn", "ok"]),
+        ({"is_pooled": True}, ["fail"]),
     ],
 )
 def test_what_is_not_as_it_should_be_is_named(
     address: PostgresAddress, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], states: list[str]
 ) -> None:
-    fields = {name: getattr(SOUND, name) for name in ("number", "version", "unsafe", "has_late_standby", "now")}
+    fields = {
+        name: getattr(SOUND, name) for name in ("number", "version", "unsafe", "has_late_standby", "is_pooled", "now")
+    }
     monkeypatch.setattr(postgres_database, "database_server", lambda _: DatabaseServer(**fields | changed))
     assert [result.state for result in doctor.database(address, NOON)] == states
