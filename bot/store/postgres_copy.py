@@ -25,7 +25,7 @@ _LEAVES_SECONDS = 2.0  # in which a session has ended whose program has
 _MAY_BE_SILENT = "SET LOCAL idle_in_transaction_session_timeout = 0"  # while the other store is asked
 _OTHERS = """
     SELECT coalesce(host(client_addr), 'this machine') FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name LIKE 'bot %' AND pid <> pg_backend_pid()
+    WHERE datname = current_database() AND application_name LIKE 'bot%' AND pid <> pg_backend_pid()
 """
 _TAKEN = "SELECT nspname FROM pg_namespace WHERE nspname IN ('bot', 'engine', 'inbox') ORDER BY nspname"
 

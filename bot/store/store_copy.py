@@ -18,6 +18,7 @@ from bot.store.sqlite_schema import tables
 from bot.store.store_backup import flush, flush_all
 
 _AT_ONCE = 200  # rows
+_SIZE_AT_ONCE = 4 << 20  # characters and bytes, about
 Row = tuple[Any, ...]
 Tell = Callable[[int, int], None]
 
@@ -76,7 +77,7 @@ def _is_same(one: StoreAddress, other: StoreAddress) -> bool:
 
 
 def _folder(store: StoreAddress) -> Path:
-    return files_folder(store.resolve() if isinstance(store, Path) else store)
+    return files_folder(store.resolve()) if isinstance(store, Path) else store.files
 
 
 class _Moved:
@@ -122,15 +123,17 @@ def _copy_tables(old: WholeStore, new: WholeStore, moved: _Moved, tell: Tell) ->
 
 
 def _batches(store: WholeStore, table: Table) -> Iterator[list[Row]]:
-    """The rows of a table, in the order of its key, which is the same in either database."""
+    """The rows of a table, by its key, in pieces that memory has room for."""
     key, marks = ", ".join(table.key), ", ".join("?" * len(table.key))
-    select, order = f"SELECT {', '.join(table.columns)} FROM {table.name}", f"ORDER BY {key} LIMIT {_AT_ONCE}"
+    select, order = f"SELECT {', '.join(table.columns)} FROM {table.name}", f"ORDER BY {key} LIMIT ?"
     places = [table.columns.index(column) for column in table.key]
-    rows = store.ask(f"{select} {order}")
+    rows = store.ask(f"{select} {order}", [1])
     while rows:
         yield rows
         last = [rows[-1][place] for place in places]
-        rows = store.ask(f"{select} WHERE ({key}) > ({marks}) {order}", last)
+        size = sum(len(value) for row in rows for value in row if isinstance(value, (str, bytes)))
+        limit = min(_AT_ONCE, max(1, _SIZE_AT_ONCE * len(rows) // max(1, size)))
+        rows = store.ask(f"{select} WHERE ({key}) > ({marks}) {order}", [*last, limit])
 
 
 def _insert(store: WholeStore, table: Table, rows: list[Row]) -> None:
@@ -147,21 +150,23 @@ def _insert(store: WholeStore, table: Table, rows: list[Row]) -> None:
 
 
 class _Digest:
-    """A hash of rows in their order. A NUL counts as what PostgreSQL keeps of it."""
+    """The sum of the hashes of rows, whatever their order. A NUL counts as what PostgreSQL keeps of it."""
 
     def __init__(self) -> None:
         self.rows = 0
-        self._hash = hashlib.sha256()
+        self._sum = 0
 
     def add(self, rows: list[Row]) -> None:
-        """Add the next rows."""
+        """Add rows."""
         self.rows += len(rows)
-        self._hash.update("".join(map(repr, rows)).replace("\\x00", "\\\\u0000").encode("utf-8", "backslashreplace"))
+        for row in rows:
+            text = repr(row).replace("\\x00", "\\\\u0000")
+            self._sum += int.from_bytes(hashlib.sha256(text.encode()).digest())
 
     @property
     def hash(self) -> str:
         """The hash of all rows that were added."""
-        return self._hash.hexdigest()
+        return f"{self._sum % 2**256:064x}"
 
 
 def _copy_files(source: Path, target: Path) -> int:
