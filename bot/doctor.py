@@ -38,7 +38,7 @@ from bot.settings import ModelService, unknown_variables
 from bot.steps.schedule import end_of
 from bot.steps.step_facts import SentFile
 from bot.store.database import PostgresAddress, StoreAddress
-from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreUnavailable, beside
+from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreTooNew, StoreUnavailable, beside
 from bot.store.integrity import StoreHealth, StoresDiffer, health, sqlite_version
 
 
@@ -392,7 +392,7 @@ def store_state(store: StoreAddress, now: datetime) -> Iterator[CheckResult]:
     except StoreUnavailable as error:
         yield fail("store", error.what, error.advice)
         return
-    except (StoresDiffer, RestoreUnfinished) as error:
+    except (StoresDiffer, StoreTooNew, RestoreUnfinished) as error:
         yield fail("store", str(error))
         return
     yield from _files(found)

@@ -13,6 +13,7 @@ import pytest
 
 from bot.emulator import MessageTemplate
 from bot.store.files import inbox_path
+from bot.store.sqlite_schema import migrate
 from bot.store.store_schema import MIGRATIONS, Migration
 from tests.cli.keeping import kept
 from tests.cli.terminal import call, make_bot
@@ -187,6 +188,16 @@ def test_a_store_of_an_older_version_is_named(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("bot.store.store_schema.MIGRATIONS", (*MIGRATIONS, Migration("later")))
     _, found = doctor(tmp_path)
     assert about(found, "store") == [f"warn: {tmp_path / 'bot.db'} is of an older version"]
+
+
+def test_a_store_of_a_newer_version_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_bot(tmp_path, FLOWS)
+    with monkeypatch.context() as newer:
+        newer.setattr("bot.store.store_schema.MIGRATIONS", (*MIGRATIONS, Migration("later")))
+        migrate(tmp_path / "bot.db")
+    _, found = doctor(tmp_path)
+    (state,) = about(found, "store")
+    assert state.startswith(f"fail: {tmp_path / 'bot.db'} was written by a newer version of this program")
 
 
 def test_a_damaged_store_fails_in_words(tmp_path: Path) -> None:
