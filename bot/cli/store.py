@@ -14,7 +14,7 @@ from bot.cli.output import counted, echo_json
 
 @click.group("store")
 def command() -> None:
-    """Move the store, also from SQLite to PostgreSQL or back.
+    """Move the store of a stopped bot to another place, also from SQLite to PostgreSQL or back.
 
     \b
       $ bot store copy bot.db postgresql://bot@db.example/bot
