@@ -14,6 +14,7 @@ import pytest
 
 import bot.store
 from bot.clock import SystemClock
+from bot.core.errors import BotError
 from bot.store.database import PostgresAddress, Write
 from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
 from bot.store.inbox import _APPEND as APPEND
@@ -23,8 +24,10 @@ from bot.store.postgres_database import connect, translated
 from bot.store.postgres_requests import RequestServer
 from bot.store.postgres_schema import migrate
 from bot.store.sqlite_schema import migrate as migrate_files
+from bot.store.store_backup import back_up, restore
 from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
+from tests.store.store_kit import START
 
 OF_FILES = {"fact_index", "files", "integrity", "store_backup", "store_schema"}
 OF_THE_LOG = {"inbox"}
@@ -210,6 +213,13 @@ def test_a_request_of_another_machine_that_fails_is_answered_and_so_is_the_next(
             "error": "the engine could not do this: the log of its machine says why"
         }
         assert ask_elsewhere(address, {"number": 1}) == {"half": 1}
+
+
+def test_a_backup_of_a_database_names_what_makes_one(tmp_path: Path) -> None:
+    store = PostgresAddress("postgresql://bot:secret@db/bot", tmp_path / "bot", tmp_path)
+    for refuses in (lambda: back_up(store, tmp_path / "new"), lambda: restore(store, tmp_path, START)):
+        with pytest.raises(BotError, match=r"^postgresql://bot@db/bot is .*such as pg_basebackup or pgBackRest"):
+            refuses()
 
 
 def test_without_its_driver_it_says_what_to_install(address: PostgresAddress, monkeypatch: pytest.MonkeyPatch) -> None:
