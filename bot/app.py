@@ -30,7 +30,7 @@ from bot.program import Program
 from bot.results import counted_as
 from bot.runtime.delivery import Delivery, WaitReason
 from bot.runtime.engine_loop import GATHERING, EngineLoop
-from bot.runtime.file_calls import Downloads, FileCalls
+from bot.runtime.file_calls import Downloads, FileCalls, LocalFiles
 from bot.runtime.gateway_commands import GatewayCommands
 from bot.runtime.http_calls import HttpCalls
 from bot.runtime.operator_requests import Answer, Request
@@ -44,6 +44,7 @@ from bot.settings import ModelService
 from bot.store.database import StoreAddress
 from bot.store.engine_store import RESULTS_DAYS, Store
 from bot.store.inbox import InboxReader
+from bot.store.kept_files import ObjectFiles, kept_files
 from bot.store.rows import CallRow
 from bot.store.store_reader import StoreReader
 
@@ -101,8 +102,9 @@ class Engine:
         self._clock = clock
         self.alarms = Alarms(clock)
         self._metrics = EngineMetrics()
+        self._kept_files = kept_files(store, self.alarms)
         with ExitStack() as opened:
-            engine_file = opened.enter_context(closing(Store(store, results_days)))
+            engine_file = opened.enter_context(closing(Store(store, results_days, self._kept_files)))
             inbox = opened.enter_context(closing(InboxReader(store)))
             reader = opened.enter_context(closing(StoreReader(store)))
             self._opted_out = reader.opted_out
@@ -153,7 +155,7 @@ class Engine:
         self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command)
         self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
         self._http_calls = HttpCalls(requester or self._service_requester, clock)
-        self._performers = self._performers_for(FileCalls(Downloads(gateway_url), store), clock, spoken, prompter)
+        self._performers = self._performers_for(Downloads(gateway_url), clock, spoken, prompter)
         self._secrets = secrets or {}
         self._delivers_events = delivers_events
 
@@ -170,17 +172,23 @@ class Engine:
         return ModelCalls(service, breaker, models.models, facts, reader.used, call, self._clock, self.alarms)
 
     def _performers_for(
-        self, file_calls: FileCalls, clock: Clock, spoken: Known, prompter: Prompter | None
+        self, downloads: Downloads, clock: Clock, spoken: Known, prompter: Prompter | None
     ) -> PerformersByEffect:
         """The performers of all kinds of calls."""
         called, quarantine = self._loop.called, CrashQuarantine(lambda: self._loop.in_quarantine, self._loop.claim)
-        transcriptions = Transcriptions(file_calls, self._python_calls, self._http_calls, spoken)
+        files = self._kept_files
+        file_calls, python, http = (
+            FileCalls(downloads, files),
+            self._near(self._python_calls),
+            self._near(self._http_calls),
+        )
+        transcriptions = Transcriptions(file_calls, python, http, spoken, files.remove)
         return PerformersByEffect(
             {
-                Call: Performers(self._python_calls, clock, called, quarantine=quarantine),
-                Tell: Performers(self._python_calls, clock, called, name="hooks", threads=4, quarantine=quarantine),
+                Call: Performers(python, clock, called, quarantine=quarantine),
+                Tell: Performers(python, clock, called, name="hooks", threads=4, quarantine=quarantine),
                 Fetch: Performers(file_calls, clock, called, name="files", threads=4, spare=4),
-                HttpRequest: Performers(self._http_calls, clock, called, name="http"),
+                HttpRequest: Performers(http, clock, called, name="http"),
                 Transcribe: Performers(transcriptions, clock, called, name="voice notes", quarantine=quarantine),
                 Complete: Performers(
                     self._model_calls or _no_service,
@@ -194,6 +202,10 @@ class Engine:
             },
             {Publish: self._open_events},
         )
+
+    def _near(self, perform: Perform) -> Perform:
+        """What performs a row with kept files that are on this machine."""
+        return LocalFiles(self._kept_files, perform) if isinstance(self._kept_files, ObjectFiles) else perform
 
     def _open_events(self) -> Performers:
         """Performers for events."""

@@ -40,6 +40,8 @@ from bot.steps.step_facts import SentFile
 from bot.store.database import PostgresAddress, StoreAddress
 from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreTooNew, StoreUnavailable, beside
 from bot.store.integrity import StoreHealth, StoresDiffer, health, sqlite_version
+from bot.store.kept_files import FilesUnavailable, kept_files
+from bot.store.opening import DriverMissing
 
 
 @immutable
@@ -172,6 +174,18 @@ def events_receiver(receiver: EventReceiver, secrets: Mapping[str, str]) -> Iter
         yield fail(RECEIVER, str(error), "check events_to in bot.yml, and the receiver")
     else:
         yield ok(RECEIVER, "something answers there")
+
+
+def kept(store: StoreAddress) -> Iterator[CheckResult]:
+    """Whether the S3-like store takes files that flows keep, lists, gives and deletes them."""
+    try:
+        kept_files(store).check()
+    except FilesUnavailable as error:
+        yield fail("files", error.what, error.advice)
+    except DriverMissing as error:
+        yield fail("files", str(error))
+    else:
+        yield ok("files", "the bucket of BOT_FILES takes files, gives and deletes them")
 
 
 def _clock(about: str, date: str | None, now: datetime) -> Iterator[CheckResult]:

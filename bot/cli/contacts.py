@@ -164,10 +164,11 @@ def erase(contact: str, folder: Path | None, yes: bool) -> None:
     Exit code 0: all is gone. 1: nothing is kept of the contact, or something is not gone yet.
     """
     from bot.local_socket import NotRunning
-    from bot.store.contact_data import export_contact, kept_files
+    from bot.store.contact_data import export_contact
+    from bot.store.kept_files import kept_files
 
     contact, store = _digits(contact), store_of(folder)[1]
-    rows, files = export_contact(store, contact), kept_files(store, contact)
+    rows, files = export_contact(store, contact), kept_files(store).of(contact)
     if not rows and not files:
         raise _nothing_kept(contact)
     what = f"{counted(sum(map(len, rows.values())), 'row')} and {counted(len(files), 'file')}"
@@ -276,7 +277,7 @@ def _wait_until_gone(store: StoreAddress, contact: str) -> None:
         while any(contact == pending for pending, _ in reader.erasures()):
             if monotonic() > until:
                 raise CommandRefused(
-                    f"{contact} is erased from {reader.database.place}, and its events will be as soon as the web process can: "
+                    f"{contact} is erased from {reader.database.place}, and its events and files will be as soon as the server can: "
                     "`bot doctor` says when nothing waits to be erased any more"
                 )
             sleep(LOOK_SECONDS)
@@ -298,4 +299,10 @@ def _erase_here(store: StoreAddress, contact: str) -> None:
         for known_as in engine.numbers_of(contact):
             inbox.erase(log.of_contact(known_as, upto))
         engine.erase(contact, upto, clock.now())
-        engine.finish_erasures(log.has_of)
+        until = monotonic() + PATIENCE
+        while engine.finish_erasures(log.has_of):
+            if monotonic() > until:
+                raise CommandRefused(
+                    f"{contact} is erased from {engine.database.place}, but files of it are left: `bot doctor` says why"
+                )
+            sleep(LOOK_SECONDS)

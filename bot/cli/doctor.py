@@ -18,6 +18,7 @@ from bot.cli.operate import bot_argument, env_file, load_env, reach_gateway
 from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, ModelService, Settings, read_settings, read_store
+from bot.settings.setting_values import OBJECTS
 from bot.store.database import PostgresAddress, StoreAddress
 
 if TYPE_CHECKING:
@@ -189,6 +190,8 @@ def _outside(
     if bot.written("events_to") is not None:
         yield Check(receiver, fail(doctor.RECEIVER, late, "check events_to in bot.yml, and the receiver"))
     yield Check(files, fail("files", late, "see whether the gateway gets them in a few seconds"))
+    if settings.files is not None and settings.files.startswith(OBJECTS):
+        yield Check(lambda: doctor.kept(store), fail("files", late, "check AWS_ENDPOINT_URL and the network"))
     if public is None:
         advice = "set BOT_PUBLIC_URL, such as https://bot.example"
         yield _known(warn("webhook", "its public address is not known", advice))

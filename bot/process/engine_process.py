@@ -22,6 +22,7 @@ from bot.program import Program
 from bot.runtime.wake_pipe import WakePipe
 from bot.settings import Settings
 from bot.store.files import StoreLocked, StoreUnavailable
+from bot.store.kept_files import FilesUnavailable, kept_files
 from bot.store.opening import ask_elsewhere, is_shared, other_engines, serves_others
 from bot.watchdog import WATCHDOG, end_when_deaf
 
@@ -35,6 +36,24 @@ class FilesNotShared(BotError):
     """Several machines serve a bot whose files only one of them would have."""
 
 
+def _check_files(settings: Settings, keeps_files: bool) -> None:
+    """See whether all machines reach the files that flows keep. Raises `FilesNotShared`, and `bot.store.kept_files.FilesUnavailable`
+    for what somebody has to put right.
+    """
+    if is_shared(settings.store) and keeps_files and settings.files is None:
+        raise FilesNotShared(
+            "flows keep files, and each machine would have its own: set BOT_FILES to a folder that all machines share, "
+            "or to s3://bucket/prefix"
+        )
+    if settings.files is not None:
+        try:
+            kept_files(settings.store).check()
+        except FilesUnavailable as error:
+            if not error.passes:
+                raise
+            log.error("no file can be kept now: %s", error)
+
+
 def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
     """Take events until SIGTERM, and load the bot again when its files are saved."""
     WATCHDOG.on_stuck = lambda what: os._exit(STUCK)  # started again, the engine gives up the event that does it
@@ -43,7 +62,9 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
     end_with(files["lifeline"])
     with os.fdopen(files["last_good"], "r+b") as last_good:
         reloads = ProgramLoader(folder, last_good)
-        engine = _composed_in_turn(settings, reloads.first(), files, signals)
+        program = reloads.first()
+        _check_files(settings, program.library.keeps_files)
+        engine = _composed_in_turn(settings, program, files, signals)
         if engine is None:
             return
         reloads.tell(engine.alarms)
@@ -89,10 +110,6 @@ def _composed(settings: Settings, program: Program, wakes: WakePipe) -> Engine:
         log.error("flows ask models, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
     if program.library.makes_addresses and settings.public_url is None:
         log.error("flows call signal_url, and nobody could reach these addresses: set BOT_PUBLIC_URL")
-    if is_shared(settings.store) and program.library.keeps_files and settings.files is None:
-        raise FilesNotShared(
-            "flows keep files, and each machine would have its own: set BOT_FILES to a folder that all machines share"
-        )
     return Engine(
         program,
         settings.store,

@@ -1,88 +1,22 @@
 """Performs `Fetch`: downloads a file that a contact sent before its address expires, checks it, and keeps it."""
 
 import logging
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import PurePosixPath
 from time import monotonic
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Any
 
-from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
+from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Call, Fetch, HttpRequest, Performed, Tell
 from bot.core.errors import BotError
 from bot.core.filetypes import END, FILE_TYPES, FileType, type_of
-from bot.core.values import Media
+from bot.core.values import Media, Record
 from bot.http_client import HttpClient, HttpError, Oversized, Streamed
 from bot.public_addresses import MOST_REDIRECTS, REDIRECTS, BadAddress, HostUnknown, WebAddress, redirected_to
-from bot.runtime.performers import CallAttempt, Say
-from bot.store.database import StoreAddress
-from bot.store.files import contact_files, files_folder
+from bot.runtime.performers import CallAttempt, Perform, Say
+from bot.store.kept_files import FilesUnavailable, KeptFiles, ObjectFiles
 from bot.store.rows import CallRow
-
-
-class KeptFile:
-    """A file that is written to ``folder``: beside its place first, and moved there when it is complete.
-
-    A second try under the same ``name`` begins from the start. Leaving the block without `keep` removes what was
-    written. Everything here raises `OSError`, for example on a full disk.
-    """
-
-    def __init__(self, folder: Path, name: str) -> None:
-        _make(folder)
-        self._folder = folder
-        self._name = name
-        self._part = folder / f"{name}.part"
-        self._file: BinaryIO = os.fdopen(os.open(self._part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        try:
-            self._file.close()
-        finally:
-            self._part.unlink(missing_ok=True)
-
-    def write(self, data: bytes) -> None:
-        """Append to the file."""
-        self._file.write(data)
-
-    def ends(self, size: int) -> tuple[bytes, bytes]:
-        """The first and the last ``size`` bytes of the file."""
-        length = self._file.seek(0, os.SEEK_END)
-        self._file.seek(0)
-        start = self._file.read(size)
-        self._file.seek(max(0, length - size))
-        return start, self._file.read(size)
-
-    def keep(self, suffix: str) -> Path:
-        """Move the file to its place. When this returns, it is durable."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        path = self._folder / f"{self._name}.{suffix}"
-        self._part.replace(path)
-        _sync(self._folder)
-        return path
-
-
-def _make(folder: Path) -> None:
-    """Make the folder and its parents, private, each durable in its parent."""
-    if not folder.is_dir():
-        _make(folder.parent)
-        folder.mkdir(0o700, exist_ok=True)
-        _sync(folder.parent)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
 
 IDLE_SECONDS = 15.0
 _PASSING = (408, 425, 429)
@@ -168,9 +102,6 @@ def _checked(answer: Streamed, place: WebAddress, most: int) -> Iterator[bytes]:
 MARGIN = 5.0
 """How many seconds before its performer's time-out a fetch ends."""
 
-SPARE_BYTES = 256 << 20
-"""Free disk space in bytes that files must leave, because the store needs it."""
-
 log = logging.getLogger(__name__)
 
 
@@ -180,32 +111,28 @@ class FileCalls:
     A file's name is the row's key: the same fetch, begun again after a crash, keeps the same file.
     """
 
-    def __init__(self, downloads: Downloads, store: StoreAddress) -> None:
+    def __init__(self, downloads: Downloads, files: KeptFiles) -> None:
         self._downloads = downloads
-        self._store = store.resolve() if isinstance(store, Path) else store
+        self._files = files
 
     def __call__(self, row: CallRow, say: Say) -> CallAttempt:
         """Fetch the row's file and keep it. Raises nothing."""
         assert isinstance(row.effect, Fetch)
-        folder = contact_files(self._store, row.contact)
         try:
-            return _already_kept(folder, row.key, row.effect.media) or self._fetch(folder, row.key, row.effect)
+            return self._already_kept(row) or self._fetch(row, row.effect)
         except DownloadTooLarge as error:
             return CallAttempt(TOO_LARGE, detail=str(error))
         except NotFetched as error:
             return CallAttempt(NOT_FETCHED, detail=str(error), again=error.again)
+        except FilesUnavailable as error:  # an alarm says so
+            return CallAttempt(NOT_FETCHED, detail=str(error), again=True)
         except OSError as error:
             log.error("a file of a contact's cannot be kept: %s", error.strerror)
             return CallAttempt(NOT_FETCHED, detail=f"it cannot be written: {error.strerror}", again=True)
 
-    def _fetch(self, folder: Path, name: str, effect: Fetch) -> CallAttempt:
-        if shutil.disk_usage(files_folder(self._store).parent).free < effect.most + SPARE_BYTES:
-            log.error("a file of a contact's cannot be kept: too little is free of the disk")
-            return CallAttempt(NOT_FETCHED, detail="too little is free of the disk", again=True)
+    def _fetch(self, row: CallRow, effect: Fetch) -> CallAttempt:
         media, seconds = effect.media, effect.within - MARGIN
-        with KeptFile(
-            folder, name
-        ) as file:  # from the beginning: if the folder is erased meanwhile, this file goes, too
+        with self._files.begin(row.contact, row.key, effect.most) as file:
             with self._downloads.open(media.url, most=effect.most, seconds=seconds) as chunks:
                 for chunk in chunks:
                     file.write(chunk)
@@ -216,15 +143,75 @@ class FileCalls:
                 return CallAttempt(WRONG_TYPE, detail=f"the {media.kind} is {what}")
             return _done(media, file.keep(found.suffix), found)
 
+    def _already_kept(self, row: CallRow) -> CallAttempt | None:
+        """The file that was kept before a crash, if there is one. It is not fetched again, because its address may have expired."""
+        assert isinstance(row.effect, Fetch)
+        kept = {PurePosixPath(file).name: file for file in self._files.of(row.contact)}
+        for found in FILE_TYPES:
+            if (file := kept.get(f"{row.key}.{found.suffix}")) is not None:
+                return _done(row.effect.media, file, found)
+        return None
 
-def _already_kept(folder: Path, name: str, media: Media) -> CallAttempt | None:
-    """The file that was kept before a crash, if there is one. It is not fetched again, because its address may have expired."""
-    for found in FILE_TYPES:
-        path = folder / f"{name}.{found.suffix}"
-        if path.exists():
-            return _done(media, path, found)
-    return None
+
+def _done(media: Media, file: str, found: FileType) -> CallAttempt:
+    return CallAttempt("done", replace(media, file=file, type=found.name))
 
 
-def _done(media: Media, path: Path, found: FileType) -> CallAttempt:
-    return CallAttempt("done", replace(media, file=str(path), type=found.name))
+class LocalFiles:
+    """Gives to what is called a local copy of each kept file that lies elsewhere. ``perform`` is what then performs the row."""
+
+    def __init__(self, files: ObjectFiles, perform: Perform) -> None:
+        files.forget_copies()
+        self._files = files
+        self._perform = perform
+
+    def __call__(self, row: CallRow, say: Say) -> CallAttempt:
+        """Perform the row with paths on this machine; a result that names one names the kept file again. Raises nothing."""
+        kept: dict[str | None, str] = {}
+        with ExitStack() as copies:
+
+            def copied(media: Media) -> Media:
+                if media.file is None:
+                    return media
+                path = copies.enter_context(self._files.local(media.file))
+                kept[path] = media.file
+                return replace(media, file=path)
+
+            try:
+                effect = _with_given(row.effect, copied)
+            except (FilesUnavailable, OSError) as error:
+                what = error.strerror if isinstance(error, OSError) else error
+                outcome = "unreachable" if isinstance(row.effect, HttpRequest) else "error"
+                return CallAttempt(
+                    outcome, detail=f"a kept file cannot be read: {what}", again=not isinstance(error, OSError)
+                )
+            ended = self._perform(replace(row, effect=effect), say)
+            return replace(
+                ended, value=with_media(ended.value, lambda each: replace(each, file=kept.get(each.file, each.file)))
+            )
+
+
+def _with_given(effect: Performed, change: Callable[[Media], Media]) -> Performed:
+    """The effect with the changed files in what it gives to a handler, a hook or a service."""
+    match effect:
+        case Call(arguments=given):
+            return replace(effect, arguments=with_media(given, change))
+        case Tell(told=given):
+            return replace(effect, told=with_media(given, change))
+        case HttpRequest(files=given):
+            return replace(effect, files=with_media(given, change))
+    return effect
+
+
+def with_media(value: Any, change: Callable[[Media], Media]) -> Any:
+    """A value with the changed files that a contact sent, however deep they are in it."""
+    match value:
+        case Media():
+            return change(value)
+        case Record():
+            return Record(value.name_of_type, with_media(dict(value), change))
+        case dict():
+            return {key: with_media(each, change) for key, each in value.items()}
+        case list() | tuple():
+            return type(value)(with_media(each, change) for each in value)
+    return value

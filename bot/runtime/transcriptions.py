@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -12,6 +11,7 @@ from bot.core.messages import MEDIA_BYTES
 from bot.core.values import Media
 from bot.runtime.file_calls import MARGIN
 from bot.runtime.performers import CallAttempt, Perform, Say
+from bot.store.kept_files import FilesUnavailable
 from bot.store.rows import CallRow
 
 _OWN_TIME = 0.9  # of the effect's: what the performers give up ends as a time-out without a reason
@@ -22,16 +22,19 @@ Known = Callable[[str], str | None]
 
 
 class Transcriptions:
-    """Performs `Transcribe`, with those who fetch, call and request. Safe to use from many threads.
+    """Performs `Transcribe`, with those who fetch, call and request, and what removes a file. Safe to use from many threads.
 
     ``known`` says what voice notes say that a person only pretends to speak, in a chat or a test.
     """
 
-    def __init__(self, fetch: Perform, call: Perform, request: Perform, known: Known) -> None:
+    def __init__(
+        self, fetch: Perform, call: Perform, request: Perform, known: Known, remove: Callable[[str], None]
+    ) -> None:
         self._fetch = fetch
         self._call = call
         self._request = request
         self._known = known
+        self._remove = remove
 
     def __call__(self, row: CallRow, say: Say) -> CallAttempt:
         """Transcribe the row's voice note. Raises nothing."""
@@ -49,8 +52,8 @@ class Transcriptions:
             left = effect.within * _OWN_TIME - (monotonic() - began)
             return self._asked(row, effect.by, fetched.value, left, say)
         finally:
-            with suppress(OSError):
-                Path(fetched.value.file).unlink()
+            with suppress(OSError, FilesUnavailable):  # it goes with its contact at the latest
+                self._remove(fetched.value.file)
 
     def _asked(self, row: CallRow, by: Call | HttpRequest, file: Media, left: float, say: Say) -> CallAttempt:
         if left <= 0:

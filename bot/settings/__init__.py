@@ -162,7 +162,8 @@ class Settings(AccountSettings):
         "The store: a file, bot.db beside bot.yml by default, or the address of a database, postgresql://user@host/name.",
     )
     files: str | None = _setting(
-        values.files, "The folder of the files that flows keep, if the store is a database: all machines need it."
+        values.files,
+        "Where the files are that flows keep, if the store is a database: a folder that all machines share, or s3://bucket/prefix.",
     )
     host: str = _setting(values.host, "The address that bot serve listens at; {} by default.", default="127.0.0.1")
     port: int = _setting(values.number(0, 65535), "The port that bot serve listens at; {} by default.", default=8000)

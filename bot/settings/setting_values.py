@@ -17,6 +17,9 @@ _SHORTEST_KEY = 16  # characters
 _USER = re.compile(rf"([\w.@-]{{1,40}}):({'|'.join(CONSOLE_ROLES)}):(\$argon2id\$[\w$=,+/]+)")
 DATABASES = ("postgresql://", "postgres://")
 """How the address of a database begins."""
+OBJECTS = "s3://"
+"""How the address of an S3-like store begins."""
+_BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.-]+)*/?", re.ASCII)
 _DATABASE = re.compile(r"postgres(ql)?://([^:/@?#%]*(:([^/@%]|%[0-9A-Fa-f]{2})*)?@)?([^@%]|%[0-9A-Fa-f]{2})*")
 _KEYWORDS = re.compile(r"(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=")  # libpq's other form
 _HERE = ("127.0.0.1", "localhost", "::1")
@@ -119,7 +122,7 @@ def path(text: str) -> str:
 def store(text: str, base: Path, folder: Path, files: str) -> StoreAddress:
     """The store's file, in a folder that is there, relative to ``base``; or the address of a database.
 
-    ``folder`` is the bot's, ``files`` the folder of the files that its flows keep; an empty text: in the bot's folder.
+    ``folder`` is the bot's, ``files`` where the files are that its flows keep; an empty text: in the bot's folder.
     """
     if "://" in text or _KEYWORDS.match(text):
         if _DATABASE.fullmatch(text) is None:  # the driver's own words would quote the password
@@ -128,7 +131,9 @@ def store(text: str, base: Path, folder: Path, files: str) -> StoreAddress:
                 "and in the password %40 for @, %2F for / and %25 for %"
             )
         own = folder.resolve() / "bot"
-        return PostgresAddress(text, own, (base / files).resolve() if files else own.with_name("bot.files"))
+        if not files.startswith(OBJECTS):
+            return PostgresAddress(text, own, (base / files).resolve() if files else own.with_name("bot.files"))
+        return PostgresAddress(text, own, files.rstrip("/"))
     path = base / text
     if path.is_dir():
         raise ValueError(f"is the folder {path}: name a file, such as {path / 'bot.db'}")
@@ -138,9 +143,17 @@ def store(text: str, base: Path, folder: Path, files: str) -> StoreAddress:
 
 
 def files(text: str) -> str:
-    """A folder that is there."""
-    if not Path(text).is_dir():
-        raise ValueError(f"is {text}, which is no folder: make that folder first, where all machines can reach it")
+    """A folder that is there, or a bucket of an S3-like store with a prefix."""
+    if text.startswith(OBJECTS):
+        if _BUCKET.fullmatch(text) is None:
+            raise ValueError(
+                "is no address of a bucket: write s3://bucket/prefix, and keys in AWS_ACCESS_KEY_ID and so on"
+            )
+    elif not Path(text).is_dir():
+        raise ValueError(
+            f"is {text}, which is no folder: make that folder first, where all machines can reach it, "
+            "or write s3://bucket/prefix for an S3-like store"
+        )
     return text
 
 

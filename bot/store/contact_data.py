@@ -1,10 +1,8 @@
 """All data that a store keeps of one contact, in both files: which rows it is, how they are exported, and how they are erased."""
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -13,7 +11,8 @@ from bot.core.immutable import immutable
 from bot.core.values import json_text, readable_json, storable, time_text
 from bot.store import trace_rows
 from bot.store.database import Database, StoreAddress
-from bot.store.files import contact_files, damage_in_words
+from bot.store.files import damage_in_words
+from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.opening import engine_reader, log_reader
 from bot.store.trace_rows import OPERATOR
 
@@ -74,24 +73,19 @@ def export_contact(store: StoreAddress, contact: str) -> dict[str, list[dict[str
 
 
 def export_as_json(store: StoreAddress, contact: str) -> str | None:
-    """All data about a contact as JSON: its rows by table, and the paths of its files; None where nothing is kept.
+    """All data about a contact as JSON: its rows by table, and where its files are; None where nothing is kept.
 
-    Raises as `export_contact` does.
+    Raises as `export_contact` does, and as `bot.store.kept_files.KeptFiles.of`.
     """
-    rows, files = export_contact(store, contact), kept_files(store, contact)
+    rows, files = export_contact(store, contact), kept_files(store).of(contact)
     if not rows and not files:
         return None
-    return readable_json({"contact": contact, **rows, "files": [str(file.resolve()) for file in files]})
+    return readable_json({"contact": contact, **rows, "files": files})
 
 
 def numbers_of(engine: Database, contact: str) -> list[str]:
     """The numbers of a contact: its own first, then the gateway's other ones."""
     return [contact, *(alias for (alias,) in engine.all(_ALIASES, contact))]
-
-
-def kept_files(store: StoreAddress, contact: str) -> list[Path]:
-    """The files of a contact that its flows have kept."""
-    return sorted(file for file in contact_files(store, contact).rglob("*") if file.is_file())
 
 
 def _rows(database: Database, table: str, where: str, numbers: list[str]) -> list[dict[str, Any]]:
@@ -166,17 +160,13 @@ def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: 
     return withdrawn
 
 
-def finish_erasures(engine: Database, store: StoreAddress, in_log: Callable[[str, int], bool]) -> bool:
-    """End the erasures for which ``in_log`` (contact, up to) finds nothing any more. Returns whether some are left."""
+def finish_erasures(engine: Database, files: KeptFiles, in_log: Callable[[str, int], bool]) -> bool:
+    """End the erasures for which ``in_log`` (contact, up to) finds nothing any more, and files neither. Returns whether
+    some are left.
+    """
     pending = engine.all(ERASING)
-    gone = [contact for contact, upto in pending if not in_log(contact, upto) and _without_files(store, contact)]
+    gone = [contact for contact, upto in pending if not in_log(contact, upto) and files.erase(contact)]
     if gone:
         engine.write((_END, [(contact,) for contact in gone]))
         engine.wipe()
     return len(gone) < len(pending)
-
-
-def _without_files(store: StoreAddress, contact: str) -> bool:
-    folder = contact_files(store, contact)
-    shutil.rmtree(folder, ignore_errors=True)
-    return not folder.exists()

@@ -17,13 +17,13 @@ Execute = Callable[..., Any]
 class PostgresAddress:
     """Where a store in PostgreSQL is: a connection string of libpq, ``postgresql://user:password@host/database``.
 
-    ``beside`` is a path in the bot's folder, beside which this machine has its lock and its socket. ``files`` is the
-    folder of the files that contacts sent and flows keep, which all machines share.
+    ``beside`` is a path in the bot's folder, beside which this machine has its lock and its socket. ``files`` is where
+    the files are that contacts sent and flows keep, which all machines share: a folder, or ``s3://bucket/prefix``.
     """
 
     url: str = field(repr=False)
     beside: Path
-    files: Path
+    files: Path | str
 
     @property
     def password(self) -> str | None:

@@ -13,6 +13,7 @@ from bot.store.commit import OF_BROADCASTS, Commit
 from bot.store.contact_data import Withdrawn, numbers_of
 from bot.store.database import StoreAddress
 from bot.store.files import reads_rows
+from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.opening import engine_writer
 from bot.store.rows import CallRow, DueRow, EventRow, MessageStatus, OutboxRow, ParkedRow, SentRow
 from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR
@@ -67,12 +68,14 @@ class Store:
     """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
 
     ``set_back`` counts how often the clock was found to be set back. ``failed_early`` are ids of the gateway's: these
-    messages failed before the bot knew that they are its own. ``results_days`` is how long results are kept. Every method raises
+    messages failed before the bot knew that they are its own. ``results_days`` is how long results are kept, ``files`` has the
+    contacts' files. Every method raises
     `bot.store.files.StoreUnavailable` for a full or failing disk, and has then changed nothing.
     """
 
-    def __init__(self, address: StoreAddress, results_days: int = RESULTS_DAYS) -> None:
+    def __init__(self, address: StoreAddress, results_days: int = RESULTS_DAYS, files: KeptFiles | None = None) -> None:
         self.address = address
+        self._files = files or kept_files(address)
         self._results_kept = timedelta(days=results_days)
         self._recent: dict[str, Session] = {}  # the sessions that were written last, which need not be read
         self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
@@ -463,7 +466,7 @@ class Store:
 
     def finish_erasures(self, in_log: Callable[[str, int], bool]) -> bool:
         """End the erasures for which ``in_log`` (contact, up to) finds nothing any more. Returns whether some are left."""
-        return contact_data.finish_erasures(self.database, self.address, in_log)
+        return contact_data.finish_erasures(self.database, self._files, in_log)
 
     def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, str | None]:
         """The result of a query for each of several names, None for no row."""

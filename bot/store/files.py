@@ -5,7 +5,6 @@ read-only.
 """
 
 import fcntl
-import hashlib
 import os
 import re
 import sqlite3
@@ -109,20 +108,14 @@ def beside(store: StoreAddress) -> Path:
     return store if isinstance(store, Path) else store.beside
 
 
-def files_folder(store: StoreAddress) -> Path:
+def files_folder(store: Path) -> Path:
     """The folder of the files that contacts sent and flows keep: ``bot.db`` has ``bot.files``."""
-    return store.with_name(f"{store.stem}.files") if isinstance(store, Path) else store.files
+    return store.with_name(f"{store.stem}.files")
 
 
 def restoring_folder(store: Path) -> Path:
     """The folder of new files while a restore puts them in the store's place: ``bot.db`` has ``bot.restoring``."""
     return store.with_name(f"{store.stem.removesuffix(_INBOX)}.restoring")
-
-
-def contact_files(store: StoreAddress, contact: str) -> Path:
-    """The folder of a contact's kept files. It is no other contact's, and its path does not contain the number."""
-    name = hashlib.sha256(contact.encode()).hexdigest()
-    return files_folder(store) / name[:2] / name
 
 
 class FileLock:

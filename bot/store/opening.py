@@ -33,7 +33,7 @@ def log_reader(store: StoreAddress) -> Database:
 
 
 class DriverMissing(BotError):
-    """The store is a database, and what talks to it is not installed."""
+    """The library is not installed that talks to the database, or to the store of kept files."""
 
 
 def _require_driver() -> None:

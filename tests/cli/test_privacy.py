@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from bot.clock import MovableClock
-from bot.store.files import FileLock, contact_files
+from bot.store.files import FileLock
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call
+from tests.store.store_kit import contact_files
 
 BOB = "6289876543210"
 

@@ -17,6 +17,7 @@ from bot.core.effects import Fetch
 from bot.core.values import Media
 from bot.runtime.file_calls import Downloads, FileCalls
 from bot.store.files import files_folder
+from bot.store.kept_files import kept_files
 from bot.store.rows import CallRow
 
 STEPS = ("open", "os.mkdir", "os.rename", "os.remove")
@@ -25,7 +26,7 @@ STEPS = ("open", "os.mkdir", "os.rename", "os.remove")
 def fetch(url: str, store: Path) -> str:
     media = Media("image", f"{url}/media/1")
     row = CallRow(1, "e1#0", "key", "6281234567890", Fetch(media, 1000), 0, datetime(2030, 5, 1, tzinfo=UTC))
-    return FileCalls(Downloads(url), store)(row, lambda text: True).outcome
+    return FileCalls(Downloads(url), kept_files(store))(row, lambda text: True).outcome
 
 
 def dies_before(step: int, url: str, store: Path) -> bool:

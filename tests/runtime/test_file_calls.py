@@ -21,9 +21,11 @@ from bot.core.values import Media
 from bot.emulator.event_payloads import SAMPLES
 from bot.runtime.file_calls import Downloads, FileCalls
 from bot.runtime.performers import CallAttempt
-from bot.store.files import contact_files, files_folder
+from bot.store.files import files_folder
+from bot.store.kept_files import kept_files
 from bot.store.rows import CallRow
 from tests.gateway.peer import Peer, answer, hang_up, peer, raw
+from tests.store.store_kit import contact_files
 
 SPARE_BYTES = 256 * 1024 * 1024
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
@@ -49,7 +51,7 @@ class Bench:
         """Do one row, with performers that know nothing of any other."""
         media = Media(kind, f"{self.gateway.url}/media/1", "Look!")
         row = CallRow(1, "e1#0", key, contact, Fetch(media, most, types), 0, NOON)
-        return FileCalls(Downloads(self.gateway.url), self.store)(row, lambda text: True)
+        return FileCalls(Downloads(self.gateway.url), kept_files(self.store))(row, lambda text: True)
 
     def serves(self, *contents: bytes) -> None:
         self.gateway.answers(*(answer(200, content) for content in contents))

@@ -12,6 +12,7 @@ from bot.core.effects import Call, Fetch, HttpRequest, Transcribe
 from bot.core.values import Media
 from bot.runtime.performers import CallAttempt, Say
 from bot.runtime.transcriptions import Transcriptions
+from bot.store.kept_files import FolderFiles
 from bot.store.rows import CallRow
 
 VOICE = Media("audio", "https://files.example/1.ogg")
@@ -33,7 +34,9 @@ class Bench:
 
     def transcribe(self, by: Call | HttpRequest, known: str | None = None) -> CallAttempt:
         row = CallRow(1, "e1#0", "key", "6281234567890", Transcribe(VOICE, by, SECONDS), 0, datetime.now(UTC))
-        return Transcriptions(self._fetch, self._ask, self._ask, lambda url: known)(row, lambda text: True)
+        files = FolderFiles(self.file.parent)
+        transcribe = Transcriptions(self._fetch, self._ask, self._ask, lambda url: known, files.remove)
+        return transcribe(row, lambda text: True)
 
     def _fetch(self, row: CallRow, say: Say) -> CallAttempt:
         self.given.append(row.effect)

@@ -11,11 +11,18 @@ import pytest
 
 from bot.clock import MovableClock
 from bot.store.database import Database, Execute
+from bot.store.files import files_folder
 from bot.store.inbox import Appended, InboxWriter
+from bot.store.kept_files import contact_path
 from bot.store.sqlite_database import SqliteDatabase
 from tests import postgres
 
 START = datetime(2030, 5, 6, 9, 0, tzinfo=UTC)
+
+
+def contact_files(store: Path, contact: str) -> Path:
+    """The folder of a contact's kept files."""
+    return files_folder(store) / contact_path(contact)
 
 
 def append(inbox: InboxWriter, event_id: str, delivery: str | None = None, body: bytes = b"{}") -> Appended:

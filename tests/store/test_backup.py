@@ -12,13 +12,13 @@ import pytest
 from bot.core.session import Session
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
-from bot.store.files import StoreDamaged, StoreMissing, contact_files, inbox_path
+from bot.store.files import StoreDamaged, StoreMissing, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.integrity import StoresDiffer
 from bot.store.sqlite_schema import migrate
 from bot.store.store_backup import BackupFailed, back_up
 from bot.store.store_reader import StoreReader
-from tests.store.store_kit import START, append
+from tests.store.store_kit import START, append, contact_files
 
 ANN = "6281234567890"
 

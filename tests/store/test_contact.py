@@ -13,15 +13,16 @@ import pytest
 
 from bot.clock import MovableClock
 from bot.core.values import time_text
-from bot.store.contact_data import OF_CONTACT, export_as_json, export_contact, kept_files
+from bot.store.contact_data import OF_CONTACT, export_as_json, export_contact
 from bot.store.database import Execute
 from bot.store.engine_store import Store
-from bot.store.files import contact_files, files_folder, inbox_path
+from bot.store.files import files_folder, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.kept_files import kept_files
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import ENGINE_TABLES
 from tests.postgres import about_files
-from tests.store.store_kit import START, beside_the_store
+from tests.store.store_kit import START, beside_the_store, contact_files
 
 ANN, BOB, ALIAS = "6281234567890", "6289876543210", "6281111111111"
 NOT_OF_CONTACTS = {"meta", "broadcasts", "erasures", "results", "sqlite_sequence", "_sqlite_migrations"}
@@ -120,13 +121,13 @@ def test_nothing_of_an_erased_contact_is_left_in_any_file_and_all_of_the_others(
     write_log(inbox)
     store.erase(ANN, log.last_seq(), START)
     assert store.finish_erasures(log.has_of), "the log has not forgotten yet"
-    assert kept_files(path, ANN) != []
+    assert kept_files(path).of(ANN) != []
     for number in (ANN, ALIAS):
         inbox.erase(log.of_contact(number, log.last_seq()))
     assert not store.finish_erasures(log.has_of)
     assert {table: count for table, count in rows_in(path).items() if count != 1} == {"turns": 2, "usage": 2}
-    assert export_contact(path, ANN) == {} and kept_files(path, ANN) == []
-    assert export_contact(path, BOB).keys() == OF_CONTACT.keys() | {"log"} and len(kept_files(path, BOB)) == 1
+    assert export_contact(path, ANN) == {} and kept_files(path).of(ANN) == []
+    assert export_contact(path, BOB).keys() == OF_CONTACT.keys() | {"log"} and len(kept_files(path).of(BOB)) == 1
     for file in (*path.parent.glob("bot.*"), *files_folder(path).rglob("*")):
         if file.is_file():
             assert not re.search(f"{ANN}|{ALIAS}|Ann".encode(), file.read_bytes()), file.name

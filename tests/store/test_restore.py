@@ -16,7 +16,6 @@ from bot.store.files import (
     FileLock,
     RestoreUnfinished,
     StoreLocked,
-    contact_files,
     inbox_path,
     server_lock,
 )
@@ -25,7 +24,7 @@ from bot.store.integrity import check_pair
 from bot.store.sqlite_schema import migrate
 from bot.store.store_backup import CannotRestore, Restored, back_up, finish_restore, restore
 from bot.store.store_reader import StoreReader
-from tests.store.store_kit import START, append, clock
+from tests.store.store_kit import START, append, clock, contact_files
 
 ANN = "6281234567890"
 PHOTO = "photo.jpg"

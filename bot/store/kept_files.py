@@ -1,0 +1,353 @@
+"""The files that contacts sent and flows keep: in a folder, or in an S3-like store that all machines reach.
+
+A kept file is named by a text: its path in a folder, or its address, ``s3://bucket/prefix/ab/abc.../key.jpg``.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import timedelta
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, BinaryIO, Protocol, Self
+
+from bot.alarms import Alarms
+from bot.store.database import StoreAddress
+from bot.store.files import StoreUnavailable, beside, files_folder
+from bot.store.opening import DriverMissing
+
+if TYPE_CHECKING:
+    from obstore.store import S3Store
+
+SPARE_BYTES = 256 << 20
+"""Free disk space in bytes that files must leave, because the store needs it."""
+
+CONNECT_SECONDS, CHECK_SECONDS, REQUEST_SECONDS = 3.0, 5.0, 60.0
+"""How long a request to an S3-like store may take. None is repeated here: the row of the call is tried again later."""
+
+_SCHEME = "s3://"
+_CODE = re.compile("<Code>([A-Za-z]{1,60})</Code>")
+
+
+class FilesUnavailable(StoreUnavailable):
+    """The store of kept files cannot be used now. ``passes``: that may end without anybody's doing."""
+
+    def __init__(self, what: str, advice: str, *, passes: bool = False) -> None:
+        super().__init__(what, advice)
+        self.passes = passes
+
+
+class KeptFiles(Protocol):
+    """The kept files of all contacts of a bot. Safe to use from many threads.
+
+    Every method raises `FilesUnavailable` for an S3-like store, and `OSError` for a folder, or a file that is gone.
+    """
+
+    def check(self) -> None:
+        """See whether files can be kept."""
+
+    def begin(self, contact: str, name: str, most: int) -> "NewFile":
+        """A new file of a contact, with ``most`` bytes at most. The same ``name`` again replaces it."""
+
+    def of(self, contact: str) -> list[str]:
+        """A contact's files that are complete, or were begun before a crash."""
+
+    def local(self, file: str) -> AbstractContextManager[str]:
+        """A path on this machine where the file is, until the block ends."""
+
+    def remove(self, file: str) -> None:
+        """Remove one file, if it is there."""
+
+    def erase(self, contact: str) -> bool:
+        """Remove a contact's files. False if some are left: ask again later. Waits for no network, and raises nothing."""
+
+
+def kept_files(store: StoreAddress, alarms: Alarms | None = None) -> KeptFiles:
+    """Where the files of a store are kept; ``alarms`` tell of trouble with it. Raises `bot.store.opening.DriverMissing`."""
+    folder = files_folder(store.resolve()) if isinstance(store, Path) else store.files
+    return FolderFiles(folder) if isinstance(folder, Path) else ObjectFiles(folder, beside(store), alarms)
+
+
+def contact_path(contact: str) -> str:
+    """The place of a contact's files. It is no other contact's, and does not contain the number."""
+    name = hashlib.sha256(contact.encode()).hexdigest()
+    return f"{name[:2]}/{name}"
+
+
+class NewFile:
+    """A file that is being written. Nothing of it stays unless `keep` has returned: then it is complete and durable."""
+
+    def __init__(self, file: BinaryIO, keep: Callable[[BinaryIO, str], str], end: Callable[[], None]) -> None:
+        self._file = file
+        self._keep = keep
+        self._end = end
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._file.close()
+        finally:
+            self._end()
+
+    def write(self, data: bytes) -> None:
+        """Append to the file."""
+        self._file.write(data)
+
+    def ends(self, size: int) -> tuple[bytes, bytes]:
+        """The first and the last ``size`` bytes of the file."""
+        length = self._file.seek(0, os.SEEK_END)
+        self._file.seek(0)
+        start = self._file.read(size)
+        self._file.seek(max(0, length - size))
+        return start, self._file.read(size)
+
+    def keep(self, suffix: str) -> str:
+        """Put the file in its place, and return what it is called there."""
+        self._file.flush()
+        return self._keep(self._file, suffix)
+
+
+class FolderFiles:
+    """`KeptFiles` in a folder: beside a store of files, or shared by all machines."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def check(self) -> None:
+        """Nothing: a folder is looked at with the settings, and its disk with each file."""
+
+    def begin(self, contact: str, name: str, most: int) -> NewFile:
+        """A new file, which is written beside its place. If the contact is erased meanwhile, it goes, too."""
+        if shutil.disk_usage(self._folder.parent).free < most + SPARE_BYTES:
+            raise OSError(0, "too little is free of the disk")
+        folder = self._folder / contact_path(contact)
+        _make(folder)
+        part = folder / f"{name}.part"
+
+        def keep(file: BinaryIO, suffix: str) -> str:
+            os.fsync(file.fileno())
+            path = folder / f"{name}.{suffix}"
+            part.replace(path)
+            _sync(folder)
+            return str(path)
+
+        file = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b")
+        return NewFile(file, keep, lambda: part.unlink(missing_ok=True))
+
+    def of(self, contact: str) -> list[str]:
+        """The paths of a contact's files."""
+        return sorted(str(file) for file in (self._folder / contact_path(contact)).rglob("*") if file.is_file())
+
+    def local(self, file: str) -> AbstractContextManager[str]:
+        """The file itself."""
+        return nullcontext(file)
+
+    def remove(self, file: str) -> None:
+        """Remove one file."""
+        Path(file).unlink(missing_ok=True)
+
+    def erase(self, contact: str) -> bool:
+        """Remove a contact's folder."""
+        folder = self._folder / contact_path(contact)
+        shutil.rmtree(folder, ignore_errors=True)
+        return not folder.exists()
+
+
+class ObjectFiles:
+    """`KeptFiles` in a bucket of an S3-like store, below a prefix. Copies lie beside ``beside`` while a handler reads them."""
+
+    def __init__(self, url: str, beside: Path, alarms: Alarms | None = None) -> None:
+        if find_spec("obstore") is None:
+            raise DriverMissing(
+                "files are kept in an S3-like store, and its library is not installed: pip install 'bot-flows[s3]'"
+            )
+        self._url = url.rstrip("/")
+        self._bucket = self._url.removeprefix(_SCHEME).partition("/")[0]
+        self._copies = beside.with_name(f"{beside.name}.copies")
+        self._alarms = alarms
+        self._lock = threading.Lock()
+        self._being_written: Counter[str] = Counter()  # by contact
+        self._being_erased: dict[str, bool | None] = {}  # by contact: None: on the way, else whether all is gone
+
+    @cached_property
+    def _store(self) -> "S3Store":
+        return self._opened(REQUEST_SECONDS)
+
+    def _opened(self, seconds: float) -> "S3Store":
+        from obstore.store import S3Store
+
+        endpoint = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""
+        return S3Store.from_url(
+            self._url,
+            client_options={
+                "timeout": timedelta(seconds=seconds),
+                "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
+                "allow_http": endpoint.startswith("http://"),
+            },
+            retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=seconds)},
+        )
+
+    def check(self) -> None:
+        """Put, list, get and delete an object: whatever is not allowed, or not there, is known then."""
+        import obstore
+
+        store, name = self._opened(CHECK_SECONDS), "check/check"
+        with self._asked():
+            obstore.put(store, name, b"", use_multipart=False)
+            _listed(store, "check")
+            obstore.get(store, name).bytes()
+            obstore.delete(store, name)
+
+    def forget_copies(self) -> None:
+        """Remove the copies that a crash left."""
+        shutil.rmtree(self._copies, ignore_errors=True)
+
+    def begin(self, contact: str, name: str, most: int) -> NewFile:
+        """A new file, in a temporary one without a name until it is uploaded in one request. Its contact is not erased
+        before it has ended: after a crash, too, the erasure finds what arrived.
+        """
+        import obstore
+
+        def keep(file: BinaryIO, suffix: str) -> str:
+            path = f"{contact_path(contact)}/{name}.{suffix}"
+            file.seek(0)
+            with self._asked():
+                obstore.put(self._store, path, file, use_multipart=False)
+            return f"{self._url}/{path}"
+
+        def end() -> None:
+            with self._lock:
+                self._being_written -= Counter([contact])
+
+        with self._lock:
+            self._being_written[contact] += 1
+        return NewFile(tempfile.TemporaryFile(), keep, end)
+
+    def of(self, contact: str) -> list[str]:
+        """The addresses of a contact's files."""
+        with self._asked():
+            return sorted(f"{self._url}/{path}" for path in _listed(self._store, contact_path(contact)))
+
+    @contextmanager
+    def local(self, file: str) -> Iterator[str]:
+        """A copy of the file, beside the bot's lock. Raises `FileNotFoundError`, too."""
+        import obstore
+
+        with self._asked():
+            content = obstore.get(self._store, self._path(file)).bytes()
+        self._copies.mkdir(0o700, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self._copies) as folder:
+            path = Path(folder) / PurePosixPath(file).name
+            path.write_bytes(content)
+            yield str(path)
+
+    def remove(self, file: str) -> None:
+        """Remove one file."""
+        import obstore
+
+        with self._asked():
+            obstore.delete(self._store, self._path(file))
+
+    def erase(self, contact: str) -> bool:
+        """Begin to remove a contact's files on a thread of its own, and return True once they are gone."""
+        with self._lock:
+            if self._being_written[contact]:
+                return False
+            if contact not in self._being_erased:
+                self._being_erased[contact] = None
+                threading.Thread(target=self._erase, args=(contact,), name="erasure", daemon=True).start()
+            gone = self._being_erased[contact]
+            if gone is not None:
+                del self._being_erased[contact]
+            return gone is True
+
+    def _erase(self, contact: str) -> None:
+        import obstore
+
+        gone = False
+        try:
+            with suppress(FilesUnavailable, OSError), self._asked():  # it is an alarm, and asked for again
+                if paths := _listed(self._store, contact_path(contact)):
+                    obstore.delete(self._store, paths)
+                gone = True
+        finally:
+            with self._lock:
+                self._being_erased[contact] = gone
+
+    def _path(self, file: str) -> str:
+        """The path of a file below the prefix. A file of another bucket or prefix is not there."""
+        if not file.startswith(f"{self._url}/"):
+            raise FileNotFoundError(2, f"it is not in {self._url}")
+        return file.removeprefix(f"{self._url}/")
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """Raise `FilesUnavailable` where the store did not do what it was asked, which is an alarm until it does."""
+        from obstore.exceptions import BaseError
+
+        try:
+            yield
+        except (BaseError, FileNotFoundError) as error:
+            code = _CODE.search(str(error))
+            if isinstance(error, FileNotFoundError) and (code is None or code[1] == "NoSuchKey"):
+                raise FileNotFoundError(2, "it is gone") from None
+            trouble = self._trouble("" if code is None else code[1], str(error))
+            if self._alarms is not None:
+                self._alarms.report("files-unavailable", f"no file can be kept or read: {trouble.what}", trouble.advice)
+            raise trouble from None  # its own words are long, and name a contact's folder
+        if self._alarms is not None:
+            self._alarms.clear("files-unavailable")
+
+    def _trouble(self, code: str, said: str) -> FilesUnavailable:
+        where = f"the bucket {self._bucket} of BOT_FILES"
+        match code:
+            case "NoSuchBucket":
+                return FilesUnavailable(f"{where} does not exist", "make it, or name another")
+            case "InvalidAccessKeyId" | "SignatureDoesNotMatch":
+                wrong = "AWS_ACCESS_KEY_ID" if code == "InvalidAccessKeyId" else "AWS_SECRET_ACCESS_KEY"
+                return FilesUnavailable(
+                    f"{where} refuses the key: {wrong} is wrong", "set it, in the environment or in .env"
+                )
+            case "AccessDenied":
+                advice = "give it the rights to list the bucket, and to put, get and delete its objects"
+                return FilesUnavailable(f"{where} does not allow this key to do that (or does not exist)", advice)
+        if code:
+            return FilesUnavailable(f"{where} answers {code}", "see what its service says to that", passes=True)
+        if "http://169.254.169.254" in said:  # where a machine in a cloud has its key from
+            advice = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in the environment or in .env"
+            return FilesUnavailable(f"there is no key for {where}", advice)
+        slow = "it did not answer in time" if "Timeout" in said or "TimedOut" in said else "there is no connection"
+        return FilesUnavailable(
+            f"{where} is not reached: {slow}", "check AWS_ENDPOINT_URL, AWS_REGION and the network", passes=True
+        )
+
+
+def _listed(store: "S3Store", folder: str) -> list[str]:
+    import obstore
+
+    return [each["path"] for some in obstore.list(store, folder) for each in some]
+
+
+def _make(folder: Path) -> None:
+    """Make the folder and its parents, private, each durable in its parent."""
+    if not folder.is_dir():
+        _make(folder.parent)
+        folder.mkdir(0o700, exist_ok=True)
+        _sync(folder.parent)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
