@@ -132,15 +132,23 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 
 class Server:
-    """``bot serve``, started again whenever it has been killed. The port stays the same."""
+    """``bot serve``, with its ``roles`` or both, started again whenever it has been killed. The port stays the same."""
 
-    def __init__(self, folder: Path, gateway: Emulator, store: str, models: CompletionService | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        gateway: Emulator,
+        store: str,
+        models: CompletionService | None = None,
+        roles: Sequence[str] = (),
+    ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             self.port = probe.getsockname()[1]
         self.folder = folder
+        self._roles = roles
         self.log = folder / "log"
         self._log = self.log.open("a")
-        self._environment = {
+        self.environment = {
             **os.environ,
             "BOT_STORE": store,
             "BOT_GATEWAY_URL": gateway.url,
@@ -160,12 +168,12 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "bot", "serve", str(self.folder)]
+        command = [sys.executable, "-m", "bot", "serve", str(self.folder), *self._roles]
         self.process = subprocess.Popen(
-            command, env=self._environment, stdout=subprocess.PIPE, stderr=self._log, text=True
+            command, env=self.environment, stdout=subprocess.PIPE, stderr=self._log, text=True
         )
         assert self.process.stdout is not None
-        assert "answers at" in self.process.stdout.readline()
+        assert "Ctrl-C stops it" in self.process.stdout.readline()
 
     def children(self) -> dict[str, int]:
         """The processes of web and engine, by their roles."""

@@ -35,15 +35,17 @@ COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 @click.command("doctor")
 @bot_argument
 @click.option("--url", metavar="URL", help="The bot's public base address, instead of BOT_PUBLIC_URL.")
+@click.option("--server", "only_server", is_flag=True, help="Only check whether the server on this machine answers.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one for each finding.")
 @click.pass_context
-def command(ctx: click.Context, folder: Path | None, url: str | None, as_json: bool) -> None:
+def command(ctx: click.Context, folder: Path | None, url: str | None, only_server: bool, as_json: bool) -> None:
     """Check everything that the bot in DIR needs, and say what is wrong and how to fix it.
 
     It checks the settings and files; this machine; the store; both services (do they answer, accept the keys, and have
     the same time); the templates and files that the flows use; the receiver of events; and the webhook's public address and certificate.
     No contact gets a message. It works with and without a running server, and takes at most 10 seconds: whatever has
-    not answered by then is reported.
+    not answered by then is reported. With --server it asks only whether the server on this machine answers, which takes
+    half a second: a health check for containers without a port (`bot serve --engine`).
 
     \b
       $ bot doctor --url https://bot.example
@@ -56,7 +58,7 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, as_json: b
     bot = read_folder(find_bot(folder))
     load_env(bot.path)
     found: list[CheckResult] = []
-    for finding in _findings(bot, url):
+    for finding in _server(bot) if only_server else _findings(bot, url):
         found.append(finding)
         if not as_json:
             _show(finding)
@@ -67,6 +69,19 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, as_json: b
         fine = f"No check failed, {counted(warnings, 'warning')}." if warnings else "Everything is fine."
         click.echo(styled(f"{counted(failures, 'thing')} to fix.", fg="red") if failures else fine)
     ctx.exit(1 if failures else 0)
+
+
+def _server(bot: Folder) -> Iterator["CheckResult"]:
+    """Whether an engine answers on this machine. Its alarms are no failure: a restart would not end them."""
+    from bot import local_socket
+    from bot.doctor import fail, ok
+
+    try:
+        status = local_socket.ask(read_store(bot.path, os.environ, bot.settings()), {"do": "status"}, SECONDS)
+    except local_socket.NotRunning as error:
+        yield fail("server", str(error), "`bot serve`")
+    else:
+        yield fail("server", status["error"], "see its log") if "error" in status else ok("server", "it answers")
 
 
 def _show(finding: "CheckResult") -> None:

@@ -9,8 +9,9 @@ import click
 from bot import telemetry
 from bot.cli.operate import bot_argument, load_env
 from bot.folder import Folder, find_bot, read_folder
-from bot.process.supervisor import Supervisor
+from bot.process.supervisor import ROLES, Supervisor
 from bot.settings import BadSettings, Settings, read_settings, unknown_variables
+from bot.store.opening import is_shared
 
 log = logging.getLogger("bot.serve")
 
@@ -18,8 +19,10 @@ log = logging.getLogger("bot.serve")
 @click.command("serve")
 @bot_argument
 @click.option("--console", is_flag=True, help="Also serve the console: pages of the live store, for those who log in.")
+@click.option("--web", "role", flag_value="web", help="Only take events; engines on other machines answer them.")
+@click.option("--engine", "role", flag_value="engine", help="Only answer events; other machines take them.")
 @click.pass_context
-def command(ctx: click.Context, folder: Path | None, console: bool) -> None:
+def command(ctx: click.Context, folder: Path | None, console: bool, role: str | None) -> None:
     """Run the bot in DIR: receive the gateway's events at /webhook, and answer through the gateway.
 
     Settings come from the environment, from a file .env (here, or beside bot.yml), or from "settings" in bot.yml.
@@ -48,6 +51,9 @@ def command(ctx: click.Context, folder: Path | None, console: bool) -> None:
 
     The secrets that bot.yml names under "secrets" are required, too.
 
+    With a store in PostgreSQL several machines can serve the bot, each as a whole or with --web or --engine
+    (docs/scaling.md). A server with --engine needs no port: `bot doctor --server` says whether it answers.
+
     Flows are loaded again when a file is saved or on SIGHUP; if they have problems, these are listed and the old flows
     stay. Ctrl-C or SIGTERM stops the bot within 30 seconds; unfinished work continues at the next start.
     """
@@ -57,18 +63,30 @@ def command(ctx: click.Context, folder: Path | None, console: bool) -> None:
         raise BadSettings(
             ["BOT_CONSOLE_USERS is missing: `bot console password` makes a user, and prints what to set it to"]
         )
+    if role is not None and not is_shared(settings.store):
+        other = "engine" if role == "web" else "web"
+        raise BadSettings(
+            [
+                f"--{role} is for a store that several machines share: a file of SQLite has one server, which does both. "
+                f"Leave --{role} out, or set BOT_STORE to a database of PostgreSQL and run `bot serve --{other}`, too"
+            ]
+        )
     telemetry.set_up("serve", settings.secrets, settings.log_format)
     for line in unknown_variables(os.environ):
         log.warning(line)
 
-    def announce(address: str, console_url: str | None) -> None:
+    def announce(address: str | None, console_url: str | None) -> None:
         if console_url is not None:
             click.echo(f"Its console is at {console_url}.")
-        click.echo(
-            f"{bot.name} answers at {address}{settings.webhook_path}, its store is {settings.store}. Ctrl-C stops it."
+        does = (
+            "works on the events of other machines"
+            if address is None
+            else f"answers at {address}{settings.webhook_path}"
         )
+        click.echo(f"{bot.name} {does}, its store is {settings.store}. Ctrl-C stops it.")
 
-    ctx.exit(Supervisor(settings, bot.path, announce, console=console).run())
+    roles = ROLES if role is None else (role,)
+    ctx.exit(Supervisor(settings, bot.path, announce, roles=roles, console=console).run())
 
 
 def _settings(bot: Folder) -> Settings:

@@ -13,14 +13,14 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 
 from bot.core.errors import BotError
-from bot.process.child import UNFIT, main
+from bot.process.child import UNFIT, main, tell
 from bot.settings import Settings
 from bot.store.database import StoreAddress
 from bot.store.files import FileLock, StoreLocked, children_lock, server_lock
@@ -69,6 +69,9 @@ def _forget_parent(name: str, kept: set[int]) -> None:
     sys.path[:] = [*(path for path in sys.path if path != _COMMAND_FOLDER), str(Path(__file__).resolve().parents[2])]
 
 
+ROLES = ("web", "engine")
+"""What a server does: it takes events, and it works on them and answers."""
+
 BACKLOG = 1024
 STOP_SECONDS = 25.0  # processes that still run after that are killed: everything is durable
 STEADY_SECONDS = 10.0  # a child that lived so long did not fail at its start
@@ -83,16 +86,24 @@ class CannotServe(BotError):
 
 
 class Supervisor:
-    """Runs one bot until a signal stops it, with its ``console`` or without. ``announce`` gets the server's address once all
-    children are up, and the console's.
+    """Runs one bot until a signal stops it, with its ``console`` or without, or one of its two ``roles``. ``announce`` gets the
+    address at which it takes events, if it takes any, and the console's, once all children are up.
     """
 
     def __init__(
-        self, settings: Settings, folder: Path, announce: Callable[[str, str | None], None], *, console: bool = False
+        self,
+        settings: Settings,
+        folder: Path,
+        announce: Callable[[str | None, str | None], None],
+        *,
+        roles: Sequence[str] = ROLES,
+        console: bool = False,
     ) -> None:
         self._settings = settings
         self._folder = folder
+        self._roles = roles
         self._has_console = console
+        self._listener: socket.socket | None = None
         self._console_url: str | None = None
         self._announce = announce
         self._children: list[_Child] = []
@@ -106,7 +117,8 @@ class Supervisor:
             for lock in (locks := _locks(self._settings.store)):
                 held.callback(lock.release)
             self._children_lock = locks[1].fileno()
-            self._listener = held.enter_context(_listen(self._settings.host, self._settings.port))
+            if "web" in self._roles:
+                self._listener = held.enter_context(_listen(self._settings.host, self._settings.port))
             if self._has_console:
                 where = self._settings.console_host, self._settings.console_port
                 self._console = held.enter_context(_listen(*where, "BOT_CONSOLE_"))
@@ -132,11 +144,16 @@ class Supervisor:
         os.set_blocking(begin, False)
         last_good = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
         common = {"lifeline": lifeline, "news": news, "lock": self._children_lock}
-        web = {"listener": self._listener.fileno(), "begun": begun, "wake": wake}
-        engine = {"woken": woken, "begin": begin, "last_good": last_good.fileno()}
-        self._engine = _Child("engine", self._settings, self._folder, common | engine)
-        # web first: it is forked before the engine's half, which is larger, is imported
-        self._children = [_Child("web", self._settings, self._folder, common | web), self._engine]
+        if self._listener is not None:  # web first: it is forked before the engine's half, which is larger, is imported
+            web = {"listener": self._listener.fileno(), "begun": begun}
+            if "engine" in self._roles:
+                web["wake"] = wake
+            self._children.append(_Child("web", self._settings, self._folder, common | web))
+        if "engine" in self._roles:
+            engine = {"woken": woken, "begin": begin, "last_good": last_good.fileno()}
+            self._children.append(_Child("engine", self._settings, self._folder, common | engine))
+        else:
+            tell(begin, b"x")  # an engine of another machine takes what is accepted here
         if self._has_console:
             self._console_url = self._settings.console_url or _url(self._console)
             files = common | {"listener": self._console.fileno()}
@@ -154,7 +171,9 @@ class Supervisor:
             if number in (signal.SIGTERM, signal.SIGINT):
                 self._stop(signal.SIGTERM if self._stop_by is None else signal.SIGKILL)
             elif number == signal.SIGHUP:
-                self._engine.signal(signal.SIGHUP)
+                for child in self._children:
+                    if child.role == "engine":
+                        child.signal(signal.SIGHUP)
 
     def _pause(self) -> float | None:
         """Seconds until there is something to do without a signal."""
@@ -165,7 +184,7 @@ class Supervisor:
     def _take_news(self, roles: list[str]) -> None:
         starting, self._starting = self._starting, self._starting.difference(roles)
         if starting and not self._starting and self._stop_by is None:
-            self._announce(_url(self._listener), self._console_url)
+            self._announce(None if self._listener is None else _url(self._listener), self._console_url)
 
     def _look_after_children(self) -> None:
         for child in self._children:
@@ -184,7 +203,7 @@ class Supervisor:
             self._stop(signal.SIGKILL)
 
     def _stop(self, number: signal.Signals) -> None:
-        if self._stop_by is None:
+        if self._stop_by is None and self._listener is not None:
             self._listener.close()  # the web process is its last holder, and takes the connections that wait in it
         self._stop_by = monotonic() + STOP_SECONDS
         for child in self._children:

@@ -1,10 +1,11 @@
-"""The web process: takes events, answers, and wakes the engine."""
+"""The web process: takes events, answers, and wakes the engine. Where none is beside it, it passes on what commands ask."""
 
 import select
 import signal
 import socket
 import threading
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from bot import local_socket
@@ -12,6 +13,7 @@ from bot.clock import SystemClock
 from bot.core.signal_addresses import SignalAddresses
 from bot.process.child import end_with, tell, tell_up
 from bot.settings import Settings
+from bot.store.opening import ask_elsewhere
 from bot.web.web_service import WebService
 
 ASK_SECONDS = 1.0  # for the engine to answer
@@ -22,6 +24,7 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
     """Serve the webhook until SIGTERM."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # one thread waits for it, and it interrupts none
     end_with(files["lifeline"])
+    wake = files.get("wake")  # None: the engines run on other machines, and hear of events from the store
     service = WebService(
         settings.store,
         socket.socket(fileno=files["listener"]),
@@ -30,15 +33,22 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
         tolerance=settings.webhook_tolerance,
         path=settings.webhook_path,
         begun=_Once(files["begun"]),
-        wake=lambda: tell(files["wake"], b"x"),
+        wake=lambda: None if wake is None else tell(wake, b"x"),
         ask=lambda request: local_socket.ask(settings.store, request, ASK_SECONDS),
         api_key=settings.api_key,
         addresses=SignalAddresses(settings.public_url, settings.webhook_secrets),
     )
     threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
+    server = (
+        None if wake is not None else local_socket.LocalServer(settings.store, partial(ask_elsewhere, settings.store))
+    )
+    if server is not None:
+        server.start()
     tell_up(files["news"], b"web\n")
     select.select([files["begun"]], [], [], BEGIN_SECONDS)
     service.run()
+    if server is not None:
+        server.stop()
 
 
 class _Once:

@@ -152,7 +152,7 @@ class MonitoringEndpoints:
             return json_answer(503, str(error), RETRY_AFTER)
         status = self._answer({"do": "status"})
         if status is None:
-            return json_answer(503, "the engine does not answer", RETRY_AFTER)
+            return json_answer(503, "the engine does not answer: events are kept until it does", RETRY_AFTER)
         kinds = {alarm.name for alarm in self._alarms.current()} | {alarm["name"] for alarm in status["alarms"]}
         body = {"ok": True, "message": "ready", "alarms": sorted(kinds)}
         return Response(json.dumps(body), 200, content_type="application/json")

@@ -1,5 +1,6 @@
 """Two machines that serve one bot on one database of PostgreSQL: which of them takes events, and what becomes of what is asked."""
 
+import json
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from bot.store.inbox import InboxReader
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
+from tests.s3_store import BUCKET, s3_store
 from tests.test_kill import Server, gone
 
 ANN = "6281234567890"
@@ -36,11 +38,34 @@ ENGINES = (
 )
 
 
-def machine(folder: Path, gateway: Emulator, store: str) -> Server:
+PHOTOS = """
+flow: main
+start: {otherwise: true}
+vars: {photo: {type: media, kinds: [image], keep: true}, size: integer}
+steps:
+  ask: {ask: A photo?, save: photo, errors: {else: end}}
+  size: {call: size_of, with: {photo: "{{ photo }}"}, save: size, errors: {else: end}}
+  done: {say: "{{ size }} bytes", then: end}
+"""
+HANDLERS = """
+from pathlib import Path
+
+from bot import handler
+from bot.core.values import Media
+
+
+@handler("size_of")
+def size_of(photo: Media) -> int:
+    return Path(photo.file).stat().st_size
+"""
+
+
+def machine(folder: Path, gateway: Emulator, store: str, flow: str = FLOW, *roles: str) -> Server:
     folder.mkdir()
     (folder / "bot.yml").write_text(BOT)
-    (folder / "main.yml").write_text(FLOW)
-    return Server(folder, gateway, store)
+    (folder / "main.yml").write_text(flow)
+    (folder / "handlers.py").write_text(HANDLERS)
+    return Server(folder, gateway, store, roles=roles)
 
 
 @dataclass
@@ -181,7 +206,88 @@ def test_a_crash_of_the_database_loses_no_event_that_was_acknowledged(machines: 
     assert machines.texts() == ["You wrote:", "You wrote: two", "You wrote: three"]
 
 
-def serve(folder: Path, store: str) -> "subprocess.CompletedProcess[str]":
+def test_a_machine_that_only_takes_events_keeps_them_until_an_engine_on_another_answers(
+    tmp_path: Path, postgres: Postgres
+) -> None:
+    with (
+        Emulator(per_minute=1_000_000, per_day=1_000_000, schedule_scale=0.001) as gateway,
+        new_database(postgres, tmp_path) as store,
+    ):
+        web = machine(tmp_path / "one", gateway, store.url, FLOW, "--web")
+        servers = [web]
+        try:
+            gateway.subscribe(f"http://127.0.0.1:{web.port}/webhook")
+            gateway.receive(ANN, "hi")
+            until = monotonic() + PATIENCE
+            while [row.contact for row in InboxReader(store).after(0, 10)] != [ANN]:
+                assert monotonic() < until
+                sleep(0.02)
+            ready = requests.get(f"http://127.0.0.1:{web.port}/readyz", timeout=PATIENCE)
+            assert (ready.status_code, ready.json()["message"]) == (
+                503,
+                "the engine does not answer: events are kept until it does",
+            )
+            servers.append(machine(tmp_path / "two", gateway, store.url, FLOW, "--engine"))
+            assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
+            assert (set(web.children()), set(servers[1].children())) == ({"web"}, {"engine"})
+            assert requests.get(f"http://127.0.0.1:{web.port}/readyz", timeout=PATIENCE).status_code == 200
+            for server in servers:
+                assert "it answers" in command(server, "doctor", "--server", str(server.folder))
+                assert "0 messages wait" in command(server, "queue", "--bot", str(server.folder))
+        finally:
+            for server in servers:
+                server.stop()
+        for server in servers:
+            assert server.process.returncode == 0 and "Traceback" not in server.log.read_text()
+
+
+def test_a_role_of_its_own_needs_a_store_that_machines_share(tmp_path: Path) -> None:
+    (tmp_path / "bot.yml").write_text(BOT)
+    (tmp_path / "main.yml").write_text(FLOW)
+    ended = serve(tmp_path, str(tmp_path / "bot.db"), "--engine")
+    assert ended.returncode == 1
+    assert "a file of SQLite has one server, which does both" in ended.stderr
+
+
+def command(server: Server, *arguments: str) -> str:
+    """What a command prints on a server's machine."""
+    line = [sys.executable, "-m", "bot", *arguments]
+    done = subprocess.run(line, env=server.environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_photo_in_an_s3_like_store_is_read_exported_and_erased_from_another_machine(
+    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        Emulator(per_minute=1_000_000, per_day=1_000_000, schedule_scale=0.001) as gateway,
+        new_database(postgres, tmp_path) as store,
+        s3_store(tmp_path / "objects") as variables,
+    ):
+        for name, value in {**variables, "BOT_FILES": f"s3://{BUCKET}/cafe"}.items():
+            monkeypatch.setenv(name, value)
+        servers = [machine(tmp_path / "one", gateway, store.url, PHOTOS, "--engine")]
+        servers.append(machine(tmp_path / "two", gateway, store.url, PHOTOS, "--web"))
+        gateway.subscribe(f"http://127.0.0.1:{servers[1].port}/webhook")
+        try:
+            gateway.receive(ANN, "hi")
+            assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
+            gateway.receive(ANN, kind="image")
+            assert gateway.wait_until(lambda: len(gateway.sent) == 2, PATIENCE)
+            assert gateway.sent[1].body["text"]["body"] == f"{len(gateway.media['image'])} bytes"
+            (file,) = json.loads(command(servers[1], "contacts", "export", ANN, "--bot", str(servers[1].folder)))[
+                "files"
+            ]
+            assert file.startswith(f"s3://{BUCKET}/cafe/") and ANN not in file
+            assert "1 file" in command(servers[1], "contacts", "erase", ANN, "--yes", "--bot", str(servers[1].folder))
+            assert [path for path in (tmp_path / "objects" / BUCKET).rglob("*") if path.is_file()] == []
+        finally:
+            for server in servers:
+                server.stop()
+
+
+def serve(folder: Path, store: str, *roles: str) -> "subprocess.CompletedProcess[str]":
     """What `bot serve` says that ends by itself."""
     environ = {
         **os.environ,
@@ -191,7 +297,7 @@ def serve(folder: Path, store: str) -> "subprocess.CompletedProcess[str]":
         "BOT_GATEWAY_KEY": "a-key-of-the-gateway",
         "BOT_WEBHOOK_SECRET": "a-secret-of-the-gateway",
     }
-    command = [sys.executable, "-m", "bot", "serve", str(folder)]
+    command = [sys.executable, "-m", "bot", "serve", str(folder), *roles]
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
