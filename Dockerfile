@@ -1,16 +1,18 @@
-# The bot's folder is mounted at /bot (read-only), its store lies in the volume /data: nothing else is written.
+# The bot's folder is mounted at /bot (read-only), its store lies in the volume /data: nothing else is written. For several
+# machines, which all need the same bot, the stage `with-flows` has it in the image (examples/several-machines).
 FROM python:3.12-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY bot ./bot
 COPY docs/checks ./docs/checks
-RUN ["pip", "install", "--no-cache-dir", "--prefix=/installed", "."]
+ARG EXTRAS=""
+RUN pip install --no-cache-dir --prefix=/installed ".$EXTRAS"
 
-FROM python:3.12-slim
+FROM python:3.12-slim AS bot
 COPY --from=build /installed /usr/local
 RUN groupadd --gid 10001 bot \
  && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin bot \
- && install --directory --owner=bot --group=bot --mode=0700 /data
+ && install --directory --owner=bot --group=bot --mode=0700 /data /bot
 ENV BOT_STORE=/data/bot.db BOT_HOST=0.0.0.0 BOT_PORT=8000 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 WORKDIR /bot
 VOLUME /data
@@ -21,3 +23,9 @@ HEALTHCHECK --interval=30s --timeout=6s --start-period=20s --retries=3 \
   CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/readyz', timeout=5)"]
 ENTRYPOINT ["bot"]
 CMD ["serve", "/bot"]
+
+FROM bot AS with-flows
+ARG BOT_FOLDER=flows
+COPY --chown=10001:10001 ${BOT_FOLDER} /bot
+
+FROM bot

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PREFIX = "BOT_"
 OF_DEPLOYMENT = ("BOT_DOMAIN", "BOT_FOLDER", "BOT_UPSTREAM")
-"""Variables of compose.yaml and of examples/deploy, which may stand in the same ``.env``."""
+"""Variables of the compose files and of examples/deploy, which may stand in the same ``.env``."""
 _LIST = "docs/going-live.md lists them"
 
 

@@ -45,7 +45,8 @@ def test_the_image_copies_what_is_there_and_is_shown_nothing_else() -> None:
     assert "*" in ignored and "**/.env" in ignored
     for line in instructions("COPY"):
         if not line.startswith("--from"):
-            for source in shlex.split(line)[:-1]:
+            for source in (each for each in shlex.split(line)[:-1] if not each.startswith("--")):
+                source = source.replace("${BOT_FOLDER}", instructions("ARG")[1].split("=")[1])
                 assert (ROOT / source).exists() and f"!{source.removeprefix('./')}" in ignored
 
 

@@ -1,0 +1,138 @@
+"""The compose file of several machines: its services run here as processes with its commands and settings, with a real
+PostgreSQL and Caddy. Docker itself does not.
+"""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+import requests
+import yaml
+
+from bot.emulator.emulator import Emulator
+from bot.process.supervisor import STOP_SECONDS
+from bot.settings import SETTINGS
+from tests.patience import PATIENCE
+from tests.postgres import Postgres, new_database
+from tests.test_kill import Server, gone
+
+FOLDER = Path(__file__).parents[2] / "examples" / "several-machines"
+COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]
+BOTS = {name: service for name, service in COMPOSE.items() if "build" in service}
+ANN = "6281234567890"
+
+
+def filled_in(text: str, **variables: str) -> str:
+    """What Compose makes of a value in which variables stand."""
+    found = re.search(r"\$\{(\w+)(?::-((?:[^{}]|\$\{\w+\})*)|:\?[^}]*)?\}", text)
+    if found is None:
+        return text
+    value = variables.get(found[1], found[2])
+    assert value is not None, f"{found[1]} has no value"
+    return filled_in(text[: found.start()] + value + text[found.end() :], **variables)
+
+
+def folder_of_bot(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "bot.yml").write_text("name: Echo\ndefaults: {timeout: {after: 20h, then: end}}\n")
+    (folder / "main.yml").write_text(
+        "flow: main\nstart: {otherwise: true}\nvars: {text: text}\n"
+        'steps: {echo: {ask: "You wrote: {{ text }}", save: text, then: echo}}\n'
+    )
+    return folder
+
+
+@contextmanager
+def caddy(folder: Path, upstream: str) -> Iterator[str]:
+    """The proxy of the compose file, as the address at which it listens."""
+    program = shutil.which("caddy")
+    if program is None:
+        pytest.skip("there is no caddy")
+    (volume,) = (volume for volume in COMPOSE["proxy"]["volumes"] if "Caddyfile" in volume)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    environ = {**os.environ, "HOME": str(folder), "BOT_DOMAIN": address, "BOT_UPSTREAM": upstream}
+    line = [program, "run", "--config", str(FOLDER / volume.split(":")[0]), "--adapter", "caddyfile"]
+    process = subprocess.Popen(line, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield address
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_every_server_has_the_same_store_a_health_check_and_time_to_end() -> None:
+    assert [service["command"][2:] for service in BOTS.values()] == [["--web"]] * 2 + [["--engine"]] * 2
+    variables = {spec.variable for spec in SETTINGS.values()}
+    for service in BOTS.values():
+        assert service["environment"].keys() <= variables
+        assert filled_in(service["environment"]["BOT_STORE"], POSTGRES_PASSWORD="pw") == "postgresql://bot:pw@db/bot"
+        assert service["restart"] == "unless-stopped" and service["healthcheck"]["test"][0] == "CMD"
+        assert float(service["stop_grace_period"].removesuffix("s")) > STOP_SECONDS
+        assert service["env_file"] == ".env" and "ports" not in service
+
+
+def test_an_event_through_the_proxy_is_answered_also_when_one_of_each_is_gone(
+    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        Emulator(per_minute=1_000_000, per_day=1_000_000, schedule_scale=0.001) as gateway,
+        new_database(postgres, tmp_path) as store,
+    ):
+        servers: dict[str, Server] = {}
+        try:
+            for name, service in BOTS.items():
+                for variable, value in service["environment"].items():
+                    monkeypatch.setenv(variable, filled_in(value, POSTGRES_PASSWORD="pw", BOT_DOMAIN="bot.example"))
+                monkeypatch.setenv("BOT_FILES", str(tmp_path))
+                servers[name] = Server(folder_of_bot(tmp_path / name), gateway, store.url, roles=service["command"][2:])
+            assert all(healthy(BOTS[name], servers[name]) for name in ("web-1", "engine-1"))
+            upstream = filled_in(COMPOSE["proxy"]["environment"]["BOT_UPSTREAM"])
+            for name in ("web-1", "web-2"):
+                upstream = upstream.replace(f"{name}:8000", f"127.0.0.1:{servers[name].port}")
+            with caddy(tmp_path, upstream) as address:
+                until = monotonic() + PATIENCE
+                while not reached(f"{address}/readyz"):
+                    assert monotonic() < until
+                    sleep(0.02)
+                assert requests.get(f"{address}/metrics", timeout=PATIENCE).status_code == 404
+                gateway.subscribe(f"{address}/webhook")
+                gateway.receive(ANN, "hi")
+                assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
+                for name in ("web-1", "engine-1"):
+                    pids = [servers[name].process.pid, *servers[name].children().values()]
+                    servers[name].process.kill()
+                    for pid in pids[1:]:
+                        gone(pid)
+                gateway.receive(ANN, "still there?")
+                assert gateway.wait_until(lambda: len(gateway.sent) == 2, PATIENCE)
+                assert gateway.sent[1].body["text"]["body"] == "You wrote: still there?"
+        finally:
+            for server in servers.values():
+                server.stop()
+
+
+def healthy(service: dict[str, Any], server: Server) -> bool:
+    """Whether its health check passes, on this machine instead of in a container."""
+    check = [part.replace(":8000", f":{server.port}") for part in service["healthcheck"]["test"][1:]]
+    check = [str(server.folder) if part == "/bot" else part for part in check]
+    line = [sys.executable, *(check[1:] if check[0] == "python" else ["-m", *check])]
+    return (
+        subprocess.run(line, env=server.environment, capture_output=True, timeout=PATIENCE, check=False).returncode == 0
+    )
+
+
+def reached(address: str) -> bool:
+    try:
+        return requests.get(address, timeout=PATIENCE).status_code == 200
+    except requests.ConnectionError:
+        return False
