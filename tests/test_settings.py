@@ -101,6 +101,15 @@ def test_a_folder_of_files_is_for_a_database_only_and_has_to_be_there(tmp_path: 
     assert "BOT_FILES" in problem and "make that folder first" in problem
 
 
+def test_files_can_be_in_a_bucket(tmp_path: Path) -> None:
+    given = {**NEEDED, "BOT_STORE": "postgres://db/bot", "BOT_FILES": "s3://my-bucket/bots/cafe/"}
+    store = read_settings(tmp_path, given, {}).store
+    assert isinstance(store, PostgresAddress) and store.files == "s3://my-bucket/bots/cafe"
+    for wrong in ("s3://", "s3://My Bucket", "s3://key:secret@bucket/x"):
+        (problem,) = problems_of(tmp_path, {**given, "BOT_FILES": wrong})
+        assert "write s3://bucket/prefix" in problem and "secret" not in problem
+
+
 def test_everything_that_is_missing_is_said_at_once_with_what_to_do(tmp_path: Path) -> None:
     problems = problems_of(tmp_path, {})
     assert [problem.split()[0] for problem in problems] == ["BOT_GATEWAY_URL", "BOT_GATEWAY_KEY", "BOT_WEBHOOK_SECRET"]

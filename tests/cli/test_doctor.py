@@ -52,6 +52,14 @@ def about(found: list[dict[str, Any]], what: str) -> list[str]:
     return [f"{one['state']}: {one['what']}" for one in found if one["about"] == what]
 
 
+def test_the_health_check_of_a_server_looks_at_nothing_else(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    code, (found,) = doctor(tmp_path, "--server")
+    assert (code, found["about"]) == (1, "server") and "no server answers" in found["what"]
+    with kept(tmp_path, server=True):
+        assert doctor(tmp_path, "--server")[0] == 0
+
+
 def test_a_bot_that_is_ready_has_nothing_that_fails(tmp_path: Path) -> None:
     make_bot(tmp_path, FLOWS)
     with kept(tmp_path, server=True) as bot:

@@ -89,7 +89,9 @@ def test_the_bot_is_recognised_and_says_that_it_is_ready(tmp_path: Path) -> None
 
 def test_a_bot_whose_engine_does_not_answer_is_not_ready(tmp_path: Path) -> None:
     with web(tmp_path / "bot.db", ready=False) as url:
-        assert states(url)[-1] == "fail: the bot is not ready: the engine does not answer"
+        assert (
+            states(url)[-1] == "fail: the bot is not ready: the engine does not answer: events are kept until it does"
+        )
 
 
 def test_a_proxy_that_does_not_reach_the_bot_is_said_once() -> None:

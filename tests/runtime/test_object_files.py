@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bot import doctor
 from bot.alarms import Alarms
 from bot.clock import SystemClock
 from bot.core.effects import Call, Fetch, HttpRequest, Performed
@@ -17,6 +18,7 @@ from bot.emulator.event_payloads import SAMPLES
 from bot.runtime.file_calls import Downloads, FileCalls, LocalFiles
 from bot.runtime.performers import CallAttempt, Say
 from bot.store import kept_files
+from bot.store.database import PostgresAddress
 from bot.store.files import StoreUnavailable
 from bot.store.kept_files import ObjectFiles, contact_path
 from bot.store.rows import CallRow
@@ -133,7 +135,10 @@ def test_what_is_wrong_with_the_store_is_said_in_words(
 ) -> None:
     with monkeypatch.context() as wrong, pytest.raises(StoreUnavailable, match=words):
         wrong.setenv(variable, value)
-        ObjectFiles(f"s3://{value}" if variable == "BUCKET" else URL, bench.copies, bench.alarms).check()
+        url = f"s3://{value}" if variable == "BUCKET" else URL
+        (found,) = doctor.kept(PostgresAddress("postgresql://db/bot", bench.copies, url))
+        assert found.state == "fail" and words in f"{found.what}: {found.advice}"
+        ObjectFiles(url, bench.copies, bench.alarms).check()
     assert [alarm.name for alarm in bench.alarms.current()] == ["files-unavailable"]
     bench.files.check()
     assert bench.alarms.current() == []
