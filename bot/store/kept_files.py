@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
 from functools import cached_property
@@ -176,7 +177,8 @@ class ObjectFiles:
         self._alarms = alarms
         self._lock = threading.Lock()
         self._being_written: Counter[str] = Counter()  # by contact
-        self._being_erased: dict[str, bool | None] = {}  # by contact: None: on the way, else whether all is gone
+        self._eraser = ThreadPoolExecutor(1, "erasure")
+        self._erasures: dict[str, Future[bool]] = {}  # by contact: whether all is gone; until a new file is begun
 
     @cached_property
     def _store(self) -> "S3Store":
@@ -230,6 +232,7 @@ class ObjectFiles:
 
         with self._lock:
             self._being_written[contact] += 1
+            self._erasures.pop(contact, None)
         return NewFile(tempfile.TemporaryFile(), keep, end)
 
     def of(self, contact: str) -> list[str]:
@@ -262,26 +265,20 @@ class ObjectFiles:
         with self._lock:
             if self._being_written[contact]:
                 return False
-            if contact not in self._being_erased:
-                self._being_erased[contact] = None
-                threading.Thread(target=self._erase, args=(contact,), name="erasure", daemon=True).start()
-            gone = self._being_erased[contact]
-            if gone is not None:
-                del self._being_erased[contact]
-            return gone is True
+            if contact not in self._erasures:
+                self._erasures[contact] = self._eraser.submit(self._erase, contact)
+            if not self._erasures[contact].done():
+                return False
+            return self._erasures.pop(contact).result()
 
-    def _erase(self, contact: str) -> None:
+    def _erase(self, contact: str) -> bool:
         import obstore
 
-        gone = False
-        try:
-            with suppress(FilesUnavailable, OSError), self._asked():  # it is an alarm, and asked for again
-                if paths := _listed(self._store, contact_path(contact)):
-                    obstore.delete(self._store, paths)
-                gone = True
-        finally:
-            with self._lock:
-                self._being_erased[contact] = gone
+        with suppress(FilesUnavailable, OSError), self._asked():  # it is an alarm, and asked for again
+            if paths := _listed(self._store, contact_path(contact)):
+                obstore.delete(self._store, paths)
+            return True
+        return False
 
     def _path(self, file: str) -> str:
         """The path of a file below the prefix. A file of another bucket or prefix is not there."""

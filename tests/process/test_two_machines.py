@@ -301,18 +301,22 @@ def serve(folder: Path, store: str, *roles: str) -> "subprocess.CompletedProcess
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
-def test_a_bot_whose_flows_keep_files_needs_a_folder_that_all_machines_share(
-    tmp_path: Path, postgres: Postgres
+def test_a_bot_whose_flows_keep_files_needs_a_place_that_all_machines_reach(
+    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flow = "flow: main\nstart: {otherwise: true}\nvars: {photo: {type: media, keep: true}}\nsteps: {a: {ask: A photo?, save: photo}}\n"
     (tmp_path / "bot.yml").write_text(
         "name: Photos\ndefaults: {timeout: {after: 20h, then: end}, errors: {else: end}}\n"
     )
     (tmp_path / "main.yml").write_text(flow)
-    with new_database(postgres, tmp_path) as store:
+    with new_database(postgres, tmp_path) as store, s3_store(tmp_path / "objects") as variables:
         ended = serve(tmp_path, store.url)
-    assert ended.returncode == 1
+        for name, value in {**variables, "BOT_FILES": "s3://none"}.items():
+            monkeypatch.setenv(name, value)
+        without_bucket = serve(tmp_path, store.url)
+    assert ended.returncode == without_bucket.returncode == 1
     assert "set BOT_FILES to a folder that all machines share" in ended.stderr
+    assert without_bucket.stderr == "the bucket none of BOT_FILES does not exist: make it, or name another\n"
 
 
 @pytest.mark.parametrize(
