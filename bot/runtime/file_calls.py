@@ -183,11 +183,13 @@ class LocalFiles:
                 what = error.strerror if isinstance(error, OSError) else error
                 outcome = "unreachable" if isinstance(row.effect, HttpRequest) else "error"
                 return CallAttempt(
-                    outcome, detail=f"a kept file cannot be read: {what}", again=not isinstance(error, OSError)
+                    outcome,
+                    detail=f"a kept file cannot be read: {what}",
+                    again=not isinstance(error, FileNotFoundError),
                 )
             ended = self._perform(replace(row, effect=effect), say)
             return replace(
-                ended, value=with_media(ended.value, lambda each: replace(each, file=kept.get(each.file, each.file)))
+                ended, value=_with_media(ended.value, lambda each: replace(each, file=kept.get(each.file, each.file)))
             )
 
 
@@ -195,23 +197,23 @@ def _with_given(effect: Performed, change: Callable[[Media], Media]) -> Performe
     """The effect with the changed files in what it gives to a handler, a hook or a service."""
     match effect:
         case Call(arguments=given):
-            return replace(effect, arguments=with_media(given, change))
+            return replace(effect, arguments=_with_media(given, change))
         case Tell(told=given):
-            return replace(effect, told=with_media(given, change))
+            return replace(effect, told=_with_media(given, change))
         case HttpRequest(files=given):
-            return replace(effect, files=with_media(given, change))
+            return replace(effect, files=_with_media(given, change))
     return effect
 
 
-def with_media(value: Any, change: Callable[[Media], Media]) -> Any:
+def _with_media(value: Any, change: Callable[[Media], Media]) -> Any:
     """A value with the changed files that a contact sent, however deep they are in it."""
     match value:
         case Media():
             return change(value)
         case Record():
-            return Record(value.name_of_type, with_media(dict(value), change))
+            return Record(value.name_of_type, _with_media(dict(value), change))
         case dict():
-            return {key: with_media(each, change) for key, each in value.items()}
+            return {key: _with_media(each, change) for key, each in value.items()}
         case list() | tuple():
-            return type(value)(with_media(each, change) for each in value)
+            return type(value)(_with_media(each, change) for each in value)
     return value

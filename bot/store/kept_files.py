@@ -34,7 +34,7 @@ CONNECT_SECONDS, CHECK_SECONDS, REQUEST_SECONDS = 3.0, 5.0, 60.0
 """How long a request to an S3-like store may take. None is repeated here: the row of the call is tried again later."""
 
 _SCHEME = "s3://"
-_CODE = re.compile("<Code>([A-Za-z]{1,60})</Code>")
+_CODE, _STATUS = re.compile("<Code>([A-Za-z]{1,60})</Code>"), re.compile("status code: ([0-9]{3})")
 
 
 class FilesUnavailable(StoreUnavailable):
@@ -128,7 +128,8 @@ class FolderFiles:
 
     def begin(self, contact: str, name: str, most: int) -> NewFile:
         """A new file, which is written beside its place. If the contact is erased meanwhile, it goes, too."""
-        if shutil.disk_usage(self._folder.parent).free < most + SPARE_BYTES:
+        disk = self._folder if self._folder.is_dir() else self._folder.parent  # it may be a disk of its own
+        if shutil.disk_usage(disk).free < most + SPARE_BYTES:
             raise OSError(0, "too little is free of the disk")
         folder = self._folder / contact_path(contact)
         _make(folder)
@@ -294,10 +295,11 @@ class ObjectFiles:
         try:
             yield
         except (BaseError, FileNotFoundError) as error:
-            code = _CODE.search(str(error))
-            if isinstance(error, FileNotFoundError) and (code is None or code[1] == "NoSuchKey"):
+            answered = _CODE.search(said := str(error)) or _STATUS.search(said)
+            code = "" if answered is None else answered[1]
+            if isinstance(error, FileNotFoundError) and code != "NoSuchBucket":
                 raise FileNotFoundError(2, "it is gone") from None
-            trouble = self._trouble("" if code is None else code[1], str(error))
+            trouble = self._trouble(code, said)
             if self._alarms is not None:
                 self._alarms.report("files-unavailable", f"no file can be kept or read: {trouble.what}", trouble.advice)
             raise trouble from None  # its own words are long, and name a contact's folder
@@ -306,6 +308,9 @@ class ObjectFiles:
 
     def _trouble(self, code: str, said: str) -> FilesUnavailable:
         where = f"the bucket {self._bucket} of BOT_FILES"
+        if "http://169.254.169.254" in said:  # where a machine in a cloud has its key from
+            advice = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in the environment or in .env"
+            return FilesUnavailable(f"there is no key for {where}", advice)
         match code:
             case "NoSuchBucket":
                 return FilesUnavailable(f"{where} does not exist", "make it, or name another")
@@ -319,9 +324,6 @@ class ObjectFiles:
                 return FilesUnavailable(f"{where} does not allow this key to do that (or does not exist)", advice)
         if code:
             return FilesUnavailable(f"{where} answers {code}", "see what its service says to that", passes=True)
-        if "http://169.254.169.254" in said:  # where a machine in a cloud has its key from
-            advice = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in the environment or in .env"
-            return FilesUnavailable(f"there is no key for {where}", advice)
         slow = "it did not answer in time" if "Timeout" in said or "TimedOut" in said else "there is no connection"
         return FilesUnavailable(
             f"{where} is not reached: {slow}", "check AWS_ENDPOINT_URL, AWS_REGION and the network", passes=True

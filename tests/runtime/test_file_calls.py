@@ -226,8 +226,17 @@ def test_a_download_ends_five_seconds_before_nobody_waits_for_it_any_more(
 
 
 def test_files_leave_the_store_some_room_on_the_disk(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, SPARE_BYTES + 999))
+    asked: list[Path] = []
+
+    def full(path: Path) -> "shutil._ntuple_diskusage":
+        asked.append(path)
+        return shutil._ntuple_diskusage(0, 0, SPARE_BYTES + 999)
+
+    monkeypatch.setattr(shutil, "disk_usage", full)
     assert (bench.fetch().outcome, bench.gateway.requests) == ("NotFetched", [])
+    files_folder(bench.store).mkdir()  # from now on it may be a disk of its own
+    assert bench.fetch().outcome == "NotFetched"
+    assert asked == [bench.store.parent, files_folder(bench.store)]
 
 
 def test_wherever_it_is_killed_the_file_is_there_whole_or_not_and_once_in_the_end(bench: Bench, tmp_path: Path) -> None:
