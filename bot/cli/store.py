@@ -30,7 +30,7 @@ def copy(source: str, target: str, folder: Path | None, as_json: bool) -> None:
     """Copy the store FROM to TO, where there must be none. Each is what BOT_STORE can be: a file, or postgresql://...
 
     Stop the bot first, on each machine. Everything is copied, and every table is compared with what FROM has: the bot goes on
-    with TO as after a restart. The files that flows have kept are copied too; BOT_FILES is the folder of those of a database. FROM does
+    with TO as after a restart. The files that flows have kept are copied too; BOT_FILES says where those of a database are. FROM does
     not change. If the copy is cut short, there is no store in TO, and you can begin again.
 
     Others on this machine can see a password in a command: leave it out, and write it into ~/.pgpass.
@@ -69,5 +69,6 @@ def copy(source: str, target: str, folder: Path | None, as_json: bool) -> None:
     else:
         click.echo(f"  BOT_STORE={new.resolve()}")
     if isinstance(new, PostgresAddress) and copied.files:
-        click.echo(f"  BOT_FILES={new.files}  (a folder that all machines share)")
+        shared = "  (a folder that all machines share)" if isinstance(new.files, Path) else ""
+        click.echo(f"  BOT_FILES={new.files}{shared}")
     click.echo(f"and start the bot. Start none on {old} any more: it would send the same messages.")

@@ -48,8 +48,10 @@ class FilesUnavailable(StoreUnavailable):
 class KeptFiles(Protocol):
     """The kept files of all contacts of a bot. Safe to use from many threads.
 
-    Every method raises `FilesUnavailable` for an S3-like store, and `OSError` for a folder, or a file that is gone.
+    A file is called ``PLACE/NAME``, with the ``place`` of all of them: a folder, or a bucket with a prefix. Every method raises `FilesUnavailable` for an S3-like store, and `OSError` for a folder, or a file that is gone.
     """
+
+    place: str
 
     def check(self) -> None:
         """See whether files can be kept."""
@@ -62,6 +64,12 @@ class KeptFiles(Protocol):
 
     def local(self, file: str) -> AbstractContextManager[str]:
         """A path on this machine where the file is, until the block ends."""
+
+    def names(self) -> set[str]:
+        """The names of all files, of all contacts."""
+
+    def copy(self, name: str, source: Path) -> None:
+        """Keep a copy of a file. When this returns, it is durable."""
 
     def remove(self, file: str) -> None:
         """Remove one file, if it is there."""
@@ -122,6 +130,7 @@ class FolderFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.place = str(folder)
 
     def check(self) -> None:
         """Nothing: a folder is looked at with the settings, and its disk with each file."""
@@ -153,6 +162,19 @@ class FolderFiles:
         """The file itself."""
         return nullcontext(file)
 
+    def names(self) -> set[str]:
+        """The names of all files."""
+        return {path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if path.is_file()}
+
+    def copy(self, name: str, source: Path) -> None:
+        """Copy a file into the folder."""
+        path = self._folder / name
+        _make(path.parent)
+        shutil.copyfile(source, path)
+        path.chmod(0o600)
+        for written in (path, path.parent):
+            _sync(written)
+
     def remove(self, file: str) -> None:
         """Remove one file."""
         Path(file).unlink(missing_ok=True)
@@ -172,8 +194,8 @@ class ObjectFiles:
             raise DriverMissing(
                 "files are kept in an S3-like store, and its library is not installed: pip install 'bot-flows[s3]'"
             )
-        self._url = url.rstrip("/")
-        self._bucket = self._url.removeprefix(_SCHEME).partition("/")[0]
+        self.place = url.rstrip("/")
+        self._bucket = self.place.removeprefix(_SCHEME).partition("/")[0]
         self._copies = beside.with_name(f"{beside.name}.copies")
         self._alarms = alarms
         self._lock = threading.Lock()
@@ -190,7 +212,7 @@ class ObjectFiles:
 
         endpoint = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""
         return S3Store.from_url(
-            self._url,
+            self.place,
             client_options={
                 "timeout": timedelta(seconds=seconds),
                 "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
@@ -225,7 +247,7 @@ class ObjectFiles:
             file.seek(0)
             with self._asked():
                 obstore.put(self._store, path, file, use_multipart=False)
-            return f"{self._url}/{path}"
+            return f"{self.place}/{path}"
 
         def end() -> None:
             with self._lock:
@@ -239,7 +261,7 @@ class ObjectFiles:
     def of(self, contact: str) -> list[str]:
         """The addresses of a contact's files."""
         with self._asked():
-            return sorted(f"{self._url}/{path}" for path in _listed(self._store, contact_path(contact)))
+            return sorted(f"{self.place}/{path}" for path in _listed(self._store, contact_path(contact)))
 
     @contextmanager
     def local(self, file: str) -> Iterator[str]:
@@ -253,6 +275,18 @@ class ObjectFiles:
             path = Path(folder) / PurePosixPath(file).name
             path.write_bytes(content)
             yield str(path)
+
+    def names(self) -> set[str]:
+        """The names of all files."""
+        with self._asked():
+            return set(_listed(self._store))
+
+    def copy(self, name: str, source: Path) -> None:
+        """Upload a file in one request."""
+        import obstore
+
+        with self._asked():
+            obstore.put(self._store, name, source, use_multipart=False)
 
     def remove(self, file: str) -> None:
         """Remove one file."""
@@ -283,9 +317,9 @@ class ObjectFiles:
 
     def _path(self, file: str) -> str:
         """The path of a file below the prefix. A file of another bucket or prefix is not there."""
-        if not file.startswith(f"{self._url}/"):
-            raise FileNotFoundError(2, f"it is not in {self._url}")
-        return file.removeprefix(f"{self._url}/")
+        if not file.startswith(f"{self.place}/"):
+            raise FileNotFoundError(2, f"it is not in {self.place}")
+        return file.removeprefix(f"{self.place}/")
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
@@ -330,7 +364,7 @@ class ObjectFiles:
         )
 
 
-def _listed(store: "S3Store", folder: str) -> list[str]:
+def _listed(store: "S3Store", folder: str | None = None) -> list[str]:
     import obstore
 
     return [each["path"] for some in obstore.list(store, folder) for each in some]
@@ -344,8 +378,8 @@ def _make(folder: Path) -> None:
         _sync(folder.parent)
 
 
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

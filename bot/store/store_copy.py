@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,10 +11,10 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import json_text
 from bot.store.database import StoreAddress, Table, WholeStore
-from bot.store.files import StoreExists, StoreLocked, beside, files_folder, server_lock
+from bot.store.files import StoreExists, StoreLocked, beside, server_lock
+from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.opening import new_store, stopped_store
 from bot.store.sqlite_schema import tables
-from bot.store.store_backup import flush, flush_all
 
 _AT_ONCE = 200  # rows
 _SIZE_AT_ONCE = 4 << 20  # characters and bytes, about
@@ -65,8 +64,9 @@ def copy_store(source: StoreAddress, target: StoreAddress, tell: Tell = lambda d
                 raise CannotCopy(f"a server runs on {store}: stop it first") from None
         old = held.enter_context(stopped_store(source))
         with new_store(target) as new:
-            files = _copy_files(_folder(source), _folder(target))
-            copied = _copy_tables(old, new, _Moved(_folder(source), _folder(target)), tell)
+            from_files, to_files = kept_files(source), kept_files(target)
+            files = _copy_files(from_files, to_files)
+            copied = _copy_tables(old, new, _Moved(from_files.place, to_files.place), tell)
     return Copied(copied, files)
 
 
@@ -76,15 +76,11 @@ def _is_same(one: StoreAddress, other: StoreAddress) -> bool:
     return one == other
 
 
-def _folder(store: StoreAddress) -> Path:
-    return files_folder(store.resolve()) if isinstance(store, Path) else store.files
-
-
 class _Moved:
-    """Rows as they are in the copy: sessions have the full paths of kept files."""
+    """Rows as they are in the copy: sessions have the full paths of kept files, or their addresses."""
 
-    def __init__(self, source: Path, target: Path) -> None:
-        old, new = (json_text(str(folder))[1:-1] for folder in (source, target))
+    def __init__(self, source: str, target: str) -> None:
+        old, new = (json_text(place)[1:-1] for place in (source, target))
         self._path = re.compile(rf"{re.escape(old)}(?=/[0-9a-f]{{2}}/[0-9a-f]{{64}}/)") if old != new else None
         self._old, self._new = old, new
 
@@ -169,25 +165,21 @@ class _Digest:
         return f"{self._sum % 2**256:064x}"
 
 
-def _copy_files(source: Path, target: Path) -> int:
+def _copy_files(source: KeptFiles, target: KeptFiles) -> int:
     """Copy kept files. Those that a copy has left that was cut short are written again. Returns how many there are."""
-    names = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
-    if source == target:
+    names = source.names()
+    if source.place == target.place:
         return len(names)
-    others = {path.relative_to(target) for path in target.rglob("*") if path.is_file()} - names
-    if others:
+    if others := target.names() - names:
         raise StoreExists(
-            f"{target} has files that are not of this store, such as {min(others)}: move them away, or name another folder with BOT_FILES"
+            f"{target.place} has files that are not of this store, such as {min(others)}: move them away, or name another place with BOT_FILES"
         )
     for name in sorted(names):
-        (target / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        shutil.copyfile(source / name, target / name)
-        (target / name).chmod(0o600)
-        if _hash(source / name) != _hash(target / name):
-            raise CannotCopy(f"{target / name} is not as it was written: look at the disk")
-    if names:
-        flush_all(target)
-        flush(target.parent)
+        with source.local(f"{source.place}/{name}") as file:
+            target.copy(name, Path(file))
+            with target.local(f"{target.place}/{name}") as copy:
+                if _hash(Path(file)) != _hash(Path(copy)):
+                    raise CannotCopy(f"{target.place}/{name} is not as it was written: look at the disk")
     return len(names)
 
 

@@ -25,17 +25,19 @@ from bot.store.files import (
     StoreOutdated,
     StoreTooNew,
     StoreUnavailable,
-    contact_files,
     inbox_path,
     server_lock,
 )
 from bot.store.inbox import _APPEND as APPEND
 from bot.store.inbox import InboxReader
+from bot.store.kept_files import kept_files
 from bot.store.opening import engine_reader, log_writer, prepare
 from bot.store.sqlite_schema import migrate, tables
 from bot.store.store_copy import CannotCopy, copy_store
 from bot.store.store_schema import MIGRATIONS, Migration
 from tests.postgres import Postgres, new_database
+from tests.s3_store import BUCKET, s3_store
+from tests.store.store_kit import contact_files
 
 ANN = "6281234567890"
 TABLES = [table.name for table in tables()]
@@ -117,15 +119,19 @@ def database(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
 def photos(store: StoreAddress) -> list[bytes]:
     with closing(engine_reader(store)) as reader:
         (state,) = reader.one("SELECT state FROM sessions WHERE contact LIKE '1 %'")
-    return [Path(state.split('"')[3]).read_bytes(), (contact_files(store, ANN) / "photo.jpg").read_bytes()]
+    files = kept_files(store)
+    with files.local(state.split('"')[3]) as named, files.local(*files.of(ANN)) as found:
+        return [Path(named).read_bytes(), Path(found).read_bytes()]
 
 
 def test_a_store_is_the_same_there_and_back_and_goes_on_with_the_next_ids(
-    full: Path, empty: PostgresAddress, postgres: Postgres, tmp_path: Path
+    full: Path, empty: PostgresAddress, postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[tuple[int, int]] = []
-    with new_database(postgres, tmp_path, "template0") as second:
-        other = PostgresAddress(second.url, second.beside, tmp_path / "other files")
+    with new_database(postgres, tmp_path, "template0") as second, s3_store(tmp_path / "objects") as variables:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        other = PostgresAddress(second.url, second.beside, f"s3://{BUCKET}/cafe")
         places: list[StoreAddress] = [full, empty, other, tmp_path / "back.db", tmp_path / "again.db"]
         copies = [copy_store(*pair, lambda *step: steps.append(step)) for pair in pairwise(places)]
         counts = {table.name: table.rows for table in copies[0].tables}
@@ -161,8 +167,7 @@ def test_what_holds_something_already_is_not_copied_to(
 
 
 def test_a_folder_of_files_of_another_store_is_not_copied_to(full: Path, empty: PostgresAddress) -> None:
-    empty.files.mkdir()
-    (empty.files / "another.jpg").touch()
+    kept_files(empty).copy("another.jpg", full)
     with pytest.raises(StoreExists, match=r"has files that are not of this store, such as another\.jpg: .* BOT_FILES"):
         copy_store(full, empty)
     with pytest.raises(StoreMissing):
