@@ -68,7 +68,7 @@ class Engine:
 
     ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
     ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``prompter`` asks a person before a model is asked; ``gathering`` and ``wakes`` are those of
-    `bot.runtime.engine_loop.EngineLoop`. Without ``delivers_events`` nobody gets the bot's events.
+    `bot.runtime.engine_loop.EngineLoop`. ``database`` is the connection that writes the store. Without ``delivers_events`` nobody gets the bot's events.
     Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
 
@@ -125,7 +125,7 @@ class Engine:
             self._model_calls = None if models is None else self._open_models(models, reader, opened)
             self._files = opened.pop_all()
         self._inbox = inbox
-        self._database = engine_file.database
+        self.database = engine_file.database
         self._loop = EngineLoop(
             engine_file,
             inbox,
@@ -323,7 +323,7 @@ class Engine:
             raise EngineFailed(str(self._loop.failure))
         if self._loop.failure is not None:
             raise EngineFailed("the engine's loop has ended: see the log")
-        self._database.require()
+        self.database.require()
 
 
 def _no_service(row: CallRow, say: Say) -> CallAttempt:

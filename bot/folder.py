@@ -1,9 +1,12 @@
 """A bot's folder: which files belong to the bot, and their content at one moment."""
 
+import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -36,6 +39,27 @@ class Folder:
         name = self.written("name")
         return name.text if isinstance(name, Scalar) else self.path.resolve().name
 
+    @property
+    def files(self) -> tuple[Source, ...]:
+        """All of its files."""
+        return *self.sources, *self.code, *self.documents
+
+    @property
+    def digest(self) -> str:
+        """A text that is the same for the same files with the same content."""
+        digest = hashlib.sha256()
+        for source in sorted(self.files, key=lambda source: source.path):
+            digest.update(f"{source.path}\0{len(source.text)}\0".encode() + source.text)
+        return digest.hexdigest()
+
+    def packed(self) -> bytes:
+        """All of its files as a zip archive."""
+        archive = BytesIO()
+        with ZipFile(archive, "w", ZIP_DEFLATED) as zipped:
+            for source in self.files:
+                zipped.writestr(ZipInfo(source.path), source.text, ZIP_DEFLATED)
+        return archive.getvalue()
+
     def settings(self) -> dict[str, str]:
         """The settings in `bot.yml`. The check reports mistakes in that file."""
         settings = self.written("settings")
@@ -52,6 +76,30 @@ class Folder:
         texts = [source.text for source in self.sources if source.path == BOT_FILE]
         documents = [node for text in texts for node in read(BOT_FILE, text, Problems())]
         return documents[0].get(key) if documents and isinstance(documents[0], Map) else None
+
+
+@immutable
+class FileChanges:
+    """The paths of the files that differ between two states of a bot's folder."""
+
+    changed: tuple[str, ...]
+    new: tuple[str, ...]
+    gone: tuple[str, ...]
+
+    def __str__(self) -> str:
+        counts = ((getattr(self, name), name) for name in ("changed", "new", "gone"))
+        return ", ".join(f"{len(paths)} {name}" for paths, name in counts if paths) or "no file differs"
+
+
+def file_changes(before: Folder | None, after: Folder) -> FileChanges:
+    """What differs in the files of a bot; without a state before, all are new."""
+    old = {} if before is None else {source.path: source.text for source in before.files}
+    texts = {source.path: source.text for source in after.files}
+    return FileChanges(
+        changed=tuple(path for path, text in texts.items() if old.get(path, text) != text),
+        new=tuple(path for path in texts if path not in old),
+        gone=tuple(path for path in old if path not in texts),
+    )
 
 
 def find_bot(given: str | Path | None) -> Path:
@@ -77,12 +125,22 @@ def _why_no_bot(folder: Path) -> str:
 
 def read_folder(path: Path) -> Folder:
     """Read all files of a bot. Raises `NoBot` for one that cannot be read."""
+    return _folder(path, (Source(file.relative_to(path).as_posix(), _bytes(file)) for file in _files(path)))
+
+
+def unpacked(path: Path, archive: bytes) -> Folder:
+    """The files of `Folder.packed`, as if they were in a folder."""
+    with ZipFile(BytesIO(archive)) as zipped:
+        return _folder(path, [Source(name, zipped.read(name)) for name in zipped.namelist()])
+
+
+def _folder(path: Path, sources: Iterable[Source]) -> Folder:
     yaml: list[Source] = []
     python: list[Source] = []
     documents: list[Source] = []
-    for file in _files(path):
-        source = Source(file.relative_to(path).as_posix(), _bytes(file))
-        (python if file.suffix == ".py" else documents if file.suffix in _DOCUMENTS else yaml).append(source)
+    for source in sources:
+        of = python if source.path.endswith(".py") else documents if source.path.endswith(_DOCUMENTS) else yaml
+        of.append(source)
     return Folder(path, tuple(yaml), tuple(python), tuple(documents))
 
 

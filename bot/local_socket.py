@@ -17,7 +17,7 @@ from bot.core.errors import BotError
 from bot.store.database import StoreAddress
 from bot.store.files import beside
 
-REQUEST_BYTES = 64 * 1024
+REQUEST_BYTES = 32 << 20  # the files of a bot that is published
 CLIENTS = 16
 PATIENCE = 5.0  # seconds for a client to say what it wants
 _ADDRESS_BYTES = 100  # the system's limit for a socket's path is 104 to 108

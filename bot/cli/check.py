@@ -68,6 +68,7 @@ def _known(ctx: click.Context, option: click.Parameter, code: str | None) -> str
     help="Show what the flows do to current conversations in the store; exit code 1 if a contact would be dropped.",
 )
 @click.option("--store", metavar="PATH", type=click.Path(path_type=Path), help="With --live: use another store.")
+@click.option("--version", "number", metavar="N", type=int, help="With --live: a published version, not the files.")
 @click.option(
     "--explain",
     metavar="CODE",
@@ -86,6 +87,7 @@ def command(
     watch: bool,
     live: bool,
     store: StoreAddress | None,
+    number: int | None,
     explain: str | None,
 ) -> None:
     """Check the bot in DIR: list every problem in every file, and problems that a customer would meet.
@@ -111,13 +113,13 @@ def command(
         if watch or live or cuts or load or tests is not None or form != "text":
             raise click.UsageError("--explain prints text only, and goes with no other option")
         ctx.exit(_explain(explain, folder))
-    if store is not None and not live:
-        raise click.UsageError("--store goes with --live")
+    if (store is not None or number is not None) and not live:
+        raise click.UsageError("--store and --version go with --live")
     if live:
         if watch or form not in ("text", "json"):
             raise click.UsageError("--live accepts --json, but no --watch and no other --format")
         bot, own = store_of(folder)
-        ctx.exit(report_live(bot, store or own, form == "json"))
+        ctx.exit(report_live(bot, store or own, form == "json", number))
     if (cuts or load) and (watch or form not in ("text", "short")):
         raise click.UsageError(
             f"--{'cuts' if cuts else 'load'} prints text only: leave out --watch, --json and --format"
@@ -221,22 +223,31 @@ class Live:
     unreadable: int = 0
     dropped: int = 0
 
+    @property
+    def ends_or_moves(self) -> bool:
+        """Whether anybody does not go on at the step where they are."""
+        from bot.checker.replaying.migration_preview import MigrationKind
 
-def report_live(bot: Folder, store: StoreAddress, as_json: bool) -> int:
-    """Report what happens to every session in a store, and return the exit code: 1 if a conversation would be
-    dropped.
+        stays = MigrationKind.RENAMED, MigrationKind.EDITED, MigrationKind.ASKED
+        return bool(self.unreadable) or any(fate.becomes not in stays for fate in self.fates)
 
-    Raises `bot.store.files.StoreMissing`.
+
+def report_live(bot: Folder, store: StoreAddress, as_json: bool, number: int | None = None) -> int:
+    """Report what the files of a bot, or a published version, do to every session in a store, and return the exit code: 1 if a
+    conversation would be dropped.
+
+    Raises `bot.store.files.StoreMissing` and `bot.store.published_versions.NoSuchVersion`.
     """
+    from bot.store.published_versions import files_of
     from bot.store.store_reader import StoreReader
 
-    library = loaded(bot).library
     with closing(StoreReader(store)) as reader:
-        live = look(library, reader)
+        files = bot if number is None else files_of(reader.database, number, bot.path)
+        live = look(loaded(files).library, reader)
     if as_json:
         echo_json(_object(live, bot.path))
     else:
-        for line in _lines(live, bot.path):
+        for line in live_lines(live, bot.path):
             click.echo(line)
     return 1 if live.dropped else 0
 
@@ -261,7 +272,8 @@ def look(library: "Library", reader: "StoreReader") -> Live:
     return live
 
 
-def _lines(live: Live, folder: Path) -> Iterator[str]:
+def live_lines(live: Live, folder: Path) -> Iterator[str]:
+    """What becomes of the conversations under way, for people."""
     for fate, count in _sorted(live):
         mark = "" if fate.mark is None else f"{path_from_here(folder, fate.mark.path)}:{fate.mark.line}  "
         below = ", below another flow" if fate.below else ""

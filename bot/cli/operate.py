@@ -204,9 +204,10 @@ def _operate_here(bot: Folder, store: StoreAddress, request: dict[str, Any]) -> 
     from bot.runtime.operator_requests import operate as take
     from bot.store.crash_quarantine import ORDINARY
     from bot.store.engine_store import Store
+    from bot.store.published_versions import served_files
 
-    program = load_program(bot)
     with closing(Store(store)) as own:
+        program = load_program(served_files(own.database, bot))
         batch = Batch(own, partial(advance, program.library), ORDINARY, SystemClock().now())
         answer = take(batch, request)
         own.write(batch.commit)

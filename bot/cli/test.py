@@ -1,5 +1,6 @@
 """``bot test``."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -18,12 +19,14 @@ from bot.cli.output import (
     styled,
     where,
 )
-from bot.folder import find_bot, read_folder
+from bot.folder import Folder, find_bot, read_folder
 
 if TYPE_CHECKING:
     from bot.cli.evaluating import Evaluations
+    from bot.program import Program
     from bot.testing.coverage import Coverage
     from bot.testing.transcript import Transcript
+    from bot.testing.transcript_reader import LoadedTests
     from bot.testing.transcript_run import FailedTest
 
 
@@ -114,10 +117,9 @@ def command(
     Exit code 0: all pass. 1: some fail, or the bot has problems, or no test, evaluation or attack matches, or the
     coverage is too low, or not everything could be run.
     """
-    from bot.cli.evaluating import Evaluations, Wanted, run_with_models
+    from bot.cli.evaluating import Wanted, run_with_models
     from bot.testing.coverage import Coverage
     from bot.testing.transcript_reader import load_with_tests
-    from bot.testing.transcript_run import run
 
     if intents and (attacks or generates or shows_coverage or least is not None or record or judge):
         raise click.UsageError("--intents runs no tests: leave out the options that are about tests")
@@ -165,16 +167,38 @@ def command(
     if not chosen:
         click.echo(f'{bot.name} has no test with "{name}" in its name.' if name else _no_tests(bot.name), err=as_json)
         ctx.exit(1)
-    replayed = Evaluations(bot, loaded.program, quiet=as_json)
-    replayed.read_recordings(evaluations)
-    report = _Report(bot.path, as_json)
     coverage = Coverage(loaded.program.library)
-    for transcript in chosen:
-        if transcript.tries is None:
-            report.add(transcript, run(transcript, loaded.program, bot, coverage))
-    replayed.replay(evaluations)
+    report, replayed = _run(bot, loaded.program, chosen, coverage, as_json)
     report.end(coverage if shows_coverage or least is not None else None, least, replayed)
     ctx.exit(1 if report.failed or replayed.failed or coverage.percent < (least or 0) else 0)
+
+
+def passes(bot: Folder, loaded: "LoadedTests") -> bool:
+    """Whether all tests of a bot pass, and its recorded evaluations. It prints how each went."""
+    from bot.testing.coverage import Coverage
+
+    assert loaded.program is not None
+    report, replayed = _run(bot, loaded.program, loaded.transcripts, Coverage(loaded.program.library), False)
+    report.end(None, None, replayed)
+    return not (report.failed or replayed.failed)
+
+
+def _run(
+    bot: Folder, program: "Program", chosen: "Sequence[Transcript]", coverage: "Coverage", as_json: bool
+) -> "tuple[_Report, Evaluations]":
+    """Run tests, and evaluations with their recorded answers."""
+    from bot.cli.evaluating import Evaluations
+    from bot.testing.transcript_run import run
+
+    evaluations = [transcript for transcript in chosen if transcript.tries is not None]
+    replayed = Evaluations(bot, program, quiet=as_json)
+    replayed.read_recordings(evaluations)
+    report = _Report(bot.path, as_json)
+    for transcript in chosen:
+        if transcript.tries is None:
+            report.add(transcript, run(transcript, program, bot, coverage))
+    replayed.replay(evaluations)
+    return report, replayed
 
 
 def _check_options(models: str, others: bool) -> None:

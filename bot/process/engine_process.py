@@ -4,8 +4,8 @@ import logging
 import os
 import select
 import signal
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -17,13 +17,14 @@ from bot.clock import SystemClock
 from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
 from bot.process.child import end_with, tell, tell_up
-from bot.process.program_loader import ProgramLoader
+from bot.process.program_loader import ProgramLoader, VersionRefused
 from bot.program import Program
 from bot.runtime.wake_pipe import WakePipe
 from bot.settings import Settings
+from bot.store.database import StoreAddress
 from bot.store.files import StoreLocked, StoreUnavailable
 from bot.store.kept_files import FilesUnavailable, kept_files
-from bot.store.opening import ask_elsewhere, is_shared, other_engines, serves_others
+from bot.store.opening import ask_elsewhere, engine_reader, engine_writer, is_shared, other_engines, serves_others
 from bot.watchdog import WATCHDOG, end_when_deaf
 
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
@@ -55,57 +56,82 @@ def _check_files(settings: Settings, keeps_files: bool) -> None:
 
 
 def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
-    """Take events until SIGTERM, and load the bot again when its files are saved."""
+    """Take events until SIGTERM, and load the bot again when a version is published, or files that it follows are saved."""
     WATCHDOG.on_stuck = lambda what: os._exit(STUCK)  # started again, the engine gives up the event that does it
     end_when_deaf()
     signals = _signals()
     end_with(files["lifeline"])
-    with os.fdopen(files["last_good"], "r+b") as last_good:
-        reloads = ProgramLoader(folder, last_good)
-        program = reloads.first()
-        _check_files(settings, program.library.keeps_files)
-        engine = _composed_in_turn(settings, program, files, signals)
+    with os.fdopen(files["last_good"], "r+b") as last_good, closing(engine_reader(settings.store)) as versions:
+        loader = ProgramLoader(folder, last_good, versions)
+        with suppress(VersionRefused):  # the loader has said it
+            _check_files(settings, loader.newest().library.keeps_files)
+        engine = _composed_in_turn(settings, loader, files, signals)
         if engine is None:
             return
-        reloads.tell(engine.alarms)
-        server = local_socket.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
+        loader.tell(engine.alarms)
+        server = local_socket.LocalServer(settings.store, partial(_answer, engine, loader))
         engine.start()
         tell(files["begin"], b"x")
         server.start()
         tell_up(files["news"], b"engine\n")
-        with serves_others(settings.store, engine.wake, engine.operate):
-            _run_until_sigterm(engine, reloads, signals)
+        with serves_others(settings.store, engine.wake, partial(_answer, engine, loader)):
+            _run_until_sigterm(engine, loader, signals)
         server.stop()
         engine.stop()
 
 
-def _composed_in_turn(settings: Settings, program: Program, files: Mapping[str, int], signals: int) -> Engine | None:
-    """The engine, once no other machine's writes the store; None if SIGTERM comes first. Raises `bot.store.files.StoreLocked`
-    if the store has only this machine.
+def _composed_in_turn(
+    settings: Settings, loader: ProgramLoader, files: Mapping[str, int], signals: int
+) -> Engine | None:
+    """The engine, once no other machine's writes the store and the version that is published can be served; None if SIGTERM
+    comes first. Raises `bot.store.files.StoreLocked` if the store has only this machine.
     """
     try:
-        return _composed(settings, program, WakePipe(files["woken"]))
+        return _composed(settings, loader, WakePipe(files["woken"]))
     except StoreLocked:
         if not is_shared(settings.store):
             raise
-    log.warning("the engine of another machine runs: this one waits, and takes over when that one ends")
-    server = local_socket.LocalServer(settings.store, partial(ask_elsewhere, settings.store))
-    server.start()
-    tell(files["begin"], b"x")  # what is accepted here, the other one takes
-    tell_up(files["news"], b"engine\n")
+        log.warning("the engine of another machine runs: this one waits, and takes over when that one ends")
+    except VersionRefused:
+        pass  # the loader has said it
     with ExitStack() as standing_by:
-        standing_by.callback(server.stop)
         others_run = standing_by.enter_context(other_engines(settings.store))
+        server = local_socket.LocalServer(settings.store, partial(_answer_in_wait, settings.store, loader, others_run))
+        server.start()
+        standing_by.callback(server.stop)
+        tell(files["begin"], b"x")  # what is accepted here, another engine takes, or this one later
+        tell_up(files["news"], b"engine\n")
         while True:
             ready, _, _ = select.select([signals], [], [], TAKE_OVER_SECONDS)
             if ready and signal.SIGTERM in os.read(signals, 1000):
                 return None
-            with suppress(StoreLocked, StoreUnavailable):  # a third one was quicker
+            with suppress(StoreLocked, StoreUnavailable, VersionRefused):  # a third one was quicker
+                loader.newest()  # before its turn comes: then it takes over at once
                 if not others_run():
-                    return _composed(settings, program, WakePipe(files["woken"]))
+                    return _composed(settings, loader, WakePipe(files["woken"]))
 
 
-def _composed(settings: Settings, program: Program, wakes: WakePipe) -> Engine:
+def _answer_in_wait(
+    store: StoreAddress, loader: ProgramLoader, others_run: Callable[[], bool], request: dict[str, Any]
+) -> dict[str, Any]:
+    """What a local client is answered while this engine waits. Where no other one runs, another version can be published."""
+    if loader.refusal is None or others_run():
+        return ask_elsewhere(store, request)
+    if request.get("do") != "publish":
+        raise loader.refusal
+    with closing(engine_writer(store)) as database:
+        return loader.publish(request, database, lambda program: None)
+
+
+def _composed(settings: Settings, loader: ProgramLoader, wakes: WakePipe) -> Engine:
+    while True:
+        engine = _engine_of(settings, loader.newest(), wakes)
+        if loader.is_newest():  # none was published before the store was this engine's
+            return engine
+        engine.stop()
+
+
+def _engine_of(settings: Settings, program: Program, wakes: WakePipe) -> Engine:
     if program.library.asks_models and settings.model_service is None:
         log.error("flows ask models, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
     if program.library.makes_addresses and settings.public_url is None:
@@ -139,21 +165,23 @@ def _signals() -> int:
     return read
 
 
-def _answer(engine: Engine, reloads: ProgramLoader, request: dict[str, Any]) -> dict[str, Any]:
-    """What a local client asks: ``reload`` is for the files, all else for the engine."""
+def _answer(engine: Engine, loader: ProgramLoader, request: dict[str, Any]) -> dict[str, Any]:
+    """What a client asks: ``reload`` and ``publish`` are for the loader, all else for the engine."""
     if request.get("do") == "reload":
-        return {"reloaded": _reload(engine, reloads)}
+        return {"reloaded": _reload(engine, loader)}
+    if request.get("do") == "publish":
+        return loader.publish(request, engine.database, engine.swap)
     return engine.operate(request)
 
 
-def _reload(engine: Engine, reloads: ProgramLoader) -> bool:
-    program = reloads.again()
+def _reload(engine: Engine, loader: ProgramLoader) -> bool:
+    program = loader.again()
     if program is not None:
         engine.swap(program)
     return program is not None
 
 
-def _run_until_sigterm(engine: Engine, reloads: ProgramLoader, signals: int) -> None:
+def _run_until_sigterm(engine: Engine, loader: ProgramLoader, signals: int) -> None:
     """Reload when files are saved, return on SIGTERM."""
     look_at = monotonic() + WATCH_SECONDS
     while True:
@@ -163,6 +191,6 @@ def _run_until_sigterm(engine: Engine, reloads: ProgramLoader, signals: int) -> 
             return
         if monotonic() >= look_at or signal.SIGHUP in received:
             look_at = monotonic() + WATCH_SECONDS
-            if reloads.changed() or signal.SIGHUP in received:
-                _reload(engine, reloads)
+            if loader.changed() or signal.SIGHUP in received:
+                _reload(engine, loader)
         engine.check()

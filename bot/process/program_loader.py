@@ -1,34 +1,57 @@
-"""Loads the program of a running engine, at its start and whenever the bot's files change."""
+"""Loads the program of a running engine: at its start, when a version is published, and when files that it follows change."""
 
 import hashlib
 import logging
 import pickle
 import sys
 import threading
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from bot.alarms import Alarms
-from bot.folder import Folder, NoBot, Watch, read_folder
+from bot.core.errors import BotError
+from bot.folder import Folder, NoBot, Watch, read_folder, unpacked
 from bot.lang.problems import Mark, Problem, Problems
 from bot.program import FaultyBot, Program, load_program
+from bot.store.database import Database
+from bot.store.published_versions import (
+    PublishedVersion,
+    add_version,
+    files_of,
+    in_folder,
+    newest_version,
+    served_version,
+)
 
 ALARM = "reload-refused"
 log = logging.getLogger("bot.flows")
 
 
-class ProgramLoader:
-    """Loads a bot, and loads it again. Files with problems are listed and change nothing.
+class VersionRefused(BotError):
+    """The version that is published cannot be served by this machine."""
 
-    ``last_good`` is an open file in which the last files without problems are remembered: an engine that has
-    to start again while somebody is in the middle of an edit, or that an edit ends, goes on with those.
+
+class ProgramLoader:
+    """Loads a bot, and loads it again: the newest version in the store (``versions``), or else the files at ``path``.
+
+    Files with problems are listed and change nothing. ``last_good`` is an open file in which the last files without problems are
+    remembered: an engine that has to start again while somebody is in the middle of an edit, or that an edit ends, goes on with those.
+    In place of a version that cannot be loaded, nothing is served. ``refusal`` says so.
     """
 
-    def __init__(self, path: Path, last_good: BinaryIO) -> None:
+    def __init__(self, path: Path, last_good: BinaryIO, versions: Database) -> None:
+        self.refusal: VersionRefused | None = None
         self._path = path
         self._last_good = LastGood(last_good)
+        self._versions = versions
         self._watch = Watch(path)
         self._lock = threading.Lock()
+        self._program: Program | None = None
+        self._number = 0  # of the newest version when it was loaded, or refused
+        self._follows_files = True
         self._refused = ""  # why the files are not served as they are now
         self._alarms: Alarms | None = None
 
@@ -36,45 +59,123 @@ class ProgramLoader:
         """Report from now on, and at once, while other files are served than there are."""
         self._alarms = alarms
         self._report()
+        if (served := served_version(self._versions)) is not None:
+            log.warning(in_folder(served, self._path))
 
-    def first(self) -> Program:
-        """The program to start with. Raises `FaultyBot` or `NoBot` where there never was a good one."""
+    def newest(self) -> Program:
+        """What is to be served now, which is loaded once. Raises `VersionRefused`, and `FaultyBot` or `NoBot` where there never were
+        good files.
+        """
+        with self._lock:
+            newest = newest_version(self._versions)
+            if self._program is None or not self._knows(newest):
+                self._load_newest(newest)
+            if self.refusal is not None:
+                raise self.refusal
+            assert self._program is not None
+            return self._program
+
+    def is_newest(self) -> bool:
+        """Whether nothing was published since it was loaded."""
+        return self._knows(newest_version(self._versions))
+
+    def again(self) -> Program | None:
+        """The program of the files, or the version, as they are now; None if they have problems, which are printed."""
+        with self._lock:
+            served = served_version(self._versions)
+            try:
+                files = self._read_folder() if served is None else self._files_of(served)
+                self._serve(files, self._load(files))
+            except (FaultyBot, NoBot) as error:
+                self._refuse(error, "the flows loaded before go on")
+                return None
+            assert self._program is not None
+            log.info("the flows are loaded again: version %s", self._program.library.version)
+            return self._program
+
+    def changed(self) -> bool:
+        """Whether files that are followed were saved since they were looked at last."""
+        return self._follows_files and self._watch.changed()
+
+    def publish(
+        self, request: Mapping[str, Any], database: Database, swap: Callable[[Program], None]
+    ) -> dict[str, Any]:
+        """Publish what ``content`` of a request has (see `bot.folder.Folder.packed`), or without it the files here, which are followed then.
+
+        It is loaded, added to the store by the engine's connection, and only then served (``swap``). Raises `FaultyBot`, `NoBot` and
+        `bot.store.published_versions.PublishRefused`; nothing has changed then.
+        """
+        content = request.get("content")
+        published = None if content is None else unpacked(self._path, b64decode(content))
+        by, note = str(request.get("by", "operator")), str(request.get("note", ""))
+        with self._lock:
+            files = self._read_folder() if published is None else published
+            program = self._load(files)
+            now, after = datetime.now(UTC), int(request.get("after", 0))
+            added = add_version(database, published, after=after, by=by, note=note, now=now)
+            self._note(added)
+            self._serve(files, program)
+            swap(program)
+        log.warning("%s has published version %d", by, added.number)
+        return {"version": added.number}
+
+    def _knows(self, newest: PublishedVersion | None) -> bool:
+        return self._number == (0 if newest is None else newest.number)
+
+    def _note(self, newest: PublishedVersion | None) -> None:
+        self._number = 0 if newest is None else newest.number
+        self._follows_files = newest is None or newest.digest is None
+        self.refusal = None
+
+    def _load_newest(self, newest: PublishedVersion | None) -> None:
+        self._note(newest)
+        if newest is None or newest.digest is None:
+            self._load_files()
+            return
         try:
-            return self._load()
+            files = self._files_of(newest)
+            self._serve(files, self._load(files))
+        except FaultyBot as error:
+            print(error, file=sys.stderr, flush=True)
+            self.refusal = VersionRefused(
+                f"version {newest.number}, which {newest.by} has published, cannot be loaded on this machine{_place(error)}: "
+                "install what is missing here and restart the server, or `bot rollback`"
+            )
+            log.error("%s", self.refusal)
+
+    def _load_files(self) -> None:
+        try:
+            files = self._read_folder()
+            program = self._load(files)
         except (FaultyBot, NoBot) as error:
             if self._last_good.folder is None:
                 raise
             self._refuse(error, "the files from before the last change are used until they are corrected")
-            return load_program(self._last_good.folder)
+            self._program = load_program(self._last_good.folder)
+        else:
+            self._serve(files, program)
 
-    def again(self) -> Program | None:
-        """The program of the files as they are now; None if they have problems, which are printed."""
+    def _read_folder(self) -> Folder:
+        self._watch = Watch(self._path)  # nobody has looked while a version was served
+        return read_folder(self._path)
+
+    def _files_of(self, version: PublishedVersion) -> Folder:
+        return files_of(self._versions, version.number, self._path)
+
+    def _load(self, files: Folder) -> Program:
+        if self._last_good.is_deadly(files):
+            raise FaultyBot([_deadly(files)])
+        self._last_good.trying(files)
         try:
-            program = self._load()
-        except (FaultyBot, NoBot) as error:
-            self._refuse(error, "the flows loaded before go on")
-            return None
-        log.info("the flows are loaded again: version %s", program.library.version)
-        return program
+            return load_program(files)
+        finally:
+            self._last_good.survived()
 
-    def changed(self) -> bool:
-        """Whether the files were saved since they were looked at last."""
-        return self._watch.changed()
-
-    def _load(self) -> Program:
-        with self._lock:
-            folder = read_folder(self._path)
-            if self._last_good.is_deadly(folder):
-                raise FaultyBot([_deadly(folder)])
-            self._last_good.trying(folder)
-            try:
-                program = load_program(folder)
-            finally:
-                self._last_good.survived()
-            self._last_good.keep(folder)
-            self._refused = ""
-            self._report()
-            return program
+    def _serve(self, files: Folder, program: Program) -> None:
+        self._last_good.keep(files)
+        self._program = program
+        self._refused = ""
+        self._report()
 
     def _refuse(self, error: FaultyBot | NoBot, consequence: str) -> None:
         print(error, file=sys.stderr, flush=True)

@@ -230,6 +230,14 @@ ENGINE_TABLES = """
         count INTEGER NOT NULL,
         PRIMARY KEY (day, flow, step, split, way, outcome)
     ) WITHOUT ROWID;
+    CREATE TABLE versions (
+        id INTEGER PRIMARY KEY,
+        at TEXT NOT NULL,
+        published_by TEXT NOT NULL,
+        note TEXT NOT NULL,
+        digest TEXT,
+        content BLOB
+    );
     CREATE TABLE erasures (
         contact TEXT PRIMARY KEY,
         upto INTEGER NOT NULL,

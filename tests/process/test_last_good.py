@@ -1,11 +1,14 @@
 """What an engine that dies remembers of the bot's files, in a file that the supervisor holds."""
 
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 
 from bot.flow.documents import Source
 from bot.folder import Folder
 from bot.process.program_loader import LastGood, ProgramLoader
+from bot.store.opening import engine_reader
+from bot.store.store_schema import migrate
 
 LONG = Folder(Path("bot"), (Source("bot.yml", b"name: Long\n" + b"# more\n" * 1000),), (Source("handlers.py", b"1"),))
 SHORT = Folder(Path("bot"), (Source("bot.yml", b"name: Short\n"),), (Source("handlers.py", b"exit()"),))
@@ -51,6 +54,8 @@ def test_files_that_are_saved_again_and_again_without_a_change_are_loaded_each_t
     (tmp_path / "bot.yml").write_text("name: Test\n")
     (tmp_path / "handlers.py").write_text("from bot import handler\n")
     (tmp_path / "main.yml").write_text("flow: main\nstart: {otherwise: true}\nsteps: {s: {say: Hi., then: end}}\n")
-    reloads = ProgramLoader(tmp_path, BytesIO())
-    reloads.first()
-    assert all(reloads.again() is not None for _ in range(6))
+    migrate(tmp_path / "bot.db")
+    with closing(engine_reader(tmp_path / "bot.db")) as versions:
+        reloads = ProgramLoader(tmp_path, BytesIO(), versions)
+        reloads.newest()
+        assert all(reloads.again() is not None for _ in range(6))

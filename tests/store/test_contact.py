@@ -25,7 +25,7 @@ from tests.postgres import about_files
 from tests.store.store_kit import START, beside_the_store, contact_files
 
 ANN, BOB, ALIAS = "6281234567890", "6289876543210", "6281111111111"
-NOT_OF_CONTACTS = {"meta", "broadcasts", "erasures", "results", "sqlite_sequence", "_sqlite_migrations"}
+NOT_OF_CONTACTS = {"meta", "broadcasts", "erasures", "results", "versions", "sqlite_sequence", "_sqlite_migrations"}
 OTHER = f'{{"data": {{"who": "{ANN}9", "and": 1{ANN}}}}}'
 LETTER = f'{{"data": {{"conversation": 7, "who": "{ANN}"}}}}'
 AT = START.isoformat()

@@ -1,0 +1,126 @@
+"""``bot publish``, and what it shares with ``bot rollback``."""
+
+import getpass
+import socket
+import sys
+from base64 import b64encode
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bot.cli.operate import COMMAND_SECONDS, CommandRefused, ask_server, bot_argument, store_of
+from bot.cli.output import quiet_log
+from bot.folder import Folder
+from bot.store.database import StoreAddress
+
+if TYPE_CHECKING:
+    from bot.flow.library import Library
+    from bot.store.published_versions import PublishedVersion
+    from bot.store.store_reader import StoreReader
+    from bot.testing.transcript_reader import LoadedTests
+
+note_option = click.option("--note", metavar="TEXT", default="", help="Why: bot versions shows it.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+
+
+@click.command("publish")
+@bot_argument
+@note_option
+@click.option("--no-tests", is_flag=True, help="Do not run the bot's tests.")
+@click.option("--follow-files", is_flag=True, help="Let servers follow the files of their folders again.")
+@yes_option
+@click.pass_context
+def command(ctx: click.Context, folder: Path | None, note: str, no_tests: bool, follow_files: bool, yes: bool) -> None:
+    """Make the bot in DIR what is served, on all machines: the next version in the store.
+
+    It checks the bot, runs its tests, and shows what the new version does to the conversations under way; it asks before one of
+    them ends or moves. Running servers take the version at once, others when they start. From the first version on, files that
+    are saved change nothing until they are published; --follow-files ends that.
+
+    \b
+      $ bot publish
+      $ bot publish mybot --note "summer menu"
+
+    Exit code 0: it is published, or is served already. 1: there are problems, a test fails, or you said no.
+    """
+    from bot.cli.check_report import report_on, text
+    from bot.store.published_versions import already_served, newest_version
+    from bot.store.store_reader import StoreReader
+
+    quiet_log()
+    bot, store = store_of(folder)
+    with closing(StoreReader(store)) as reader:
+        newest = newest_version(reader.database)
+        if (None if newest is None else newest.digest) == (None if follow_files else bot.digest):
+            click.echo(f"Nothing is published: {already_served(newest)}.")
+            return
+        report = report_on(bot)
+        for line in text(report):
+            click.echo(line)
+        program = report.loaded.program
+        if program is None or report.loaded.problems or not (no_tests or _tests_pass(report.loaded, bot)):
+            click.echo("Nothing is published.", err=True)
+            ctx.exit(1)
+        confirm_for(program.library, reader, bot.path, yes)
+    click.echo(publish(store, None if follow_files else bot, newest, note))
+
+
+def confirm_for(library: "Library", reader: "StoreReader", path: Path, yes: bool) -> None:
+    """Show what flows do to the conversations under way. Ask whether to go on if they end or move; without a terminal that is refused."""
+    from bot.cli.check import live_lines, look
+
+    live = look(library, reader)
+    for line in live_lines(live, path):
+        click.echo(line)
+    if not live.ends_or_moves or yes:
+        return
+    if not sys.stdin.isatty():
+        raise CommandRefused(
+            "nothing is published: it changes conversations (see above), and there is no terminal to ask at; --yes publishes it"
+        )
+    click.confirm("Publish it?", abort=True, err=True)
+
+
+def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion | None", note: str) -> str:
+    """Have the running server publish files, or do it here if none runs; say so. ``newest`` is the version that was looked at.
+
+    Raises `CommandRefused`, `bot.store.published_versions.PublishRefused` and `bot.store.files.StoreLocked`.
+    """
+    from bot.clock import SystemClock
+    from bot.local_socket import REQUEST_BYTES, NotRunning
+    from bot.store.opening import engine_writer
+    from bot.store.published_versions import add_version
+
+    after, by = 0 if newest is None else newest.number, _user()
+    content = None if files is None else b64encode(files.packed()).decode()
+    if content is not None and len(content) > REQUEST_BYTES - 10_000:
+        raise CommandRefused(f"nothing is published: the bot has {len(content) >> 20} MB packed, 31 are possible")
+    request = {"do": "publish", "content": content, "after": after, "note": note, "by": by}
+    try:
+        number = ask_server(store, request, COMMAND_SECONDS)["version"]
+        at = "served now" if files is not None else "served now: each server follows the files of its own folder"
+    except NotRunning:
+        with closing(engine_writer(store)) as database:
+            now = SystemClock().now()
+            number = add_version(database, files, after=after, by=by, note=note, now=now).number
+        at = (
+            f"published: the next `bot serve` {'serves it' if files is not None else 'follows the files of its folder'}"
+        )
+    return f"Version {number} is {at}."
+
+
+def _tests_pass(loaded: "LoadedTests", bot: Folder) -> bool:
+    from bot.cli.test import passes
+
+    return not loaded.transcripts or passes(bot, loaded)
+
+
+def _user() -> str:
+    """The name of who runs this command, and of the machine."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have none
+        name = "somebody"
+    return f"{name}@{socket.gethostname()}"
