@@ -5,6 +5,7 @@ One register in each process of a bot. The log, ``/readyz``, ``/metrics``, `bot 
 
 import logging
 import threading
+from dataclasses import asdict
 from datetime import datetime
 
 from bot.clock import Clock
@@ -27,6 +28,10 @@ class Alarm:
     what: str
     advice: str
     since: datetime
+
+    def as_json(self) -> dict[str, str]:
+        """The alarm for the answer to a request."""
+        return asdict(self) | {"since": self.since.isoformat()}
 
 
 class Alarms:

@@ -11,7 +11,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from bot.alarms import Alarm, Alarms
+from bot.alarms import Alarms
 from bot.clock import Clock, time_of
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Publish, Tell, Transcribe
 from bot.core.errors import BotError
@@ -278,7 +278,7 @@ class Engine:
         if request.get("do") == "metrics":
             return {"text": self._metrics_text(answer)}
         if request.get("do") == "status":
-            answer |= asdict(self._delivery.status()) | {"alarms": [_as_json(alarm) for alarm in self.alarms.current()]}
+            answer |= asdict(self._delivery.status()) | {"alarms": [alarm.as_json() for alarm in self.alarms.current()]}
         return answer
 
     def _metrics_text(self, status: Answer) -> str:
@@ -342,10 +342,6 @@ def _not_delivered(row: CallRow, say: Say) -> CallAttempt:
 def _is_moderated(row: CallRow) -> bool:
     """Whether a handler judges a model's prompts or answers. Like any handler, it may end the process."""
     return isinstance(row.effect, Complete) and bool(row.effect.heard or row.effect.said)
-
-
-def _as_json(alarm: Alarm) -> dict[str, str]:
-    return asdict(alarm) | {"since": alarm.since.isoformat()}
 
 
 def _wait_as_json(wait: WaitReason) -> dict[str, str | None]:

@@ -41,7 +41,8 @@ from bot.store.database import PostgresAddress, StoreAddress
 from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreTooNew, StoreUnavailable, beside
 from bot.store.integrity import StoreHealth, StoresDiffer, health, sqlite_version
 from bot.store.kept_files import FilesUnavailable, kept_files
-from bot.store.opening import DriverMissing
+from bot.store.opening import DriverMissing, engine_reader
+from bot.store.published_versions import in_folder, served_version
 
 
 @immutable
@@ -411,6 +412,20 @@ def store_state(store: StoreAddress, now: datetime) -> Iterator[CheckResult]:
         return
     yield from _files(found)
     yield from _events(found, now)
+
+
+def served(store: StoreAddress, folder: Path) -> Iterator[CheckResult]:
+    """Which version is served, and on which machines. Without a store that can be read, others say why."""
+    try:
+        with closing(engine_reader(store)) as database:
+            version, machines = served_version(database), database.machines()
+    except BotError:
+        return
+    if version is not None:
+        differs, what = in_folder(version, folder)
+        yield warn("version", what, "`bot publish` publishes them") if differs else ok("version", what)
+    if machines:
+        yield ok("machines", "; ".join(map(str, machines)))
 
 
 def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckResult]:

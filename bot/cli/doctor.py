@@ -171,6 +171,7 @@ def _machine(bot: Folder, store: StoreAddress) -> Iterator["CheckResult"]:
     yield from doctor.variables(os.environ)
     yield doctor.disk(store)
     yield from doctor.store_state(store, now)
+    yield from doctor.served(store, bot.path)
 
 
 def _outside(

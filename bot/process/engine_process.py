@@ -115,8 +115,13 @@ def _answer_in_wait(
     store: StoreAddress, loader: ProgramLoader, others_run: Callable[[], bool], request: dict[str, Any]
 ) -> dict[str, Any]:
     """What a local client is answered while this engine waits. Where no other one runs, another version can be published."""
-    if loader.refusal is None or others_run():
+    if loader.refusal is None:
         return ask_elsewhere(store, request)
+    if others_run():
+        answer = ask_elsewhere(store, request)
+        if "alarms" in answer:
+            answer["alarms"].append(loader.refusal.alarm.as_json())
+        return answer
     if request.get("do") != "publish":
         raise loader.refusal
     with closing(engine_writer(store)) as database:

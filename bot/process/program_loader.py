@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from bot.alarms import Alarms
+from bot.alarms import Alarm, Alarms
 from bot.core.errors import BotError
 from bot.folder import Folder, NoBot, Watch, read_folder, unpacked
 from bot.lang.problems import Mark, Problem, Problems
@@ -32,6 +32,12 @@ log = logging.getLogger("bot.flows")
 
 class VersionRefused(BotError):
     """The version that is published cannot be served by this machine."""
+
+    def __init__(self, version: PublishedVersion, error: FaultyBot) -> None:
+        what = f"version {version.number}, which {version.by} has published, cannot be loaded on this machine{_place(error)}"
+        advice = "install what is missing here and restart the server, or `bot rollback`"
+        super().__init__(f"{what}: {advice}")
+        self.alarm = Alarm("version-refused", "", what, advice, datetime.now(UTC))
 
 
 class ProgramLoader:
@@ -60,7 +66,8 @@ class ProgramLoader:
         self._alarms = alarms
         self._report()
         if (served := served_version(self._versions)) is not None:
-            log.warning(in_folder(served, self._path))
+            differ, what = in_folder(served, self._path)
+            log.warning("%s%s", what, ": `bot publish` publishes them" if differ else "")
 
     def newest(self) -> Program:
         """What is to be served now, which is loaded once. Raises `VersionRefused`, and `FaultyBot` or `NoBot` where there never were
@@ -137,10 +144,7 @@ class ProgramLoader:
             self._serve(files, self._load(files))
         except FaultyBot as error:
             print(error, file=sys.stderr, flush=True)
-            self.refusal = VersionRefused(
-                f"version {newest.number}, which {newest.by} has published, cannot be loaded on this machine{_place(error)}: "
-                "install what is missing here and restart the server, or `bot rollback`"
-            )
+            self.refusal = VersionRefused(newest, error)
             log.error("%s", self.refusal)
 
     def _load_files(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from bot.core.immutable import immutable
 
@@ -38,6 +38,17 @@ class PostgresAddress:
 
 StoreAddress = Path | PostgresAddress
 """Where a store is: the path of the engine's file of SQLite, or the address of a database of PostgreSQL."""
+
+
+@immutable
+class ServingMachine:
+    """A machine that serves a bot. Its engine ``works``, or ``waits`` to take over; or it has none, and only accepts events."""
+
+    name: str
+    engine: Literal["works", "waits", "none"]
+
+    def __str__(self) -> str:
+        return f"{self.name} {'accepts events' if self.engine == 'none' else self.engine}"
 
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
@@ -130,6 +141,9 @@ class Database(Protocol):
 
     def wake(self) -> None:
         """Wake the engine of another machine: there are new events in the log (`bot.store.opening.listen`)."""
+
+    def machines(self) -> list[ServingMachine]:
+        """The machines that serve the bot; none for a file, which has only this one."""
 
     def wipe(self) -> None:
         """Leave no traces of deleted data, as far as that is in the bot's hands."""

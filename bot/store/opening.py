@@ -24,7 +24,9 @@ def engine_reader(store: StoreAddress) -> Database:
 
 def log_writer(store: StoreAddress) -> Database:
     """A connection that writes the log: the only one to a file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`."""
-    return SqliteDatabase.writer(inbox_path(store)) if isinstance(store, Path) else _postgres(store, "inbox")
+    return (
+        SqliteDatabase.writer(inbox_path(store)) if isinstance(store, Path) else _postgres(store, "inbox", role="web")
+    )
 
 
 def log_reader(store: StoreAddress) -> Database:
@@ -43,11 +45,11 @@ def _require_driver() -> None:
         )
 
 
-def _postgres(address: PostgresAddress, schema: str, *, alone: bool = False) -> Database:
+def _postgres(address: PostgresAddress, schema: str, *, role: str = "reader", alone: bool = False) -> Database:
     _require_driver()
     from bot.store.postgres_database import PostgresDatabase  # psycopg is there only where it was asked for
 
-    return PostgresDatabase(address, schema, alone=alone)
+    return PostgresDatabase(address, schema, role=role, alone=alone)
 
 
 def prepare(store: StoreAddress) -> None:
@@ -131,7 +133,7 @@ def other_engines(store: StoreAddress) -> Iterator[Callable[[], bool]]:
         except StoreUnavailable:
             return True
 
-    with closing(engine_reader(store)) as database:
+    with closing(_postgres(store, "engine", role="standby")) as database:
         yield run
 
 

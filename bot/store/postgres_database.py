@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
+from socket import gethostname
 from typing import Any
 
 import psycopg
@@ -20,7 +21,7 @@ from psycopg.types.string import StrDumperUnknown
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.store.database import Execute, PostgresAddress, StoreAddress, Write
+from bot.store.database import Execute, PostgresAddress, ServingMachine, StoreAddress, Write
 from bot.store.files import StoreLocked, StoreMissing, StoreOutdated, StoreTooNew, StoreUnavailable
 from bot.store.store_schema import schema_version
 
@@ -58,6 +59,12 @@ _ENGINE = """
     FROM pg_stat_activity JOIN pg_locks USING (pid)
     WHERE datname = current_database() AND locktype = 'advisory' AND classid = 7031 AND objid = 3 AND granted
 """
+_SESSION = "bot-flows"
+_SESSIONS = f"""
+    SELECT application_name FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name LIKE '{_SESSION} % %'
+"""
+
 ENGINE_RUNS = f"SELECT EXISTS (SELECT 1 {_ENGINE})"
 """Whether an engine has the connection that is alone."""
 
@@ -98,10 +105,11 @@ class PostgresDatabase:
     Raises `bot.store.files.StoreMissing`, `StoreOutdated` and `StoreTooNew`.
     """
 
-    def __init__(self, address: PostgresAddress, schema: str, *, alone: bool = False) -> None:
+    def __init__(self, address: PostgresAddress, schema: str, *, role: str = "reader", alone: bool = False) -> None:
         self.place: StoreAddress = address
         self._address = address
         self._schema = schema
+        self._role = "engine" if alone else role
         self._alone = alone
         self._lock = threading.RLock()
         self._open: Connection | None = None
@@ -179,6 +187,18 @@ class PostgresDatabase:
         with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
             self._connection().execute(f"NOTIFY {_CHANNEL}")
 
+    def machines(self) -> list[ServingMachine]:
+        """The machines that serve the bot, by the names of their sessions (`connect`)."""
+        roles: dict[str, set[str]] = {}
+        for (name,) in self.all(_SESSIONS):
+            _, role, machine = name.split(" ", 2)
+            roles.setdefault(machine, set()).add(role)
+        return [
+            ServingMachine(machine, "works" if "engine" in of_it else "waits" if "standby" in of_it else "none")
+            for machine, of_it in sorted(roles.items())
+            if of_it & {"engine", "standby", "web"}
+        ]
+
     def wipe(self) -> None:
         """Nothing: what PostgreSQL keeps of deleted rows is its operator's matter."""
 
@@ -195,7 +215,7 @@ class PostgresDatabase:
         if self._open is None or self._open.closed:
             if self._alone and self._open is not None:
                 raise ConnectionLost(self._address)
-            connection = connect(self._address, self._schema)
+            connection = connect(self._address, self._schema, self._role)
             if self._alone and connection.execute(ALONE).fetchone() != (True,):
                 connection.close()
                 raise StoreLocked(f"{self.place} is in use by another engine: one at a time writes a store")
@@ -238,8 +258,11 @@ def _unavailable(address: PostgresAddress, error: Exception) -> StoreUnavailable
     return StoreUnavailable(f"{address} cannot be used now ({reason})", advice)
 
 
-def connect(address: PostgresAddress, schema: str) -> Connection:
-    """A connection whose tables are those of a schema. Raises `bot.store.files.StoreUnavailable`."""
+def connect(address: PostgresAddress, schema: str, role: str = "reader") -> Connection:
+    """A connection whose tables are those of a schema. Its session's name says what it is for, and on which machine.
+
+    Raises `bot.store.files.StoreUnavailable`.
+    """
     with trouble_in_words(address):  # of the address, too
         connection = psycopg.connect(
             address.url,
@@ -249,7 +272,7 @@ def connect(address: PostgresAddress, schema: str) -> Connection:
             keepalives_idle=_UNANSWERED_SECONDS,
             keepalives_interval=1,
             tcp_user_timeout=1000 * _UNANSWERED_SECONDS,
-            application_name=f"bot {schema}",
+            application_name=f"{_SESSION} {role} {gethostname()}",
             client_encoding="UTF8",
         )
         connection.prepare_threshold = 1

@@ -120,11 +120,12 @@ def already_served(served: PublishedVersion | None) -> str:
     return f"version {served.number} has the same files, and is served already"
 
 
-def in_folder(served: PublishedVersion, path: Path) -> str:
-    """What is served beside the files of a folder, in words."""
-    what = f"version {served.number} is served, which {served.by} has published"
+def in_folder(served: PublishedVersion, path: Path) -> tuple[bool, str]:
+    """Whether the files of a folder differ from what is served, and that in words."""
     try:
-        same = read_folder(path).digest == served.digest
+        differs = read_folder(path).digest != served.digest
     except NoBot:
-        same = False
-    return f"{what}; {path} has the same files" if same else f"{what}; the files in {path} differ (`bot publish`)"
+        differs = True
+    return differs, f"version {served.number} is served, which {served.by} has published; the files in {path} " + (
+        "differ" if differs else "are the same"
+    )

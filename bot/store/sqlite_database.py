@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from bot.store.database import Execute, StoreAddress, Write
+from bot.store.database import Execute, ServingMachine, StoreAddress, Write
 from bot.store.files import FileLock, close_writer, empty_wal, open_reader, open_writer, transaction, trouble_in_words
 
 _TOGETHER = 64  # rows of one statement
@@ -100,6 +100,10 @@ class SqliteDatabase:
 
     def wake(self) -> None:
         """Nothing: no other machine has this file."""
+
+    def machines(self) -> list[ServingMachine]:
+        """None: no other machine has this file."""
+        return []
 
     def wipe(self) -> None:
         """Leave no traces of deleted data in the ``-wal``: see `bot.store.files.empty_wal`."""

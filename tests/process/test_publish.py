@@ -82,7 +82,7 @@ def test_a_server_that_starts_serves_the_newest_version_and_says_that_the_files_
     published(folder)
     (folder / "new.yml").write_text(NEW)
     serving = serve()
-    serving.line_with(f"version 1 is served, which ann@one has published; the files in {folder} differ (`bot publish`)")
+    serving.line_with(f"version 1 is served, which ann@one has published; the files in {folder} differ")
     assert flows(serving.up()) == ["main"]
 
 

@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from socket import gethostname
 from time import monotonic, sleep
 from typing import Any
 
@@ -15,11 +17,12 @@ import psycopg
 import pytest
 import requests
 
-from bot import local_socket
+from bot import doctor, local_socket
 from bot.emulator.emulator import Emulator
 from bot.store.database import PostgresAddress
 from bot.store.inbox import InboxReader
 from bot.store.store_reader import StoreReader
+from tests.cli.terminal import call
 from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
 from tests.s3_store import BUCKET, s3_store
@@ -105,6 +108,19 @@ class Machines:
         return PostgresAddress(self.store.url, server.folder.resolve() / "bot", self.store.files)
 
 
+@contextmanager
+def fails(server: Server) -> Iterator[None]:
+    """Nothing of a machine runs, but for its supervisor, which starts nothing again until the end of this context."""
+    os.kill(server.process.pid, signal.SIGSTOP)
+    for pid in server.children().values():
+        os.kill(pid, signal.SIGKILL)
+        gone(pid)
+    try:
+        yield
+    finally:
+        os.kill(server.process.pid, signal.SIGCONT)
+
+
 @pytest.fixture
 def machines(tmp_path: Path, postgres: Postgres) -> Iterator[Machines]:
     with (
@@ -137,13 +153,9 @@ def test_what_is_asked_on_either_machine_is_answered_by_the_one_engine(machines:
 
 def test_when_the_machine_of_the_engine_ends_the_other_goes_on(machines: Machines) -> None:
     machines.says("hi")
-    os.kill(machines.first.process.pid, signal.SIGSTOP)  # so that it starts nothing again
-    for pid in machines.first.children().values():
-        os.kill(pid, signal.SIGKILL)
-        gone(pid)
-    machines.says("still there?")
-    assert machines.texts() == ["You wrote:", "You wrote: still there?"]
-    os.kill(machines.first.process.pid, signal.SIGCONT)
+    with fails(machines.first):
+        machines.says("still there?")
+        assert machines.texts() == ["You wrote:", "You wrote: still there?"]
 
 
 def test_the_engine_of_a_paused_machine_is_relieved_and_gives_up_when_it_goes_on(machines: Machines) -> None:
@@ -160,6 +172,51 @@ def test_the_engine_of_a_paused_machine_is_relieved_and_gives_up_when_it_goes_on
         sleep(0.05)
     machines.says("three")
     assert machines.texts() == ["You wrote:", "You wrote: two", "You wrote: three"]
+
+
+def test_every_machine_serves_what_was_published_last_and_says_who_serves(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machines.says("hi")
+    monkeypatch.setenv("BOT_STORE", machines.store.url)
+    for server, text in ((machines.first, "Old"), (machines.second, "New")):
+        (server.folder / "main.yml").write_text(FLOW.replace("You wrote", text))
+    assert call("publish", machines.second.folder).lines[-1] == "Version 1 is served now."  # by the first one's engine
+    machines.says("one")
+    with fails(machines.first):
+        machines.says("two")
+        assert machines.texts() == ["You wrote:", "New:", "New: two"]  # the question is put again, in its new form
+        (waits,) = [found for found in doctor.served(machines.store, machines.first.folder) if found.about == "version"]
+        assert waits.state == "warn" and waits.what.endswith(f"the files in {machines.first.folder} differ")
+    (serve,) = [found for found in doctor.served(machines.store, machines.second.folder) if found.about == "machines"]
+    assert serve.what == f"{gethostname()} works"
+
+
+def test_a_machine_that_cannot_load_the_version_leaves_the_place_to_another(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machines.says("hi")
+    monkeypatch.setenv("BOT_STORE", machines.store.url)
+    assert call("publish", machines.first.folder).code == 0
+    (machines.first.folder / "licence").touch()
+    needs = "from pathlib import Path\nassert (Path(__file__).parent / 'licence').exists()\n"
+    (machines.first.folder / "handlers.py").write_text(needs)
+    assert call("publish", machines.first.folder).lines[-1] == "Version 2 is served now."
+    until = monotonic() + PATIENCE
+    while "version-refused" not in [alarm["name"] for alarm in machines.ask(machines.second, do="status")["alarms"]]:
+        assert monotonic() < until
+    assert machines.ask(machines.first, do="status")["alarms"] == []
+    os.kill(machines.first.children()["engine"], signal.SIGKILL)
+    machines.says("one")
+    with fails(machines.first):
+        with psycopg.connect(machines.store.url, autocommit=True) as connection:
+            while connection.execute(ENGINES).fetchone() is not None:
+                assert monotonic() < until
+        asked = local_socket.ask(machines.store_of(machines.second), {"do": "status"})
+        assert "version 2" in asked["error"] and "cannot be loaded on this machine" in asked["error"]
+        assert call("rollback", "--bot", machines.second.folder).lines[-1] == "Version 3 is served now."
+        machines.says("two")
+    assert machines.texts() == ["You wrote:", "You wrote: one", "You wrote: two"]
 
 
 def test_an_engine_that_loses_its_connection_begins_anew_and_loses_nothing(machines: Machines) -> None:
