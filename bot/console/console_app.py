@@ -26,6 +26,7 @@ from bot.console import (
     model_usage,
     state,
     step_results,
+    versions,
 )
 from bot.console.login import Login, Logins, LoginTries
 from bot.console.page_formats import add_formats
@@ -46,6 +47,7 @@ VIEWS = (
     dead_letters,
     state,
     edits,
+    versions,
 )
 """The files of the views, in the order of the navigation."""
 OPEN = ("log_in", "static", "pages.static")

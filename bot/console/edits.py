@@ -7,14 +7,16 @@ from bot.checker.replaying.migration_preview import MigrationKind
 from bot.console.routes import Console, Route
 from bot.console.users import OPERATOR, User
 
+WORDS = {kind.name.lower(): kind.value for kind in MigrationKind}
+"""What becomes of a conversation, for people."""
 PATIENCE = 30.0
 """How many seconds a form waits for the report, before the page says that it is still being made."""
 
 
 def edits(console: Console, user: User) -> str:
     """The last report, if there is one."""
-    check, words = console.live_check, {kind.name.lower(): kind.value for kind in MigrationKind}
-    return render_template("edits.html", report=check.newest, looks=check.looks, words=words)
+    check = console.live_check
+    return render_template("edits.html", report=check.reports.get(None), looks=check.looks(), words=WORDS)
 
 
 def check_edits(console: Console, user: User) -> Response:

@@ -1,4 +1,4 @@
-"""What the files on the disk would do to the conversations under way: `bot check --live`, in a process of its own.
+"""What the files on the disk, or a published version, would do to the conversations under way: `bot check --live`, in a process of its own.
 
 That process imports the bot's Python and reads every session; this one neither waits for it nor shares its memory with it.
 """
@@ -39,7 +39,7 @@ class LiveReport:
 
 
 class LiveCheck:
-    """Looks when it is asked to, once at a time. ``newest`` is the last report, None before the first."""
+    """Looks when it is asked to, at one thing at a time. ``reports`` are the last ones by the number of the version, None for the files."""
 
     def __init__(self, folder: Path, store: StoreAddress, clock: Clock) -> None:
         self._folder = (
@@ -50,39 +50,45 @@ class LiveCheck:
         if isinstance(store, Path):  # the address of a database is in the environment: it has a password
             self._command += ["--store", str(store.resolve())]
         self._clock = clock
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self.newest: LiveReport | None = None
+        self._lock, self._one_at_a_time = threading.Lock(), threading.Lock()
+        self._threads: dict[int | None, threading.Thread] = {}
+        self.reports: dict[int | None, LiveReport] = {}
 
-    @property
-    def looks(self) -> bool:
-        """Whether it looks just now."""
-        return self._thread is not None and self._thread.is_alive()
+    def looks(self, version: int | None = None) -> bool:
+        """Whether it looks just now, or is about to."""
+        return version in self._threads and self._threads[version].is_alive()
 
-    def begin(self) -> None:
+    def begin(self, version: int | None = None) -> None:
         """Begin to look, unless it does already."""
         with self._lock:
-            if not self.looks:
-                self._thread = threading.Thread(target=self._look, name="live check", daemon=True)
-                self._thread.start()
+            if not self.looks(version):
+                thread = threading.Thread(target=self._look, args=[version], name="live check", daemon=True)
+                self._threads[version] = thread
+                thread.start()
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, seconds: float, version: int | None = None) -> None:
         """Wait until it has ended, so long at most."""
-        if self._thread is not None:
-            self._thread.join(seconds)
+        if version in self._threads:
+            self._threads[version].join(seconds)
 
-    def _look(self) -> None:
-        at = self._clock.now()
-        with subprocess.Popen(
-            self._command, cwd=self._folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
-            os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
-            try:
-                out, trouble = process.communicate(timeout=PATIENCE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                out, trouble = "", f"It took longer than {PATIENCE:.0f} s: use `bot check --live` in the bot's folder."
+    def _look(self, version: int | None) -> None:
+        command = [*self._command, *([] if version is None else ["--version", str(version)])]
+        with self._one_at_a_time:
+            at = self._clock.now()
+            with subprocess.Popen(
+                command, cwd=self._folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            ) as process:
+                os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
+                try:
+                    out, trouble = process.communicate(timeout=PATIENCE)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    out, trouble = (
+                        "",
+                        f"It took longer than {PATIENCE:.0f} s: use `bot check --live` in the bot's folder.",
+                    )
         try:
-            self.newest = LiveReport(at, json.loads(out))
+            self.reports[version] = LiveReport(at, json.loads(out))
         except ValueError:
-            self.newest = LiveReport(at, trouble=trouble.strip() or "`bot check --live` has ended without a word.")
+            ended = trouble.strip() or "`bot check --live` has ended without a word."
+            self.reports[version] = LiveReport(at, trouble=ended)

@@ -44,6 +44,7 @@ def state(console: Console, user: User) -> str:
         stopped=status.get("stopped", 0),
         pending=[(send, effect_in_words(send.effect), _why(waits.get(str(send.id)))) for send in pending],
         running=not trouble,
+        machines=console.reader.database.machines(),
     )
 
 

@@ -27,16 +27,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_says_how_many_go_on_and_how_many_an_edit_would_drop(folder: Path) -> None:
     (folder / "bot.yml").write_text(BOT)
     check = LiveCheck(folder, folder / "bot.db", MovableClock(START))
-    assert check.newest is None
+    assert check.reports == {}
     (folder / "flows" / "main.yml").write_text(FLOWS)
     check.begin()
     check.wait(PATIENCE)
-    assert check.newest is not None and check.newest.found is not None, check.newest
-    assert (check.newest.at, check.newest.found["conversations"], check.newest.found["dropped"]) == (START, 1, 0)
+    found = check.reports[None].found
+    assert found is not None, check.reports[None]
+    assert (check.reports[None].at, found["conversations"], found["dropped"]) == (START, 1, 0)
     (folder / "flows" / "main.yml").write_text("flow: other\nsteps: {a: {say: Hi., then: end}}\n")
     check.begin()
     check.wait(PATIENCE)
-    assert check.newest.found is not None and check.newest.found["dropped"] == 1
+    found = check.reports[None].found
+    assert found is not None and found["dropped"] == 1
 
 
 def test_its_process_can_be_ended_although_the_console_has_blocked_the_signal(tmp_path: Path) -> None:
@@ -52,7 +54,7 @@ def test_its_process_can_be_ended_although_the_console_has_blocked_the_signal(tm
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     check.wait(PATIENCE)
-    assert check.newest is not None and check.newest.found is not None, check.newest
+    assert check.reports[None].found is not None, check.reports[None]
     assert (tmp_path / "blocked").read_text() == "set()"
 
 
@@ -61,8 +63,8 @@ def test_problems_in_the_files_are_said_instead(folder: Path) -> None:
     check = LiveCheck(folder, folder / "bot.db", MovableClock(START))
     check.begin()
     check.wait(PATIENCE)
-    assert check.newest is not None and check.newest.found is None
-    assert 'E102 no step "nowhere"' in check.newest.trouble and "Traceback" not in check.newest.trouble
+    assert check.reports[None].found is None
+    assert 'E102 no step "nowhere"' in check.reports[None].trouble and "Traceback" not in check.reports[None].trouble
 
 
 def test_an_operator_sees_whom_an_edit_would_drop(live: Live) -> None:

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from bot import local_socket
+from bot import doctor, local_socket
 from bot.flow.documents import Source
 from bot.folder import Folder, read_folder
 from bot.process.program_loader import ProgramLoader
 from bot.program import Program
-from bot.store.opening import engine_reader, engine_writer
-from bot.store.published_versions import PublishRefused, add_version, versions
+from bot.store.opening import engine_writer
+from bot.store.published_versions import add_version, versions
 from bot.store.store_schema import migrate
 from tests.cli.terminal import call
-from tests.process.serving import FLOW, Serve, Serving, until
+from tests.process.serving import Serve, Serving, until
 
 NEW = "flow: new\nstart: {words: [new]}\nsteps:\n  s: {say: New., then: end}\n"
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
@@ -84,6 +84,8 @@ def test_a_server_that_starts_serves_the_newest_version_and_says_that_the_files_
     serving = serve()
     serving.line_with(f"version 1 is served, which ann@one has published; the files in {folder} differ")
     assert flows(serving.up()) == ["main"]
+    (found,) = doctor.served(serving.store, folder)
+    assert (found.about, found.state) == ("version", "warn")
 
 
 @pytest.mark.parametrize("handlers", ["import a_package_of_another_machine", "import os\nos.kill(os.getpid(), 9)"])
@@ -139,37 +141,3 @@ def test_an_engine_that_is_killed_once_the_version_is_stored_serves_it_when_it_b
         with pytest.raises(KeyboardInterrupt):
             before.publish(asked, database, killed)
         assert [*ProgramLoader(folder, BytesIO(), database).newest().library.flows] == ["main", "new"]
-
-
-def test_the_newest_fifty_versions_are_kept(folder: Path) -> None:
-    migrate(folder / "bot.db")
-    with closing(engine_writer(folder / "bot.db")) as database:
-        for after in range(52):
-            files = Folder(folder, (Source("bot.yml", f"name: {after}".encode()),), ())
-            add_version(database, files, after=after, by="ann", note="", now=NOON)
-        assert [version.number for version in versions(database, 100)] == [*range(52, 2, -1)]
-        with pytest.raises(PublishRefused, match="look again"):
-            add_version(database, files, after=51, by="bob", note="", now=NOON)
-
-
-def test_without_a_server_the_command_writes_the_version_and_commands_take_the_served_flows(folder: Path) -> None:
-    migrate(folder / "bot.db")
-    (folder / "new.yml").write_text(NEW)
-    assert call("publish", folder).lines[-1] == "Version 1 is published: the next `bot serve` serves it."
-    (folder / "new.yml").unlink()
-    assert call("start", "new", "6281234567890", "--bot", folder).code == 0
-    with closing(engine_reader(folder / "bot.db")) as database:
-        assert [version.note for version in versions(database)] == [""]
-
-
-def test_a_bot_with_problems_or_a_failing_test_is_not_published(folder: Path) -> None:
-    migrate(folder / "bot.db")
-    (folder / "main.yml").write_text(FLOW.replace("Hello}", "Hello, then: nowhere}"))
-    refused = call("publish", folder)
-    assert (refused.code, refused.err) == (1, "Nothing is published.\n")
-    assert "E102 no step" in refused.out
-    (folder / "main.yml").write_text(FLOW + "---\ntest: greets\ntalk:\n- user: hi\n- bot: Goodbye\n")
-    refused = call("publish", folder)
-    assert (refused.code, refused.err) == (1, "Nothing is published.\n")
-    assert "FAIL  greets" in refused.out
-    assert call("publish", folder, "--no-tests").code == 0

@@ -1,0 +1,48 @@
+"""The versions that were published, in the console of a `bot serve`."""
+
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browsing import Opens, violations
+from tests.cli.terminal import call
+from tests.console.conftest import PASSWORD, USERS
+from tests.process.conftest import folder, serve  # noqa: F401
+from tests.process.serving import Serve
+
+ASK = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {ask: Who are you?, then: end}\n"
+
+
+def test_an_operator_sees_what_an_earlier_version_does_and_rolls_back_to_it(
+    serve: Serve,  # noqa: F811
+    folder: Path,  # noqa: F811
+    opens_page: Opens,
+) -> None:
+    users = {"BOT_CONSOLE_USERS": " ".join(USERS), "BOT_CONSOLE_PORT": "0"}
+    serving = serve(arguments=["--console"], **users)
+    url = serving.line_with("Its console is at ").split(" at ")[1].removesuffix(".")
+    serving.up()
+    page = opens_page(f"{url}/versions")
+    page.get_by_label("Name").fill("olga")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.locator("main")).to_contain_text("Each server follows the files of its own folder")
+    call("publish", folder, "--note", "says hello")
+    expect(page.locator("main tbody tr")).to_contain_text("says hello")  # without loading the page again
+    (folder / "main.yml").write_text(ASK)
+    call("publish", folder, "--note", "asks")
+    assert serving.post("evt-1") == 200
+    serving.settle(1)
+    expect(page.locator("main tbody tr").first).to_contain_text("2 served")
+    assert violations(page) == []
+    page.get_by_role("link", name="1", exact=True).click()
+    expect(page.locator("main")).to_contain_text("Compared with version 2, which is served: changed main.yml.")
+    assert page.get_by_role("button", name="Roll back to version 1").count() == 0
+    page.get_by_role("button", name="Look now").click()
+    expect(page.locator("main tbody")).to_contain_text("main/hello")
+    assert violations(page) == []
+    page.get_by_role("button", name="Roll back to version 1").click()
+    expect(page.locator(".said")).to_have_text("The files of version 1 are served now, as a new version.")
+    expect(page.locator("main tbody tr").first).to_contain_text("3 served")
+    expect(page.locator("main tbody tr").first).to_contain_text("olga")
+    serving.line_with("olga (operator): publish version 1")
