@@ -55,7 +55,8 @@ def command(ctx: click.Context, folder: Path | None, console: bool, role: str | 
     (docs/scaling.md). A server with --engine needs no port: `bot doctor --server` says whether it answers.
 
     Flows are loaded again when a file is saved or on SIGHUP; if they have problems, these are listed and the old flows
-    stay. Ctrl-C or SIGTERM stops the bot within 30 seconds; unfinished work continues at the next start.
+    stay. Once a version was published (bot publish), that is served instead of the files. Ctrl-C or SIGTERM stops the
+    bot within 30 seconds; unfinished work continues at the next start.
     """
     bot = read_folder(find_bot(folder))
     settings = _settings(bot)

@@ -125,6 +125,20 @@ def test_the_running_engine_refuses_what_it_cannot_load_and_what_nobody_has_look
     assert (serving.post("evt-1"), flows(serving)) == (200, ["main"])
 
 
+def test_a_version_whose_python_ends_the_engine_is_not_published(serve: Serve, folder: Path) -> None:
+    serving = serve().up()
+    deadly = (
+        "from os import getpid, kill\nif open('/proc/self/comm').read() == 'bot-engine\\n':\n    kill(getpid(), 9)\n"
+    )
+    (folder / "handlers.py").write_text("")
+    assert call("publish", folder).code == 0
+    (folder / "handlers.py").write_text(deadly)
+    refused = call("publish", folder)
+    assert refused.code == 1 and "the server ended, or was silent, while it loaded the version" in refused.err
+    until(lambda: serving.get("/readyz") == 200)
+    assert [version["number"] for version in listed(folder)] == [1]
+
+
 def test_an_engine_that_is_killed_once_the_version_is_stored_serves_it_when_it_begins_again(folder: Path) -> None:
     store = folder / "bot.db"
     migrate(store)
