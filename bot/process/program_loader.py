@@ -56,7 +56,7 @@ class ProgramLoader:
         self._watch = Watch(path)
         self._lock = threading.Lock()
         self._program: Program | None = None
-        self._number = 0  # of the newest version when it was loaded, or refused
+        self._number: int | None = None  # of the newest version that was loaded, or refused; 0 for none
         self._follows_files = True
         self._refused = ""  # why the files are not served as they are now
         self._alarms: Alarms | None = None
@@ -75,7 +75,7 @@ class ProgramLoader:
         """
         with self._lock:
             newest = newest_version(self._versions)
-            if self._program is None or not self._knows(newest):
+            if not self._knows(newest):
                 self._load_newest(newest)
             if self.refusal is not None:
                 raise self.refusal
@@ -129,23 +129,24 @@ class ProgramLoader:
     def _knows(self, newest: PublishedVersion | None) -> bool:
         return self._number == (0 if newest is None else newest.number)
 
-    def _note(self, newest: PublishedVersion | None) -> None:
+    def _note(self, newest: PublishedVersion | None, refusal: VersionRefused | None = None) -> None:
         self._number = 0 if newest is None else newest.number
         self._follows_files = newest is None or newest.digest is None
-        self.refusal = None
+        self.refusal = refusal
 
     def _load_newest(self, newest: PublishedVersion | None) -> None:
-        self._note(newest)
+        refusal = None
         if newest is None or newest.digest is None:
             self._load_files()
-            return
-        try:
-            files = self._files_of(newest)
-            self._serve(files, self._load(files))
-        except FaultyBot as error:
-            print(error, file=sys.stderr, flush=True)
-            self.refusal = VersionRefused(newest, error)
-            log.error("%s", self.refusal)
+        else:
+            try:
+                files = self._files_of(newest)
+                self._serve(files, self._load(files))
+            except FaultyBot as error:
+                print(error, file=sys.stderr, flush=True)
+                refusal = VersionRefused(newest, error)
+                log.error("%s", refusal)
+        self._note(newest, refusal)  # only now: what was not read, because the store was away, is read again
 
     def _load_files(self) -> None:
         try:

@@ -1,13 +1,21 @@
 """What an engine that dies remembers of the bot's files, in a file that the supervisor holds."""
 
+from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from typing import Any, cast
+
+import pytest
 
 from bot.flow.documents import Source
 from bot.folder import Folder
-from bot.process.program_loader import LastGood, ProgramLoader
-from bot.store.opening import engine_reader
+from bot.process.program_loader import LastGood, ProgramLoader, VersionRefused
+from bot.store.database import Database
+from bot.store.files import StoreUnavailable
+from bot.store.opening import engine_reader, engine_writer
+from bot.store.published_versions import add_version
 from bot.store.store_schema import migrate
 
 LONG = Folder(Path("bot"), (Source("bot.yml", b"name: Long\n" + b"# more\n" * 1000),), (Source("handlers.py", b"1"),))
@@ -59,3 +67,53 @@ def test_files_that_are_saved_again_and_again_without_a_change_are_loaded_each_t
         reloads = ProgramLoader(tmp_path, BytesIO(), versions)
         reloads.newest()
         assert all(reloads.again() is not None for _ in range(6))
+
+
+class SometimesAway:
+    """A store's database that cannot be reached now and then."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.away: Callable[[str], bool] = lambda sql: False
+
+    def one(self, sql: str, *parameters: Any) -> Any:
+        if self.away(sql):
+            raise StoreUnavailable("it is away", "wait")
+        return self.database.one(sql, *parameters)
+
+    def all(self, sql: str, *parameters: Any) -> list[Any]:
+        return self.database.all(sql, *parameters)
+
+
+def test_an_engine_that_waits_serves_no_older_version_because_the_store_was_away_when_it_read_the_newest(
+    tmp_path: Path,
+) -> None:
+    migrate(tmp_path / "bot.db")
+    with closing(engine_writer(tmp_path / "bot.db")) as database:
+        store = SometimesAway(database)
+        loader = ProgramLoader(tmp_path, BytesIO(), cast(Database, store))
+        for after, name in enumerate(("one", "two")):
+            flow = f"flow: {name}\nstart: {{otherwise: true}}\nsteps: {{s: {{say: Hi., then: end}}}}\n"
+            files = Source("bot.yml", b"name: Test\n"), Source("main.yml", flow.encode())
+            now = datetime(2030, 5, 6, tzinfo=UTC)
+            add_version(database, Folder(tmp_path, files, ()), after=after, by="ann", note="", now=now)
+            store.away = lambda sql, after=after: after == 1 and "content" in sql  # type: ignore[misc]
+            if after:
+                with pytest.raises(StoreUnavailable):
+                    loader.newest()
+                store.away = lambda sql: False
+            assert [*loader.newest().library.flows] == [name]
+
+
+def test_a_version_that_cannot_be_loaded_is_tried_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    migrate(tmp_path / "bot.db")
+    with closing(engine_writer(tmp_path / "bot.db")) as database:
+        files = Folder(tmp_path, (Source("bot.yml", b"name: [\n"),), ())
+        add_version(database, files, after=0, by="ann", note="", now=datetime(2030, 5, 6, tzinfo=UTC))
+        loader = ProgramLoader(tmp_path, BytesIO(), database)
+        for _ in range(3):
+            with pytest.raises(
+                VersionRefused, match="version 1, which ann has published, cannot be loaded on this machine"
+            ):
+                loader.newest()
+    assert capsys.readouterr().err.count("E002") == 1
