@@ -139,13 +139,13 @@ def follow_ups(documents: Documents, problems: Problems) -> Iterator[Problem]:
 
 def faulty_steps(flows: Mapping[str, Flow], parts: Iterable[BotPart | None]) -> frozenset[tuple[str, str]]:
     """The steps that are not sound: those with a problem, and all steps of a flow with a problem elsewhere in it. A step
-    called like a target is one of the latter: what leads to the target may mean the step.
+    called like a target is one of the latter: what leads to the target may mean the step; and so is one that was not read as a step.
     """
     faulty = {part for part in parts if part is not None and part.flow is not None}
-    whole = {part.flow for part in faulty if part.step is None or part.step in RESERVED}
+    read = {(flow.name, step) for flow in flows.values() for step in flow.steps}
+    whole = {part.flow for part in faulty if part.step in RESERVED or (part.flow, part.step) not in read}
     alone = {(part.flow or "", part.step or "") for part in faulty}
-    steps = ((flow.name, step) for flow in flows.values() for step in flow.steps)
-    return frozenset(place for place in steps if place[0] in whole or place in alone)
+    return frozenset(place for place in read if place[0] in whole or place in alone)
 
 
 def without(flows: Mapping[str, Flow], faulty: Collection[tuple[str, str]]) -> dict[str, Flow]:

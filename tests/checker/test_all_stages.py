@@ -129,6 +129,11 @@ def test_each_step_that_can_be_read_is_checked_whatever_stands_in_the_others() -
     assert found(UNREAD.replace("     tag", "    tag")) == ["5: E002", "7: E002", "9: E007", "11: E102", "13: E301"]
 
 
+def test_a_key_that_is_written_below_the_line_of_its_step_is_one_problem() -> None:
+    flow = "flow: a\nstart: {otherwise: true}\nsteps:\n  b: {say: B}\n    then: nowhere\n"
+    assert found(flow) == ["5: E002"]
+
+
 def test_what_stands_under_a_key_that_could_not_be_read_is_not_missing_elsewhere() -> None:
     flow = "flow: a\nstart: {words: [a]}\nvars: {x: {type: text\ndefaults: {timeout: {after: 1h, then: end}}\nsteps:\n  b: {ask: B?, save: x}\n  c: {say: '{{ x }}', then: d}\n"
     other = "flow: f\nstart: {words: [f]}\nsteps:\n  b: {run: /a, with: {x: 1}, then: g}\n"

@@ -1,12 +1,16 @@
 """The versions that were published, in the console of a `bot serve`."""
 
+import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
+from bot.store.database import ServingMachine
 from tests.browsing import Opens, violations
 from tests.cli.terminal import call
-from tests.console.conftest import PASSWORD, USERS
+from tests.console.client import logged_in
+from tests.console.conftest import PASSWORD, USERS, Served
 from tests.process.conftest import folder, serve  # noqa: F401
 from tests.process.serving import Serve
 
@@ -46,3 +50,11 @@ def test_an_operator_sees_what_an_earlier_version_does_and_rolls_back_to_it(
     expect(page.locator("main tbody tr").first).to_contain_text("3 served")
     expect(page.locator("main tbody tr").first).to_contain_text("olga")
     serving.line_with("olga (operator): publish version 1")
+
+
+def test_the_state_names_the_machines_that_serve(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    machines = [ServingMachine("one", "works"), ServingMachine("two", "waits"), ServingMachine("three", "none")]
+    monkeypatch.setattr(served.console.reader.database, "machines", lambda: machines)
+    shown = logged_in(served, "vera").ask("/state").text
+    words = re.findall(r"<td>(\w+)</td><td>([^<]*)</td>", shown)
+    assert words == [("one", "works"), ("two", "waits to take over"), ("three", "none: it accepts events")]
