@@ -16,7 +16,7 @@ from bot.store.database import Database
 from bot.store.files import StoreUnavailable
 from bot.store.opening import engine_reader, engine_writer
 from bot.store.published_versions import add_version
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 
 LONG = Folder(Path("bot"), (Source("bot.yml", b"name: Long\n" + b"# more\n" * 1000),), (Source("handlers.py", b"1"),))
 SHORT = Folder(Path("bot"), (Source("bot.yml", b"name: Short\n"),), (Source("handlers.py", b"exit()"),))

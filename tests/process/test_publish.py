@@ -17,7 +17,7 @@ from bot.process.program_loader import ProgramLoader
 from bot.program import Program
 from bot.store.opening import engine_writer
 from bot.store.published_versions import add_version, versions
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.cli.terminal import call
 from tests.process.serving import Serve, Serving, until
 

@@ -20,7 +20,7 @@ from bot.store.published_versions import (
     served_version,
     versions,
 )
-from bot.store.store_schema import migrate
+from bot.store.sqlite_schema import migrate
 from tests.postgres import new_database
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)

@@ -301,7 +301,7 @@ def test_a_lost_connection_is_said_in_words_and_leaves_no_store(
     def cut(*arguments: Any) -> None:
         with psycopg.connect(ended.url, autocommit=True) as connection:
             connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'bot %'"
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'bot-flows %'"
             )
         insert(*arguments)
 
