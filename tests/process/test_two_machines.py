@@ -344,23 +344,22 @@ def test_a_photo_in_an_s3_like_store_is_read_exported_and_erased_from_another_ma
                 server.stop()
 
 
-def serve(folder: Path, store: str, *roles: str) -> "subprocess.CompletedProcess[str]":
+def serve(folder: Path, store: str, *roles: str, **settings: str) -> "subprocess.CompletedProcess[str]":
     """What `bot serve` says that ends by itself."""
     environ = {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if not name.startswith("BOT_")},
         "BOT_STORE": store,
         "BOT_PORT": "0",
         "BOT_GATEWAY_URL": "http://127.0.0.1:9",
         "BOT_GATEWAY_KEY": "a-key-of-the-gateway",
         "BOT_WEBHOOK_SECRET": "a-secret-of-the-gateway",
+        **settings,
     }
     command = [sys.executable, "-m", "bot", "serve", str(folder), *roles]
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
-def test_a_bot_whose_flows_keep_files_needs_a_place_that_all_machines_reach(
-    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bot_whose_flows_keep_files_needs_a_place_that_all_machines_reach(tmp_path: Path, postgres: Postgres) -> None:
     flow = "flow: main\nstart: {otherwise: true}\nvars: {photo: {type: media, keep: true}}\nsteps: {a: {ask: A photo?, save: photo}}\n"
     (tmp_path / "bot.yml").write_text(
         "name: Photos\ndefaults: {timeout: {after: 20h, then: end}, errors: {else: end}}\n"
@@ -368,9 +367,7 @@ def test_a_bot_whose_flows_keep_files_needs_a_place_that_all_machines_reach(
     (tmp_path / "main.yml").write_text(flow)
     with new_database(postgres, tmp_path) as store, s3_store(tmp_path / "objects") as variables:
         ended = serve(tmp_path, store.url)
-        for name, value in {**variables, "BOT_FILES": "s3://none"}.items():
-            monkeypatch.setenv(name, value)
-        without_bucket = serve(tmp_path, store.url)
+        without_bucket = serve(tmp_path, store.url, **variables, BOT_FILES="s3://none")
     assert ended.returncode == without_bucket.returncode == 1
     assert "set BOT_FILES to a folder that all machines share" in ended.stderr
     assert without_bucket.stderr == "the bucket none of BOT_FILES does not exist: make it, or name another\n"
