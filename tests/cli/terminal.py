@@ -1,6 +1,7 @@
 """The command line, called in this process."""
 
 import io
+import os
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ def call(*arguments: str | Path, stdin: str = "") -> Outcome:
     out, err = io.StringIO(), io.StringIO()
     code = 0
     with redirect_stdout(out), redirect_stderr(err), patch("sys.stdin", io.StringIO(stdin)):
-        with patch.object(sys, "argv", ["bot", *map(str, arguments)]):
+        with patch.object(sys, "argv", ["bot", *map(str, arguments)]), patch.dict(os.environ):  # .env may add to it
             try:
                 main()
             except SystemExit as end:
