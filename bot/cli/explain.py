@@ -16,8 +16,11 @@ def turn_lines(turn: TurnTraced, zone: tzinfo | None = None) -> Iterator[str]:
     """The lines of one turn: the event and its rule, the steps with their decisions, and the effects. Times are in
     the form of `local_time`.
     """
-    at, cost = styled(local_time(turn.at, zone), dim=True), styled(f"{turn.micros} µs", dim=True)
-    yield f"{at}  {styled(event_in_words(turn.event), bold=True)}  by rule: {turn.rule}  {cost}"
+    at, happened = styled(local_time(turn.at, zone), dim=True), styled(event_in_words(turn.event), bold=True)
+    taken = (
+        f"  by rule: {turn.rule}  {styled(f'{turn.micros} µs', dim=True)}" if turn.micros else ""
+    )  # else it was no turn
+    yield f"{at}  {happened}{taken}"
     for step in turn.steps:
         here = f"{step['flow']}/{step['step']}"
         for text, value in step["conditions"]:

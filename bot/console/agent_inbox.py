@@ -1,7 +1,6 @@
 """The inbox: conversations that wait for a person, or that a person has, and what a person does with one."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from flask import redirect, render_template, request
 from werkzeug.wrappers import Response
@@ -54,9 +53,6 @@ def answer(console: Console, user: User, who: str) -> Response:
         else:
             login.forms.discard(form)
             login.drafts[contact] = message
-            if template := message.get("template"):
-                chosen = {"template": template["name"], "language": template["language"]}
-                return redirect(f"{address_of(contact)}?{urlencode(chosen)}")
     return redirect(address_of(contact))
 
 

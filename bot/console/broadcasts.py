@@ -6,8 +6,7 @@ from flask import abort, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from bot.console.charts import bar
-from bot.console.masking import without_numbers
-from bot.console.page_formats import contact_at, page_asked, reads
+from bot.console.page_formats import called, contact_at, page_asked, reads
 from bot.console.routes import REFRESH, Console, Route, current_login, say
 from bot.console.users import OPERATOR, VIEWER, User
 from bot.gateway.gateway_answers import BY_CODE
@@ -40,7 +39,7 @@ def broadcasts(console: Console, user: User) -> str:
         page=page,
         total=len(found),
         more=len(found) > page * PAGE,
-        called=_called,
+        called=called,
         address=_address,
     )
 
@@ -62,13 +61,13 @@ def broadcast(console: Console, user: User) -> str:
     return render_template(
         "broadcast.html",
         broadcast=found,
-        called=_called,
+        called=called,
         address=_address,
         sends=f"flow {content.flow}" if isinstance(content, FlowToStart) else f"{content.name} ({content.language})",
         counts=[(words, count, _advice(words)) for words, count in _in_words(counts).items()],
         most=max(counts.values(), default=0),
         bar=bar,
-        why=[_called(words) for words in why_paused(found)] if found.state == PAUSED else [],
+        why=[called(words) for words in why_paused(found, "“Resume”")] if found.state == PAUSED else [],
         to_come=list(console.reader.to_come(name).items()),
         reached=reached,
         reached_fields=REACHED_FIELDS,
@@ -114,11 +113,6 @@ def _advice(words: str) -> str:
     """What to do about an outcome: ``failed (132000)`` has a code."""
     known = BY_CODE.get(words.partition(" (")[2].removesuffix(")"))
     return "" if known is None else known.advice
-
-
-def _called(name: str) -> str:
-    """A broadcast's name, as this user sees it: it may have numbers, since it says to whom it goes."""
-    return name if reads() else without_numbers(name)
 
 
 def _address(name: str) -> str:

@@ -244,5 +244,6 @@ def _say_failure(error: Exception) -> AnyResponse:
 
 def _say_trouble(sentence: str, status: int) -> AnyResponse:
     login: Login | None = g.get("login")
-    sentence = sentence[:1].upper() + sentence[1:]
-    return Response(render_template("trouble.html" if login else "stranger.html", sentence=sentence), status)
+    heading = {403: "Refused", 404: "Not found", 409: "This was not done"}.get(status, "Trouble")
+    template = "trouble.html" if login else "stranger.html"
+    return Response(render_template(template, heading=heading, sentence=sentence), status)

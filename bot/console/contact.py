@@ -31,6 +31,7 @@ def contact(console: Console, user: User, who: str) -> str:
     if not reads():
         turns, phone, values = [masked_turn(turn) for turn in turns], masked_phone(phone), masked_session(values)
         session = Session(number)
+    draft = current_login().drafts.get(number, {})
     can_answer = person.agent == user.name and user.may(AGENT) and not person.opted_out
     templates = template_list(console) if can_answer else None
     return render_template(
@@ -45,9 +46,9 @@ def contact(console: Console, user: User, who: str) -> str:
         now=now,
         newest=turns[0].id if turns else "",
         upkeep=user.may(OPERATOR),
-        draft=current_login().drafts.get(number, {}),
+        draft=draft,
         templates=templates,
-        chosen=None if templates is None else chosen(templates),
+        chosen=None if templates is None else chosen(templates, draft.get("template", {})),
     )
 
 

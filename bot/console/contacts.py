@@ -24,7 +24,9 @@ def contacts(console: Console, user: User) -> str | Response:
     search, reader = ContactSearch(**asked), console.reader
     if len(search.number) >= _LONG_NUMBER and reader.keeps(search.number):
         return redirect(address_of(search.number))
-    found = reader.find_contacts(search, PAGE + 1, after)
+    found, further = reader.find_contacts(search, PAGE + 1, after)
+    if more_found := len(found) > PAGE:
+        further = found[PAGE - 1].place
     waiting = console.seldom("waiting_at", reader.waiting_at)
     more = {name: value for name, value in asked.items() if value}
     return render_template(
@@ -33,9 +35,8 @@ def contacts(console: Console, user: User) -> str | Response:
         asked=asked,
         searched=bool(more),
         newest=f"{url_for('contacts')}?{urlencode(more)}" if after else "",
-        later=f"{url_for('contacts')}?{urlencode(more | {'after': found[PAGE - 1].place})}"
-        if len(found) > PAGE
-        else "",
+        later=f"{url_for('contacts')}?{urlencode(more | {'after': further})}" if further else "",
+        cut=bool(further) and not more_found,
         total=console.seldom("sessions", lambda: reader.counts()["sessions"]),
         flows=sorted({flow for flow, _ in waiting}),
         steps=sorted({step for flow, step in waiting if asked["flow"] in ("", flow)}),

@@ -14,7 +14,7 @@ from bot.pages.contact_view import (
     TakenStep,
 )
 from bot.simulation.phone import ListRow, ShownMessage
-from bot.simulation.turn_words import SEND_ENDS, SENT_BROADCAST
+from bot.simulation.turn_words import SEND_ENDS
 
 HIDDEN = "•••"
 _LONG_NUMBER = re.compile(r"\d{5,}")
@@ -25,12 +25,13 @@ _HAPPENED = (  # how the words of events begin, up to what may say more than tha
         "tapped",
         "the time came",
         "the call ended",
+        "the call returned",
         *SEND_ENDS.values(),
         "the model said",
         "a message was",
     ),
     *(
-        SENT_BROADCAST,
+        "the broadcast",
         "the conversation was opened",
         "the conversation was assigned",
         "the conversation was resolved",
@@ -79,7 +80,8 @@ def masked_turn(turn: ShownTurn) -> ShownTurn:
     """Which rule took what kind of event, and which steps it led through."""
     steps = tuple(TakenStep(step.place, (), "", step.target) for step in turn.steps)
     effects = tuple(DecidedEffect(effect.words.partition(" ")[0], effect.status) for effect in turn.effects)
-    return replace(turn, words=_happened(turn.words), steps=steps, effects=effects, notes=(), problems=())
+    rule = without_numbers(turn.rule)
+    return replace(turn, words=_happened(turn.words), rule=rule, steps=steps, effects=effects, notes=(), problems=())
 
 
 def _happened(words: str) -> str:

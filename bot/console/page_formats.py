@@ -1,15 +1,19 @@
 """How the templates of the console write times, numbers, contacts and texts: as the reader's browser and role have it."""
 
+import re
 from datetime import date, datetime, timedelta
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_datetime, format_time, format_timedelta
 from babel.numbers import format_decimal, format_percent
 from flask import Flask, abort, request, url_for
+from markupsafe import Markup, escape
 
-from bot.console.masking import HIDDEN, masked_number
+from bot.console.masking import HIDDEN, masked_number, without_numbers
 from bot.console.routes import Console, current_login
 from bot.console.users import AGENT
+
+_COMMAND = re.compile("`([^`]+)`")
 
 
 def reads() -> bool:
@@ -20,6 +24,11 @@ def reads() -> bool:
 def number(contact: str) -> str:
     """A contact's number, as this user sees it."""
     return contact if reads() else masked_number(contact)
+
+
+def called(words: str) -> str:
+    """An operator's words, such as a broadcast's name, as this user sees them: they may have numbers, since they say to whom it goes."""
+    return words if reads() else without_numbers(words)
 
 
 def private(text: object) -> str:
@@ -45,6 +54,12 @@ def number_at(who: str) -> str:
     return contact
 
 
+def sentence(words: str) -> Markup:
+    """Words of the bot's as a sentence, with commands (between ``) as such: ``see `bot queue` `` -> ``See <code>bot queue</code>.``"""
+    text = words[:1].upper() + words[1:] + ("" if words.endswith((".", "!", "?")) else ".")
+    return Markup(_COMMAND.sub(r"<code>\1</code>", str(escape(text))))
+
+
 def page_asked() -> int:
     """Which page of a list the request asks for; the first is 1."""
     return min(max(request.args.get("page", 1, int), 1), 1_000_000)
@@ -61,7 +76,7 @@ def reader_locale() -> Locale:
 
 
 def add_formats(app: Flask, console: Console) -> None:
-    """Let the templates use ``contact | number``, ``text | private``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``,
+    """Let the templates use ``contact | number``, ``text | private``, ``words | sentence``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``,
     ``share | percent``."""
     zone = console.zone
 
@@ -76,6 +91,7 @@ def add_formats(app: Flask, console: Console) -> None:
     app.jinja_env.filters |= {
         "number": number,
         "private": private,
+        "sentence": sentence,
         "decimal": lambda count: format_decimal(count, locale=reader_locale()),
         "clock": lambda at: format_time(at.astimezone(zone), "short", locale=reader_locale()),
         "date": lambda at: format_date(at.astimezone(zone), "full", locale=reader_locale()),

@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import render_template
 
+from bot.console.page_formats import called
 from bot.console.routes import ActionRefused, Console, Route
 from bot.console.users import VIEWER, User
 from bot.local_socket import NotRunning
@@ -35,7 +36,7 @@ def state(console: Console, user: User) -> str:
     return render_template(
         "state.html",
         trouble=trouble,
-        alarms=[alarm | {"since": datetime.fromisoformat(alarm["since"])} for alarm in status.get("alarms", ())],
+        alarms=[_shown(alarm) for alarm in status.get("alarms", ())],
         queues=[
             (words, counts[name], now - timedelta(seconds=oldest[name]) if counts[name] and name in oldest else None)
             for name, words in QUEUES.items()
@@ -46,6 +47,12 @@ def state(console: Console, user: User) -> str:
         running=not trouble,
         machines=console.reader.database.machines(),
     )
+
+
+def _shown(alarm: dict[str, str]) -> dict[str, Any]:
+    """An alarm as this user sees it: it may name a broadcast."""
+    words = {name: called(alarm[name]) for name in ("what", "advice")}
+    return {**words, "since": datetime.fromisoformat(alarm["since"])}
 
 
 def _why(wait: dict[str, Any] | None) -> tuple[str, datetime | None]:

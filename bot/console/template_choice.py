@@ -42,9 +42,10 @@ def template_list(console: Console) -> TemplateList:
     )
 
 
-def chosen(listed: TemplateList) -> SendableTemplate | None:
-    """The template that the address of the page names."""
-    asked = request.args.get("template", ""), request.args.get("language", "")
+def chosen(listed: TemplateList, draft: Mapping[str, Any]) -> SendableTemplate | None:
+    """The template that the address of the page names, or else that of a draft."""
+    named = request.args if "template" in request.args else {"template": draft.get("name"), **draft}
+    asked = named.get("template"), named.get("language")
     return next((each for each in listed.templates if (each.name, each.language) == asked), None)
 
 

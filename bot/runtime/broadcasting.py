@@ -442,10 +442,14 @@ def take_back_paused(batch: Batch, take_back: TakeBack) -> None:
             _take_back_all(batch, name, f"broadcast:{name}", asked, take_back)
 
 
-def why_paused(broadcast: Broadcast) -> tuple[str, str]:
-    """Why a broadcast was paused, and what to do about it, in words that may stand in a log."""
+def why_paused(broadcast: Broadcast, resume: str = "") -> tuple[str, str]:
+    """Why a broadcast was paused, and what to do about it, in words that may stand in a log.
+
+    ``resume`` is what its reader resumes it with: by default the command.
+    """
     name, known = broadcast.name, BY_CODE.get(broadcast.code)
-    resume = f'`bot broadcast --resume "{name}"` goes on; nobody gets it twice'
+    command = f'`bot broadcast --resume "{name}"`'
+    resume = f"{resume or command} goes on; nobody gets it twice"
     if broadcast.code == UNCLEAR:
         what = f'the broadcast "{name}" is paused: nobody can tell whether its last messages were sent'
         return what, f"look whether they arrived, and what the gateway says in `bot queue`; then {resume}"

@@ -44,8 +44,6 @@ SEND_ENDS = {
 }
 """What the outcomes of `SendEnded` mean."""
 
-SENT_BROADCAST = "an operator sent the broadcast"
-
 
 def event_in_words(event: Event | Mapping[str, Any]) -> str:
     """An event in words."""
@@ -66,8 +64,10 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             outcome="done", value={"text": _, "calls": _, "finish": _, "model": _, "tokens": _} as answer, detail=detail
         ):
             return _answer_in_words(answer) + (f" ({line_of(detail)})" if detail else "")
-        case CallEnded(outcome=outcome, value=value, detail=detail):
-            return f"the call ended: {outcome} {line_of(detail or value_in_words(value))}".rstrip()
+        case CallEnded(outcome="done", value=value, detail=detail):
+            return f"the call returned {line_of(detail or value_in_words(value))}"
+        case CallEnded(outcome=outcome, detail=detail):
+            return f"the call ended with {line_of(outcome)}" + (f": {line_of(detail)}" if detail else "")
         case SendEnded(outcome=outcome, detail=detail):
             return SEND_ENDS[outcome] + (f": {line_of(detail)}" if detail else "")
         case CallProgressed(text=text):
@@ -108,9 +108,13 @@ def _act_in_words(act: str, asked: Mapping[str, Any]) -> str:
     name, id = f'"{line_of(str(asked.get("name", "")))}"', asked.get("id")
     match act:
         case "broadcast":
-            return f"{SENT_BROADCAST} {name}"
+            return f"the broadcast {name}"
+        case "pause":
+            return f"the broadcast {name} was paused"
         case "stop":
             return f"{who} stopped the broadcast {name}"
+        case "resume":
+            return f"{who} resumed the broadcast {name}"
         case "edit":
             return f"{who} began to correct the broadcast {name}"
         case "send":

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
+from time import monotonic
 from typing import Any
 
 from bot.core import values
@@ -83,7 +84,7 @@ _FOUND = """
 """
 _BY_TURN = f"""
     SELECT 't' || turns.id, {_FOUND} FROM turns CROSS JOIN sessions
-    WHERE sessions.contact = turns.contact AND turns.id < ?6 AND turns.at = updated_at
+    WHERE sessions.contact = turns.contact AND turns.id < ?6 AND turns.id >= ?8 AND turns.at = updated_at
         AND NOT EXISTS (
             SELECT 1 FROM turns AS later WHERE later.contact = turns.contact AND later.id > turns.id AND later.at = turns.at
         )
@@ -92,10 +93,15 @@ _BY_TURN = f"""
 """
 _WITHOUT_TURN = f"""
     SELECT 's' || sessions.contact, {_FOUND} FROM sessions
-    WHERE sessions.contact > ?6 AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.contact = sessions.contact AND at = updated_at) AND {_FITS}
+    WHERE sessions.contact > ?6 AND sessions.contact <= ?8 AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.contact = sessions.contact AND at = updated_at) AND {_FITS}
     ORDER BY sessions.contact LIMIT ?7
 """
-_PLACE = re.compile(r"[ts]\d{1,18}")
+_TURN_IDS = "SELECT (SELECT min(id) FROM turns), (SELECT max(id) FROM turns)"
+_LAST_OF_NEXT = (
+    "SELECT max(contact) FROM (SELECT contact FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?) AS next"
+)
+SEARCH_SECONDS, _SEARCHED_AT_ONCE = 1.0, 10_000  # rows, after which others may read
+_PLACE = re.compile(r"t-?\d{1,18}|s\d{0,18}")
 _IS_KEPT = """
     SELECT EXISTS (SELECT 1 FROM sessions WHERE contact = ?1) OR EXISTS (SELECT 1 FROM turns WHERE contact = ?1)
         OR EXISTS (SELECT 1 FROM recipients WHERE contact = ?1) OR EXISTS (SELECT 1 FROM dead_letters WHERE contact = ?1)
@@ -321,23 +327,38 @@ class StoreReader:
         return int(self.database.all(engine_tables.COUNT_HANDED_OVER)[0][0])
 
     @reads_rows
-    def find_contacts(self, search: ContactSearch, limit: int, after: str = "") -> list[FoundContact]:
+    def find_contacts(self, search: ContactSearch, limit: int, after: str = "") -> tuple[list[FoundContact], str]:
         """The contacts that fit a search, those with the newest turn first, then those whose last turn is not kept any more.
 
-        ``after`` is the place of the last contact of an earlier page. The trace is read from its end until there are enough.
+        Also returns the place where the search goes on: it ends early once it has found ``limit``, or after `SEARCH_SECONDS`. The
+        place is empty where all was looked through. ``after`` is such a place, or that of a contact.
         """
         found = search.number or search.find, search.find.lower(), search.flow, search.step, search.state
         asked = [*map(storable, found)]
-        kind, place = (after[0], after[1:]) if _PLACE.fullmatch(after) else ("t", str(LAST_ID))
-        rows = self.database.all(_BY_TURN, *asked, int(place), limit) if kind == "t" else []
-        if len(rows) < limit:
-            rows += self.database.all(_WITHOUT_TURN, *asked, place if kind == "s" else "", limit - len(rows))
-        return [
-            FoundContact(
-                contact, flow, step, read_time(wake_at), _time(updated_at), bool(opted_out), name, agent, place
-            )
-            for place, contact, flow, step, wake_at, updated_at, opted_out, name, agent in rows
+        rows: list[Any] = []
+        place, until = after if _PLACE.fullmatch(after) else f"t{LAST_ID}", monotonic() + SEARCH_SECONDS
+        while place and len(rows) < limit:
+            more, place = self._next_contacts(asked, limit - len(rows), place)
+            rows += more
+            if monotonic() >= until:
+                break
+        contacts = [
+            FoundContact(contact, flow, step, read_time(wake_at), _time(updated_at), bool(opted_out), name, agent, at)
+            for at, contact, flow, step, wake_at, updated_at, opted_out, name, agent in rows
         ]
+        return contacts, contacts[-1].place if len(contacts) == limit else place
+
+    def _next_contacts(self, asked: list[str], limit: int, place: str) -> tuple[list[Any], str]:
+        """The rows of contacts among those behind a place, as many as are read at once, and the place behind these."""
+        if place[0] == "s":
+            (last,) = self.database.one(_LAST_OF_NEXT, place[1:], _SEARCHED_AT_ONCE)
+            return (self.database.all(_WITHOUT_TURN, *asked, place[1:], limit, last), f"s{last}") if last else ([], "")
+        first, last = self.database.one(_TURN_IDS)
+        end = 0 if last is None else min(int(place[1:]), last + 1)
+        if last is None or end <= first:
+            return [], "s"
+        begin = end - _SEARCHED_AT_ONCE
+        return self.database.all(_BY_TURN, *asked, end, limit, begin), f"t{begin}"
 
     def keeps(self, contact: str) -> bool:
         """Whether something is kept of a contact, who may have no session."""

@@ -33,7 +33,7 @@ def test_a_turn_is_its_event_rule_steps_conditions_and_effects(folder: Path) -> 
 
 
 def test_n_is_how_many_of_the_last_turns(folder: Path) -> None:
-    assert "the call ended: done 3" in call("trace", f"+{CONTACT}", "--bot", folder, "-n", "1").lines[0]
+    assert "the call returned 3" in call("trace", f"+{CONTACT}", "--bot", folder, "-n", "1").lines[0]
 
 
 def test_json_is_a_list_of_turns(folder: Path) -> None:
@@ -46,7 +46,7 @@ def test_an_operators_retry_is_traced_too(tmp_path: Path) -> None:
     with kept(tmp_path) as bot:
         bot.user("hi", "7")
     call("queue", "retry", "1", "--bot", tmp_path)
-    assert "by rule: operator" in call("trace", CONTACT, "--bot", tmp_path).out
+    assert "  an operator retried dead letter 1\n" in call("trace", CONTACT, "--bot", tmp_path).out
 
 
 def test_a_contact_of_whom_nothing_is_kept_is_refused_in_words(folder: Path) -> None:

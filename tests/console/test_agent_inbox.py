@@ -28,7 +28,9 @@ start: {words: [cook]}
 steps: {desk: {handoff: kitchen, closed: end}}
 ---
 flow: later
-steps: {remember: {template: {name: still_there, language: en, body: [a, b]}, then: end}}
+steps:
+  remember: {template: {name: still_there, language: en, body: [a, b]}}
+  picture: {template: {name: photo, language: en, header: {image: "https://cafe.example/a.png"}, body: [a]}, then: end}
 """
 ANN, BOB = "6281234567890", "6281234567891"
 
@@ -136,7 +138,7 @@ def test_outside_of_the_window_only_a_template_can_be_sent(live: Live) -> None:
     page = live.log_in("abel", f"/contact/{ANN}")
     expect(page.locator("#person")).to_contain_text("only a template can be sent")
     expect(page.get_by_label("Your answer")).to_have_count(0)
-    expect(page.locator("#template .choices a")).to_have_text(["hello_again", "still_there"])
+    expect(page.locator("#template .choices a")).to_have_text(["hello_again", "photo", "still_there"])
     page.get_by_role("link", name="hello_again").click()
     page.get_by_label("one line each").fill("Ann\nmilk")
     page.get_by_role("button", name="Send the template").click()
@@ -172,6 +174,23 @@ def test_a_template_that_is_refused_keeps_what_fills_it_and_without_the_list_its
         page.get_by_role("button", name="Take over from olga").click()
         expect(page.get_by_label("Name")).to_have_value("hello_again")
         expect(page.get_by_label("one line each")).to_have_value("Ann\nmilk")
+
+
+def test_a_chosen_template_that_is_refused_keeps_its_header_and_what_fills_it(live: Live) -> None:
+    say(live, ANN, "help")
+    live.console.ask({"do": "take", "contact": ANN, "by": "abel"})
+    page = live.log_in("abel", f"/contact/{ANN}?template=photo&language=en")
+    cup = "https://cafe.example/cup.png"
+    show_nothing_new(page)
+    live.console.ask({"do": "take", "contact": ANN, "by": "olga", "from": "abel"})
+    page.get_by_label("Address of the image").fill(cup)
+    page.get_by_label("{{1}}").fill("milk")
+    page.get_by_role("button", name="Send the template").click()
+    page.get_by_role("button", name="Take over from olga").click()
+    expect(page.get_by_label("{{1}}")).to_have_value("milk")
+    expect(page.get_by_label("Address of the image")).to_have_value(cup)
+    page.get_by_role("link", name="Choose another").click()
+    expect(page.locator("#template .choices a")).to_contain_text(["photo"])
 
 
 def no_list(live: Live, request: dict[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,12 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import expect
 
+from bot.console.masking import masked_turn
 from bot.emulator import MessageTemplate
+from bot.pages.contact_view import ShownTurn
 from tests.browsing import violations
 from tests.console.client import logged_in, rows
-from tests.console.conftest import Live, Served
+from tests.console.conftest import NOON, Live, Served
 
 PEOPLE = [f"62812345678{number:02}" for number in range(4)]
 NAME = "sale: vip 6281234567890"
@@ -50,6 +52,7 @@ def test_an_operator_stops_one_that_is_refused_and_resumes_it_when_its_template_
     page.get_by_role("link", name=NAME).click()
     state = page.locator("#broadcast")
     expect(state).to_contain_text("is paused: the gateway refuses its messages with 132001")
+    expect(state.locator(".trouble")).to_contain_text("then “Resume” goes on; nobody gets it twice")
     expect(state.get_by_role("row", name="failed (132001)").locator("td").last).not_to_be_empty()
     expect(page.get_by_role("table").nth(1)).to_contain_text(f"{PEOPLE[0]}failed (132001)")
     page.get_by_role("button", name="Stop").click()
@@ -77,6 +80,13 @@ def test_a_viewer_sees_no_number_and_stops_nothing(served: Served) -> None:
     assert "failed (132001)" in shown and "•••800" in shown and "Stop" not in shown
     assert [each for each in (*PEOPLE, NAME, "6281234567890") if each in listed + shown] == []
     assert client.ask("/broadcast?name=sale").status == 404
+    alarmed = client.ask("/state").text
+    assert "vip •••890&#34; is paused" in alarmed and "6281234567890" not in alarmed
+
+
+def test_a_viewer_sees_no_number_in_the_rule_of_a_turn(served: Served) -> None:
+    turn = ShownTurn("t", NOON, "start of main", f'start of main by broadcast "{NAME}": started', 9, (), (), (), ())
+    assert masked_turn(turn).rule == 'start of main by broadcast "sale: vip •••890": started'
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1400, False), (1400, True), (360, False)])

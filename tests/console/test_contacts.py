@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from bot.core.values import time_text
 from bot.emulator import MessageTemplate
+from bot.store import store_reader
 from bot.store.store_reader import ContactSearch
 from bot.store.trace_rows import ADD_TURN, FAILED, note_row
 from tests.console.client import logged_in
@@ -25,10 +26,11 @@ EVERYBODY = ContactSearch()
 def listed(served: Served, size: int, search: ContactSearch = EVERYBODY) -> list[list[str]]:
     """The pages of all contacts."""
     pages, after = [], ""
-    while found := served.console.reader.find_contacts(search, size, after):
+    while True:
+        found, after = served.console.reader.find_contacts(search, size, after)
         pages.append([each.contact for each in found])
-        after = found[-1].place
-    return pages
+        if not after:
+            return [page for page in pages if page]
 
 
 def test_an_operator_sees_who_is_where_and_the_conversation_as_the_phone_shows_it(live: Live) -> None:
@@ -69,6 +71,23 @@ def test_pages_have_each_contact_once_the_newest_turn_first_also_where_the_trace
         store.execute("DELETE FROM turns WHERE contact IN (?, ?)", (NUMBERS[3], NUMBERS[19]))
     assert [number for page in listed(served, 3) for number in page] == [*newest[2:], NUMBERS[3], NUMBERS[19]]
     assert listed(served, 50, ContactSearch(find="7801")) == [[NUMBERS[1]]]
+
+
+def test_a_search_that_takes_long_ends_early_says_so_and_goes_on(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in NUMBERS[:4]:
+        live.simulation.become(number)
+        live.simulation.user("hi")
+    with closing(sqlite3.connect(str(live.console.store))) as store, store:
+        store.execute("DELETE FROM turns WHERE contact IN (?, ?)", (NUMBERS[0], NUMBERS[1]))
+    monkeypatch.setattr(store_reader, "SEARCH_SECONDS", 0)
+    monkeypatch.setattr(store_reader, "_SEARCHED_AT_ONCE", 1)
+    page = live.log_in("olga", "/?find=7801")
+    for _ in range(2):  # two turns are left
+        expect(page.locator("#contacts")).to_contain_text("only a part was looked through")
+        page.get_by_role("link", name="Further").click()
+    page.get_by_role("link", name="Further").click()
+    page.get_by_role("link", name="Further").click()
+    expect(page.locator("#contacts tbody a")).to_have_text([NUMBERS[1]])
 
 
 def fill(served: Served, many: int) -> None:
@@ -147,7 +166,8 @@ def test_a_broadcasts_turn_is_headed_by_words_and_its_note_is_no_warning(live: L
         page = live.log_in(user)
         page.locator("#contacts tbody tr a").first.click()
         name = ' "Spring offer"' if user == "olga" else ""
-        expect(page.locator(".turn summary b").first).to_have_text(f"an operator sent the broadcast{name}")
+        expect(page.locator(".turn summary b").first).to_have_text(f"the broadcast{name}")
+        expect(page.locator(".turn").first).not_to_contain_text("µs")  # it was no turn
         expect(page.locator(".turn .note")).to_have_text(["message 3"] if user == "olga" else [])
         expect(page.locator(".noted")).to_have_count(0)
         expect(page.locator(".bubble.bot .file a")).to_have_text(["cup.png"] if user == "olga" else [])

@@ -30,7 +30,7 @@ def test_a_request_is_its_method_and_its_address() -> None:
     request = HttpRequest("POST", "crm:/orders/17", {"X-Own": "1"}, "{}")
     assert effect_in_words(request) == "request POST crm:/orders/17"
     ended = CallEnded("e", CONTACT, AT, "x#0", "404", {"status": 404, "answer": None}, "POST crm:/x answered 404")
-    assert event_in_words(ended) == "the call ended: 404 POST crm:/x answered 404"
+    assert event_in_words(ended) == "the call ended with 404: POST crm:/x answered 404"
 
 
 def test_an_answer_is_its_text_its_calls_and_its_tokens() -> None:
@@ -52,13 +52,15 @@ def test_a_long_answer_is_one_short_line() -> None:
 
 def test_a_handlers_result_is_shown_as_it_is() -> None:
     ended = CallEnded("e", CONTACT, AT, "x#0", "done", {"text": "x", "model": "y"})
-    assert event_in_words(ended) == "the call ended: done {text: x, model: y}"
+    assert event_in_words(ended) == "the call returned {text: x, model: y}"
 
 
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        ({"do": "broadcast", "name": "Spring offer"}, 'an operator sent the broadcast "Spring offer"'),
+        ({"do": "broadcast", "name": "Spring offer"}, 'the broadcast "Spring offer"'),
+        ({"do": "pause", "name": "Spring offer"}, 'the broadcast "Spring offer" was paused'),
+        ({"do": "resume", "name": "Spring offer", "by": "olga"}, 'olga resumed the broadcast "Spring offer"'),
         ({"do": "stop", "name": "Spring offer", "by": "olga"}, 'olga stopped the broadcast "Spring offer"'),
         ({"do": "edit", "name": "Spring offer"}, 'an operator began to correct the broadcast "Spring offer"'),
         ({"do": "send", "by": "abel"}, "abel sent a message"),
