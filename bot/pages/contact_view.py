@@ -14,7 +14,13 @@ from bot.core.immutable import immutable
 from bot.core.session import Session
 from bot.core.text import printable
 from bot.simulation.phone import ShownMessage
-from bot.simulation.turn_words import effect_in_words, event_in_words, state_in_words, value_in_words
+from bot.simulation.turn_words import (
+    effect_in_words,
+    event_in_words,
+    plan_in_words,
+    state_in_words,
+    value_in_words,
+)
 from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import TurnTraced
 
@@ -222,10 +228,7 @@ def session_view(session: Session, now: datetime) -> SessionView:
         OpenFlow(f"{frame.flow}/{frame.step}", frame.entered_at, state_in_words(frame), _values(frame.vars))
         for frame in reversed(session.frames)
     )
-    plans = tuple(
-        (f"signal {plan.signal}" if plan.signal is not None else f"{plan.flow} ({printable(plan.name)})", plan.at)
-        for plan in sorted(session.plans, key=lambda plan: plan.at)
-    )
+    plans = tuple((plan_in_words(plan), plan.at) for plan in sorted(session.plans, key=lambda plan: plan.at))
     facts = [("window", "open" if session.window_is_open(now) else "shut: templates only")]
     facts += [(name, printable(str(value))) for name in ("name", "email", "language", "timezone", "agent")
               if (value := getattr(session, name))]  # fmt: skip

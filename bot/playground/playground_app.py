@@ -104,16 +104,16 @@ class _Pages:
             events=list(GATEWAY_EVENTS),
             faults=SERVICE_FAULTS,
             zone=playground.simulation.bot.timezone,
-            **self._parts(contact, everything=_everything()),
+            **self._parts(contact, everything="all" in request.args),
         )
 
     def live(self, contact: str) -> AnyResponse:
         """The parts of the page that have changed, as server-sent events."""
         self._playground.bubbles(contact)
-        changes = self._changes(contact, everything=_everything())
+        changes = self._changes(contact)
         return Response(stream_with_context(changes), content_type="text/event-stream; charset=utf-8")
 
-    def _changes(self, contact: str, *, everything: bool) -> Iterator[str]:
+    def _changes(self, contact: str) -> Iterator[str]:
         shown: dict[str, Any] = {}
         version: Any = None
         spoken = monotonic()
@@ -125,7 +125,7 @@ class _Pages:
             )
             if now != version:
                 version = now
-                parts = self._parts(contact, everything=everything)
+                parts = self._parts(contact)
                 new = {name: part for name, part in parts.items() if shown.get(name) != part}
                 shown = parts
                 if new:
@@ -140,7 +140,7 @@ class _Pages:
         flow_map = self._maps()
         return f"{flow_map.number}.{flow_map.checked.is_set():d}{flow_map.tested.is_set():d}"
 
-    def _parts(self, contact: str, *, everything: bool) -> dict[str, Any]:
+    def _parts(self, contact: str, *, everything: bool = False) -> dict[str, Any]:
         """The parts of the page that change, by their ids in it; `state` is for the map."""
         playground = self._playground
         now, session = playground.now(), playground.simulation.reader.session(contact) or Session(contact)
@@ -288,11 +288,6 @@ class _Pages:
     def drawing_style(self) -> AnyResponse:
         """How drawings look."""
         return Response(STYLE, content_type="text/css; charset=utf-8")
-
-
-def _everything() -> bool:
-    """Whether all messages and turns are asked for, where the newest are shown otherwise."""
-    return "all" in request.args
 
 
 def _local(playground: Playground, form: str, at: datetime) -> str:

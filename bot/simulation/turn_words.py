@@ -5,6 +5,7 @@ from typing import Any
 
 from bot.core.effects import Call, Complete, Effect, Fetch, Happen, HttpRequest, Publish, PutContact, Tell, Transcribe
 from bot.core.events import (
+    STARTS,
     CallEnded,
     CallProgressed,
     ContactChanged,
@@ -23,7 +24,7 @@ from bot.core.events import (
     ValuesSet,
 )
 from bot.core.messages import Message, clip
-from bot.core.session import Frame
+from bot.core.session import Frame, Plan
 from bot.core.text import PICTURE, printable
 from bot.core.values import Location, Media
 from bot.expressions.formats import shown
@@ -182,6 +183,14 @@ def state_in_words(frame: Frame) -> str:
     if frame.gathers_since is not None:
         return "waits for more of the contact's messages"
     return "waits for a call or a message to end" if frame.awaited_effect else "waits"
+
+
+def plan_in_words(plan: Plan) -> str:
+    """What is to happen later: ``signal paid``, or a flow, with the name that its author has given the plan: ``survey (evening)``"""
+    if plan.signal is not None:
+        return f"signal {plan.signal}"
+    named = plan.name != plan.flow and not plan.name.startswith(STARTS)  # which only the bot knows
+    return f"{plan.flow} ({printable(plan.name)})" if named else plan.flow
 
 
 def value_in_words(value: Any) -> str:

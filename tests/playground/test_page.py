@@ -441,8 +441,17 @@ def test_all_messages_have_an_address_and_stay_when_something_new_comes(shown: S
     shown.write("picture")
     shown.hears("A picture please")
     expect(page.locator(".bubble.mine")).to_have_count(101)
+    expect(page.locator(".bubble.mine .text").first).to_have_text("message 0")
+    expect(page.locator(".earlier")).to_have_count(0)
+    page.evaluate(
+        "document.hidden || (Object.defineProperty(document, 'hidden', { get: () => globalThis.away }), globalThis.away = true, document.dispatchEvent(new Event('visibilitychange')))"
+    )
+    for number in range(100, 200):
+        shown.playground._add(contact, text=f"message {number}")
+    page.evaluate("globalThis.away = false, document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator(".bubble.mine")).to_have_count(201)  # more than the stream tells of at once
     page.reload()
-    expect(page.locator(".bubble.mine")).to_have_count(101)
+    expect(page.locator(".bubble.mine")).to_have_count(201)
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1400, False), (1400, True), (360, False)])

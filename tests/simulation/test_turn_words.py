@@ -7,7 +7,8 @@ import pytest
 
 from bot.core.effects import Complete, HttpRequest
 from bot.core.events import CallEnded, SendEnded, Tapped
-from bot.simulation.turn_words import effect_in_words, event_in_words
+from bot.core.session import Plan
+from bot.simulation.turn_words import effect_in_words, event_in_words, plan_in_words
 
 CONTACT = "6281234567890"
 AT = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
@@ -72,6 +73,21 @@ def test_a_handlers_result_is_shown_as_it_is() -> None:
 )
 def test_what_was_no_event_is_said_in_words(act: dict[str, Any], words: str) -> None:
     assert event_in_words(act) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "flow", "signal", "words"),
+    [
+        ("evening", "survey", None, "survey (evening)"),
+        ("survey", "survey", None, "survey"),
+        ("start:broadcast:spring:628#0", "survey", None, "survey"),
+        ("signal:7", "", "paid", "signal paid"),
+    ],
+)
+def test_a_plan_is_its_flow_with_the_name_that_its_author_gave_it(
+    name: str, flow: str, signal: str | None, words: str
+) -> None:
+    assert plan_in_words(Plan(name, flow, AT, signal=signal)) == words
 
 
 def test_a_tap_is_the_buttons_title_alone() -> None:

@@ -1,8 +1,7 @@
 // Follows server-sent events while the page is seen.
 
 // Hands each message of the stream at `address()` to `message`, and says when it is `opened`, `broken`, or taken up `again` after the
-// page was hidden. A browser has six connections to a host for all of its tabs, so a hidden one keeps none. Returns what begins the
-// stream anew, where its address has changed.
+// page was hidden. A browser has six connections to a host for all of its tabs, so a hidden one keeps none.
 export function follow(address, { message, opened, broken, again }) {
   let stream = null;
 
@@ -12,7 +11,6 @@ export function follow(address, { message, opened, broken, again }) {
   }
 
   function listen() {
-    end();
     if (document.hidden) return;
     stream = new EventSource(address());
     stream.onmessage = (event) => message(event.data);
@@ -31,5 +29,4 @@ export function follow(address, { message, opened, broken, again }) {
   addEventListener("pageshow", look); // browsers may keep a page while another one is shown in its tab
   addEventListener("pagehide", end);
   listen();
-  return listen;
 }

@@ -7,13 +7,13 @@ document.addEventListener("click", (event) => {
   if (summary) toggled.add(summary.parentElement);
 });
 
-// Makes the HTML of an element what the server says it is now; `prepare` may change the new HTML before. Only what differs is touched:
-// what is written, ticked, opened, selected, played or has the focus stays so, and a screen reader says only what is new.
+// Makes the HTML of an element what the server says it is now. Only what differs is touched: what is written, ticked, opened, selected,
+// played or has the focus stays so, and a screen reader says only what is new. `prepare` may change the new HTML before, and return the
+// children that it is of, where it is not of all.
 export function replace(element, html, prepare) {
   const fresh = document.createElement("template");
   fresh.innerHTML = html;
-  prepare?.(fresh.content);
-  fit(element, fresh.content);
+  fit(element, fresh.content, prepare?.(fresh.content));
 }
 
 // What a node is known by where others come before it or go: its id; a row's first box or link.
@@ -23,8 +23,7 @@ function name(node) {
   return node.id || first?.getAttribute("value") || first?.getAttribute("href") || "";
 }
 
-function fit(element, fresh) {
-  const old = [...element.childNodes];
+function fit(element, fresh, old = [...element.childNodes]) {
   const wanted = [...fresh.childNodes];
   while (old.length && wanted.length && old[0].isEqualNode(wanted[0])) {
     old.shift();

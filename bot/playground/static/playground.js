@@ -12,7 +12,10 @@ const log = part("conversation");
 
 // -- what there is to see
 
+let came = {}; // what was sent last
+
 function show(parts) {
+  came = { ...came, ...parts };
   for (const [id, html] of Object.entries(parts)) {
     if (id === "state") {
       map.show(html);
@@ -20,6 +23,8 @@ function show(parts) {
       part("faults-on").textContent = html.faults.length ? `${html.faults.length} on` : "";
     } else if (id === "conversation") {
       read(html);
+    } else if (id === "turns") {
+      replace(part(id), html, newest(part(id), true));
     } else {
       replace(part(id), html, write);
     }
@@ -28,13 +33,39 @@ function show(parts) {
 
 const write = (node) => localize(node, zone);
 
+// The server sends the newest messages and turns. Where all are shown, the others stay as they are: so a change costs no more.
+function newest(element, first = false) {
+  return (fresh) => {
+    write(fresh);
+    const items = [...fresh.children].filter((each) => each.id);
+    if (!new URLSearchParams(location.search).has("all") || !items.length) return undefined;
+    const edge = first ? items.at(-1) : items[0];
+    const known = document.getElementById(edge.id);
+    if (!known) {
+      showAll(); // more has come than the server sends
+      fresh.replaceChildren();
+      return [];
+    }
+    const beyond = first ? "nextSibling" : "previousSibling";
+    while (edge[beyond]) edge[beyond].remove();
+    const shown = [...element.childNodes];
+    return first ? shown.slice(0, shown.indexOf(known) + 1) : shown.slice(shown.indexOf(known));
+  };
+}
+
+async function showAll() {
+  const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+  for (const id of ["conversation", "turns"]) replace(part(id), page.getElementById(id).innerHTML, write);
+  show(came); // it may be newer
+}
+
 // The newest message stays in sight, or else the one that is being read.
 function read(html) {
   const follows = log.scrollHeight - log.scrollTop - log.clientHeight < 120;
   const top = (bubble) => bubble.getBoundingClientRect().top;
   const first = [...log.children].find((bubble) => bubble.id && top(bubble) >= top(log));
   const before = first && top(first);
-  replace(log, html, write);
+  replace(log, html, newest(log));
   if (follows) log.scrollTop = log.scrollHeight;
   else if (first?.isConnected) log.scrollTop += top(first) - before;
 }
@@ -50,7 +81,7 @@ function tell(text, good = false) {
 
 const SILENT = "The bot does not answer: is `bot dev` still running?";
 
-const anew = follow(() => `${base}/live${location.search}`, {
+follow(() => `${base}/live`, {
   message: (data) => show(JSON.parse(data)),
   opened() {
     for (const said of document.querySelectorAll(".wrong")) if (said.textContent === SILENT) said.textContent = "";
@@ -170,7 +201,7 @@ document.addEventListener("click", async (event) => {
     const address = new URL(location.href);
     address.searchParams.set("all", "1");
     history.replaceState(null, "", address);
-    anew();
+    showAll();
   }
 });
 
