@@ -6,9 +6,11 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import Page, expect
 
+from bot.emulator import MessageTemplate
 from bot.store.store_reader import StoreReader
 from tests.browsing import violations
 from tests.console.conftest import Live
+from tests.console.test_usage import use
 
 NUMBERS = [f"62812345678{number:02}" for number in range(60)]
 
@@ -110,6 +112,30 @@ def test_the_state_shows_an_alarm_with_what_to_do_and_why_a_message_waits(live: 
     live.simulation.emulator.inactive_channels.clear()
     live.simulation.wait(timedelta(minutes=10))
     expect(page.locator("#state")).to_contain_text("No alarms")
+
+
+def test_results_broadcasts_and_usage_show_by_themselves_what_happens(live: Live) -> None:
+    page = live.log_in("olga", "/results")
+    entered = page.locator("#results [data-name=entered]").first
+    expect(entered).to_have_text("0")
+    live.simulation.user("hi")
+    expect(entered).to_have_text("1")
+    page.goto(f"{live.url}/broadcasts")
+    expect(page.locator("#broadcasts")).to_contain_text("There are no broadcasts")
+    live.simulation.emulator.templates.add(MessageTemplate("sale", "en", body="All of it!"))
+    recipients = [{"contact": live.simulation.contact, "body": []}]
+    sale = {"name": "sale", "language": "en"}
+    live.console.ask({"do": "broadcast", "name": "spring", "template": sale, "recipients": recipients})
+    expect(page.locator("#broadcasts tbody tr")).to_contain_text("1 sent")
+    page.goto(f"{live.url}/broadcast?name=spring")
+    expect(page.locator("#broadcast")).to_contain_text("finished")
+    others = [{"contact": NUMBERS[0], "body": []}]
+    live.console.ask({"do": "broadcast", "name": "spring", "template": sale, "recipients": others})
+    expect(page.locator("#broadcast [data-name=contacts]")).to_have_text("2")
+    page.goto(f"{live.url}/usage")
+    expect(page.locator("#usage")).to_contain_text("No model has answered")
+    use(live)
+    expect(page.locator("#usage tfoot")).to_contain_text("1,253")
 
 
 def test_a_server_that_does_not_answer_is_said_and_the_store_is_shown(live: Live) -> None:

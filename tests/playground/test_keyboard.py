@@ -107,7 +107,7 @@ def test_a_step_is_opened_and_closed_by_keyboard_and_the_map_shows_what_has_the_
     tab_to(page, last)
     expect(last).to_be_in_viewport()
     page.keyboard.press("Enter")
-    step = page.get_by_role("complementary", name="Step")
+    step = page.get_by_role("region", name="Step")
     expect(step).to_be_focused()
     expect(step).to_contain_text("thank you.")
     expect(step).to_contain_text("No test reaches it.")  # the drawing has come anew meanwhile

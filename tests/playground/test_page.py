@@ -464,6 +464,9 @@ def test_axe_finds_nothing(shown: Shown, opens: Opens, width: int, dark: bool) -
         page.evaluate("pane => { location.hash = pane }", pane)
         if width < 900:
             expect(page.locator(f"#{pane}")).to_be_visible()
+        if pane == "map":
+            page.locator("#drawing .place").first.press("Enter")
+            expect(page.locator("#step")).to_be_visible()
         assert violations(page) == []
 
 

@@ -38,3 +38,18 @@ def test_what_the_page_has_said_stays_when_its_tab_is_hidden_and_shown_again(sho
     tabs.show(tab)
     expect(tab.locator(".bubble.bot", has_text="What would you like?")).to_be_visible()
     expect(tab.get_by_role("alert").filter(has_text="Write how long")).to_be_visible()
+
+
+def test_of_more_windows_than_a_browser_has_connections_the_oldest_says_that_it_waits(shown: Shown) -> None:
+    pages = [shown.page, *(shown.page.context.new_page() for _ in range(7))]  # all are seen
+    for page in pages[1:]:
+        page.goto(shown.server.url)
+        expect(page.locator("#drawing svg")).to_be_attached()
+    pages[-1].fill("#text", "picture")
+    pages[-1].press("#text", "Enter")
+    expect(pages[-1].locator(".bubble.bot", has_text="A picture please")).to_be_visible()
+    expect(pages[0].get_by_role("status").first).to_contain_text("this one shows no changes")
+    expect(pages[0].locator(".bubble")).to_have_count(0)
+    pages[0].evaluate("dispatchEvent(new Event('focus'))")
+    expect(pages[0].locator(".bubble.bot", has_text="A picture please")).to_be_visible()
+    expect(pages[0].locator(".asleep")).to_have_count(0)

@@ -1,11 +1,22 @@
 // Follows server-sent events while the page is seen.
 
+// Windows that are told of changes at once. A browser has six connections to a host for all of its windows and tabs, and needs some to
+// load pages: so a hidden page keeps none, and of more that are seen the one that was looked at the longest ago gives its own back.
+const MOST = 4;
+
 // Hands each message of the stream at `address()` to `message`, and says when it is `opened`, `broken`, or taken up `again` after the
-// page was hidden. A browser has six connections to a host for all of its tabs, so a hidden one keeps none.
+// page was hidden or gave its connection back.
 export function follow(address, { message, opened, broken, again }) {
+  const windows = new BroadcastChannel("windows");
+  const id = Math.random();
+  const newer = new Set();
+  const note = document.createElement("p");
+  note.className = "asleep";
+  note.setAttribute("role", "status");
   let stream = null;
 
   function end() {
+    if (stream) windows.postMessage({ id, listens: false });
     stream?.close();
     stream = null;
   }
@@ -16,6 +27,9 @@ export function follow(address, { message, opened, broken, again }) {
     stream.onmessage = (event) => message(event.data);
     stream.onopen = opened ?? null;
     stream.onerror = broken ?? null;
+    newer.clear();
+    note.remove();
+    windows.postMessage({ id, listens: true });
   }
 
   function look() {
@@ -25,7 +39,16 @@ export function follow(address, { message, opened, broken, again }) {
     again?.();
   }
 
+  windows.onmessage = ({ data }) => {
+    if (data.listens) newer.add(data.id);
+    else newer.delete(data.id);
+    if (!stream || newer.size < MOST) return;
+    end();
+    note.textContent = "So many windows of this page are open that this one shows no changes. Click into it to go on.";
+    document.body.prepend(note);
+  };
   document.addEventListener("visibilitychange", look);
+  addEventListener("focus", look);
   addEventListener("pageshow", look); // browsers may keep a page while another one is shown in its tab
   addEventListener("pagehide", end);
   listen();
