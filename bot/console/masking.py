@@ -17,7 +17,7 @@ from bot.simulation.phone import ListRow, ShownMessage
 from bot.simulation.turn_words import SEND_ENDS
 
 HIDDEN = "•••"
-_LONG_NUMBER = re.compile(r"\d{5,}")
+_LONG_NUMBER = re.compile(r"\d{7,}")  # a code of the gateway's has six digits
 _HAPPENED = (  # how the words of events begin, up to what may say more than that it happened
     *(
         "wrote",

@@ -81,7 +81,10 @@ def test_a_viewer_sees_no_number_and_stops_nothing(served: Served) -> None:
     assert [each for each in (*PEOPLE, NAME, "6281234567890") if each in listed + shown] == []
     assert client.ask("/broadcast?name=sale").status == 404
     alarmed = client.ask("/state").text
-    assert "vip •••890&#34; is paused" in alarmed and "6281234567890" not in alarmed
+    assert (
+        "vip •••890&#34; is paused: the gateway refuses its messages with 132001" in alarmed
+        and "6281234567890" not in alarmed
+    )
 
 
 def test_a_viewer_sees_no_number_in_the_rule_of_a_turn(served: Served) -> None:
