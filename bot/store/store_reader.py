@@ -100,7 +100,7 @@ _TURN_IDS = "SELECT (SELECT min(id) FROM turns), (SELECT max(id) FROM turns)"
 _LAST_OF_NEXT = (
     "SELECT max(contact) FROM (SELECT contact FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?) AS next"
 )
-SEARCH_SECONDS, _SEARCHED_AT_ONCE = 1.0, 10_000  # rows, after which others may read
+SEARCH_SECONDS, _SEARCHED_AT_ONCE = 3.0, 10_000  # rows, after which others may read
 _PLACE = re.compile(r"t-?\d{1,18}|s\d{0,18}")
 _IS_KEPT = """
     SELECT EXISTS (SELECT 1 FROM sessions WHERE contact = ?1) OR EXISTS (SELECT 1 FROM turns WHERE contact = ?1)
