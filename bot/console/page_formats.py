@@ -13,7 +13,7 @@ from bot.console.masking import HIDDEN, masked_number, without_numbers
 from bot.console.routes import Console, current_login
 from bot.console.users import AGENT
 
-_COMMAND = re.compile("`([^`]+)`")
+_CODE = re.compile("`([^`]+)`")
 
 
 def reads() -> bool:
@@ -54,10 +54,14 @@ def number_at(who: str) -> str:
     return contact
 
 
+def code(words: str) -> Markup:
+    """Words of the bot's, with what stands between `` as code: ``see `bot queue` `` -> ``see <code>bot queue</code>``"""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(words))))
+
+
 def sentence(words: str) -> Markup:
-    """Words of the bot's as a sentence, with commands (between ``) as such: ``see `bot queue` `` -> ``See <code>bot queue</code>.``"""
-    text = words[:1].upper() + words[1:] + ("" if words.endswith((".", "!", "?")) else ".")
-    return Markup(_COMMAND.sub(r"<code>\1</code>", str(escape(text))))
+    """Words of the bot's as a sentence, with what stands between `` as code."""
+    return code(words[:1].upper() + words[1:] + ("" if words.endswith((".", "!", "?")) else "."))
 
 
 def page_asked() -> int:
@@ -76,7 +80,7 @@ def reader_locale() -> Locale:
 
 
 def add_formats(app: Flask, console: Console) -> None:
-    """Let the templates use ``contact | number``, ``text | private``, ``words | sentence``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``,
+    """Let the templates use ``contact | number``, ``text | private``, ``words | code``, ``words | sentence``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``,
     ``share | percent``."""
     zone = console.zone
 
@@ -91,6 +95,7 @@ def add_formats(app: Flask, console: Console) -> None:
     app.jinja_env.filters |= {
         "number": number,
         "private": private,
+        "code": code,
         "sentence": sentence,
         "decimal": lambda count: format_decimal(count, locale=reader_locale()),
         "clock": lambda at: format_time(at.astimezone(zone), "short", locale=reader_locale()),

@@ -13,10 +13,10 @@ from bot.simulation.turn_words import effect_in_words
 
 SHOWN = 50
 QUEUES = {
-    "outbox": "messages to send",
-    "calls": "calls under way",
-    "events_out": "events to deliver",
-    "parked": "contacts' messages that wait for a call",
+    "outbox": ("message to send", "messages to send"),
+    "calls": ("call under way", "calls under way"),
+    "events_out": ("event to deliver", "events to deliver"),
+    "parked": ("message of a contact that waits for a call", "messages of contacts that wait for a call"),
 }
 
 
@@ -38,8 +38,12 @@ def state(console: Console, user: User) -> str:
         trouble=trouble,
         alarms=[_shown(alarm) for alarm in status.get("alarms", ())],
         queues=[
-            (words, counts[name], now - timedelta(seconds=oldest[name]) if counts[name] and name in oldest else None)
-            for name, words in QUEUES.items()
+            (
+                one if counts[name] == 1 else more,
+                counts[name],
+                now - timedelta(seconds=oldest[name]) if counts[name] and name in oldest else None,
+            )
+            for name, (one, more) in QUEUES.items()
         ],
         left=status.get("left", {}),
         stopped=status.get("stopped", 0),

@@ -76,7 +76,7 @@ def test_an_operator_sees_whom_an_edit_would_drop(live: Live) -> None:
     path = live.console.folder.path / "flows" / "main.yml"
     path.write_text("flow: main\nsteps: {a: {say: Hi., then: end}}\n")
     page.get_by_role("button", name="Look now").click()
-    expect(page.locator("main tbody tr")).to_contain_text("the step is gone, and no `gone` is declared: dropped")
+    expect(page.locator("main tbody tr")).to_contain_text("the step is gone, and no gone is declared: dropped")
     expect(page.locator("main tbody td").last).to_have_text("flows/main.yml:1")
     assert violations(page) == []
     path.write_text("flow: main\nsteps: {a: {say: Hi., then: nowhere}}\n")
