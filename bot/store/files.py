@@ -159,6 +159,15 @@ def children_lock(store: StoreAddress) -> FileLock:
     return FileLock(beside(store).with_name(beside(store).name + ".children"))
 
 
+def flush(path: Path) -> None:
+    """Write a file, or a folder's list of names, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def create(path: Path) -> None:
     """Create the file, readable for its owner only. SQLite gives ``-wal`` and ``-shm`` the same mode. Raises `StoreUnavailable`."""
     try:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol, Self
 
 from bot.alarms import Alarms
 from bot.store.database import StoreAddress
-from bot.store.files import StoreUnavailable, beside, files_folder
+from bot.store.files import StoreUnavailable, beside, files_folder, flush
 from bot.store.opening import DriverMissing
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class FolderFiles:
             os.fsync(file.fileno())
             path = folder / f"{name}.{suffix}"
             part.replace(path)
-            _sync(folder)
+            flush(folder)
             return str(path)
 
         file = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b")
@@ -173,7 +173,7 @@ class FolderFiles:
         shutil.copyfile(source, path)
         path.chmod(0o600)
         for written in (path, path.parent):
-            _sync(written)
+            flush(written)
 
     def remove(self, file: str) -> None:
         """Remove one file."""
@@ -375,12 +375,4 @@ def _make(folder: Path) -> None:
     if not folder.is_dir():
         _make(folder.parent)
         folder.mkdir(0o700, exist_ok=True)
-        _sync(folder.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        flush(folder.parent)

@@ -1,6 +1,5 @@
 """A backup of a store: a folder with both files and the kept files, made while the server runs, and verified."""
 
-import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from bot.store.files import (
     StoreLocked,
     create,
     files_folder,
+    flush,
     inbox_path,
     open_to_copy,
     restoring_folder,
@@ -93,15 +93,6 @@ def flush_all(folder: Path) -> list[Path]:
     for path in written:
         flush(path)
     return written
-
-
-def flush(path: Path) -> None:
-    """Write a file, or a folder's list of names, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 _BESIDE = ("-wal", "-shm")  # files that SQLite may have beside a database
