@@ -118,17 +118,16 @@ def serves_others(store: StoreAddress, wake: Callable[[], None], answer: Answer)
 @contextmanager
 def other_engines(store: StoreAddress) -> Iterator[Callable[[], bool]]:
     """A function that says whether the engine of another machine runs; or that nobody knows, since the database is away. It
-    ends the session of an engine that is silent for too long, and raises `bot.store.files.StoreTooNew`. A file has no other machine.
+    ends sessions that hold up others and are silent for too long, and raises `bot.store.files.StoreTooNew`. A file has no other machine.
     """
     if isinstance(store, Path):
         yield lambda: False
         return
-    from bot.store.postgres_database import END_SILENT_ENGINE, ENGINE_RUNS
+    from bot.store.postgres_database import ENGINE_RUNS
 
     def run() -> bool:
         try:
             database.require()
-            database.all(END_SILENT_ENGINE)
             return bool(database.one(ENGINE_RUNS)[0])
         except StoreUnavailable:
             return True

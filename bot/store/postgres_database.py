@@ -30,7 +30,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 _CONNECT_SECONDS = 5
 _UNANSWERED_SECONDS = 10  # after which a peer that has vanished is noticed
 _PAUSED_SECONDS = 10  # after which a session that is silent in a transaction ends: others wait for its locks
-_SILENT_SECONDS = 5  # after which an engine's machine is taken to be paused
+_SILENT_SECONDS = 5  # after which the machine of a session with a lock is taken to be paused
 _APPENDED = "INSERT INTO log "
 IN_ORDER = "SELECT pg_advisory_xact_lock(7031, 1)"
 """The lock under which places in the log are drawn. A sequence's numbers become visible out of order, and the engine's
@@ -55,9 +55,9 @@ ERRORS_OF_VALUES = (
 _ERRORS_OF_A_WRITE = (*ERRORS_OF_VALUES, psycopg.ProgrammingError)  # a value of a type that has no form there
 
 
-_ENGINE = """
+_LOCKED = """
     FROM pg_stat_activity JOIN pg_locks USING (pid)
-    WHERE datname = current_database() AND locktype = 'advisory' AND classid = 7031 AND objid = 3 AND granted
+    WHERE datname = current_database() AND locktype = 'advisory' AND classid = 7031 AND granted
 """
 _SESSION = "bot-flows"
 _SESSIONS = f"""
@@ -65,13 +65,16 @@ _SESSIONS = f"""
     WHERE datname = current_database() AND application_name LIKE '{_SESSION} % %'
 """
 
-ENGINE_RUNS = f"SELECT EXISTS (SELECT 1 {_ENGINE})"
+ENGINE_RUNS = f"SELECT EXISTS (SELECT 1 {_LOCKED} AND objid = 3)"
 """Whether an engine has the connection that is alone."""
 
-END_SILENT_ENGINE = f"""
-    SELECT pg_terminate_backend(pid) {_ENGINE} AND state = 'idle' AND state_change < now() - make_interval(secs => {_SILENT_SECONDS})
+END_SILENT = f"""
+    SELECT pg_terminate_backend(pid) {_LOCKED} AND pid <> pg_backend_pid()
+    AND wait_event_type = 'Client' AND state_change < now() - make_interval(secs => {_SILENT_SECONDS})
 """
-"""End the session of an engine whose machine is paused: one that works asks something twice a second (`PostgresDatabase.require`)."""
+"""End the session of a machine that is paused and holds a lock for which others wait. Its state says nothing: it is ``active``
+also where half a commit has come. An engine that works asks this itself, twice a second (`PostgresDatabase.require`).
+"""
 
 
 class ConnectionLost(BotError):
@@ -177,10 +180,11 @@ class PostgresDatabase:
 
     def require(self) -> None:
         """Raise `ConnectionLost` if this is the connection that is alone, and it is gone; `StoreTooNew` if a newer program
-        has brought the store to a version that this one cannot use.
+        has brought the store to a version that this one cannot use. End sessions that hold up others.
         """
         with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
             require_version(self._address, self._connection())
+            self._connection().execute(END_SILENT)
 
     def wake(self) -> None:
         """Wake the engine of another machine. Not in the commit of what is new: notices are committed one after the other."""
