@@ -7,6 +7,7 @@ tests are marked (`about_files`), or skip themselves (`tests.store.store_kit.sql
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -23,10 +24,18 @@ from bot.store.files import open_reader
 from bot.store.postgres_database import PostgresDatabase
 from bot.store.postgres_schema import migrate
 from bot.store.sqlite_database import SqliteDatabase
+from tests.patience import gone
 
 _DEBIANS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name))
 _USER = "postgres"  # PostgreSQL does not run as root
-_QUICK = ("fsync=off", "full_page_writes=off", "max_connections=500", "listen_addresses=", "timezone=Asia/Jakarta")
+_QUICK = (
+    "fsync=off",
+    "full_page_writes=off",
+    "autovacuum=off",
+    "max_connections=500",
+    "listen_addresses=",
+    "timezone=Asia/Jakarta",
+)
 _numbers = count(1)
 
 
@@ -54,16 +63,19 @@ class Postgres:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         options = " ".join(["-k", str(self.folder), *(f"-c {option}" for option in _QUICK)])
-        self._control("-l", str(self.folder / "log"), "-o", options, "start")
+        program = [_program("pg_ctl"), "-D", str(self.folder / "data"), "-w", "-l", str(self.folder / "log")]
+        subprocess.run([*program, "-o", options, "start"], check=True, **self._as_user)
 
     def crash(self) -> None:
-        """End it without any care, as a crash of the program does."""
-        self._control("-m", "immediate", "stop")
-
-    def _control(self, *arguments: str) -> None:
-        subprocess.run(
-            [_program("pg_ctl"), "-D", str(self.folder / "data"), "-w", *arguments], check=True, **self._as_user
-        )
+        """Kill its first process. The others end when they notice that; until then no new one could start."""
+        postmaster = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        os.kill(postmaster, signal.SIGSTOP)  # so that it has no more children than these
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+        os.kill(postmaster, signal.SIGKILL)
+        for pid in (postmaster, *map(int, children)):
+            gone(pid)
+        for file in ("data/postmaster.pid", ".s.PGSQL.5432.lock"):
+            (self.folder / file).unlink()  # nobody may have looked yet: its number is still that of a process
 
 
 @contextmanager

@@ -277,6 +277,8 @@ class EngineLoop:
             self._cycle.end()
         except StoreUnavailable as error:
             log.error("the engine stops without being able to note it: %s", error)
+        except BotError as error:  # whoever calls `Engine.check` says it
+            self.failure = error
         except BaseException as error:
             self.failure = error
             log.critical("the engine's loop has ended, %s", place_of(error))

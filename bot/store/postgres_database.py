@@ -4,6 +4,7 @@ The store's SQL is written once, for SQLite and PostgreSQL. What is translated h
 planner, and the few functions that have another name: `translated`.
 """
 
+import logging
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,7 @@ from bot.store.files import StoreLocked, StoreMissing, StoreOutdated, StoreTooNe
 from bot.store.store_schema import schema_version
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # it warns of errors "ignored" before it raises them
 
 _CONNECT_SECONDS = 5
 _UNANSWERED_SECONDS = 10  # after which a peer that has vanished is noticed

@@ -23,10 +23,10 @@ from bot.store.database import PostgresAddress
 from bot.store.inbox import InboxReader
 from bot.store.store_reader import StoreReader
 from tests.cli.terminal import call
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, gone
 from tests.postgres import Postgres, new_database
 from tests.s3_store import BUCKET, s3_store
-from tests.test_kill import Server, gone
+from tests.test_kill import Server
 
 ANN = "6281234567890"
 BOT = "name: Echo\ndefaults: {timeout: {after: 20h, then: end}}\n"
@@ -231,6 +231,7 @@ def test_an_engine_that_loses_its_connection_begins_anew_and_loses_nothing(machi
     while "is lost: the engine begins anew" not in machines.first.log.read_text():
         assert monotonic() < until
         sleep(0.05)
+    assert "loop has ended" not in machines.first.log.read_text(), "this is no defect"
     assert machines.texts() == ["You wrote:", "You wrote: again"]
 
 
