@@ -31,7 +31,14 @@ logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # it warns of errors "i
 
 _CONNECT_SECONDS = 5
 _UNANSWERED_SECONDS = 10  # after which a peer that has vanished is noticed
-_PAUSED_SECONDS = 10  # after which a session that is silent in a transaction ends: others wait for its locks
+_OF_EACH_SESSION = {
+    "idle_in_transaction_session_timeout": "10s",  # others wait for its locks
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "1",
+    "tcp_keepalives_count": "5",
+    "tcp_user_timeout": "10s",  # while an answer is on its way, no keepalives are sent
+}
+"""What the server is told, so that it notices a machine that has vanished after `_UNANSWERED_SECONDS`, too."""
 _SILENT_SECONDS = 5  # after which the machine of a session with a lock is taken to be paused
 _APPENDED = "INSERT INTO log "
 IN_ORDER = "SELECT pg_advisory_xact_lock(7031, 1)"
@@ -285,8 +292,9 @@ def connect(address: PostgresAddress, schema: str, role: str = "reader") -> Conn
         connection.adapters.register_dumper(str, _Text)
         connection.adapters.register_dumper(int, Int8Dumper)
         connection.adapters.register_loader("numeric", _WholeNumber)
-        connection.execute(f"SET search_path = {schema}, bot, pg_catalog")
-        connection.execute(f"SET idle_in_transaction_session_timeout = '{_PAUSED_SECONDS}s'")
+        settings = {"search_path": f"{schema}, bot, pg_catalog", **_OF_EACH_SESSION}
+        calls = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
+        connection.execute(f"SELECT {calls}")
     return connection
 
 

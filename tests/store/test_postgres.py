@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 import re
+import socket
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -26,7 +27,7 @@ from bot.store.postgres_schema import migrate
 from bot.store.sqlite_schema import migrate as migrate_files
 from bot.store.store_backup import back_up, restore
 from tests.patience import PATIENCE
-from tests.postgres import Postgres, new_database
+from tests.postgres import _QUICK, Postgres, new_database, postgres_server
 from tests.store.store_kit import START
 
 OF_FILES = {"fact_index", "files", "integrity", "store_backup", "store_schema"}
@@ -226,3 +227,20 @@ def test_without_its_driver_it_says_what_to_install(address: PostgresAddress, mo
     monkeypatch.setattr("bot.store.opening.find_spec", lambda name: None)
     with pytest.raises(DriverMissing, match=r"pip install 'bot-flows\[postgres\]'"):
         engine_reader(address)
+
+
+def test_the_server_notices_a_machine_that_has_vanished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while an answer is on its way to it, when no keepalives are sent."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    monkeypatch.setenv("PGPORT", str(port))
+    monkeypatch.setattr("tests.postgres._QUICK", (*_QUICK, "listen_addresses=127.0.0.1"))
+    with postgres_server():
+        address = PostgresAddress(f"postgresql://bot@127.0.0.1:{port}/template", tmp_path / "bot", tmp_path)
+        with connect(address, "engine") as connection:
+            names = "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout"
+            settings = [
+                connection.execute(f"SELECT setting FROM pg_settings WHERE name = '{name}'").fetchone()
+                for name in names
+            ]
+    assert settings == [("5",), ("1",), ("5",), ("10000",)]
