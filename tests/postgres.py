@@ -74,8 +74,8 @@ class Postgres:
         os.kill(postmaster, signal.SIGKILL)
         for pid in (postmaster, *map(int, children)):
             gone(pid)
-        for file in ("data/postmaster.pid", ".s.PGSQL.5432.lock"):
-            (self.folder / file).unlink()  # nobody may have looked yet: its number is still that of a process
+        for file in (self.folder / "data" / "postmaster.pid", *self.folder.glob(".s.PGSQL.*.lock")):
+            file.unlink()  # nobody may have looked yet: its number is still that of a process
 
 
 @contextmanager

@@ -10,12 +10,13 @@ import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
 from tests.simulation.plan import Plan, drawn
 from tests.simulation.promises import broken
-from tests.simulation.world import played
+from tests.simulation.world import NewStore, in_files, in_postgres, played
 
 _AT_ONCE = 20  # seeds
 _MEMORY = Path("/dev/shm")
@@ -31,23 +32,27 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="how many processes run them")
     parser.add_argument("--seed", type=int, help="run this seed alone, and print its history")
     parser.add_argument("--steps", help="of its plan, only these steps: 0,3,4")
+    parser.add_argument("--store", choices=STORES, default="files", help="where the bot's store is")
     parser.add_argument("--shrink", action="store_true", help="leave out steps while the same promise is broken")
     given = parser.parse_args(arguments)
     _work_in_memory()
     if given.seed is None:
-        return _run_many(range(given.first, given.first + given.seeds), given.jobs)
+        return _run_many(range(given.first, given.first + given.seeds), given.jobs, given.store)
     plan = drawn(given.seed)
     kept: Sequence[int] = (
         range(len(plan.steps)) if given.steps is None else [int(number) for number in given.steps.split(",")]
     )
     if given.shrink:
-        kept = shrunk(plan, kept)
-    return _show(plan, kept)
+        kept = shrunk(plan, kept, given.store)
+    return _show(plan, kept, given.store)
 
 
-def found_in(plan: Plan) -> Found:
+STORES: dict[str, NewStore] = {"files": in_files, "postgres": in_postgres}
+
+
+def found_in(plan: Plan, store: str = "files") -> Found:
     """The promises that a plan breaks, by name."""
-    with played(plan) as world:
+    with played(plan, STORES[store]) as world:
         return broken(world)
 
 
@@ -62,14 +67,14 @@ def only(plan: Plan, steps: Sequence[int]) -> Plan:
     return replace(plan, steps=tuple(kept))
 
 
-def shrunk(plan: Plan, steps: Sequence[int]) -> Sequence[int]:
+def shrunk(plan: Plan, steps: Sequence[int], store: str = "files") -> Sequence[int]:
     """As few of a plan's steps as still break a promise that all of them break; all of them where none is broken."""
-    names = found_in(only(plan, steps)).keys()
+    names = found_in(only(plan, steps), store).keys()
     size = len(steps) // 2
     while size:
         for start in range(0, len(steps), size):
             fewer = [*steps[:start], *steps[start + size :]]
-            if names & found_in(only(plan, fewer)).keys():
+            if names & found_in(only(plan, fewer), store).keys():
                 steps = fewer
                 break
         else:
@@ -77,35 +82,37 @@ def shrunk(plan: Plan, steps: Sequence[int]) -> Sequence[int]:
     return steps
 
 
-def _run_many(seeds: range, jobs: int) -> int:
+def _run_many(seeds: range, jobs: int, store: str) -> int:
     began, failed = monotonic(), 0
     pieces = [seeds[start : start + _AT_ONCE] for start in range(0, len(seeds), _AT_ONCE)]
     with ProcessPoolExecutor(jobs, initializer=_work_in_memory) as pool:
-        for piece in pool.map(_found_in_seeds, pieces):
+        for piece in pool.map(partial(_found_in_seeds, store), pieces):
             for seed, found in piece.items():
                 failed += 1
                 print(
-                    f"seed {seed}: {_in_words(found)}\n  see: python -m tests.simulation --seed {seed} --shrink",
+                    f"seed {seed}: {_in_words(found)}\n  see: python -m tests.simulation --seed {seed} --store {store} --shrink",
                     flush=True,
                 )
     print(f"{len(seeds)} seeds in {monotonic() - began:.0f} s, {failed} of them broke a promise")
     return min(failed, 1)
 
 
-def _found_in_seeds(seeds: range) -> dict[int, Found]:
-    return {seed: found for seed in seeds if (found := found_in(drawn(seed)))}
+def _found_in_seeds(store: str, seeds: range) -> dict[int, Found]:
+    return {seed: found for seed in seeds if (found := found_in(drawn(seed), store))}
 
 
-def _show(plan: Plan, steps: Sequence[int]) -> int:
+def _show(plan: Plan, steps: Sequence[int], store: str) -> int:
     print(f"seed {plan.seed}: {plan.world}")
     for number in steps:
         print(f"{number:>4} {plan.steps[number]}")
-    with played(only(plan, steps)) as world:
+    with played(only(plan, steps), STORES[store]) as world:
         found = broken(world)
         print(*world.machine.history, sep="\n")
     print(_in_words(found) or "every promise held")
     if found:
-        print(f"again: python -m tests.simulation --seed {plan.seed} --steps {','.join(map(str, steps))}")
+        print(
+            f"again: python -m tests.simulation --seed {plan.seed} --store {store} --steps {','.join(map(str, steps))}"
+        )
     return min(len(found), 1)
 
 

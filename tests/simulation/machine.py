@@ -22,6 +22,8 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+import psycopg
+
 from bot.ai import ai_client  # noqa: F401 (this and the others are imported before the stand-ins are put in)
 from bot.emulator import webhooks
 from bot.http_client import (
@@ -37,7 +39,7 @@ from bot.http_client import (
     Streamed,
 )
 from bot.runtime import event_calls, model_calls  # noqa: F401
-from bot.store import fact_index, files  # noqa: F401
+from bot.store import fact_index, files, postgres_database  # noqa: F401
 from bot.web import web_server
 from tests.simulation import threads
 from tests.simulation.threads import Condition, Event, Killed, Process, Scheduler
@@ -90,7 +92,9 @@ class Disk:
 
 @dataclass
 class Machine:
-    """One machine on one seed. ``peers`` answer requests, by the beginning of their addresses."""
+    """One machine on one seed. ``peers`` answer requests, by the beginning of their addresses. ``end_session`` ends a session
+    of PostgreSQL, and returns when it has ended.
+    """
 
     scheduler: Scheduler
     folder: Path
@@ -102,6 +106,7 @@ class Machine:
     disk: dict[str, Disk] = field(default_factory=dict)
     history: list[str] = field(default_factory=list)
     defects: list[str] = field(default_factory=list)
+    end_session: Callable[[int], None] = lambda session: None
     outside: Process = field(default_factory=lambda: Process("outside"))
     died: Callable[[Process], None] = lambda process: None
     deliver: Callable[[bytes, Mapping[str, str], float], int | None] = lambda body, headers, within: None
@@ -134,6 +139,17 @@ class Machine:
         self.note(f"CRASH of {process.name} {where}")
         self.died(process)
         self.scheduler.kill(process)
+
+    def trouble(self, file: str) -> str | None:
+        """What is wrong with a file of the store when it is written."""
+        disk = self.disk.get(file)
+        if disk is None or self.scheduler.current is None:
+            return None
+        disk.commits -= 1
+        if disk.commits < 0:
+            del self.disk[file]
+            return None
+        return disk.trouble
 
     def chance(self) -> random.Random:
         """Randomness for somebody who would have taken the system's."""
@@ -196,15 +212,10 @@ class Connection(sqlite3.Connection):
         return cursor
 
     def _trouble(self) -> None:
-        here = machine()
-        disk = here.disk.get(self.trouble_with)
-        if disk is None or here.scheduler.current is None:
+        trouble = machine().trouble(self.trouble_with)
+        if trouble is None:
             return
-        disk.commits -= 1
-        if disk.commits < 0:
-            del here.disk[self.trouble_with]
-            return
-        full = disk.trouble == "full"
+        full = trouble == "full"
         error = sqlite3.OperationalError("database or disk is full" if full else "disk I/O error")
         error.sqlite_errorcode = sqlite3.SQLITE_FULL if full else sqlite3.SQLITE_IOERR
         raise error
@@ -228,6 +239,59 @@ def _abandon(connection: sqlite3.Connection) -> None:
         connection.close()
     except sqlite3.ProgrammingError:
         pass  # it was closed properly
+
+
+class PostgresConnection(psycopg.Connection[Any]):
+    """A session of a database. On a ``full`` disk its statements fail; on one that is ``failing`` its server ends it."""
+
+    _has_committed = False  # as soon as the pipeline ends
+
+    @contextmanager
+    def transaction(self, *arguments: Any, **options: Any) -> Iterator[psycopg.Transaction]:
+        with super().transaction(*arguments, **options) as transaction:
+            self._trouble()
+            yield transaction
+            machine().point("commit")
+            self._trouble()
+        self._has_committed = True
+        if self._pipeline is None:
+            self._committed()
+
+    @contextmanager
+    def pipeline(self) -> Iterator[psycopg.Pipeline]:
+        with super().pipeline() as pipeline:
+            yield pipeline
+        if self._has_committed:
+            self._committed()
+
+    def _committed(self) -> None:
+        self._has_committed = False
+        machine().point("committed")
+        if self._is_in_trouble() == "failing":  # it was committed, and nobody is told
+            self._end()
+            self.execute("SELECT 1")
+
+    def _trouble(self) -> None:
+        match self._is_in_trouble():
+            case "full":
+                raise psycopg.errors.DiskFull("could not extend file: No space left on device")
+            case "failing":
+                self._end()
+
+    def _is_in_trouble(self) -> str | None:
+        return machine().trouble("inbox" if self.info.get_parameters()["application_name"] == "bot inbox" else "engine")
+
+    def _end(self) -> None:
+        machine().end_session(self.info.backend_pid)
+
+
+def _connect_to_postgres(url: str, **options: Any) -> PostgresConnection:
+    connection = PostgresConnection.connect(url, **options)
+    current = machine().scheduler.current
+    if current is not None:
+        session = connection.info.backend_pid
+        current.process.held += [connection.close, lambda: machine().end_session(session)]
+    return connection
 
 
 class _FileLock(files.FileLock):
@@ -401,6 +465,7 @@ STAND_INS: dict[int, object] = {
     id(time.monotonic): lambda: machine().scheduler.now,
     id(time.sleep): lambda seconds: machine().scheduler.sleep(seconds),
     id(sqlite3): SimpleNamespace(**{**vars(sqlite3), "connect": _connect}),
+    id(psycopg): SimpleNamespace(**{**vars(psycopg), "connect": _connect_to_postgres}),
     id(random.Random): _random,
     id(random): SimpleNamespace(Random=_random),
     id(uuid.uuid4): lambda: uuid.UUID(int=machine().chance().getrandbits(128)),

@@ -132,7 +132,7 @@ def _ref(body: str) -> str:
 
 def events_delivered(world: World) -> Iterator[str]:
     """Each event of a turn is taken by the receiver or stands among what was given up, in order; and no other is."""
-    store_id = world.reader.execute("SELECT store_id FROM meta").fetchone()[0]
+    store_id = world.reader.one("SELECT store_id FROM meta")[0]
     decided: dict[str, str | None] = {}
     for _, contact, event_id, _, effects in world.seen.turns:
         for ordinal, effect in enumerate(values.loads(effects)):
@@ -171,17 +171,17 @@ def quiet(world: World) -> Iterator[str]:
     if world.failed is not None:
         return
     for table in ("outbox", "calls", "events_out", "parked"):
-        for row in world.reader.execute(f"SELECT * FROM {table}"):
+        for row in world.reader.all(f"SELECT * FROM {table}"):
             yield f"left in {table}: {row}"
-    for contact, flow, step, wake_at in world.reader.execute("SELECT contact, flow, step, wake_at FROM sessions"):
+    for contact, flow, step, wake_at in world.reader.all("SELECT contact, flow, step, wake_at FROM sessions"):
         if flow is not None:
             yield f"{contact} is still at {flow}/{step}" + ("" if wake_at is None else f", until {wake_at}")
-    for contact, broadcast in world.reader.execute(_WAITING):
+    for contact, broadcast in world.reader.all(_WAITING):
         yield f"{contact} still waits for the broadcast {broadcast}"
-    for (contact,) in world.reader.execute("SELECT contact FROM erasures"):
+    for (contact,) in world.reader.all("SELECT contact FROM erasures"):
         yield f"{contact} is still being erased"
-    (cursor,) = world.reader.execute("SELECT cursor FROM meta").fetchone()
-    unread = world.inbox_reader.execute("SELECT count(*) FROM log WHERE seq > ?", (cursor,)).fetchone()[0]
+    (cursor,) = world.reader.one("SELECT cursor FROM meta")
+    unread = world.inbox_reader.one("SELECT count(*) FROM log WHERE seq > ?", cursor)[0]
     if unread:
         yield f"{unread} events of the log were never read"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.searches import search, tries
-from tests.simulation.__main__ import found_in, only, shrunk
+from tests.simulation.__main__ import STORES, found_in, only, shrunk
 from tests.simulation.mutants import window_not_checked
 from tests.simulation.plan import drawn
 from tests.simulation.world import played
@@ -19,10 +19,19 @@ def test_no_seed_breaks_a_promise(first: int) -> None:
         assert not found_in(drawn(seed)), f"python -m tests.simulation --seed {seed} --shrink"
 
 
-def test_a_seed_has_the_same_history_each_time() -> None:
+@search
+def test_no_seed_breaks_a_promise_in_a_database() -> None:
+    for seed in range(tries(1, 60)):
+        assert not found_in(drawn(seed), "postgres"), (
+            f"python -m tests.simulation --seed {seed} --store postgres --shrink"
+        )
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_seed_has_the_same_history_each_time(store: str) -> None:
     histories = []
     for _ in range(2):
-        with played(drawn(7)) as world:
+        with played(drawn(7), STORES[store]) as world:
             histories.append(world.machine.history)
     assert len(histories[0]) > 20
     assert histories[0] == histories[1]

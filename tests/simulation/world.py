@@ -5,10 +5,9 @@ import hashlib
 import json
 import re
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache, partial
 from io import BytesIO
@@ -17,6 +16,8 @@ from tempfile import mkdtemp
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 from zlib import crc32
+
+import psycopg
 
 from bot.app import Engine
 from bot.core.effects import HttpRequest
@@ -36,9 +37,12 @@ from bot.local_socket import NotRunning
 from bot.outgoing import AnswerCut, HttpAnswer, RequestTimedOut, Unreachable
 from bot.settings import ModelService
 from bot.simulation.simulation import approved_templates
+from bot.store.database import StoreAddress
 from bot.store.files import inbox_path
+from bot.store.opening import engine_reader, log_reader
 from bot.store.sqlite_schema import migrate
 from bot.web.web_service import WebService
+from tests.postgres import Postgres, new_database, postgres_server
 from tests.simulation import bots
 from tests.simulation.machine import (
     FILES,
@@ -113,10 +117,10 @@ class Seen:
 class World:
     """Everything of one run. Each method that a step of a plan names does what the step says."""
 
-    def __init__(self, machine: Machine, plan: Plan, folder: Path) -> None:
+    def __init__(self, machine: Machine, plan: Plan, store: StoreAddress) -> None:
         self.machine = machine
         self.plan = plan
-        self.store = folder / "bot.db"
+        self.store = store
         self.network = Network()
         self.mood = {"http": "fine", "work": plan.world["work"]}
         self.delivered: dict[str, Delivered] = {}
@@ -130,7 +134,7 @@ class World:
         self.operated: list[tuple[str, str]] = []  # texts that an operator asked to be sent: contact, text
         self.retried: set[str] = set()
         self.jumped = False
-        self.crashes = 0  # of the engine
+        self.crashes = 0  # of the engine, and connections that it has lost
         self.seen = Seen()
         self.engine: Engine | None = None
         self.failed: Exception | None = None
@@ -141,12 +145,8 @@ class World:
         self._ended: dict[str, Event] = {}
         self._stops: dict[str, Event] = {}
         self._up = {"engine": False, "web": False}
-        shutil.copy(_empty_store(), self.store)
-        shutil.copy(inbox_path(_empty_store()), inbox_path(self.store))
-        self.reader = sqlite3.connect(f"file:{self.store}?mode=ro", uri=True, isolation_level=None)
-        self.inbox_reader = sqlite3.connect(f"file:{inbox_path(self.store)}?mode=ro", uri=True, isolation_level=None)
-        for reader in (self.reader, self.inbox_reader):
-            reader.execute("PRAGMA wal_autocheckpoint = 0")
+        self.reader = engine_reader(store)
+        self.inbox_reader = log_reader(store)
         self._make_gateway()
         self._make_models()
         machine.deliver, machine.died = self._deliver, self._process_died
@@ -252,9 +252,17 @@ class World:
         )
         engine.start()
         self.engine, self._up["engine"], self._begun = engine, True, True
+        self.machine.scheduler.begin(self._running["engine"], "watch", lambda: self._stop_when_failed(engine))
         self._stops["engine"].wait()
+        engine.check()
         engine.stop()
         self.machine.note("engine has stopped")
+
+    def _stop_when_failed(self, engine: Engine) -> None:
+        """An engine that has lost its connection begins anew."""
+        engine._loop._thread.join()
+        self.crashes += engine._loop.failure is not None
+        self._stops["engine"].set()
 
     def _wake(self) -> None:
         if self._up["engine"] and self.engine is not None and not self.network.wakes_lost:
@@ -503,7 +511,7 @@ class World:
                 self.operated.append((contact, text))
                 self._operate({"do": "send", "contact": contact, "text": text})
             case "retry" | "drop":
-                letters = self.reader.execute("SELECT id, contact FROM dead_letters").fetchall()
+                letters = self.reader.all("SELECT id, contact FROM dead_letters")
                 if letters:
                     self.retried.update(contact for _, contact in letters if contact)
                     self._operate({"do": what, "ids": [id for id, _ in letters]})
@@ -620,11 +628,11 @@ class World:
         """Read what is new in the store."""
         last = self.seen.turns[-1][0] if self.seen.turns else 0
         turns = "SELECT id, contact, event_id, rule, effects FROM turns WHERE id > ? ORDER BY id"
-        self.seen.turns += self.reader.execute(turns, (last,)).fetchall()
+        self.seen.turns += self.reader.all(turns, last)
         sent = "SELECT id, ref, key, contact, effect, outcome, priority FROM sent"
-        self.seen.sent.update((id, SentRow(*row)) for id, *row in self.reader.execute(sent))
+        self.seen.sent.update((id, SentRow(*row)) for id, *row in self.reader.all(sent))
         letters = "SELECT id, what, contact, reason, body FROM dead_letters"
-        self.seen.letters.update((row[0], row[1:]) for row in self.reader.execute(letters))
+        self.seen.letters.update((row[0], row[1:]) for row in self.reader.all(letters))
 
     def close(self) -> None:
         """End everything at once."""
@@ -699,12 +707,51 @@ def _asked(app: Any, path: str, headers: Mapping[str, str], body: bytes) -> int:
 
 
 @contextmanager
-def played(plan: Plan) -> Iterator[World]:
+def in_files(folder: Path) -> Iterator[StoreAddress]:
+    """A new store in a folder."""
+    store = folder / "bot.db"
+    shutil.copy(_empty_store(), store)
+    shutil.copy(inbox_path(_empty_store()), inbox_path(store))
+    yield store
+
+
+@contextmanager
+def in_postgres(folder: Path) -> Iterator[StoreAddress]:
+    """A new store in a database of PostgreSQL. Nobody waits for a lock there: one thread runs at a time, and may wait for ever."""
+    server, _ = _server()
+    with new_database(server, folder) as store:
+        yield replace(store, url=f"{store.url}&options=-clock_timeout%3D5s")
+
+
+@cache
+def _server() -> tuple[Postgres, psycopg.Connection[Any]]:
+    """A server that lasts as long as this process, and a connection of its administrator's."""
+    parts = ExitStack()
+    server = parts.enter_context(postgres_server())
+    atexit.register(parts.close)  # before its folder is removed
+    return server, parts.enter_context(psycopg.connect(server.url("postgres"), autocommit=True))
+
+
+_END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s"
+
+
+def _end_session(session: int) -> None:
+    _, administrator = _server()
+    while administrator.execute(_END, [session]).fetchone():  # until it has ended: quicker than waiting there
+        pass
+
+
+NewStore = Callable[[Path], AbstractContextManager[StoreAddress]]
+
+
+@contextmanager
+def played(plan: Plan, new_store: NewStore = in_files) -> Iterator[World]:
     """The world after a plan has been played, or has failed: then `World.failed` says how."""
     bots.programs(), _templates(), _empty_store()  # not within: they last
     folder = Path(mkdtemp(prefix="simulated-"))
-    with simulated(f"threads {plan.seed}", folder) as machine:
-        world = World(machine, plan, folder)
+    with new_store(folder) as store, simulated(f"threads {plan.seed}", folder) as machine:
+        machine.end_session = _end_session
+        world = World(machine, plan, store)
         try:
             world.run()
         except Exception as error:
