@@ -78,7 +78,7 @@ ENGINE_RUNS = f"SELECT EXISTS (SELECT 1 {_LOCKED} AND objid = 3)"
 """Whether an engine has the connection that is alone."""
 
 END_SILENT = f"""
-    SELECT pg_terminate_backend(pid) {_LOCKED} AND pid <> pg_backend_pid()
+    SELECT pg_terminate_backend(pid) {_LOCKED} AND pid <> pg_backend_pid() AND application_name ~ '^{_SESSION} (engine|web) '
     AND wait_event_type = 'Client' AND state_change < now() - make_interval(secs => {_SILENT_SECONDS})
 """
 """End the session of a machine that is paused and holds a lock for which others wait. Its state says nothing: it is ``active``
@@ -229,9 +229,8 @@ class PostgresDatabase:
             if self._alone and self._open is not None:
                 raise ConnectionLost(self._address)
             connection = connect(self._address, self._schema, self._role)
-            if self._alone and connection.execute(ALONE).fetchone() != (True,):
-                connection.close()
-                raise StoreLocked(f"{self.place} is in use by another engine: one at a time writes a store")
+            if self._alone:
+                self._be_alone(connection)
             try:
                 require_version(self._address, connection)
             except BaseException:
@@ -239,6 +238,20 @@ class PostgresDatabase:
                 raise
             self._open = connection
         return self._open
+
+    def _be_alone(self, connection: Connection) -> None:
+        if connection.execute(ALONE).fetchone() != (True,):
+            connection.close()
+            raise StoreLocked(f"{self.place} is in use by another engine: one at a time writes a store")
+        with connect(self._address, self._schema) as other:
+            if other.execute(ALONE).fetchone() == (True,):
+                connection.close()
+                advice = (
+                    "set the pooler before it (PgBouncer, for example) to session mode, or leave it out (BOT_STORE)"
+                )
+                raise StoreUnavailable(
+                    f"{self.place} gives several connections one session, so none has a lock of its own", advice
+                )
 
     @contextmanager
     def _trouble_in_words(self) -> Iterator[None]:

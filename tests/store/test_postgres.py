@@ -88,6 +88,14 @@ def test_one_engine_at_a_time_writes_and_any_number_of_web_processes(address: Po
         engine_writer(address).close()
 
 
+def test_a_pooler_that_shares_sessions_is_refused(address: PostgresAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There each engine gets the lock that the other one has."""
+    with connect(address, "engine") as session:
+        monkeypatch.setattr("bot.store.postgres_database.connect", lambda *_: session)
+        with pytest.raises(StoreUnavailable, match="gives several connections one session"):
+            engine_writer(address)
+
+
 def test_a_database_without_tables_is_no_store_yet(postgres: Postgres, tmp_path: Path) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
         connection.execute("CREATE DATABASE empty")
