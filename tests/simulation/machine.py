@@ -242,47 +242,38 @@ def _abandon(connection: sqlite3.Connection) -> None:
 
 
 class PostgresConnection(psycopg.Connection[Any]):
-    """A session of a database. On a ``full`` disk its statements fail; on one that is ``failing`` its server ends it."""
+    """A session of a database. On a ``full`` disk it commits nothing; a ``failing`` server ends it before a commit or after it."""
 
-    _has_committed = False  # as soon as the pipeline ends
+    _committed: str | None = None  # the trouble of what the pipeline commits when it ends; "" for none
 
     @contextmanager
     def transaction(self, *arguments: Any, **options: Any) -> Iterator[psycopg.Transaction]:
+        here = machine()
         with super().transaction(*arguments, **options) as transaction:
-            self._trouble()
             yield transaction
-            machine().point("commit")
-            self._trouble()
-        self._has_committed = True
+            here.point("commit")
+            trouble = here.trouble("inbox" if "bot inbox" in self.info.dsn else "engine") or ""
+            if trouble == "full":
+                raise psycopg.errors.DiskFull("could not extend file: No space left on device")
+            if trouble == "failing" and here.scheduler.random.random() < 0.5:
+                here.end_session(self.info.backend_pid)
+        self._committed = trouble
         if self._pipeline is None:
-            self._committed()
+            self._after_commit()
 
     @contextmanager
     def pipeline(self) -> Iterator[psycopg.Pipeline]:
         with super().pipeline() as pipeline:
             yield pipeline
-        if self._has_committed:
-            self._committed()
+        self._after_commit()
 
-    def _committed(self) -> None:
-        self._has_committed = False
-        machine().point("committed")
-        if self._is_in_trouble() == "failing":  # it was committed, and nobody is told
-            self._end()
+    def _after_commit(self) -> None:
+        trouble, self._committed = self._committed, None
+        if trouble is not None:
+            machine().point("committed")
+        if trouble == "failing":  # nobody is told that it was committed
+            machine().end_session(self.info.backend_pid)
             self.execute("SELECT 1")
-
-    def _trouble(self) -> None:
-        match self._is_in_trouble():
-            case "full":
-                raise psycopg.errors.DiskFull("could not extend file: No space left on device")
-            case "failing":
-                self._end()
-
-    def _is_in_trouble(self) -> str | None:
-        return machine().trouble("inbox" if self.info.get_parameters()["application_name"] == "bot inbox" else "engine")
-
-    def _end(self) -> None:
-        machine().end_session(self.info.backend_pid)
 
 
 def _connect_to_postgres(url: str, **options: Any) -> PostgresConnection:

@@ -1,4 +1,4 @@
-"""Ten bugs to be put in on purpose: each is one that this design has to rule out, and that a simulation has to find."""
+"""Bugs to be put in on purpose: each is one that this design has to rule out, and that a simulation has to find."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -16,6 +16,7 @@ from bot.runtime.sending import Sender
 from bot.store.engine_tables import EVENT_ENDED, FORGET_SEND
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxWriter
+from bot.store.postgres_database import PostgresDatabase
 
 Mutant = Callable[[], AbstractContextManager[object]]
 
@@ -151,6 +152,16 @@ def parked_lost_in_a_reload() -> AbstractContextManager[object]:
             engine._loop._store.database.write(("DELETE FROM parked", [()]))
 
     return _around(Engine, "swap", swap)
+
+
+def connection_made_anew() -> AbstractContextManager[object]:
+    """An engine that has lost its connection to a database goes on with another one."""
+
+    def be_alone(real: Any, database: PostgresDatabase, connection: Any) -> None:
+        real(database, connection)
+        database._alone = False
+
+    return _around(PostgresDatabase, "_be_alone", be_alone)
 
 
 MUTANTS: dict[str, tuple[Mutant, str]] = {
