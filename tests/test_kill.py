@@ -53,9 +53,7 @@ PAUSES = {"pause": 1.0, "long pause": 7.0}  # seconds: an engine that is silent 
 CONTACTS = 50
 FIRST_TRAVELLER = 6281234600000
 NO_ROOM = 0.3  # seconds
-SOME_SESSIONS = (
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'bot %' AND random() < 0.5"
-)
+SOME_SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'bot-flows %' AND random() < 0.5"
 BOT = """
 name: Echo
 secrets: [CRM_SECRET]

@@ -82,7 +82,8 @@ END_SILENT = f"""
     AND wait_event_type = 'Client' AND state_change < now() - make_interval(secs => {_SILENT_SECONDS})
 """
 """End the session of a machine that is paused and holds a lock for which others wait. Its state says nothing: it is ``active``
-also where half a commit has come. An engine that works asks this itself, twice a second (`PostgresDatabase.require`).
+also where half a commit has come. Who works asks this itself, again and again (`PostgresDatabase.require`). A copy of the store
+may be silent.
 """
 
 

@@ -21,9 +21,9 @@ import yaml
 from bot.emulator.emulator import Emulator
 from bot.process.supervisor import STOP_SECONDS
 from bot.settings import SETTINGS
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, gone
 from tests.postgres import Postgres, new_database
-from tests.test_kill import Server, gone
+from tests.test_kill import Server
 
 FOLDER = Path(__file__).parents[2] / "examples" / "several-machines"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]

@@ -252,7 +252,7 @@ class PostgresConnection(psycopg.Connection[Any]):
         with super().transaction(*arguments, **options) as transaction:
             yield transaction
             here.point("commit")
-            trouble = here.trouble("inbox" if "bot inbox" in self.info.dsn else "engine") or ""
+            trouble = here.trouble("inbox" if "bot-flows web " in self.info.dsn else "engine") or ""
             if trouble == "full":
                 raise psycopg.errors.DiskFull("could not extend file: No space left on device")
             if trouble == "failing" and here.scheduler.random.random() < 0.5:

@@ -83,6 +83,13 @@ def test_a_session_in_the_middle_of_a_commit_is_in_no_state_that_has_a_time_out(
             )
 
 
+def test_a_copy_of_the_store_may_be_silent(shared: Shared) -> None:
+    with connect(shared.address, "engine") as copy, closing(log_writer(shared.address)) as web:
+        copy.execute(postgres_database.ALONE)
+        web.require()
+        assert copy.execute(postgres_database.ALONE).fetchone() == (True,)
+
+
 # What the guards are for
 
 
