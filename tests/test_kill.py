@@ -33,8 +33,10 @@ from bot.core.effects import Publish
 from bot.emulator.completion import CompletionService
 from bot.emulator.emulated_templates import MessageTemplate, TemplateButton
 from bot.emulator.emulator import Emulator
+from bot.store.crash_quarantine import MOST_CRASHES
 from bot.store.database import StoreAddress
 from bot.store.inbox import InboxReader
+from bot.store.opening import engine_reader
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE, gone
 from tests.postgres import new_database, postgres_server
@@ -401,11 +403,7 @@ def gateway() -> Iterator[Emulator]:
 
 
 def stream(gateway: Emulator, over: threading.Event) -> None:
-    """All contacts write in turn, for as long as the kills go on.
-
-    Not too often: an engine must have taken all events now and then. Else each of its ends puts the event that it was taking
-    under suspicion, and one that was being taken at two of them becomes a dead letter (`bot.store.crash_quarantine`).
-    """
+    """All contacts write in turn, for as long as the kills go on."""
     for number in count():
         gateway.receive(str(6281234500000 + number % CONTACTS), f"message {number // CONTACTS}")
         if over.wait(0.08):
@@ -513,7 +511,8 @@ def kill_again_and_again(
     begun: list[tuple[str, datetime]] = []
     try:
         for victim in victims:
-            sleep(dice.uniform(0.05, 0.6 if len(servers) == 1 else 1.5))
+            sleep(dice.uniform(0.05, 0.6))
+            wait_for_quarantine(store)
             begun.append((victim, datetime.now(UTC)))
             if victim in faults:
                 faults[victim]()
@@ -576,6 +575,15 @@ def kill_again_and_again(
         print(
             f"{len(silences):4} x {victim}: then no message for {median(silences):.1f} s, at most {max(silences):.1f}"
         )
+
+
+def wait_for_quarantine(store: StoreAddress) -> None:
+    """Wait until the engine has left its crash quarantine, if it is there: each kill accuses the event that is being taken then."""
+    until = monotonic() + PATIENCE
+    with closing(engine_reader(store)) as database:
+        while int(database.one("SELECT crashes FROM meta")[0]) >= MOST_CRASHES:
+            assert monotonic() < until
+            sleep(0.02)
 
 
 def silences_after(begun: Sequence[tuple[str, datetime]], sent: Sequence[datetime]) -> dict[str, list[float]]:
