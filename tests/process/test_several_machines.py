@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ import yaml
 from bot.emulator.emulator import Emulator
 from bot.process.supervisor import STOP_SECONDS
 from bot.settings import SETTINGS
-from tests.patience import PATIENCE, gone
+from tests.patience import PATIENCE, gone, wait_for
 from tests.postgres import Postgres, new_database
 from tests.test_kill import Server
 
@@ -100,10 +99,7 @@ def test_an_event_through_the_proxy_is_answered_also_when_one_of_each_is_gone(
             for name in ("web-1", "web-2"):
                 upstream = upstream.replace(f"{name}:8000", f"127.0.0.1:{servers[name].port}")
             with caddy(tmp_path, upstream) as address:
-                until = monotonic() + PATIENCE
-                while not reached(f"{address}/readyz"):
-                    assert monotonic() < until
-                    sleep(0.02)
+                wait_for(lambda: reached(f"{address}/readyz"))
                 assert requests.get(f"{address}/metrics", timeout=PATIENCE).status_code == 404
                 gateway.subscribe(f"{address}/webhook")
                 gateway.receive(ANN, "hi")

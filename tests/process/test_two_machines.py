@@ -23,7 +23,7 @@ from bot.store.database import PostgresAddress
 from bot.store.inbox import InboxReader
 from bot.store.store_reader import StoreReader
 from tests.cli.terminal import call
-from tests.patience import PATIENCE, gone
+from tests.patience import PATIENCE, gone, wait_for
 from tests.postgres import Postgres, new_database
 from tests.s3_store import BUCKET, s3_store
 from tests.test_kill import Server
@@ -166,10 +166,7 @@ def test_the_engine_of_a_paused_machine_is_relieved_and_gives_up_when_it_goes_on
     machines.says("two")
     for pid in paused:
         os.kill(pid, signal.SIGCONT)
-    until = monotonic() + PATIENCE
-    while "is lost: the engine begins anew" not in machines.first.log.read_text():
-        assert monotonic() < until
-        sleep(0.05)
+    wait_for(lambda: "is lost: the engine begins anew" in machines.first.log.read_text())
     machines.says("three")
     assert machines.texts() == ["You wrote:", "You wrote: two", "You wrote: three"]
 
@@ -202,16 +199,15 @@ def test_a_machine_that_cannot_load_the_version_leaves_the_place_to_another(
     needs = "from pathlib import Path\nassert (Path(__file__).parent / 'licence').exists()\n"
     (machines.first.folder / "handlers.py").write_text(needs)
     assert call("publish", machines.first.folder).lines[-1] == "Version 2 is served now."
-    until = monotonic() + PATIENCE
-    while "version-refused" not in [alarm["name"] for alarm in machines.ask(machines.second, do="status")["alarms"]]:
-        assert monotonic() < until
+    wait_for(
+        lambda: "version-refused" in [alarm["name"] for alarm in machines.ask(machines.second, do="status")["alarms"]]
+    )
     assert machines.ask(machines.first, do="status")["alarms"] == []
     os.kill(machines.first.children()["engine"], signal.SIGKILL)
     machines.says("one")
     with fails(machines.first):
         with psycopg.connect(machines.store.url, autocommit=True) as connection:
-            while connection.execute(ENGINES).fetchone() is not None:
-                assert monotonic() < until
+            wait_for(lambda: connection.execute(ENGINES).fetchone() is None)
         asked = local_socket.ask(machines.store_of(machines.second), {"do": "status"})
         assert "version 2" in asked["error"] and "cannot be loaded on this machine" in asked["error"]
         assert call("rollback", "--bot", machines.second.folder).lines[-1] == "Version 3 is served now."
@@ -227,10 +223,7 @@ def test_an_engine_that_loses_its_connection_begins_anew_and_loses_nothing(machi
         machines.says("again")
         assert connection.execute(ENGINES).fetchone() not in (None, (engine,))
     machines.ask(machines.first, do="status")
-    until = monotonic() + PATIENCE
-    while "is lost: the engine begins anew" not in machines.first.log.read_text():
-        assert monotonic() < until
-        sleep(0.05)
+    wait_for(lambda: "is lost: the engine begins anew" in machines.first.log.read_text())
     assert "loop has ended" not in machines.first.log.read_text(), "this is no defect"
     assert machines.texts() == ["You wrote:", "You wrote: again"]
 
@@ -276,10 +269,7 @@ def test_a_machine_that_only_takes_events_keeps_them_until_an_engine_on_another_
         try:
             gateway.subscribe(f"http://127.0.0.1:{web.port}/webhook")
             gateway.receive(ANN, "hi")
-            until = monotonic() + PATIENCE
-            while [row.contact for row in InboxReader(store).after(0, 10)] != [ANN]:
-                assert monotonic() < until
-                sleep(0.02)
+            wait_for(lambda: [row.contact for row in InboxReader(store).after(0, 10)] == [ANN])
             ready = requests.get(f"http://127.0.0.1:{web.port}/readyz", timeout=PATIENCE)
             assert (ready.status_code, ready.json()["message"]) == (
                 503,

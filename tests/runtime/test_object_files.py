@@ -4,7 +4,6 @@ import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ from bot.store.files import StoreUnavailable
 from bot.store.kept_files import ObjectFiles, contact_path
 from bot.store.rows import CallRow
 from tests.gateway.peer import Peer, answer, peer
-from tests.patience import PATIENCE
+from tests.patience import wait_for
 from tests.s3_store import BUCKET, s3_store
 
 ANN, BOB = "6281234567890", "6289876543210"
@@ -50,10 +49,7 @@ class Bench:
         return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file())
 
     def erase(self, contact: str) -> None:
-        until = monotonic() + PATIENCE
-        while not self.files.erase(contact):
-            assert monotonic() < until
-            sleep(0.01)
+        wait_for(lambda: self.files.erase(contact))
 
 
 def row_of(effect: Performed, contact: str = ANN, key: str = "key") -> CallRow:
