@@ -14,7 +14,6 @@ from typing import Any
 from bot import local_socket
 from bot.app import Engine
 from bot.clock import SystemClock
-from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
 from bot.process.child import end_with, tell, tell_up
 from bot.process.program_loader import ProgramLoader, VersionRefused
@@ -33,19 +32,8 @@ STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot
 log = logging.getLogger("bot")
 
 
-class FilesNotShared(BotError):
-    """Several machines serve a bot whose files only one of them would have."""
-
-
-def _check_files(settings: Settings, keeps_files: bool) -> None:
-    """See whether all machines reach the files that flows keep. Raises `FilesNotShared`, and `bot.store.kept_files.FilesUnavailable`
-    for what somebody has to put right.
-    """
-    if is_shared(settings.store) and keeps_files and settings.files is None:
-        raise FilesNotShared(
-            "flows keep files, and each machine would have its own: set BOT_FILES to a folder that all machines share, "
-            "or to s3://bucket/prefix"
-        )
+def _check_files(settings: Settings) -> None:
+    """See whether files can be kept where they are to be. Raises `bot.store.kept_files.FilesUnavailable` for what somebody has to put right."""
     if settings.files is not None:
         try:
             kept_files(settings.store).check()
@@ -62,9 +50,9 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
     signals = _signals()
     end_with(files["lifeline"])
     with os.fdopen(files["last_good"], "r+b") as last_good, closing(engine_reader(settings.store)) as versions:
-        loader = ProgramLoader(folder, last_good, versions)
-        with suppress(VersionRefused):  # the loader has said it
-            _check_files(settings, loader.newest().library.keeps_files)
+        shares_files = settings.files is not None or not is_shared(settings.store)
+        loader = ProgramLoader(folder, last_good, versions, shares_files=shares_files)
+        _check_files(settings)
         engine = _composed_in_turn(settings, loader, files, signals)
         if engine is None:
             return

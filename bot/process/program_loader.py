@@ -30,12 +30,23 @@ ALARM = "reload-refused"
 log = logging.getLogger("bot.flows")
 
 
+class FilesNotShared(BotError):
+    """Several machines serve a bot whose files only one of them would have."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "flows keep files, and each machine would have its own: set BOT_FILES to a folder that all machines share, "
+            "or to s3://bucket/prefix"
+        )
+
+
 class VersionRefused(BotError):
     """The version that is published cannot be served by this machine."""
 
-    def __init__(self, version: PublishedVersion, error: FaultyBot) -> None:
+    def __init__(self, version: PublishedVersion, error: FaultyBot | FilesNotShared) -> None:
         what = f"version {version.number}, which {version.by} has published, cannot be loaded on this machine{_place(error)}"
-        advice = "install what is missing here and restart the server, or `bot rollback`"
+        missing = "install what is missing here" if isinstance(error, FaultyBot) else error
+        advice = f"{missing}, and restart the server, or `bot rollback`"
         super().__init__(f"{what}: {advice}")
         self.alarm = Alarm("version-refused", "", what, advice, datetime.now(UTC))
 
@@ -45,20 +56,22 @@ class ProgramLoader:
 
     Files with problems are listed and change nothing. ``last_good`` is an open file in which the last files without problems are
     remembered: an engine that has to start again while somebody is in the middle of an edit, or that an edit ends, goes on with those.
-    In place of a version that cannot be loaded, nothing is served. ``refusal`` says so.
+    In place of a version that cannot be loaded, nothing is served. ``refusal`` says so. ``shares_files`` says whether all machines
+    reach the files that flows keep, or there is one machine.
     """
 
-    def __init__(self, path: Path, last_good: BinaryIO, versions: Database) -> None:
+    def __init__(self, path: Path, last_good: BinaryIO, versions: Database, *, shares_files: bool = True) -> None:
         self.refusal: VersionRefused | None = None
         self._path = path
         self._last_good = LastGood(last_good)
         self._versions = versions
+        self._shares_files = shares_files
         self._watch = Watch(path)
         self._lock = threading.Lock()
         self._program: Program | None = None
         self._number: int | None = None  # of the newest version that was loaded, or refused; 0 for none
         self._follows_files = True
-        self._refused = ""  # why the files are not served as they are now
+        self._refused: tuple[str, str] | None = None  # why the files are not served as they are now, and what to do
         self._alarms: Alarms | None = None
 
     def tell(self, alarms: Alarms) -> None:
@@ -70,8 +83,8 @@ class ProgramLoader:
             log.warning("%s%s", what, ": `bot publish` publishes them" if differ else "")
 
     def newest(self) -> Program:
-        """What is to be served now, which is loaded once. Raises `VersionRefused`, and `FaultyBot` or `NoBot` where there never were
-        good files.
+        """What is to be served now, which is loaded once. Raises `VersionRefused`, and `FaultyBot`, `NoBot` or `FilesNotShared` where
+        there never were good files.
         """
         with self._lock:
             newest = newest_version(self._versions)
@@ -93,7 +106,7 @@ class ProgramLoader:
             try:
                 files = self._read_folder() if served is None else self._files_of(served)
                 self._serve(files, self._load(files))
-            except (FaultyBot, NoBot) as error:
+            except (FaultyBot, NoBot, FilesNotShared) as error:
                 self._refuse(error, "the flows loaded before go on")
                 return None
             assert self._program is not None
@@ -109,8 +122,8 @@ class ProgramLoader:
     ) -> dict[str, Any]:
         """Publish what ``content`` of a request has (see `bot.folder.Folder.packed`), or without it the files here, which are followed then.
 
-        It is loaded, added to the store by the engine's connection, and only then served (``swap``). Raises `FaultyBot`, `NoBot` and
-        `bot.store.published_versions.PublishRefused`; nothing has changed then.
+        It is loaded, added to the store by the engine's connection, and only then served (``swap``). Raises `FaultyBot`, `NoBot`,
+        `FilesNotShared` and `bot.store.published_versions.PublishRefused`; nothing has changed then.
         """
         content = request.get("content")
         published = None if content is None else unpacked(self._path, b64decode(content))
@@ -142,7 +155,7 @@ class ProgramLoader:
             try:
                 files = self._files_of(newest)
                 self._serve(files, self._load(files))
-            except FaultyBot as error:
+            except (FaultyBot, FilesNotShared) as error:
                 print(error, file=sys.stderr, flush=True)
                 refusal = VersionRefused(newest, error)
                 log.error("%s", refusal)
@@ -152,7 +165,7 @@ class ProgramLoader:
         try:
             files = self._read_folder()
             program = self._load(files)
-        except (FaultyBot, NoBot) as error:
+        except (FaultyBot, NoBot, FilesNotShared) as error:
             if self._last_good.folder is None:
                 raise
             self._refuse(error, "the files from before the last change are used until they are corrected")
@@ -172,29 +185,32 @@ class ProgramLoader:
             raise FaultyBot([_deadly(files)])
         self._last_good.trying(files)
         try:
-            return load_program(files)
+            program = load_program(files)
         finally:
             self._last_good.survived()
+        if program.library.keeps_files and not self._shares_files:
+            raise FilesNotShared
+        return program
 
     def _serve(self, files: Folder, program: Program) -> None:
         self._last_good.keep(files)
         self._program = program
-        self._refused = ""
+        self._refused = None
         self._report()
 
-    def _refuse(self, error: FaultyBot | NoBot, consequence: str) -> None:
+    def _refuse(self, error: FaultyBot | NoBot | FilesNotShared, consequence: str) -> None:
         print(error, file=sys.stderr, flush=True)
         log.error("the bot's files cannot be loaded, see above: %s", consequence)
-        self._refused = f"the bot's files cannot be loaded{_place(error)}: {consequence}"
+        advice = "`bot check` says what is wrong; they are taken once it is corrected"
+        advice = str(error) if isinstance(error, FilesNotShared) else advice
+        self._refused = f"the bot's files cannot be loaded{_place(error)}: {consequence}", advice
         self._report()
 
     def _report(self) -> None:
         if self._alarms is None:
             return
-        if self._refused:
-            self._alarms.report(
-                ALARM, self._refused, "`bot check` says what is wrong; they are taken once it is corrected"
-            )
+        if self._refused is not None:
+            self._alarms.report(ALARM, *self._refused)
         else:
             self._alarms.clear(ALARM)
 
@@ -207,9 +223,9 @@ def _deadly(folder: Folder) -> Problem:
     return problems.sorted()[0]
 
 
-def _place(error: FaultyBot | NoBot) -> str:
+def _place(error: FaultyBot | NoBot | FilesNotShared) -> str:
     """The place of the first problem. Its text is left out, because it may quote a text of the bot's."""
-    if isinstance(error, NoBot):
+    if not isinstance(error, FaultyBot):
         return ""
     first, *more = error.problems
     others = f" and {len(more)} more" if more else ""

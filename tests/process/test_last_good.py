@@ -1,5 +1,6 @@
 """What an engine that dies remembers of the bot's files, in a file that the supervisor holds."""
 
+from base64 import b64encode
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
@@ -9,13 +10,15 @@ from typing import Any, cast
 
 import pytest
 
+from bot.alarms import Alarms
+from bot.clock import SystemClock
 from bot.flow.documents import Source
-from bot.folder import Folder
-from bot.process.program_loader import LastGood, ProgramLoader, VersionRefused
+from bot.folder import Folder, read_folder
+from bot.process.program_loader import FilesNotShared, LastGood, ProgramLoader, VersionRefused
 from bot.store.database import Database
 from bot.store.files import StoreUnavailable
 from bot.store.opening import engine_reader, engine_writer
-from bot.store.published_versions import add_version
+from bot.store.published_versions import add_version, newest_version
 from bot.store.sqlite_schema import migrate
 
 LONG = Folder(Path("bot"), (Source("bot.yml", b"name: Long\n" + b"# more\n" * 1000),), (Source("handlers.py", b"1"),))
@@ -117,3 +120,28 @@ def test_a_version_that_cannot_be_loaded_is_tried_once(tmp_path: Path, capsys: p
             ):
                 loader.newest()
     assert capsys.readouterr().err.count("E002") == 1
+
+
+def test_flows_that_keep_files_which_only_one_of_several_machines_would_have_are_neither_published_nor_loaded_again(
+    tmp_path: Path,
+) -> None:
+    keeps = "flow: main\nstart: {otherwise: true}\nvars: {photo: {type: media, keep: true}}\nsteps: {s: {ask: A photo?, save: photo}}\n"
+    ends = "name: Test\ndefaults: {timeout: {after: 20h, then: end}, errors: {else: end}}\n"
+    (tmp_path / "bot.yml").write_text(ends)
+    (tmp_path / "main.yml").write_text("flow: main\nstart: {otherwise: true}\nsteps: {s: {say: Hi., then: end}}\n")
+    migrate(tmp_path / "bot.db")
+    with closing(engine_writer(tmp_path / "bot.db")) as database:
+        loader = ProgramLoader(tmp_path, BytesIO(), database, shares_files=False)
+        served = loader.newest()
+        loader.tell(alarms := Alarms(SystemClock()))
+        (tmp_path / "main.yml").write_text(keeps)
+        assert loader.again() is None
+        assert [alarm.advice for alarm in alarms.current()] == [str(FilesNotShared())]
+        content = b64encode(read_folder(tmp_path).packed()).decode()
+        with pytest.raises(FilesNotShared, match="set BOT_FILES to a folder that all machines share"):
+            loader.publish({"content": content}, database, lambda program: None)
+        assert (newest_version(database), loader.newest()) == (None, served)
+        files = read_folder(tmp_path)
+        add_version(database, files, after=0, by="ann", note="", now=datetime(2030, 5, 6, tzinfo=UTC))  # from elsewhere
+        with pytest.raises(VersionRefused, match=r"version 1, .*: set BOT_FILES to .*, and restart the server, or"):
+            loader.newest()
