@@ -11,7 +11,7 @@ PATIENCE = float(os.environ.get("PATIENCE", 120))
 
 
 def wait_for(holds: Callable[[], bool], pause: float = 0.02) -> None:
-    """Look again and again, with a pause in seconds, until something holds of which nobody tells."""
+    """Wait until something holds. It is looked at every ``pause`` seconds."""
     until = monotonic() + PATIENCE
     while not holds():
         assert monotonic() < until

@@ -42,9 +42,8 @@ class LiveCheck:
     """Looks when it is asked to, at one thing at a time. ``reports`` are the last ones by the number of the version, None for the files."""
 
     def __init__(self, folder: Path, store: StoreAddress, clock: Clock) -> None:
-        self._folder = (
-            folder  # where it looks from: paths are shown from there, and -P keeps its files from hiding this program's
-        )
+        # it looks from there, so paths are shown from there, and -P keeps the folder's files from hiding this program's
+        self._folder = folder
         python = [sys.executable, "-P", "-c", _CHECK]
         self._command = [*python, "check", ".", "--live", "--json"]
         if isinstance(store, Path):  # the address of a database is in the environment: it has a password

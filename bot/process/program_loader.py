@@ -201,8 +201,8 @@ class ProgramLoader:
     def _refuse(self, error: FaultyBot | NoBot | FilesNotShared, consequence: str) -> None:
         print(error, file=sys.stderr, flush=True)
         log.error("the bot's files cannot be loaded, see above: %s", consequence)
-        advice = "`bot check` says what is wrong; they are taken once it is corrected"
-        advice = str(error) if isinstance(error, FilesNotShared) else advice
+        corrected = "`bot check` says what is wrong; they are taken once it is corrected"
+        advice = str(error) if isinstance(error, FilesNotShared) else corrected
         self._refused = f"the bot's files cannot be loaded{_place(error)}: {consequence}", advice
         self._report()
 

@@ -5,6 +5,7 @@ import signal
 import socket
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -39,16 +40,14 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
         addresses=SignalAddresses(settings.public_url, settings.webhook_secrets),
     )
     threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
-    server = (
-        None if wake is not None else local_socket.LocalServer(settings.store, partial(ask_elsewhere, settings.store))
-    )
-    if server is not None:
-        server.start()
-    tell_up(files["news"], b"web\n")
-    select.select([files["begun"]], [], [], BEGIN_SECONDS)
-    service.run()
-    if server is not None:
-        server.stop()
+    with ExitStack() as alone:
+        if wake is None:
+            server = local_socket.LocalServer(settings.store, partial(ask_elsewhere, settings.store))
+            server.start()
+            alone.callback(server.stop)
+        tell_up(files["news"], b"web\n")
+        select.select([files["begun"]], [], [], BEGIN_SECONDS)
+        service.run()
 
 
 class _Once:

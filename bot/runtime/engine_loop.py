@@ -277,7 +277,7 @@ class EngineLoop:
             self._cycle.end()
         except StoreUnavailable as error:
             log.error("the engine stops without being able to note it: %s", error)
-        except BotError as error:  # whoever calls `Engine.check` says it
+        except BotError as error:  # `Engine.check` raises it, and its caller logs it
             self.failure = error
         except BaseException as error:
             self.failure = error

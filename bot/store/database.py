@@ -140,7 +140,7 @@ class Database(Protocol):
         """
 
     def wake(self) -> None:
-        """Wake the engine of another machine: there are new events in the log (`bot.store.opening.listen`)."""
+        """Wake the engine of another machine: there are new events in the log (`bot.store.opening.serves_others`)."""
 
     def machines(self) -> list[ServingMachine]:
         """The machines that serve the bot; none for a file, which has only this one."""

@@ -38,7 +38,7 @@ _OF_EACH_SESSION = {
     "tcp_keepalives_count": "5",
     "tcp_user_timeout": "10s",  # while an answer is on its way, no keepalives are sent
 }
-"""What the server is told, so that it notices a machine that has vanished after `_UNANSWERED_SECONDS`, too."""
+"""Settings of each session, by which the server, too, notices after `_UNANSWERED_SECONDS` that a machine has vanished."""
 _SILENT_SECONDS = 5  # after which the machine of a session with a lock is taken to be paused
 _APPENDED = "INSERT INTO log "
 IN_ORDER = "SELECT pg_advisory_xact_lock(7031, 1)"

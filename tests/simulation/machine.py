@@ -271,7 +271,7 @@ class PostgresConnection(psycopg.Connection[Any]):
         trouble, self._committed = self._committed, None
         if trouble is not None:
             machine().point("committed")
-        if trouble == "failing":  # nobody is told that it was committed
+        if trouble == "failing":  # it was committed, but the answer is lost
             machine().end_session(self.info.backend_pid)
             self.execute("SELECT 1")
 
