@@ -290,3 +290,23 @@ def test_event_is_known_in_signals_alone() -> None:
         'flow: a\nstart: {otherwise: true}\nsteps: {s: {say: "{{ event.amount }}", then: end}}', SIGNALS
     )
     assert 'E301 no variable "event"' in problem
+
+
+@pytest.mark.parametrize("errors", ["", ", errors: {else: after}"])
+def test_a_signal_that_fails_leaves_no_tag_of_the_hand_over_above(errors: str) -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+vars: {n: {type: integer, value: 0}}
+steps:
+  go: {run: /help, signals: {paid: {set: {n: "{{ 1 / n }}"}}}ERRORS}
+  after: {ask: What else?}
+---
+flow: help
+steps: {help: {handoff: sales, closed: end}}
+"""
+    talk = Talk(flows.replace("ERRORS", errors), SIGNALS)
+    talk.user("hi")
+    assert talk.session.tags == ("handoff:sales",)
+    talk.signal("paid", amount=1)
+    assert not talk.session.tags

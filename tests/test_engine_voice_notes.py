@@ -214,6 +214,13 @@ def test_an_edit_that_takes_transcribe_away_loses_no_voice_note() -> None:
     assert talk.returns("large") == ["Write it."]
 
 
+def test_an_edit_that_takes_a_service_in_place_of_a_handler_loses_no_voice_note() -> None:
+    talk = at_question()
+    talk.voice()
+    talk.library = library_of(FLOW, WITH_SERVICE)
+    assert talk.returns({"words": "large"}) == ["Write it."]
+
+
 def test_an_edit_of_the_flow_meanwhile_asks_the_question_that_is_there_now() -> None:
     talk = at_question()
     talk.voice()

@@ -274,7 +274,7 @@ def read_session(state: str) -> Session:
     """A session from its text. Raises `UnreadableSession`."""
     try:
         session = loads(state)
-    except (ValueError, TypeError, KeyError, ArithmeticError):
+    except (ValueError, TypeError, LookupError, ArithmeticError):
         raise UnreadableSession(state) from None
     if not isinstance(session, Session):
         raise UnreadableSession(state)

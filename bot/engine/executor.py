@@ -878,8 +878,13 @@ class Executor:
             turn.remove_step_tags(above)
             turn.note_unanswered(target, digression=True)
         taken = self._note(result)
-        left = self._leave(taken, result)
+        try:
+            left = self._leave(taken, result)
+        except FlowBroken:
+            turn.session.frames += above  # they end as well, with their steps' tags
+            raise
         if target is None and taken.outcome == outcome:
             turn.session.frames += above
         else:
+            turn.remove_step_tags(above)
             self.run(left)

@@ -55,9 +55,8 @@ _TAKES: dict[str, frozenset[ValueKind]] = {  # a filter that does not stand here
     **dict.fromkeys(("as_date", "as_datetime"), _DAYS | {ValueKind.TEXT}),
     "date": _DAYS,
     "time": frozenset({ValueKind.DATETIME, ValueKind.TIME}),
-    **dict.fromkeys(("currency", "number"), _NUMBERS),
+    **dict.fromkeys(("currency", "number", "round"), _NUMBERS),
     "abs": _NUMBERS | {ValueKind.BOOLEAN, ValueKind.DURATION},
-    "round": _NUMBERS | {ValueKind.BOOLEAN},
     "as_number": _NUMBERS | {ValueKind.TEXT},
 }
 _FAILING = frozenset({*date_filters.DATE_FILTERS, *formats.NUMBER_FILTERS, *formats.FORMAT_FILTERS})  # with null

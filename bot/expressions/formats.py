@@ -235,9 +235,7 @@ def _number(context: Context, value: Any, places: int | None = None) -> str:
     """``{{ total | number }}``: 1,234.5; ``number(2)``: 1,234.50, half away from zero."""
     exact, pattern = _decimal(value), None
     if places is not None:
-        if not is_whole(places):
-            raise TemplateFailed(f"number() takes how many places, not {kind_of(places)}")
-        kept = max(0, min(places, MOST_PLACES))
+        kept = _places(places, "number")
         exact, pattern = _EXACT.quantize(exact, Decimal(1).scaleb(-kept)), f"#,##0.{'0' * kept}".rstrip(".")
     return _grouped(exact, _spoken(context), pattern)
 
@@ -252,6 +250,12 @@ def _currency(context: Context, value: Any, code: str) -> str:
     places = Decimal(1).scaleb(-numbers.get_currency_precision(code))
     exact = _EXACT.quantize(_decimal(value), places)
     return str(numbers.format_currency(exact, code, locale=_locale(_spoken(context)))).translate(_NO_BREAK)
+
+
+def _places(places: Any, name: str) -> int:
+    if not is_whole(places):
+        raise TemplateFailed(f"{name}() takes how many places, not {kind_of(places)}")
+    return max(0, min(int(places), MOST_PLACES))
 
 
 def _decimal(value: Any) -> Decimal:
@@ -293,9 +297,9 @@ def _absolute(value: Any) -> Any:
 
 def _round(value: Any, places: int = 0) -> Decimal:
     """``{{ total | round(2) }}``: half away from zero, at most 12 places."""
-    if not isinstance(value, int | float | Decimal) or not isinstance(places, int):
+    if not is_number(value):
         raise TemplateFailed(f"{kind_of(value)} cannot be rounded")
-    return Decimal(str(value)).quantize(Decimal(1).scaleb(-max(0, min(places, MOST_PLACES))), ROUND_HALF_UP)
+    return _EXACT.quantize(Decimal(str(value)), Decimal(1).scaleb(-_places(places, "round")))
 
 
 def _as_number(value: Any) -> Any:

@@ -406,13 +406,13 @@ class RunStep(StepKind):
             return LeaveStep("then", sets={ours: event.vars.get(theirs) for ours, theirs in self.outputs.items()})
         brought = {theirs: event.vars.get(theirs) for theirs in self.outputs.values()}
         elements, before = context.step_state[_LIST], context.step_state[_RESULTS]
-        results = [*before, [brought[theirs] for theirs in self.outputs.values()]]
+        results = [*before, brought]
         scope = {**_within(context.scope, elements, len(before)), **brought}
         if self.until is not None and self.until.evaluate(scope):
             return self._leave(results)
         return self._open_for(context, elements, results)
 
-    def _open_for(self, context: StepContext, elements: Sequence[Any], results: list[list[Any]]) -> StepResult:
+    def _open_for(self, context: StepContext, elements: Sequence[Any], results: list[dict[str, Any]]) -> StepResult:
         """Run the flow for the first element that has no result yet; when all have one, they are the outcome."""
         done = len(results)
         if done == len(elements):
@@ -420,9 +420,10 @@ class RunStep(StepKind):
         state = {_LIST: list(elements), _RESULTS: results}
         return RunFlow(flow=self.flow, inputs=self._inputs(_within(context.scope, elements, done)), step_state=state)
 
-    def _leave(self, results: list[list[Any]]) -> LeaveStep:
-        columns = zip(*results, strict=True) if results else ((),) * len(self.outputs)
-        return LeaveStep("then", sets={ours: list(found) for ours, found in zip(self.outputs, columns, strict=True)})
+    def _leave(self, results: list[dict[str, Any]]) -> LeaveStep:
+        """Earlier results have nothing of what only an edit has added to `save`."""
+        found = {ours: [each.get(theirs) for each in results] for ours, theirs in self.outputs.items()}
+        return LeaveStep("then", sets=found)
 
     def _inputs(self, scope: Mapping[str, Any]) -> dict[str, Any]:
         return {item.name: item.evaluate(scope) for item in self.inputs}

@@ -97,7 +97,7 @@ class LocationPart:
             value = written.value(scope) if isinstance(written, Template) else written
             try:
                 numbers[key] = float(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise StepFailed("mismatch", f"{key} is no number") from None
         return LocationMessage(
             numbers["latitude"],

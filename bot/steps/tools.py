@@ -192,7 +192,9 @@ class Tool:
 
     def result(self, value: Any) -> str:
         """A result as a model reads it."""
-        return result_text(value if self.sent is None else value[ANSWER])
+        if self.sent is not None and isinstance(value, Mapping):  # else an edit has made a request of a handler
+            value = value.get(ANSWER, value)
+        return result_text(value)
 
     def question(self, values: Mapping[str, Any], scope: Mapping[str, Any]) -> str:
         """What the contact is asked before it is done with these values, and with the handler's own where the model gives none.

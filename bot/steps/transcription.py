@@ -72,7 +72,7 @@ class Transcription:
             raise StepFailed(ended.outcome, ended.detail or ended.outcome)
         said = ended.value
         if isinstance(self.by, HttpStep) and isinstance(said, Mapping):  # else it was known without the service
-            known = {ANSWER: said[ANSWER], STATUS: said[STATUS]}
+            known = {ANSWER: said.get(ANSWER), STATUS: said.get(STATUS)}  # an edit may have made a request of a handler
             said = known[ANSWER]
             if self.text is not None:
                 said = self.text.evaluate({**scope, **known})

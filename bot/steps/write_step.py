@@ -73,7 +73,7 @@ class WriteStep(StepKind):
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """What a contact can make it ask of a model."""
         prompt = most_instructions(self.instructions) + estimate(_RULES) + 150 + (self.settings.hears or HEARS)
-        return Spends(self.settings.bounds().contact, prompt, ANSWER_TOKENS)
+        return Spends(self.settings.bounds().contact, prompt, self.settings.max_tokens or ANSWER_TOKENS)
 
     def enter(self, context: StepContext) -> StepResult:
         """Ask the model."""

@@ -313,7 +313,7 @@ def _place_of(record: Mapping[str, Any]) -> Location | None:
     """A place as JSON has it; None where that is none."""
     try:
         latitude, longitude = float(record["latitude"]), float(record["longitude"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
     if not (abs(latitude) <= 90 and abs(longitude) <= 180):
         return None

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.core.messages import Buttons, Choice, TemplateMessage
-from bot.core.session import Frame, Session
+from bot.core.session import Frame, Session, UnreadableSession, read_session
 from bot.core.values import Location, Media, Record, UnstorableValue, dumps, json_text, loads, plain
 
 SINGLE = st.one_of(
@@ -135,3 +135,11 @@ def test_what_cannot_be_kept_is_refused_in_words() -> None:
 def test_no_number_that_json_does_not_have_is_written(number: float) -> None:
     with pytest.raises(UnstorableValue, match="a number without an end"):
         dumps({"number": [number]})
+
+
+@pytest.mark.parametrize(
+    "state", ["{", "3", '{"$Session":{}}', '{"$datetime":"x"}', '{"$record":[]}', '{"$decimal":"x"}']
+)
+def test_what_is_no_session_is_unreadable(state: str) -> None:
+    with pytest.raises(UnreadableSession):
+        read_session(state)

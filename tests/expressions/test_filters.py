@@ -227,3 +227,9 @@ def test_no_filter_changes_what_it_is_given() -> None:
     value("names | append(1) | reverse | without('bo')")
     assert SCOPE["names"] == before
     assert value("{'a': 1}") == {"a": 1}
+
+
+def test_a_number_of_many_digits_is_rounded_like_any_other() -> None:
+    assert value("'1234567890123456789012345678901.255' | as_number | round(2)") == Decimal(
+        "1234567890123456789012345678901.26"
+    )

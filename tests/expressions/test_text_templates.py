@@ -155,6 +155,8 @@ def test_any_text_of_a_contact_comes_out_as_it_is(text: str) -> None:
         ("{{ n | date }}", "a number is no date"),
         ("{{ today | time }}", "a date has no time of day"),
         ("{{ 'a' | round }}", "a text cannot be rounded"),
+        ("{{ true | round }}", "true or false cannot be rounded"),
+        ("{{ n | round('a') }}", "round() takes how many places, not a text"),
         ("{{ n | join }}", "a number is no list"),
         ("{{ hours('x') }}", "hours() takes a number, not a text"),
         ("{{ hours(nope) }}", 'no variable "nope"'),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bot import handler
 from bot.core.effects import HttpRequest
 from tests.talk import BOT, Talk, problems_of
 
@@ -138,3 +139,20 @@ def test_mistakes_in_a_request_are_found() -> None:
     assert "E109" in found and '"list"' in found
     found = "\n".join(problems_of(FLOW.replace("{{ it.cups }} cups on ", ""), SERVICES))
     assert 'confirm: nobody sees the argument "cups"' in found
+
+
+@handler("find.colour")
+def find_colour(colour: str) -> str:
+    return ""
+
+
+def test_an_edit_that_makes_a_request_of_a_handler_meets_a_result_of_the_handler() -> None:
+    head, rest = FLOW.split("      - http", 1)
+    called = f"{head}      - find.colour\n    exits{rest.rpartition('    exits')[2].replace(', needs: [order]', '')}"
+    requested = called.replace("- find.colour", '- {http: "GET stock:/red", name: find_colour, about: Find a colour.}')
+    chat = Talk(called, SERVICES, {"find_colour": find_colour})
+    chat.user("red?")
+    chat.model("", ("find_colour", {"colour": "red"}))
+    chat.edit(requested, SERVICES)
+    chat.returns("dark red")
+    assert result(chat) == "dark red"

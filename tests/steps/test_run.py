@@ -143,3 +143,25 @@ def test_a_caller_that_an_edit_removed_ends_with_what_it_ran() -> None:
     talk.edit(pick)
     assert talk.user("red") == []
     assert talk.at is None
+
+
+EACH = """
+flow: main
+start: {otherwise: true}
+vars: {sizes: {type: list}, colours: {type: list}}
+steps:
+  go: {run: /pick, each: "[1, 2]", save: {sizes: size}}
+  show: {say: "{{ sizes | join }}; {{ colours | length }}", then: end}
+---
+flow: pick
+vars: {size: {type: text}, colour: {type: text, value: red}}
+steps: {q: {ask: Size?, save: size, timeout: {after: 1h, then: end}}}
+"""
+
+
+def test_an_edit_of_what_comes_back_meets_elements_that_are_done() -> None:
+    talk = Talk(EACH)
+    talk.user("a")
+    talk.user("S")
+    talk.edit(EACH.replace("{sizes: size}", "{sizes: size, colours: colour}"))
+    assert talk.user("M") == ["S, M; 2"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot import handler
 from bot.core.events import ConversationAssigned
 from bot.core.messages import LinkButton, MediaMessage
 from tests.talk import BOT, CONTACT, Talk, problems_of
@@ -197,3 +198,18 @@ def test_retry_has_no_effect_where_every_message_brings_it() -> None:
 def test_messages_that_lead_in_a_circle_are_a_mistake_although_they_can_wait() -> None:
     flow = LESSON.replace("{say: Well done., then: end}", "{say: Well done., then: lesson}")
     assert [each.split()[1] for each in problems_of(flow)] == ["E140"]
+
+
+def test_a_place_whose_degrees_no_number_of_a_map_can_be_takes_its_errors() -> None:
+    flow = """
+flow: main
+start: {otherwise: true}
+vars: {shop: {type: object}}
+steps:
+  find: {call: find, save: shop, errors: {else: end}}
+  show: {say: , location: {latitude: "{{ shop.latitude }}", longitude: 1}, errors: {mismatch: sorry}}
+  sorry: {say: Sorry., then: end}
+"""
+    talk = Talk(flow, handlers={"find": handler("find")(lambda: None)})
+    talk.user("hi")
+    assert talk.returns({"latitude": 10**400}) == ["Sorry."]

@@ -103,3 +103,10 @@ def test_without_a_variable_it_says_nothing_to_anybody() -> None:
 def test_an_error_that_no_model_has_is_found() -> None:
     (problem,) = problems_of(FLOW.replace("mismatch: long", "confused: long"))
     assert "confused" in problem
+
+
+def test_what_it_spends_is_as_long_as_the_answer_may_be() -> None:
+    library = asked(bot=BOT + "ai: {max_tokens: 5000}\n").library
+    spends = library.flows["report"].steps["summary"].kind.spends({})
+    assert spends is not None
+    assert spends.answer == 5000

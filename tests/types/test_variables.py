@@ -188,6 +188,7 @@ def test_an_answer_is_taken_or_does_not_fit(declaration: str, answer: str, value
         ("media", "u", Mismatch),
         ("location", Location(1, 2), Location(1, 2)),
         ("location", "1, 2", Mismatch),
+        ("location", {"latitude": 10**400, "longitude": 1}, Mismatch),
         ("time", time(15, 30), time(15, 30)),
         ("time", "9:30", time(9, 30)),
         ("time", "3pm", Mismatch),
