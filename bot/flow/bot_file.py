@@ -122,7 +122,7 @@ def _read_opt_out(fields: Fields) -> OptOut:
     words, back = ({normalise(text): mark for text, mark in key.read(fields)} for key in (_OUT_WORDS, _BACK_WORDS))
     for said in words.keys() & back.keys():
         fix = "choose another word for one of them"
-        fields.problems.add("E312", back[said], f'{fields.what}: back: "{said}" is a word that opts out', fix)
+        fields.report("E312", back[said], f'back: "{said}" is a word that opts out', fix)
     return OptOut(words, _OUT_SAY.read(fields), back)
 
 
@@ -150,9 +150,8 @@ def _read_wordings(fields: Fields) -> dict[str, Template]:
             continue
         check_length(fields, name, text, BUTTON_TITLE)
         if text.source in titles:
-            what = f'{fields.what}: a second "{text.source}"'
             fix = "the buttons stand beside each other: give each a title of its own"
-            fields.problems.add("E406", text.mark, what, fix)
+            fields.report("E406", text.mark, f'a second "{text.source}"', fix)
         titles.add(text.source)
     return {name: text for name, text in found.items() if text is not None}
 
@@ -211,20 +210,20 @@ def _read_one(name: str, node: Node, zone: ZoneInfo, problems: Problems) -> Hour
     for key, item in days:
         _add_days(key, _spans_of(item, problems, fields.what), week, fields)
     if not any(one_or_more(item) for _, item in days) and not any(holidays.values()):
-        problems.add("E105", fields.mark, f"{fields.what}: it never opens", 'add mon-fri: "9:00-18:00"')
+        fields.report("E105", fields.mark, "it never opens", 'add mon-fri: "9:00-18:00"')
     return Hours(name, tuple(week.get(day, ()) for day in range(7)), holidays, _OWN_ZONE.read(fields) or zone)
 
 
 def _add_days(key: Scalar, spans: tuple[Span, ...], week: dict[int, tuple[Span, ...]], fields: Fields) -> None:
     days = days_in(key.text)
     if days is None:
-        what = f'{fields.what}: "{key.text}" is no day'
-        fields.problems.add(
+        what = f'"{key.text}" is no day'
+        fields.report(
             "E104", key.mark, what, f"write days like mon, mon-fri or sat, sun; or {', '.join(_OWN_KEYS.names)}"
         )
         return
     for day in sorted(days & week.keys()):
-        fields.problems.add("E121", key.mark, f"{fields.what}: {WEEKDAYS[day]} stands twice", "keep one of them")
+        fields.report("E121", key.mark, f"{WEEKDAYS[day]} stands twice", "keep one of them")
     week.update(dict.fromkeys(days, spans))
 
 

@@ -36,14 +36,12 @@ def read_receiver(fields: Fields | None, secrets: tuple[str, ...]) -> EventRecei
     url, secret, on = _URL.read(fields), _SECRET.read(fields), _ON.read(fields)
     if url is not None and url.constant and not is_web_address(url.source):
         fix = "write one like https://crm.example/hooks/bot"
-        fields.problems.add("E405", url.mark, f"{fields.what}: url: this is no address", fix)
+        fields.report("E405", url.mark, "url: this is no address", fix)
     if secret is not None and secret not in secrets:
         fix = did_you_mean(secret, secrets, f"name it in bot.yml: secrets: [{secret}]")
-        fields.problems.add("E509", _SECRET.mark(fields), f'{fields.what}: no secret "{secret}"', fix)
+        _SECRET.report(fields, "E509", f'no secret "{secret}"', fix)
     if _ON.written(fields) and not one_or_more(fields.raw(_ON.name)):
-        fields.problems.add(
-            "E105", _ON.mark(fields), f"{fields.what}: on: no event goes there", f"write some of {', '.join(EVENTS)}"
-        )
+        _ON.report(fields, "E105", "on: no event goes there", f"write some of {', '.join(EVENTS)}")
     if url is None or secret is None:
         return None
     check_service_text(fields, url, secrets)

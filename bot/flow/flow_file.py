@@ -164,12 +164,10 @@ def _read_intent(fields: Fields, flow: str) -> Intent | None:
     if about is None:
         for key in (_EXAMPLES, _TITLE):
             if key.written(fields):
-                what = f'{fields.what}: "{key.name}" belongs to "about"'
-                fields.problems.add("E105", fields.mark_of(key.name), what, "add about, or remove it")
+                key.report(fields, "E105", f'"{key.name}" belongs to "about"', "add about, or remove it")
         return None
     if title is not None and len(title) > BUTTON_TITLE:
-        what = f"{fields.what}: title has {len(title)} characters, {BUTTON_TITLE} are allowed"
-        fields.problems.add("E402", fields.mark_of(_TITLE.name), what, "shorten it")
+        _TITLE.report(fields, "E402", f"title has {len(title)} characters, {BUTTON_TITLE} are allowed", "shorten it")
     named = flow.replace("_", " ").capitalize() if title is None else title
     contact = _CONTACT.read(fields)
     newcomers = None if contact is None else contact == FIRST
@@ -191,13 +189,13 @@ def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) 
     )
     if not trigger.otherwise and not any(key.written(fields) for key in (_START_WORDS, PATTERN, _EVENT, _BUSY, _MEANT)):
         fix = "add words, a pattern, an event, about or otherwise: true"
-        fields.problems.add("E105", fields.mark, f"{fields.what}: there is nothing that starts the flow", fix)
+        fields.report("E105", fields.mark, "there is nothing that starts the flow", fix)
     if MATCH.written(fields) and not _START_WORDS.written(fields):
         fix = "add words, or remove it"
-        fields.problems.add("E105", fields.mark_of(MATCH.name), f'{fields.what}: "match" is for words', fix)
+        MATCH.report(fields, "E105", '"match" is for words', fix)
     for name in () if trigger.pattern is None else trigger.pattern.groupindex.keys() - variables.keys():
         fix = did_you_mean(name, variables, f"declare it under vars: {name}: {{type: text}}")
-        fields.problems.add("E301", fields.mark_of(PATTERN.name), f'{fields.what}: no variable "{name}"', fix)
+        PATTERN.report(fields, "E301", f'no variable "{name}"', fix)
     return trigger
 
 
@@ -443,7 +441,7 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
         refused[step_options.THEN.name] = nowhere
     for key, (why, fix) in refused.items():
         if fields.has(key):
-            fields.problems.add("E123", fields.mark_of(key), f'{fields.what}: "{key}" has no effect: {why}', fix)
+            fields.report("E123", fields.mark_of(key), f'"{key}" has no effect: {why}', fix)
     _refuse_wait(fields, kind)
 
 
@@ -455,8 +453,7 @@ def _refuse_wait(fields: Fields, kind: StepKind) -> None:
     why, fix = "only the message of a `say` can wait", "remove it, or put it on a `say`"
     if kind.asks and kind.needs_window:
         why, fix = "a question is asked again anyway, when the contact answers the template", "remove it"
-    what = f'{fields.what}: window_closed: "{key}" has no effect: {why}'
-    fields.problems.add("E123", closed.key_mark(key), what, fix)
+    fields.report("E123", closed.key_mark(key), f'window_closed: "{key}" has no effect: {why}', fix)
 
 
 def step_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:

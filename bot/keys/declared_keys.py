@@ -11,7 +11,7 @@ Forms are made of forms: `nested` is a map of known keys, `map_of` one of free n
 short form or a map. A reader that must know its step or its bot gets a map `opened`, or a node as it is (`as_node`).
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
@@ -85,6 +85,10 @@ class KeySpec(Generic[Written]):
         """Where its value stands; where the map begins if it is not written."""
         return fields.mark_of(self.name)
 
+    def report(self, fields: Fields, code: str, what: str, fix: str) -> None:
+        """Add a problem at its value."""
+        fields.report(code, self.mark(fields), what, fix)
+
 
 class KeySet:
     """The keys that a map may have; ``most`` of them at once, where that is said."""
@@ -151,6 +155,14 @@ class KeySet:
     def values(self, fields: Fields) -> dict[str, Any]:
         """What is written under these keys, by name."""
         return {key.name: key.read(fields) for key in self.keys if key.written(fields)}
+
+
+def one_written(fields: Fields, keys: Iterable[KeySpec[T]], fix: str = "keep one of them") -> KeySpec[T] | None:
+    """The first of these keys that is written; each further one is a problem. None: none is."""
+    found = [key for key in keys if key.written(fields)]
+    for extra in found[1:]:
+        extra.report(fields, "E121", f'"{extra.name}" beside "{found[0].name}"', fix)
+    return found[0] if found else None
 
 
 def nested(known: KeySet, read: Callable[[Fields], T], form: str = "key: value") -> Form[T | None]:
@@ -354,8 +366,7 @@ def _wording_of(node: Node, problems: Problems, what: str) -> Template | None:
 def _any_of(fields: Fields) -> Template | None:
     wordings = _ANY.read(fields)
     if _ANY.written(fields) and not wordings:
-        what = f"{fields.what}: {_ANY.name}: there is no text to take"
-        fields.problems.add("E105", fields.mark, what, "write two or more")
+        fields.report("E105", fields.mark, f"{_ANY.name}: there is no text to take", "write two or more")
     return AnyOf(wordings, fields.mark) if wordings else None
 
 

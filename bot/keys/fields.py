@@ -50,9 +50,13 @@ class Fields:
         """Read a node under this key, if nothing is written there: the key that it stands under is this one misspelt."""
         self._nodes.setdefault(key, node)
 
+    def report(self, code: str, mark: Mark, what: str, fix: str) -> None:
+        """Add a problem of this map: its text begins with what the map is."""
+        self.problems.add(code, mark, f"{self.what}: {what}", fix)
+
     def miss(self, key: str) -> None:
         """Report a key that is not written."""
-        self.problems.add("E105", self.mark, f'{self.what}: "{key}" is missing', f"add {key}:")
+        self.report("E105", self.mark, f'"{key}" is missing', f"add {key}:")
 
 
 def items_of(node: Node, problems: Problems, what: str, fix: str = "") -> tuple[Node, ...]:

@@ -255,8 +255,7 @@ def read_ai_settings(
     links = _LINKS.read(fields)
     for host in links:
         if not _HOST.fullmatch(host):
-            what = f'{fields.what}: links: "{host}" is no host'
-            fields.problems.add("E405", _LINKS.mark(fields), what, "write the host alone, like shop.example")
+            _LINKS.report(fields, "E405", f'links: "{host}" is no host', "write the host alone, like shop.example")
     return AiSettings(
         MODEL.read(fields),
         _HISTORY_KEY.read(fields),
@@ -296,8 +295,8 @@ def _read_never(fields: Fields) -> tuple[str, ...]:
     secrets = _NEVER.read(fields)
     for secret in secrets:
         if not has_letters(secret):
-            what = f'{fields.what}: never: "{secret}" is no secret: it has less than two letters or digits'
-            fields.problems.add("E105", _NEVER.mark(fields), what, "write the whole text, like INSIDER20")
+            what = f'never: "{secret}" is no secret: it has less than two letters or digits'
+            _NEVER.report(fields, "E105", what, "write the whole text, like INSIDER20")
     return secrets
 
 
@@ -317,7 +316,7 @@ def _read_moderators(fields: Fields, handlers: Mapping[str, HandlerSpec]) -> tup
     _check_moderator(written, _SAID, said, handlers)
     if heard is None and said is None:
         fix = "name a handler: heard: shop.polite, or said: shop.polite"
-        fields.problems.add("E105", written.mark, f"{written.what}: nothing is judged", fix)
+        written.report("E105", written.mark, "nothing is judged", fix)
     return heard, said
 
 
@@ -327,16 +326,15 @@ def _check_moderator(fields: Fields, key: KeySpec[Any], name: str | None, handle
         return
     spec = handlers.get(name)
     if spec is None:
-        fix = did_you_mean(name, handlers, "declare it in handlers.py")
-        fields.problems.add("E501", key.mark(fields), f'{fields.what}: no handler "{name}"', fix)
+        key.report(fields, "E501", f'no handler "{name}"', did_you_mean(name, handlers, "declare it in handlers.py"))
         return
     needed = {parameter.name for parameter in spec.parameters.values() if parameter.required}
     if "text" not in spec.parameters or needed - {"text"}:
-        what = f'{fields.what}: handler "{name}" judges texts, so it takes one argument, `text`'
-        fields.problems.add("E502", key.mark(fields), what, "declare it as def f(text: str) -> bool")
+        what = f'handler "{name}" judges texts, so it takes one argument, `text`'
+        key.report(fields, "E502", what, "declare it as def f(text: str) -> bool")
     if spec.returns not in (bool, Any):
-        what = f'{fields.what}: handler "{name}" judges texts, so its result is true or false'
-        fields.problems.add("E507", key.mark(fields), what, "declare it as def f(text: str) -> bool")
+        what = f'handler "{name}" judges texts, so its result is true or false'
+        key.report(fields, "E507", what, "declare it as def f(text: str) -> bool")
 
 
 def check_model_errors(fields: Fields, more: tuple[str, ...] = ()) -> None:

@@ -97,7 +97,7 @@ class AiStep(StepKind):
         budget_over = None if budget is None else BUDGET_ELSE.read(budget)
         if budget_over is not None and not brief.settings.bounded:
             fix = "write how many tokens there are for a turn, or a day: turn: 20000, contact: 100000, or all: 1000000"
-            fields.problems.add("E105", budget_over.mark, f"{fields.what}: budget: nothing is bounded", fix)
+            fields.report("E105", budget_over.mark, "budget: nothing is bounded", fix)
         return cls(brief, greet, _OTHER.read(fields), most or MOST_TURNS, turns_over, budget_over)
 
     @property

@@ -377,16 +377,12 @@ def _check_message(fields: Fields, body: Template, header: Template | None, foot
             and not wording.source.strip()
             and not (fields.null(_ASK.name) or isinstance(fields.raw(_ASK.name), List))
         ):
-            fields.problems.add(
-                "E105", wording.mark, f"{fields.what}: ask: there is nothing to ask", "write the question"
-            )
+            fields.report("E105", wording.mark, "ask: there is nothing to ask", "write the question")
     check_length(fields, "header", header, limits.HEADER_TEXT)
     check_length(fields, "footer", footer, limits.FOOTER_TEXT)
     for key, wanted in ((_HEADER, _BUTTONS), (_FOOTER, _LIST)):
         if key.written(fields) and form not in (wanted, _OPEN):
-            fields.problems.add(
-                "E403", key.mark(fields), f"{fields.what}: a {key.name} goes with {wanted} only", "put it in the text"
-            )
+            key.report(fields, "E403", f"a {key.name} goes with {wanted} only", "put it in the text")
 
 
 def _form_of(choices: Choices | None) -> str:
@@ -419,10 +415,10 @@ def _check_choices(fields: Fields, choices: Choices, form: str) -> None:
 def _check_number(fields: Fields, choices: Choices) -> None:
     sections = Counter(choice.section for choice in choices.fixed)
     if sum(-(-rows // limits.ROWS_PER_SECTION) for rows in sections.values()) > limits.SECTIONS:
-        fields.problems.add(
+        fields.report(
             "E401",
             choices.mark,
-            f"{fields.what}: more than {limits.SECTIONS} sections of {limits.ROWS_PER_SECTION} rows",
+            f"more than {limits.SECTIONS} sections of {limits.ROWS_PER_SECTION} rows",
             "divide the question",
         )
     certain = [choice for choice in choices.fixed if choice.condition is None]
@@ -442,11 +438,8 @@ def _check_titles_differ(fields: Fields, choices: Choices) -> None:
     for choice in choices.fixed:
         title = choice.title.source
         if title in seen:
-            fields.problems.add(
-                "E406",
-                choice.mark,
-                f'{fields.what}: a second "{title}"',
-                "give it another title: those of one message differ",
+            fields.report(
+                "E406", choice.mark, f'a second "{title}"', "give it another title: those of one message differ"
             )
         seen.add(title)
 
@@ -457,7 +450,7 @@ def _check_texts(fields: Fields, choices: Choices, choice: FixedChoice, *, as_bu
     check_text(fields, f'"{choice.title.source}"', choice.title, choices.title_limit(as_buttons=as_buttons), fix)
     check_text(fields, "about", choice.about, limits.ROW_DESCRIPTION)
     if choice.about is not None and as_buttons:
-        fields.problems.add("E403", choice.mark, f"{fields.what}: only rows of a list have an `about`", "use a list")
+        fields.report("E403", choice.mark, "only rows of a list have an `about`", "use a list")
     transition = choice.transition
     if (
         choices.many is not None
@@ -465,8 +458,8 @@ def _check_texts(fields: Fields, choices: Choices, choice: FixedChoice, *, as_bu
         and transition is not None
         and (transition.speaks or transition.clear or transition.set or transition.tag)
     ):
-        what = f'{fields.what}: "{choice.key}" leads nowhere, being one answer of many'
-        fields.problems.add("E131", choice.mark, what, "add `then`, so that it is the whole answer, or only its value")
+        what = f'"{choice.key}" leads nowhere, being one answer of many'
+        fields.report("E131", choice.mark, what, "add `then`, so that it is the whole answer, or only its value")
 
 
 def _check_accepts(fields: Fields, choices: Choices | None, variable: Variable | None) -> None:
@@ -475,17 +468,17 @@ def _check_accepts(fields: Fields, choices: Choices | None, variable: Variable |
         return
     if choices is None:
         what, fix = "without choices", "leave it out: a question without choices takes what its variable takes"
-        fields.problems.add("E123", _ACCEPTS.mark(fields), f'{fields.what}: "accepts" {what}', fix)
+        _ACCEPTS.report(fields, "E123", f'"accepts" {what}', fix)
     elif choices.many is not None:
         what, fix = 'beside "many", whose answers are its choices', "leave one of them out"
-        fields.problems.add("E121", _ACCEPTS.mark(fields), f'{fields.what}: "accepts" {what}', fix)
+        _ACCEPTS.report(fields, "E121", f'"accepts" {what}', fix)
     elif variable is not None and not variable.answered:
-        what = f'{fields.what}: nobody can write an answer of type {variable.type}, which "{variable.name}" is'
-        fields.problems.add("E303", _ACCEPTS.mark(fields), what, 'leave "accepts" out, or save it in a text')
+        what = f'nobody can write an answer of type {variable.type}, which "{variable.name}" is'
+        _ACCEPTS.report(fields, "E303", what, 'leave "accepts" out, or save it in a text')
 
 
 def _check_saved(fields: Fields, variable: Variable | None) -> None:
     """Many answers are saved as a list."""
     if variable is not None and variable.type != "list":
-        what = f'{fields.what}: many answers are a list, and "{variable.name}" is of type {variable.type}'
-        fields.problems.add("E303", SAVE.mark(fields), what, f"declare it as {variable.name}: {{type: list}}")
+        what = f'many answers are a list, and "{variable.name}" is of type {variable.type}'
+        SAVE.report(fields, "E303", what, f"declare it as {variable.name}: {{type: list}}")

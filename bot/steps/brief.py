@@ -351,13 +351,11 @@ def read_facts(fields: Fields, documents: Mapping[str, str]) -> tuple[tuple[str,
     for name in names:
         if name not in documents:
             near = did_you_mean(name, documents, "put the file there; it ends with .md or .txt")
-            fields.problems.add("E113", FACTS.mark(fields), f'{fields.what}: no file "{name}"', near)
+            FACTS.report(fields, "E113", f'no file "{name}"', near)
         elif not documents[name].strip():
-            what = f'{fields.what}: the file "{name}" is empty'
-            fields.problems.add("E105", FACTS.mark(fields), what, "write the facts into it, or leave it out")
+            FACTS.report(fields, "E105", f'the file "{name}" is empty', "write the facts into it, or leave it out")
         elif UNREADABLE in documents[name]:
-            what = f'{fields.what}: the file "{name}" is not UTF-8'
-            fields.problems.add("E001", FACTS.mark(fields), what, "save the file as UTF-8")
+            FACTS.report(fields, "E001", f'the file "{name}" is not UTF-8', "save the file as UTF-8")
     found = tuple(name for name in names if name in documents)
     text = "\n\n".join(documents[name].strip() for name in found)
     return (found if estimate(text) > WHOLE else (), text)

@@ -51,10 +51,10 @@ class CallStep(StepKind):
         within, tries = WITHIN_KEY.read(fields), TRIES_KEY.read(fields)
         spec = reading.handlers.get(name)
         if spec is None:
-            reading.problems.add(
+            _CALL.report(
+                fields,
                 "E501",
-                _CALL.mark(fields),
-                f'{fields.what}: no handler "{name}"',
+                f'no handler "{name}"',
                 did_you_mean(name, reading.handlers, "declare it in handlers.py"),
             )
         else:
@@ -116,9 +116,8 @@ def check_known(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment, 
             if argument.altered is not None and (ValueKind.NUMBER not in kinds or ValueKind.TEXT in kinds):
                 refuse_altered(argument.altered, fields.problems, number=kinds != {ValueKind.TEXT})
         else:
-            what = f'{fields.what}: handler "{spec.name}" has no argument "{argument.name}"'
             fix = did_you_mean(argument.name, spec.parameters, "leave it out")
-            fields.problems.add("E502", argument.mark, what, fix)
+            fields.report("E502", argument.mark, f'handler "{spec.name}" has no argument "{argument.name}"', fix)
 
 
 def _check_needed(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment, ...]) -> None:
@@ -126,10 +125,10 @@ def _check_needed(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment
     given |= {nearest(name, spec.parameters) or name for name in given - spec.parameters.keys()}  # misspelt
     for parameter in spec.parameters.values():
         if parameter.required and parameter.name not in given:
-            fields.problems.add(
+            _CALL.report(
+                fields,
                 "E503",
-                _CALL.mark(fields),
-                f'{fields.what}: handler "{spec.name}" needs the argument "{parameter.name}"',
+                f'handler "{spec.name}" needs the argument "{parameter.name}"',
                 f"add it under `with`: {parameter.name}",
             )
 

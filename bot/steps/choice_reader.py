@@ -1,9 +1,7 @@
 """Reading what a question offers: `options`, `buttons` and `list`, and how they are shown and heard."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from bot.core import messages as limits
 from bot.expressions.templates import compile_template
@@ -22,6 +20,7 @@ from bot.keys.declared_keys import (
     map_of,
     nested,
     one_of,
+    one_written,
     opened,
     raw_node,
     shared,
@@ -50,17 +49,15 @@ MOST_EXTRA = 6  # of ten rows: there must be room for a choice, two ways to othe
 
 def read_choices(fields: Fields) -> Choices | None:
     """Read whichever of `options`, `buttons` and `list` the step has, with `match`, `many` and `show`."""
-    found = [key for key in (_OPTIONS, _BUTTONS, _LIST) if key.written(fields)]
-    for extra in found[1:]:
-        what = f'{fields.what}: "{extra.name}" beside "{found[0].name}"'
-        fields.problems.add("E121", extra.mark(fields), what, "keep one of them")
+    form = one_written(fields, (_OPTIONS, _BUTTONS, _LIST))
     how, many, shown = CHOICE_MATCH.read(fields), MANY.read(fields), _SHOW.read(fields)
-    if not found:
-        _refuse(fields, "E123", (CHOICE_MATCH, MANY, _SHOW), "where there is nothing to choose from", "add `options`")
+    if form is None:
+        for key in (CHOICE_MATCH, MANY, _SHOW):
+            if key.written(fields):
+                key.report(fields, "E123", f'"{key.name}" where there is nothing to choose from', "add `options`")
         return None
-    form = found[0]
-    if form is not _OPTIONS:
-        _refuse(fields, "E121", (_SHOW,), f'beside "{form.name}"', "write the choices under `options`")
+    if form is not _OPTIONS and _SHOW.written(fields):
+        _SHOW.report(fields, "E121", f'"{_SHOW.name}" beside "{form.name}"', "write the choices under `options`")
     read = form.read(fields)
     if read is None:
         return None
@@ -70,18 +67,12 @@ def read_choices(fields: Fields) -> Choices | None:
     return replace(read, form=form.name, how=how, many=many, numbered=shown is not None)
 
 
-def _refuse(fields: Fields, code: str, keys: Iterable[KeySpec[Any]], why: str, fix: str) -> None:
-    for key in keys:
-        if key.written(fields):
-            fields.problems.add(code, key.mark(fields), f'{fields.what}: "{key.name}" {why}', fix)
-
-
 def _read_many(fields: Fields) -> Many:
     least, most = _LEAST.read(fields), _MOST.read(fields)
     many = Many(1 if least is None else least, most, _DONE.read(fields))
     if most is not None and most < many.least:
-        what = f"{fields.what}: {most} at most, and {many.least} at least"
-        fields.problems.add("E307", _MOST.mark(fields), what, f"write a `max` of {many.least} or more")
+        what = f"{most} at most, and {many.least} at least"
+        _MOST.report(fields, "E307", what, f"write a `max` of {many.least} or more")
     return many
 
 

@@ -126,8 +126,8 @@ def _check_exits(fields: Fields, exits: tuple[Exit, ...]) -> None:
     """A transition that is picked by its name alone."""
     for exit_ in exits:
         if exit_.name == NONE:
-            what = f'{fields.what}: an exit "{NONE}" is what a model says where no exit fits'
-            fields.problems.add("E108", exit_.mark, what, "choose another name; `other` is for what fits none")
+            what = f'an exit "{NONE}" is what a model says where no exit fits'
+            fields.report("E108", exit_.mark, what, "choose another name; `other` is for what fits none")
         if exit_.needs:
-            what = f'{fields.what}: exit "{exit_.name}": "needs" where nothing is noted'
-            fields.problems.add("E123", exit_.mark, what, "leave it out, or let an `ai` step ask for it")
+            what = f'exit "{exit_.name}": "needs" where nothing is noted'
+            fields.report("E123", exit_.mark, what, "leave it out, or let an `ai` step ask for it")

@@ -88,7 +88,7 @@ class BranchStep(StepKind):
             condition, target = _IF.read(inner), _THEN.read(inner)
             if alone and (_IF.written(inner) or _THEN.written(inner)):
                 fix = "write {if: ..., then: step} or {else: step}"
-                reading.problems.add("E121", inner.mark, f"{inner.what}: a condition beside `else`", fix)
+                inner.report("E121", inner.mark, "a condition beside `else`", fix)
             if alone:
                 otherwise = _ELSE.read(inner)
             elif condition is not None and target is not None:
@@ -346,8 +346,8 @@ class RunStep(StepKind):
         inputs, outputs = _WITH.read(fields), _SAVE.read(fields) or {}
         each, until = _EACH.read(fields), _BREAK.read(fields)
         if until is not None and each is None:
-            what = f'{fields.what}: "break" has no effect: the flow runs once'
-            reading.problems.add("E123", _BREAK.mark(fields), what, "write each: and a list, or remove it")
+            what = '"break" has no effect: the flow runs once'
+            _BREAK.report(fields, "E123", what, "write each: and a list, or remove it")
         return cls(flow, _RUN.mark(fields), inputs, outputs, _EXPIRED.read(fields), each, until)
 
     @property

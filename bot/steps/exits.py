@@ -92,22 +92,22 @@ class _Needed:
         """A need is a variable's name or a tool's, and not the name of both."""
         mark = _NEEDS.mark(each)
         if name in self.variables and name in self.tools:
-            what = f'{each.what}: "{name}" is a variable and a tool: nobody can tell which one it needs'
-            each.problems.add("E306", mark, what, "give the variable another name")
+            what = f'"{name}" is a variable and a tool: nobody can tell which one it needs'
+            each.report("E306", mark, what, "give the variable another name")
         elif name in self.handlers and name not in self.variables and name not in self.tools:
-            what = f'{each.what}: "{name}" is no tool of this step, so it can never have succeeded here'
-            each.problems.add("E301", mark, what, f"add it to the step's tools: {name}")
+            what = f'"{name}" is no tool of this step, so it can never have succeeded here'
+            each.report("E301", mark, what, f"add it to the step's tools: {name}")
         elif name not in self.variables and name not in self.tools:
             kinds = "variable or tool" if self.tools else "variable"
             fix = did_you_mean(name, [*self.variables, *self.tools], f"declare it under vars: {name}: {{type: text}}")
-            each.problems.add("E301", mark, f'{each.what}: no {kinds} "{name}"', fix)
+            each.report("E301", mark, f'no {kinds} "{name}"', fix)
 
 
 def _read_exit(fields: Fields, name: Scalar, node: Node, needed: _Needed) -> Exit:
     problems, when = fields.problems, f"it is about: {name.text}"
     if not _NAME.fullmatch(name.text):
         fix = "use small letters, digits and _, a letter first, 50 at most"
-        problems.add("E108", name.mark, f'{fields.what}: exits: "{name.text}" is no name', fix)
+        fields.report("E108", name.mark, f'exits: "{name.text}" is no name', fix)
     if not isinstance(node, Map):
         return Exit(name.text, name.mark, when, (), transition_to(node, problems, f"{fields.what}: exits"))
     each = _KEYS.open(node, problems, f'{fields.what}: exit "{name.text}"')

@@ -21,15 +21,14 @@ def check_length(fields: Fields, key: str, text: Template | None, most: int) -> 
     """A text that is written out in the flow fits the gateway's limit (spec: Limits)."""
     for wording in () if text is None else text.wordings:
         if wording.constant and len(wording.source) > most:
-            what = f"{fields.what}: {key} has {len(wording.source)} characters, {most} are allowed"
-            fields.problems.add("E402", wording.mark, what, "shorten it")
+            what = f"{key} has {len(wording.source)} characters, {most} are allowed"
+            fields.report("E402", wording.mark, what, "shorten it")
 
 
 def check_text(fields: Fields, name: str, text: Template | None, most: int, fix: str = "shorten it") -> None:
     """The same for a text further inside, which is called by a name."""
     if text is not None and text.constant and len(text.source) > most:
-        what = f"{fields.what}: {name} has {len(text.source)} characters, {most} are allowed"
-        fields.problems.add("E402", text.mark, what, fix)
+        fields.report("E402", text.mark, f"{name} has {len(text.source)} characters, {most} are allowed", fix)
 
 
 def _address_of(node: Node, problems: Problems, what: str) -> Template | None:
@@ -137,5 +136,4 @@ def check_error_names(
     named = own.entries if isinstance(own, Map) and own.get("then") is None else ()
     for name, _ in named:
         if name.text not in (*known, ELSE) and not (also is not None and also.fullmatch(name.text)):
-            what = f'{fields.what}: {whose} "{name.text}"'
-            fields.problems.add("E504", name.mark, what, did_you_mean(name.text, [*known, ELSE], fix))
+            fields.report("E504", name.mark, f'{whose} "{name.text}"', did_you_mean(name.text, [*known, ELSE], fix))

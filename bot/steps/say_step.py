@@ -10,7 +10,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import LinkButton, MediaMessage, Message, TextMessage, clip, in_plain_text
 from bot.expressions.templates import Template
 from bot.keys import key_schemas
-from bot.keys.declared_keys import BOOLEAN, TEMPLATE, WORDING, KeySet, KeySpec, either, made, nested
+from bot.keys.declared_keys import BOOLEAN, TEMPLATE, WORDING, KeySet, KeySpec, either, made, nested, one_written
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import EMPTY
 from bot.keys.text_shapes import MAY, TEXT
@@ -119,11 +119,8 @@ class SayStep(StepKind):
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``say`` with its link, file or place."""
-        found = [key for key in _ATTACHMENTS if key.written(fields)]
-        for extra in found[1:]:
-            what = f'{fields.what}: "{extra.name}" beside "{found[0].name}"'
-            fields.problems.add("E121", extra.mark(fields), what, "send them in two steps")
-        attachment = found[0].read(fields) if found else None
+        attached = one_written(fields, _ATTACHMENTS, "send them in two steps")
+        attachment = None if attached is None else attached.read(fields)
         text = _read_text(fields, attachment)
         header, footer, preview = _HEADER.read(fields), _FOOTER.read(fields), _PREVIEW.read(fields)
         own = fields.raw(ERRORS.name)
@@ -136,11 +133,9 @@ class SayStep(StepKind):
         check_error_names(fields, SENDING, "saying something has no error", f"write {', '.join(SENDING)}, else")
         for key in () if isinstance(self.attachment, LinkPart) else (_HEADER, _FOOTER):
             if key.written(fields):
-                what = f"{fields.what}: a {key.name} goes with a link only"
-                fields.problems.add("E403", key.mark(fields), what, "put it in the text")
+                key.report(fields, "E403", f"a {key.name} goes with a link only", "put it in the text")
         if self.preview_url and self.attachment is not None:
-            what = f"{fields.what}: a preview goes with a plain text only"
-            fields.problems.add("E403", _PREVIEW.mark(fields), what, "leave it out")
+            _PREVIEW.report(fields, "E403", "a preview goes with a plain text only", "leave it out")
         captioned = isinstance(self.attachment, FilePart) and self.attachment.kind in limits.CAPTIONED
         most = limits.INTERACTIVE_BODY if isinstance(self.attachment, LinkPart) else limits.TEXT_BODY
         check_length(fields, "say", self.text, limits.CAPTION if captioned else most)
@@ -265,5 +260,5 @@ def _read_text(fields: Fields, attachment: LinkPart | FilePart | LocationPart | 
     if not fields.null(_SAY.name):
         return _SAY.read(fields)
     if attachment is None or isinstance(attachment, LinkPart):
-        fields.problems.add("E105", _SAY.mark(fields), f"{fields.what}: there is nothing to say", "write the text")
+        _SAY.report(fields, "E105", "there is nothing to say", "write the text")
     return None

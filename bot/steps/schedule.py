@@ -19,6 +19,7 @@ from bot.keys.declared_keys import (
     nested,
     one_of,
     one_or_several,
+    one_written,
     shared,
 )
 from bot.keys.fields import Fields, template_of
@@ -103,12 +104,14 @@ def name_in(name: Template, scope: Mapping[str, Any]) -> str:
 
 
 def _read_one(fields: Fields) -> Schedule | None:
-    target, when = _FLOW.read(fields), _the_one(fields)
-    if when is not None:
+    target, when = _FLOW.read(fields), one_written(fields, _WHEN)
+    if when is None:
+        names = ", ".join(key.name for key in _WHEN)
+        fields.report("E105", fields.mark, "when is missing", f"add one of {names}")
+    else:
         for key, belongs in ((_PAST, _AT), (_UNTIL, _EVERY)):
             if when is not belongs and key.written(fields):
-                what = f'{fields.what}: "{key.name}" without "{belongs.name}"'
-                fields.problems.add("E121", key.mark(fields), what, "leave it out")
+                key.report(fields, "E121", f'"{key.name}" without "{belongs.name}"', "leave it out")
     at, after, every = _AT.read(fields), _AFTER.read(fields), _EVERY.read(fields)
     until, inputs, name = _UNTIL.read(fields), _WITH.read(fields), _NAME.read(fields)
     busy, past = _BUSY.read(fields), _PAST.read(fields)
@@ -116,19 +119,6 @@ def _read_one(fields: Fields) -> Schedule | None:
         return None
     name = name or Template.plain(target.text.removeprefix("/"), target.mark)
     return Schedule(target, name, at, after, every, until, inputs, busy, str(past))
-
-
-def _the_one(fields: Fields) -> KeySpec[Any] | None:
-    """Which of the three says when; none or two are a problem."""
-    found = [key for key in _WHEN if key.written(fields)]
-    if not found:
-        names = ", ".join(key.name for key in _WHEN)
-        fields.problems.add("E105", fields.mark, f"{fields.what}: when is missing", f"add one of {names}")
-        return None
-    for key in found[1:]:
-        what = f'{fields.what}: "{key.name}" beside "{found[0].name}"'
-        fields.problems.add("E121", key.mark(fields), what, "keep one of them")
-    return found[0]
 
 
 def _read_every(node: Node, problems: Problems, what: str) -> str | Template | None:

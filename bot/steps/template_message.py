@@ -156,9 +156,8 @@ def _parameter(*kinds: KeySpec[TemplateParameter | None]) -> Form[TemplateParame
         found = [kind for kind in kinds if kind.written(fields)]
         if len(found) == 1:
             return found[0].read(fields)
-        what = f"{fields.what}: one type of parameter is expected"
         names = ", ".join(kind.name for kind in kinds)
-        fields.problems.add("E107", fields.mark, what, f"write a text, or one of {names}")
+        fields.report("E107", fields.mark, "one type of parameter is expected", f"write a text, or one of {names}")
         return None
 
     return either(_of_one_text("text", "text", TEMPLATE), nested(KeySet(*kinds, most=1), of))

@@ -120,13 +120,10 @@ class TemplateStep(StepKind):
         notice, replies = _TEMPLATE.read(fields) or TemplateToSend("", ""), _REPLIES.read(fields)
         other = _OTHER.read(fields)
         if other is not None and not replies:
-            reading.problems.add(
-                "E123", other.mark, f'{fields.what}: "other" where no reply is waited for', "add the `replies`"
-            )
+            fields.report("E123", other.mark, '"other" where no reply is waited for', "add the `replies`")
         valid = _VALID.read(fields)
         if valid is not None and not replies:
-            what = f'{fields.what}: "valid" where there is no reply to tap'
-            reading.problems.add("E123", _VALID.mark(fields), what, "add the `replies`")
+            _VALID.report(fields, "E123", '"valid" where there is no reply to tap', "add the `replies`")
         check_error_names(fields, SENDING, "a template has no error", f"write {', '.join(SENDING)}, else")
         return cls(notice, replies, other, reading.errors.keys() & {"refused", ELSE} != set(), valid)
 

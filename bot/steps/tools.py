@@ -242,8 +242,7 @@ def read_tools(fields: Fields, reading: ReadContext) -> tuple[Tool, ...]:
     for item in TOOLS.read(fields):
         tool = _read_tool(fields, item, reading)
         if tool is not None and tool.name in tools:
-            what = f'{fields.what}: a second tool "{tool.handler}"'
-            fields.problems.add("E121", item.mark, what, "keep one of them")
+            fields.report("E121", item.mark, f'a second tool "{tool.handler}"', "keep one of them")
         elif tool is not None:
             tools[tool.name] = tool
     return tuple(tools.values())
@@ -334,9 +333,8 @@ def _check_names(fields: Fields, tool: Tool, text: Template | Expression, key: s
     known = tool.schema["properties"]
     named = {path[1] for path in text.paths if path[0] == "it" and len(path) > 1}
     for name in sorted(named - known.keys()):
-        what = f'{fields.what}: {key}: a model gives "{tool.handler}" no "{name}"'
         fix = did_you_mean(name, known, f"it gives {', '.join(known) or 'nothing'}")
-        fields.problems.add("E502", text.mark, what, fix)
+        fields.report("E502", text.mark, f'{key}: a model gives "{tool.handler}" no "{name}"', fix)
     return named
 
 
@@ -347,16 +345,16 @@ def _check_question(fields: Fields, tool: Tool) -> None:
     known, named = tool.schema["properties"], _check_names(fields, tool, tool.confirm, _CONFIRM.name)
     if named or "it" not in tool.confirm.names:  # else all of it is shown at once
         for name in (name for name in known if name not in named):
-            what = f'{fields.what}: confirm: nobody sees the argument "{name}", which the model gives "{tool.handler}"'
+            what = f'confirm: nobody sees the argument "{name}", which the model gives "{tool.handler}"'
             fix = f"put {{{{ it.{name} }}}} into the question, give it under `with`, or write confirm: true"
-            fields.problems.add("E503", tool.confirm.mark, what, fix)
+            fields.report("E503", tool.confirm.mark, what, fix)
 
 
 def _spec(fields: Fields, name: str, mark: Any, reading: ReadContext) -> HandlerSpec | None:
     spec = reading.handlers.get(name)
     if spec is None:
         fix = did_you_mean(name, reading.handlers, "declare it in handlers.py")
-        fields.problems.add("E501", mark, f'{fields.what}: no handler "{name}"', fix)
+        fields.report("E501", mark, f'no handler "{name}"', fix)
     return spec
 
 
@@ -364,8 +362,8 @@ def _is_free(fields: Fields, name: str, mark: Mark) -> bool:
     """Whether a tool can have this name."""
     taken = name == REMEMBER or name.startswith(LEAVE)
     if taken:
-        what = f'{fields.what}: the name "{name}" means something else to a model'
-        fields.problems.add("E108", mark, what, f'give it one that is not "{REMEMBER}" and has no "{LEAVE}"')
+        what = f'the name "{name}" means something else to a model'
+        fields.report("E108", mark, what, f'give it one that is not "{REMEMBER}" and has no "{LEAVE}"')
     return not taken
 
 
@@ -387,8 +385,8 @@ def _tool(
     try:
         schema = parameters_schema(spec, bound | {CONTACT})
     except NoSchema as error:
-        what = f'{fields.what}: no model can call "{spec.name}": {error}'
-        fields.problems.add("E506", mark, what, "annotate it with text, numbers, dates, lists or a dataclass of these")
+        what = f'no model can call "{spec.name}": {error}'
+        fields.report("E506", mark, what, "annotate it with text, numbers, dates, lists or a dataclass of these")
         return None
     binds_contact = CONTACT in spec.parameters and CONTACT not in bound
     about = summary(spec.doc)
@@ -408,10 +406,10 @@ def read_fill(fields: Fields, variables: Mapping[str, Variable]) -> dict[str, st
             continue
         if variable is None:
             fix = did_you_mean(name.text, variables, f"declare it under vars: {name.text}: {{type: text}}")
-            fields.problems.add("E301", name.mark, f'{fields.what}: fill: no variable "{name.text}"', fix)
+            fields.report("E301", name.mark, f'fill: no variable "{name.text}"', fix)
         elif isinstance(variable, STRUCTURES):
-            what = f'{fields.what}: fill: no text becomes "{name.text}", its type is {variable.type}'
-            fields.problems.add("E303", name.mark, what, "note texts, numbers, dates and choices")
+            what = f'fill: no text becomes "{name.text}", its type is {variable.type}'
+            fields.report("E303", name.mark, what, "note texts, numbers, dates and choices")
         elif about is not None:
             fill[name.text] = about
     return fill

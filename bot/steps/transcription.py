@@ -106,16 +106,15 @@ def read_transcription(
         reading = ReadContext("", fields.problems, {}, handlers, None, {}, {}, services=services)
         sent = replace(HttpStep.read(fields, reading), within=within, tries=1)
         if sent.address.pieces and not any(VOICE in used.text.names for used in sent.uses()):
-            what = f"{fields.what}: the request does not carry the voice note"
-            fields.problems.add("E503", fields.mark, what, 'add it, like form: {file: "{{ voice }}"}')
+            what = "the request does not carry the voice note"
+            fields.report("E503", fields.mark, what, 'add it, like form: {file: "{{ voice }}"}')
         return Transcription(sent, text=_TEXT.read(fields), within=within, tries=tries, daily=daily)
     name, given = _CALL.read(fields) or "", _WITH.read(fields)
     spec = handlers.get(name)
     if spec is not None:
         _check_arguments(fields, spec, given)
     elif name:
-        fix = did_you_mean(name, handlers, "declare it in handlers.py")
-        fields.problems.add("E501", _CALL.mark(fields), f'{fields.what}: no handler "{name}"', fix)
+        _CALL.report(fields, "E501", f'no handler "{name}"', did_you_mean(name, handlers, "declare it in handlers.py"))
     return Transcription(name, given, spec, None, within, tries, daily)
 
 
@@ -124,14 +123,12 @@ def _check_arguments(fields: Fields, spec: HandlerSpec, given: tuple[Assignment,
     check_known(fields, spec, given)
     has = {VOICE, *(item.name for item in given)}
     if VOICE not in spec.parameters:
-        what = f'{fields.what}: handler "{spec.name}" has no argument "{VOICE}"'
         fix = f"add it: {VOICE}: Media (from bot.core.values import Media) gets the voice note as a file"
-        fields.problems.add("E502", _CALL.mark(fields), what, fix)
+        _CALL.report(fields, "E502", f'handler "{spec.name}" has no argument "{VOICE}"', fix)
     for parameter in spec.parameters.values():
         if parameter.required and parameter.name not in has:
-            what = f'{fields.what}: handler "{spec.name}" needs the argument "{parameter.name}"'
             fix = f"add it under `with`: {parameter.name}"
-            fields.problems.add("E503", _CALL.mark(fields), what, fix)
+            _CALL.report(fields, "E503", f'handler "{spec.name}" needs the argument "{parameter.name}"', fix)
 
 
 def _keys_of(node: Node) -> KeySet:

@@ -191,8 +191,7 @@ def transition_from(fields: Fields) -> Transition:
     """Read the keys of a transition out of a map that may hold others as well."""
     corrects = _CORRECT.written(fields)
     if corrects and _THEN.written(fields):
-        what = f'{fields.what}: "then" beside "correct"'
-        fields.problems.add("E121", _THEN.mark(fields), what, "keep one: `correct` comes back by itself")
+        _THEN.report(fields, "E121", '"then" beside "correct"', "keep one: `correct` comes back by itself")
     return Transition(
         fields.mark,
         then=(_CORRECT if corrects else _THEN).read(fields),

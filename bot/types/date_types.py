@@ -64,9 +64,8 @@ class _OnCalendar(Variable):
         """Read `after`, `before` and `within`."""
         after, before, within = (key.read(fields) for key in cls.keys)
         if after is not None and before is not None and (after == before or (after > before and after != cls.present)):
-            what = f"{fields.what}: nothing is after {after} and before {before}"
             fix = "leave more room between them" if after == before else "swap them"
-            fields.problems.add("E307", fields.mark_of("before"), what, fix)
+            fields.report("E307", fields.mark_of("before"), f"nothing is after {after} and before {before}", fix)
         return cls(name, fields.mark, value, after, before, within)
 
     @property
@@ -181,7 +180,7 @@ class TimeVariable(Variable):
         """Read `min` and `max`."""
         least, most = _MIN.read(fields), _MAX.read(fields)
         if least is not None and most is not None and least > most:
-            fields.problems.add("E307", _MAX.mark(fields), f"{fields.what}: max is before min", "swap them")
+            _MAX.report(fields, "E307", "max is before min", "swap them")
         return cls(name, fields.mark, value, least, most)
 
     @property

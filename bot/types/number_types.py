@@ -40,7 +40,7 @@ class NumberVariable(Variable):
         """Read `min` and `max`."""
         least, most = _MIN.read(fields), _MAX.read(fields)
         if least is not None and most is not None and least > most:
-            fields.problems.add("E307", _MAX.mark(fields), f"{fields.what}: max is below min", "swap them")
+            _MAX.report(fields, "E307", "max is below min", "swap them")
         return cls(name, fields.mark, value, least, most)
 
     @property

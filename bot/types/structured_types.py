@@ -148,14 +148,12 @@ class FileVariable(Variable):
         keep, most, types = KEEP.read(fields), _LARGEST.read(fields), _TYPES.read(fields) or ()
         for key, unknown in ((_LARGEST, "size"), (_TYPES, "content")):
             if key.written(fields) and not keep:
-                what = f"{fields.what}: {key.name} where the file is not kept: its {unknown} is not known"
-                fields.problems.add("E307", key.mark(fields), what, "add keep: true, or leave it out")
+                what = f"{key.name} where the file is not kept: its {unknown} is not known"
+                key.report(fields, "E307", what, "add keep: true, or leave it out")
         for suffix in types:
             if _SUFFIXES[suffix] not in kinds:
-                what = (
-                    f"{fields.what}: types: {suffix} is a file of the kind {_SUFFIXES[suffix]}, which it does not take"
-                )
-                fields.problems.add("E307", _TYPES.mark(fields), what, "leave it out, or take that kind of file")
+                what = f"types: {suffix} is a file of the kind {_SUFFIXES[suffix]}, which it does not take"
+                _TYPES.report(fields, "E307", what, "leave it out, or take that kind of file")
         return cls(name, fields.mark, value, kinds, most, types, keep=keep, **more)
 
     def bytes_allowed(self, kind: str) -> int:
@@ -232,8 +230,7 @@ class AnswerVariable(FileVariable):
         accepts = _ACCEPTS.read(fields) or (_TEXT, *MEDIA_KINDS, _LOCATION)
         kinds = tuple(kind for kind in accepts if kind in MEDIA_KINDS)
         if not kinds and KEEP.read(fields):
-            what = f"{fields.what}: keep where no file is an answer"
-            fields.problems.add("E307", KEEP.mark(fields), what, "leave it out, or accept a kind of file")
+            KEEP.report(fields, "E307", "keep where no file is an answer", "leave it out, or accept a kind of file")
         return cls.read_files(name, value, fields, kinds, accepts=accepts)
 
     @property

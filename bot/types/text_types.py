@@ -51,8 +51,7 @@ class TextVariable(Variable):
             try:
                 variable._bounded(example)
             except Mismatch as error:
-                what = f'{fields.what}: the example "{example}" does not fit: {error}'
-                fields.problems.add("E303", _EXAMPLE.mark(fields), what, "change one of them")
+                _EXAMPLE.report(fields, "E303", f'the example "{example}" does not fit: {error}', "change one of them")
         return variable
 
     @property
