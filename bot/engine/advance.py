@@ -32,7 +32,7 @@ from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
 from bot.core.text import KEPT_CHARACTERS
 from bot.core.turn import Counted, Turn, shown_outcome
-from bot.engine.executor import Executor, Migrated
+from bot.engine.executor import Executor
 from bot.engine.flow_results import results_of
 from bot.engine.migration import name_now
 from bot.engine.outside_events import (
@@ -213,7 +213,7 @@ def _agent(executor: Executor, reply: Reply) -> bool:
 def _edited_flow(executor: Executor, reply: Reply) -> bool:
     """A flow that was edited while the contact waited. If that moves the contact, an event for the old step has no meaning."""
     session = executor.turn.session
-    return session.frame is not None and session.agent is None and executor.migrate_session() is Migrated.MOVED
+    return session.frame is not None and session.agent is None and executor.migrate_session()
 
 
 def _voice_note(executor: Executor, reply: Reply) -> bool:

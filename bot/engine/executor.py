@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from enum import Enum
 from typing import Any, TypeVarTuple
 
 from bot.core.events import MessageReceived, SendEnded, Tapped
@@ -60,14 +59,6 @@ _ASKS_ABOUT_MESSAGE = frozenset({f"{IntentStep.verb}, waiting", SlotStep.verb})
 def visited(frame: Frame, step: str) -> str:
     """The name under which a frame counts the visits of a step of its flow."""
     return f"{frame.flow}/{step}"
-
-
-class Migrated(Enum):
-    """What an edit of the active step has done to its contact."""
-
-    UNMOVED = "it waits where it did"
-    MOVED = "it was led elsewhere, so that the event means nothing there"
-    ENDED = "the step is gone, and the conversation is over"
 
 
 class Executor:
@@ -676,20 +667,18 @@ class Executor:
 
     # -- an edit of the flows while a contact waits ---------------------------------------------------
 
-    def migrate_session(self) -> Migrated:
-        """Adapt the contact's step to an edit of its flow.
+    def migrate_session(self) -> bool:
+        """Adapt the contact's step to an edit of its flow. True: that led the contact elsewhere, where the event means nothing.
 
         Unchanged: it keeps waiting. Changed: its question is asked again when the contact writes. A step of another
-        kind: it is entered. Removed: the target of `gone` follows.
+        kind: it is entered. Removed: the target of `gone` follows; if the conversation ends by that, the event counts.
         """
         step = self.turn.known_step
         if step is not None and step.fingerprint == self.turn.frame.fingerprint:  # nearly always
-            return Migrated.UNMOVED
+            return False
         change, result = self._migrate()
         self.run(result)
-        if change is StepChange.GONE and self.turn.session.frame is None:
-            return Migrated.ENDED
-        return Migrated.MOVED if change.moves else Migrated.UNMOVED
+        return change.moves and not (change is StepChange.GONE and self.turn.session.frame is None)
 
     def _migrate(self) -> tuple[StepChange, StepResult | None]:
         """The effect of an edit on the active step; if the contact moves, what the next step decides."""

@@ -27,7 +27,7 @@ from bot.core.messages import LinkButton, TextMessage, in_plain_text
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, VoiceNote
 from bot.core.turn import WAITS
 from bot.core.values import Media
-from bot.engine.executor import Executor, Migrated
+from bot.engine.executor import Executor
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.flow.library import Library
@@ -189,7 +189,7 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
     if _is_older(turn, event):
         return
     had, session.agent, session.taken_at = session.agent, None, None
-    if had is not None and session.frame is not None and executor.migrate_session() is Migrated.MOVED:
+    if had is not None and session.frame is not None and executor.migrate_session():
         return
     frame = session.frame
     if frame is None:

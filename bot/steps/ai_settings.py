@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Any
 
 from bot.core.effects import Complete, TokenBudget
 from bot.core.events import CallEnded
@@ -29,7 +29,7 @@ from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Node, Scalar
 from bot.steps.message_parts import check_error_names
 from bot.steps.output_guard import has_letters
-from bot.steps.step_facts import Rest, RestFor, StepFailed
+from bot.steps.step_facts import Rest, RestFor, Spends, StepFailed
 from bot.steps.transition import TRANSITION
 
 _HOST = re.compile(r"([\w-]{1,63}\.)+[\w-]{2,63}")
@@ -169,117 +169,123 @@ class AiSettings:
     """
 
     models: tuple[str, ...] = ()
-    history: int | None = None
-    messages: int | None = None
+    history: int = HISTORY
+    messages: int = MESSAGES
     links: tuple[str, ...] = ()
     heard: str | None = None
     said: str | None = None
-    budget: Mapping[str, int | None] = field(default_factory=dict)
-    hears: int | None = None
-    calls: int | None = None
-    merges: bool | None = None
-    max_tokens: int | None = None
+    budget: Mapping[str, int | None] = field(default_factory=lambda: BUDGET)
+    hears: int = HEARS
+    calls: int = CALLS
+    merges: bool = False
+    max_tokens: int = ANSWER_TOKENS
     temperature: float | None = None
     reasoning_split: bool | None = None
     never: tuple[str, ...] = ()
-    tries: int | None = None
-    pictures: bool | None = None
-
-    @property
-    def most_tries(self) -> int:
-        """How often a model is asked, at most, until it answers."""
-        return self.tries or TRIES
+    tries: int = TRIES
+    pictures: bool = False
 
     def bounds(self, since: datetime | None = None) -> TokenBudget:
         """The budget of a question: of the turn that began at ``since``, and of the day."""
-        tokens = {**BUDGET, **self.budget}
+        tokens = self.budget
         return TokenBudget(tokens["contact"], tokens["all"], None if since is None else tokens["turn"], since)
 
     def rest(self, within: float) -> Rest:
         """How long a step waits until a model has answered, or all tries are over. One try takes ``within`` seconds."""
-        return Rest(RestFor.RESULT, timedelta(seconds=within * self.most_tries))
+        return Rest(RestFor.RESULT, timedelta(seconds=within * self.tries))
+
+    def asking(
+        self,
+        messages: tuple[dict[str, Any], ...],
+        fresh: tuple[int, ...],
+        flow: str,
+        within: float,
+        since: datetime | None = None,
+        **more: Any,
+    ) -> Complete:
+        """A question to a model, with these settings and ``more``. ``since`` is when the turn began whose budget it is."""
+        return Complete(
+            messages=messages,
+            models=self.models,
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+            reasoning_split=self.reasoning_split,
+            budget=self.bounds(since),
+            heard=self.heard,
+            said=self.said,
+            fresh=fresh,
+            flow=flow,
+            within=within,
+            tries=self.tries,
+            **more,
+        )
 
     def question(self, rules: str, text: str, flow: str, within: float) -> Complete:
         """One question to a model: what it does with this text of a contact, by these rules."""
-        return Complete(
-            messages=(
-                {"role": "system", "content": rules},
-                {"role": "user", "content": text[: self.hears or HEARS] or NOTHING_TO_READ},
-            ),
-            models=self.models,
-            max_tokens=self.max_tokens or ANSWER_TOKENS,
-            temperature=self.temperature,
-            reasoning_split=self.reasoning_split,
-            budget=self.bounds(),
-            heard=self.heard,
-            said=self.said,
-            fresh=(1,) if text else (),
-            flow=flow,
-            within=within,
-            tries=self.most_tries,
-        )
+        system = {"role": "system", "content": rules}
+        user = {"role": "user", "content": text[: self.hears] or NOTHING_TO_READ}
+        return self.asking((system, user), (1,) if text else (), flow, within)
+
+    def spends(self, rules: int, answer: int = ANSWER_TOKENS) -> Spends:
+        """What such a question may use up, with so many tokens of rules and of an answer."""
+        return Spends(self.bounds().contact, rules + self.hears, answer)
 
     @property
     def bounded(self) -> bool:
         """Whether there is a budget of any kind."""
-        return any(tokens is not None for tokens in {**BUDGET, **self.budget}.values())
-
-    def over(self, inherited: Self) -> Self:
-        """These, with what they leave out taken from the inherited ones."""
-        return replace(
-            self,
-            models=self.models or inherited.models,
-            history=inherited.history if self.history is None else self.history,
-            messages=inherited.messages if self.messages is None else self.messages,
-            links=(*self.links, *inherited.links),
-            never=(*self.never, *inherited.never),
-            heard=self.heard or inherited.heard,
-            said=self.said or inherited.said,
-            budget={**inherited.budget, **self.budget},
-            hears=inherited.hears if self.hears is None else self.hears,
-            calls=inherited.calls if self.calls is None else self.calls,
-            merges=inherited.merges if self.merges is None else self.merges,
-            max_tokens=inherited.max_tokens if self.max_tokens is None else self.max_tokens,
-            temperature=inherited.temperature if self.temperature is None else self.temperature,
-            reasoning_split=inherited.reasoning_split if self.reasoning_split is None else self.reasoning_split,
-            tries=self.tries or inherited.tries,
-            pictures=inherited.pictures if self.pictures is None else self.pictures,
-        )
+        return any(tokens is not None for tokens in self.budget.values())
 
 
 def read_ai_settings(
-    fields: Fields, handlers: Mapping[str, HandlerSpec], budget: KeySpec[Fields | None] = _BOT_BUDGET
+    fields: Fields,
+    handlers: Mapping[str, HandlerSpec],
+    inherited: AiSettings | None = None,
+    budget: KeySpec[Fields | None] = _BOT_BUDGET,
 ) -> AiSettings:
-    """Read the keys that stand on a step, whose ``budget`` is another one, or under ``ai`` in ``bot.yml``."""
-    busy = _WHILE_BUSY.read(fields)
-    links = _LINKS.read(fields)
+    """Read the keys that stand under ``ai`` in ``bot.yml``, or on a step, which inherits the rest and has another ``budget``."""
+    inherited, busy, links = inherited or AiSettings(), _WHILE_BUSY.read(fields), _LINKS.read(fields)
     for host in links:
         if not _HOST.fullmatch(host):
             _LINKS.report(fields, "E405", f'links: "{host}" is no host', "write the host alone, like shop.example")
-    return AiSettings(
-        MODEL.read(fields),
-        _HISTORY_KEY.read(fields),
-        _MESSAGES_KEY.read(fields),
-        links,
-        *_read_moderators(fields, handlers),
-        read_budget(budget.read(fields)),
-        _HEARS_KEY.read(fields),
-        _CALLS_KEY.read(fields),
-        None if busy is None else busy == "merge",
-        _MAX_TOKENS.read(fields),
-        _TEMPERATURE.read(fields),
-        _REASONING_SPLIT.read(fields) if _REASONING_SPLIT.written(fields) else None,
-        _read_never(fields),
-        TRIES_KEY.read(fields),
-        _PICTURES.read(fields) if _PICTURES.written(fields) else None,
+    heard, said = _read_moderators(fields, handlers)
+    return replace(
+        _with_own(fields, inherited, _AS_WRITTEN, budget),
+        links=(*links, *inherited.links),
+        never=(*_read_never(fields), *inherited.never),
+        heard=heard or inherited.heard,
+        said=said or inherited.said,
+        merges=inherited.merges if busy is None else busy == "merge",
     )
+
+
+_AS_WRITTEN: Mapping[str, KeySpec[Any]] = {
+    "models": MODEL,
+    "history": _HISTORY_KEY,
+    "messages": _MESSAGES_KEY,
+    "hears": _HEARS_KEY,
+    "calls": _CALLS_KEY,
+    "max_tokens": _MAX_TOKENS,
+    "temperature": _TEMPERATURE,
+    "reasoning_split": _REASONING_SPLIT,
+    "tries": TRIES_KEY,
+    "pictures": _PICTURES,
+}
+"""The keys of settings that take the place of what is inherited."""
+
+
+def _with_own(
+    fields: Fields, inherited: AiSettings, keys: Mapping[str, KeySpec[Any]], budget: KeySpec[Fields | None]
+) -> AiSettings:
+    """The inherited settings, with what is written under these keys and under `budget`."""
+    found = {name: key.read(fields) for name, key in keys.items() if key.written(fields)}
+    own = {name: value for name, value in found.items() if value not in (None, ())}  # else it could not be read
+    return replace(inherited, **own, budget={**inherited.budget, **_read_budget(budget.read(fields))})
 
 
 def read_own_settings(fields: Fields, inherited: AiSettings) -> AiSettings:
     """Read `ONE_QUESTION`: which model, how often, and for how many tokens; the rest is inherited."""
     check_model_errors(fields)
-    budget = read_budget(_DAY_BUDGET_KEY.read(fields))
-    return AiSettings(MODEL.read(fields), budget=budget, tries=TRIES_KEY.read(fields)).over(inherited)
+    return _with_own(fields, inherited, {"models": MODEL, "tries": TRIES_KEY}, _DAY_BUDGET_KEY)
 
 
 def answer_of(event: CallEnded) -> str:
@@ -300,7 +306,7 @@ def _read_never(fields: Fields) -> tuple[str, ...]:
     return secrets
 
 
-def read_budget(fields: Fields | None) -> dict[str, int | None]:
+def _read_budget(fields: Fields | None) -> dict[str, int | None]:
     """Read what stands under `budget`: tokens, None where there is no bound; what is not said is left out."""
     return {} if fields is None else {key.name: key.read(fields) for key in TURN_BUDGET if key.written(fields)}
 

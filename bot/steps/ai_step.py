@@ -14,7 +14,7 @@ from bot.keys.fields import Fields
 from bot.keys.text_shapes import TEXT
 from bot.lang.problems import Mark
 from bot.steps.ai_exchange import Exchange, is_unread
-from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ELSE, STEP_BUDGET, answer_of, check_model_errors, settings_keys
+from bot.steps.ai_settings import BUDGET_ELSE, STEP_BUDGET, answer_of, check_model_errors, settings_keys
 from bot.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.steps.exits import EXITS, exit_outcomes
@@ -153,10 +153,10 @@ class AiStep(StepKind):
         merged = MOST_MERGED if settings.merges else 0
         return Spends(
             settings.bounds().contact,
-            self.brief.most_prompt(variables, MOST_ROUNDS + merged, 1 + merged + self.brief.calls),
-            settings.max_tokens or ANSWER_TOKENS,
+            self.brief.most_prompt(variables, MOST_ROUNDS + merged, 1 + merged + self.brief.settings.calls),
+            settings.max_tokens,
             1 + merged,
-            self.brief.calls if self.brief.tools else 0,
+            self.brief.settings.calls if self.brief.tools else 0,
         )
 
     # -- the contact's side -----------------------------------------------------------------------
@@ -174,7 +174,7 @@ class AiStep(StepKind):
         if self.greet is not None and context.pending_input is None:
             greeting = clip(self.greet.render(quoted_scope(context.scope)), TEXT_BODY)
             exchange.history = []
-            exchange.remember([], greeting, self.brief.history)
+            exchange.remember([], greeting, self.brief.settings.history)
             return WaitHere((TextMessage(greeting),), exchange.step_state())
         return self._turn(context, exchange, context.pending_input)
 
@@ -206,21 +206,21 @@ class AiStep(StepKind):
         if works and not self._merges(context, exchange):
             return PostponeMessage()
         if not (works or exchange.overtaken):
-            unread = is_unread(reply, pictures=self.brief.pictures)
+            unread = is_unread(reply, pictures=self.brief.settings.pictures)
             return None if self.other is not None and unread else self._turn(context, exchange, reply)
         exchange.overtaken = False
         exchange.merged += 1
-        exchange.add_reply(reply, self.brief.hears, pictures=self.brief.pictures)
+        exchange.add_reply(reply, self.brief.settings.hears, pictures=self.brief.settings.pictures)
         return self._request(context, exchange)
 
     def _merges(self, context: StepContext, exchange: Exchange) -> bool:
         """Whether the model is asked anew, with what has come just now: while it has said nothing, a few times."""
         early = exchange.asked and not (exchange.said or exchange.spoken or context.more)
-        return bool(self.brief.settings.merges) and early and exchange.merged < MOST_MERGED
+        return self.brief.settings.merges and early and exchange.merged < MOST_MERGED
 
     def _turn(self, context: StepContext, exchange: Exchange, reply: Reply | None) -> StepResult:
         if exchange.turns < self.most_turns:
-            exchange.begin(reply, context.now, self.brief.hears, pictures=self.brief.pictures)
+            exchange.begin(reply, context.now, self.brief.settings.hears, pictures=self.brief.settings.pictures)
             return self._request(context, exchange)
         if self.turns_over is not None:
             return LeaveStep("turns.else", pending_input=reply)
@@ -263,7 +263,7 @@ class AiStep(StepKind):
         """An agent answers what is open here: neither the model's answer nor its calls are waited for any more."""
         if not exchange.turn:
             return None
-        exchange.end(self.brief.history)
+        exchange.end(self.brief.settings.history)
         return WaitHere(step_state=exchange.step_state())
 
     def _answered(self, context: StepContext, exchange: Exchange, event: CallEnded) -> StepResult:
@@ -281,10 +281,10 @@ class AiStep(StepKind):
             text, calls = self.brief.commands(context, text)
         if event.value["finish"] == "length" and text:
             text = f"{text.rstrip()}{CUT}"
-        messages = self._say(context, exchange, text, max(1, self.brief.messages - len(exchange.said)))
+        messages = self._say(context, exchange, text, max(1, self.brief.settings.messages - len(exchange.said)))
         if not (exchange.said or calls):
             raise StepFailed("empty", "the model's answer is empty")
-        exchange.add_answer(calls, self.brief.calls)
+        exchange.add_answer(calls, self.brief.settings.calls)
         return self._go_on(context, exchange, ToolCalls(self.brief, context, exchange), messages)
 
     def _say(self, context: StepContext, exchange: Exchange, text: str, most: int) -> tuple[Message, ...]:
@@ -308,6 +308,6 @@ class AiStep(StepKind):
         elif result is None and (calls.results_pending or not exchange.said):
             result = self._request(context, exchange)
         if result is None:
-            exchange.end(self.brief.history)
+            exchange.end(self.brief.settings.history)
             result = WaitHere(step_state=exchange.step_state())
         return replace(result, messages=(*said, *result.messages), sets=calls.sets, notes=tuple(calls.notes))

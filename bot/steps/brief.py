@@ -18,11 +18,6 @@ from bot.keys.fields import Fields
 from bot.lang.problems import did_you_mean
 from bot.steps.ai_exchange import Exchange, most_of_turn
 from bot.steps.ai_settings import (
-    ANSWER_TOKENS,
-    CALLS,
-    HEARS,
-    HISTORY,
-    MESSAGES,
     STEP_BUDGET,
     AiSettings,
     read_ai_settings,
@@ -76,7 +71,7 @@ class Brief:
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``ai`` and the keys that say what the model knows, uses and leaves by."""
         instructions = INSTRUCTIONS.read(fields)
-        own = read_ai_settings(fields, reading.handlers, STEP_BUDGET)
+        settings = read_ai_settings(fields, reading.handlers, reading.ai, STEP_BUDGET)
         facts, text = read_facts(fields, reading.documents)
         within, tools = WITHIN_KEY.read(fields), read_tools(fields, reading)
         return cls(
@@ -87,7 +82,7 @@ class Brief:
             tools,
             read_fill(fields, reading.variables),
             read_exits(fields, reading.variables, [tool.handler for tool in tools], reading.handlers),
-            own.over(reading.ai),
+            settings,
             within,
         )
 
@@ -104,31 +99,6 @@ class Brief:
         needed = {name: f"needed: {name}" for exit_ in self.exits for name in exit_.needs}
         return {**needed, **self.fill}
 
-    @property
-    def messages(self) -> int:
-        """In how many messages one answer is sent at most."""
-        return self.settings.messages or MESSAGES
-
-    @property
-    def history(self) -> int:
-        """How many tokens of the exchange go along."""
-        return HISTORY if self.settings.history is None else self.settings.history
-
-    @property
-    def hears(self) -> int:
-        """How many characters of what a contact writes in one turn the model is given."""
-        return self.settings.hears or HEARS
-
-    @property
-    def pictures(self) -> bool:
-        """Whether the model is given the contact's pictures."""
-        return bool(self.settings.pictures)
-
-    @property
-    def calls(self) -> int:
-        """How many calls the model may make in one turn."""
-        return self.settings.calls or CALLS
-
     def exit(self, call: str, scope: Mapping[str, Any]) -> Exit | None:
         """The exit that a call of the model's leaves by."""
         return next((exit_ for exit_ in open_exits(self.exits, scope) if f"{LEAVE}{exit_.name}" == call), None)
@@ -144,24 +114,17 @@ class Brief:
     def request(self, context: StepContext, exchange: Exchange) -> Complete:
         """The question to the model, with the exchange so far."""
         first = {"role": "system", "content": self._system(context, exchange)}
-        return Complete(
-            messages=(first, *exchange.history, *exchange.turn),
+        return self.settings.asking(
+            (first, *exchange.history, *exchange.turn),
+            tuple(1 + len(exchange.history) + place for place in exchange.fresh),
+            context.flow,
+            self.within,
+            exchange.began,
             tools=() if exchange.plain else self._tools(context),
             history=len(exchange.history),
-            models=self.settings.models,
-            max_tokens=self.settings.max_tokens or ANSWER_TOKENS,
-            temperature=self.settings.temperature,
-            reasoning_split=self.settings.reasoning_split,
             facts=self.facts,
             query=exchange.query,
-            paragraphs=0 if exchange.plain else self.messages - 1,
-            budget=self.settings.bounds(exchange.began),
-            heard=self.settings.heard,
-            said=self.settings.said,
-            fresh=tuple(1 + len(exchange.history) + place for place in exchange.fresh),
-            flow=context.flow,
-            within=self.within,
-            tries=self.settings.most_tries,
+            paragraphs=0 if exchange.plain else self.settings.messages - 1,
         )
 
     def commands(self, context: StepContext, text: str) -> tuple[str, list[dict[str, Any]]]:
@@ -192,8 +155,10 @@ class Brief:
         values = len(self.notable) * (MOST_VALUE + 100)
         own = most_instructions(self.instructions) + estimate(text) + values + (2 * WHOLE if self.facts else 0)
         tools = estimate(json.dumps(self._all_tools(self.exits, variables)))
-        shown = messages * PICTURE_TOKENS if self.pictures else 0
-        return shown + own + tools + self.history + most_of_turn(self.hears, self.calls + rounds, messages, rounds)
+        settings = self.settings
+        shown = messages * PICTURE_TOKENS if settings.pictures else 0
+        turn = most_of_turn(settings.hears, settings.calls + rounds, messages, rounds)
+        return shown + own + tools + settings.history + turn
 
     def _system(self, context: StepContext, exchange: Exchange) -> str:
         instructions = instructions_of(self.instructions, context.scope)

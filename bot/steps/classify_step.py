@@ -11,7 +11,7 @@ from bot.core.text import estimate, without_invisible
 from bot.expressions.templates import Template
 from bot.keys.declared_keys import TEMPLATE, KeySet, KeySpec, seconds
 from bot.keys.fields import Fields
-from bot.steps.ai_settings import ANSWER_TOKENS, HEARS, ONE_QUESTION, AiSettings, answer_of, read_own_settings
+from bot.steps.ai_settings import ANSWER_TOKENS, ONE_QUESTION, AiSettings, answer_of, read_own_settings
 from bot.steps.brief import instructions_of, most_instructions
 from bot.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
 from bot.steps.step_facts import Falls, Outcome, Rest, Spends, Used
@@ -81,8 +81,7 @@ class ClassifyStep(StepKind):
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """What a contact can make it ask of a model."""
         words = [_RULES, *(f"{exit_.name}: {exit_.when}" for exit_ in self.exits)]
-        prompt = most_instructions(self.question) + estimate("\n".join(words)) + 50 + (self.settings.hears or HEARS)
-        return Spends(self.settings.bounds().contact, prompt, ANSWER_TOKENS)
+        return self.settings.spends(most_instructions(self.question) + estimate("\n".join(words)) + 50)
 
     def enter(self, context: StepContext) -> StepResult:
         """Ask the model; where there is nothing to read, it is ``other``."""

@@ -13,7 +13,7 @@ from bot.core.text import estimate
 from bot.lang.languages import wording
 from bot.lang.problems import Mark
 from bot.lang.word_matching import normalise
-from bot.steps.ai_settings import ANSWER_TOKENS, HEARS, AiSettings
+from bot.steps.ai_settings import AiSettings
 from bot.steps.classify_step import NONE, WITHIN, label, to_sort
 from bot.steps.step_facts import Falls, Outcome, Spends
 from bot.steps.step_kind import (
@@ -93,8 +93,7 @@ class IntentStep(StepKind):
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """What a contact can make it ask of a model."""
-        prompt = estimate(self._rules(self.intents)) + 50 + (self.settings.hears or HEARS)
-        return Spends(self.settings.bounds().contact, prompt, ANSWER_TOKENS)
+        return self.settings.spends(estimate(self._rules(self.intents)) + 50)
 
     def question(self, text: str, intents: tuple[Intent, ...]) -> Complete:
         """The question to a model which of these flows a text is about."""

@@ -10,7 +10,7 @@ from bot.core.messages import clip
 from bot.core.text import estimate
 from bot.expressions.templates import Template
 from bot.lang.problems import Mark
-from bot.steps.ai_settings import ANSWER_TOKENS, HEARS, AiSettings
+from bot.steps.ai_settings import AiSettings
 from bot.steps.brief import objection
 from bot.steps.classify_step import WITHIN, to_sort
 from bot.steps.output_guard import links_in
@@ -61,8 +61,7 @@ class SlotStep(StepKind):
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """What a contact can make it ask of a model."""
-        prompt = estimate(_RULES) + 50 + MOST_QUESTIONS + (self.settings.hears or HEARS)
-        return Spends(self.settings.bounds().contact, prompt, ANSWER_TOKENS)
+        return self.settings.spends(estimate(_RULES) + 50 + MOST_QUESTIONS)
 
     def look(
         self, context: StepContext, said: str, flow: str, questions: Mapping[str, str], found: Mapping[str, str]

@@ -108,7 +108,7 @@ class ToolCalls:
             for other in self._exchange.queue:
                 self._add(other, _Result(NOT_DONE))
             self._exchange.queue = []
-            self._exchange.add_reply(reply, self._brief.hears, pictures=self._brief.pictures)
+            self._exchange.add_reply(reply, self._brief.settings.hears, pictures=self._brief.settings.pictures)
         return None
 
     def _add(self, call: Mapping[str, Any], result: _Result) -> None:
@@ -119,8 +119,9 @@ class ToolCalls:
 
     def _do(self, call: dict[str, Any]) -> _Next | _Result:
         """One call: what it leads to, or what became of it."""
-        if self._exchange.is_one_too_many(self._brief.calls):
-            return _Result(f"Not done, nor what came after it: there may be {self._brief.calls} calls in one turn.")
+        most = self._brief.settings.calls
+        if self._exchange.is_one_too_many(most):
+            return _Result(f"Not done, nor what came after it: there may be {most} calls in one turn.")
         name, arguments = call["name"], read_arguments(call["arguments"])
         if arguments is None:
             return _Result("The arguments are no JSON object.")

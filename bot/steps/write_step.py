@@ -10,7 +10,7 @@ from bot.core.text import estimate
 from bot.expressions.templates import Template
 from bot.keys.declared_keys import TEMPLATE, KeySet, KeySpec, seconds
 from bot.keys.fields import Fields
-from bot.steps.ai_settings import ANSWER_TOKENS, HEARS, ONE_QUESTION, AiSettings, answer_of, read_own_settings
+from bot.steps.ai_settings import ONE_QUESTION, AiSettings, answer_of, read_own_settings
 from bot.steps.brief import bearing_mark, instructions_of, most_instructions, objection
 from bot.steps.output_guard import CUT, canary
 from bot.steps.step_facts import Falls, Outcome, Rest, Spends, StepFailed, Used
@@ -72,8 +72,9 @@ class WriteStep(StepKind):
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """What a contact can make it ask of a model."""
-        prompt = most_instructions(self.instructions) + estimate(_RULES) + 150 + (self.settings.hears or HEARS)
-        return Spends(self.settings.bounds().contact, prompt, self.settings.max_tokens or ANSWER_TOKENS)
+        return self.settings.spends(
+            most_instructions(self.instructions) + estimate(_RULES) + 150, self.settings.max_tokens
+        )
 
     def enter(self, context: StepContext) -> StepResult:
         """Ask the model."""

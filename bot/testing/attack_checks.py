@@ -27,9 +27,6 @@ FRAME = "no key of the flow opens this: update bot-flows; if it stays, report it
 MOST_ROUNDS = 16
 """The most requests to the model for one message of the contact's."""
 
-MOST_CALLS, MOST_HEARD, MOST_TOKENS = 16, 4_000, 40_000
-"""The most calls, characters of the contact's messages and tokens for one message, if the step sets no limits."""
-
 MOST_FOR_A_FLOOD = 7
 """The most requests to the model for many messages that come while it works on the first one."""
 
@@ -247,12 +244,12 @@ def within_bounds(seen: AttackObservation) -> Iterator[Violation]:
     if seen.target.brief is None or len(seen.answers) != 1:
         return
     settings = seen.target.brief.settings
-    if len(seen.calls) > (settings.calls or MOST_CALLS):
+    if len(seen.calls) > settings.calls:
         yield Violation("bounds", f"one message cost {len(seen.calls)} calls of tools")
     heard = [str(each["content"]) for body in seen.requests for each in body["messages"] if each["role"] == "user"]
-    if max(map(len, heard), default=0) > (settings.hears or MOST_HEARD) + _NOTED:
+    if max(map(len, heard), default=0) > settings.hears + _NOTED:
         yield Violation("bounds", f"the model was given {max(map(len, heard)):,} characters of one message")
-    most = {"turn": MOST_TOKENS, **settings.budget}["turn"]
+    most = settings.budget["turn"]
     used = sum(tokens(text_of(body)) for body in seen.requests[:-1])
     if most is not None and used > _ESTIMATED * most:
         yield Violation("bounds", f"one message cost some {used:,} tokens before the last question")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bot.checker.replaying.migration_preview import MigrationKind, MigrationOutcome, migration_outcomes
 from bot.core.events import TimeReached
-from bot.engine.executor import Executor, Migrated
+from bot.engine.executor import Executor
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
 from bot.flow.library import Library
 from tests.searches import tries
@@ -183,7 +183,7 @@ def assert_does(said: list[MigrationOutcome], executor: Executor) -> None:
     turn, top = executor.turn, said[0]
     frames, visit = len(turn.session.frames), turn.frame.visit
     with suppress(FlowBroken, *FAILURES):
-        moved = executor.migrate_session() is Migrated.MOVED
+        moved = executor.migrate_session()
         if top.becomes in (MigrationKind.UNCHANGED, MigrationKind.EDITED, MigrationKind.ASKED):
             assert not moved and turn.frame.visit == visit
             assert turn.where == (top.to or top.place)
