@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
 from bot.core.immutable import immutable
@@ -67,8 +67,8 @@ class AiStep(StepKind):
     most_turns: int
     turns_over: Transition | None
     budget_over: Transition | None
-    verb: ClassVar[str] = "ai"
-    keys: ClassVar[KeySet] = KeySet(
+    verb = "ai"
+    keys = KeySet(
         INSTRUCTIONS,
         _GREET,
         FACTS,
@@ -80,9 +80,9 @@ class AiStep(StepKind):
         AI_WITHIN,
         *settings_keys(STEP_BUDGET),
     )
-    options: ClassVar[frozenset[str]] = frozenset({"remind", "timeout", "words", "gather"})
-    asks_models: ClassVar[bool] = True
-    takes_pending_input: ClassVar[bool] = True
+    options = frozenset({"remind", "timeout", "words", "gather"})
+    asks_models = True
+    takes_pending_input = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

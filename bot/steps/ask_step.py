@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from bot.core import messages as limits
 from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
@@ -87,10 +87,10 @@ class AskStep(StepKind):
     other: Transition | None
     variable: Variable | None
     closed: bool  # only its choices are answers
-    verb: ClassVar[str] = "ask"
-    keys: ClassVar[KeySet] = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _SKIP, _OTHER)
-    options: ClassVar[frozenset[str]] = SOME_HAVE
-    saves: ClassVar[bool] = True
+    verb = "ask"
+    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _SKIP, _OTHER)
+    options = SOME_HAVE
+    saves = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

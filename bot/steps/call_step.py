@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from bot.core.effects import Call
 from bot.core.events import CallEnded
@@ -39,10 +39,10 @@ class CallStep(StepKind):
     within: float
     tries: int
     spec: HandlerSpec | None = None
-    verb: ClassVar[str] = "call"
-    keys: ClassVar[KeySet] = KeySet(_CALL, _WITH, WITHIN_KEY, TRIES_KEY)
-    options: ClassVar[frozenset[str]] = frozenset({"then", "save"})
-    saves: ClassVar[bool] = True
+    verb = "call"
+    keys = KeySet(_CALL, _WITH, WITHIN_KEY, TRIES_KEY)
+    options = frozenset({"then", "save"})
+    saves = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

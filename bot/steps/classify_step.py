@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Self
 
 from bot.core.effects import Complete
 from bot.core.events import CallEnded
@@ -44,10 +44,10 @@ class ClassifyStep(StepKind):
     other: Transition | None
     within: float
     settings: AiSettings
-    verb: ClassVar[str] = "classify"
-    keys: ClassVar[KeySet] = KeySet(_CLASSIFY, _TEXT, _EXITS, _OTHER, _WITHIN, *ONE_QUESTION)
-    options: ClassVar[frozenset[str]] = frozenset()
-    asks_models: ClassVar[bool] = True
+    verb = "classify"
+    keys = KeySet(_CLASSIFY, _TEXT, _EXITS, _OTHER, _WITHIN, *ONE_QUESTION)
+    options = frozenset()
+    asks_models = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

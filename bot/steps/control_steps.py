@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from bot.core.immutable import immutable
 from bot.core.values import Record
@@ -71,8 +71,8 @@ class BranchStep(StepKind):
 
     conditions: tuple[tuple[Expression, Target], ...]
     otherwise: Target | None
-    verb: ClassVar[str] = "branch"
-    keys: ClassVar[KeySet] = KeySet(_BRANCH)
+    verb = "branch"
+    keys = KeySet(_BRANCH)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -149,16 +149,16 @@ class _OptionStep(StepKind):
 class SetStep(_OptionStep):
     """A step that only sets variables."""
 
-    verb: ClassVar[str] = "set"
-    keys: ClassVar[KeySet] = KeySet(SET)
+    verb = "set"
+    keys = KeySet(SET)
 
 
 @immutable
 class ClearStep(_OptionStep):
     """A step that only clears variables."""
 
-    verb: ClassVar[str] = "clear"
-    keys: ClassVar[KeySet] = KeySet(CLEAR)
+    verb = "clear"
+    keys = KeySet(CLEAR)
 
 
 SHORTEST = timedelta(seconds=1)
@@ -195,9 +195,9 @@ class WaitStep(StepKind):
     until: timedelta | Template | Hours
     other: Transition | None = None
     past: bool = False  # a day that comes once, or what has passed whenever it is worked out, such as {{ today }}
-    verb: ClassVar[str] = "wait"
-    keys: ClassVar[KeySet] = KeySet(_WAIT, _OTHER)
-    options: ClassVar[frozenset[str]] = frozenset({"then", "words"})
+    verb = "wait"
+    keys = KeySet(_WAIT, _OTHER)
+    options = frozenset({"then", "words"})
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -336,8 +336,8 @@ class RunStep(StepKind):
     expired: Transition | None
     each: Expression | None = None
     until: Expression | None = None
-    verb: ClassVar[str] = "run"
-    keys: ClassVar[KeySet] = KeySet(_RUN, _EACH, _BREAK, _WITH, _SAVE, _EXPIRED)
+    verb = "run"
+    keys = KeySet(_RUN, _EACH, _BREAK, _WITH, _SAVE, _EXPIRED)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

@@ -69,8 +69,8 @@ class CustomStep(StepKind):
     within: float
     tries: int
     spec: ClassVar[VerbSpec]
-    saves: ClassVar[bool] = True
-    gives_any: ClassVar[bool] = True
+    saves = True
+    gives_any = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

@@ -1,7 +1,7 @@
 """``handoff``: a person takes the conversation over; the bot is silent until they have closed it."""
 
 from collections.abc import Iterator
-from typing import ClassVar, Self
+from typing import Self
 
 from bot.core.events import HandoffClosed
 from bot.core.immutable import immutable
@@ -36,10 +36,10 @@ class HandoffStep(StepKind):
     note: Template | None
     text: Template | None
     closed: Transition | None
-    verb: ClassVar[str] = "handoff"
-    keys: ClassVar[KeySet] = KeySet(_HANDOFF, _CLOSED)
-    options: ClassVar[frozenset[str]] = frozenset({"timeout"})
-    ignores_messages: ClassVar[bool] = True
+    verb = "handoff"
+    keys = KeySet(_HANDOFF, _CLOSED)
+    options = frozenset({"timeout"})
+    ignores_messages = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

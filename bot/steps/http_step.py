@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 from urllib.parse import quote, urlencode
 
 from bot.core.effects import HttpRequest
@@ -176,9 +176,9 @@ class HttpStep(StepKind):
     cache: float
     outputs: Mapping[str, Expression | None]  # by our variables; None: the whole answer
     caught: frozenset[str]
-    verb: ClassVar[str] = "http"
-    keys: ClassVar[KeySet] = KeySet(*REQUEST, _SAVE)
-    names_in_errors: ClassVar[frozenset[str]] = _TOLD
+    verb = "http"
+    keys = KeySet(*REQUEST, _SAVE)
+    names_in_errors = _TOLD
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

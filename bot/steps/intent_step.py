@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import ClassVar
 
 from bot.core.effects import Complete
 from bot.core.events import CallEnded
@@ -77,9 +76,9 @@ class IntentStep(StepKind):
     intents: tuple[Intent, ...]
     sure: int
     settings: AiSettings
-    verb: ClassVar[str] = "intents"
-    asks_models: ClassVar[bool] = True
-    takes_pending_input: ClassVar[bool] = True
+    verb = "intents"
+    asks_models = True
+    takes_pending_input = True
 
     @property
     def waits(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from bot.core.events import SignalReceived, StartRequested
 from bot.core.immutable import immutable
@@ -90,8 +90,8 @@ class StartStep(_OtherContactStep):
 
     target: Target
     busy: str | None
-    verb: ClassVar[str] = "start"
-    keys: ClassVar[KeySet] = KeySet(_START, _CONTACT, _INPUTS, _EACH, _BUSY)
+    verb = "start"
+    keys = KeySet(_START, _CONTACT, _INPUTS, _EACH, _BUSY)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -114,8 +114,8 @@ class SignalStep(_OtherContactStep):
 
     name: str
     mark: Mark
-    verb: ClassVar[str] = "signal"
-    keys: ClassVar[KeySet] = KeySet(_SIGNAL, _CONTACT, _DATA, _EACH)
+    verb = "signal"
+    keys = KeySet(_SIGNAL, _CONTACT, _DATA, _EACH)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Self
 
 from bot.core import messages as limits
 from bot.core.events import UNSENT, SendEnded
@@ -111,10 +111,10 @@ class SayStep(StepKind):
     preview_url: bool = False
     watches: bool = False  # its own errors name `refused`: wait for the gateway's word
     instead: TemplateToSend | None = None  # sent while the window is closed: an answer to it brings the message
-    verb: ClassVar[str] = "say"
-    options: ClassVar[frozenset[str]] = frozenset({"then", "remind", "timeout", "words"})
-    can_bring_later: ClassVar[bool] = True
-    keys: ClassVar[KeySet] = KeySet(_SAY, _HEADER, _FOOTER, _PREVIEW, *_ATTACHMENTS)
+    verb = "say"
+    options = frozenset({"then", "remind", "timeout", "words"})
+    can_bring_later = True
+    keys = KeySet(_SAY, _HEADER, _FOOTER, _PREVIEW, *_ATTACHMENTS)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

@@ -1,7 +1,7 @@
 """The step at which a model looks for answers in a message. `slots: {model: true}` makes it; it is written in no file."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from bot.core.effects import Complete
 from bot.core.events import CallEnded
@@ -46,8 +46,8 @@ class SlotStep(StepKind):
     mark: Mark
     flows: Mapping[str, Mark]
     settings: AiSettings
-    verb: ClassVar[str] = "slots"
-    asks_models: ClassVar[bool] = True
+    verb = "slots"
+    asks_models = True
 
     @property
     def rest(self) -> Rest:

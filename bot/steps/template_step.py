@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import ClassVar, Self
+from typing import Self
 
 from bot.core.events import UNSENT, SendEnded
 from bot.core.immutable import immutable
@@ -108,11 +108,11 @@ class TemplateStep(StepKind):
     other: Transition | None
     watches: bool  # a refusal leads somewhere: wait for the gateway's word
     valid: timedelta | None
-    verb: ClassVar[str] = "template"
-    texts_before_words: ClassVar[bool] = True
-    keys: ClassVar[KeySet] = KeySet(_TEMPLATE, _REPLIES, _OTHER, _VALID)
-    options: ClassVar[frozenset[str]] = SOME_HAVE - {"save", "gather"}
-    needs_window: ClassVar[bool] = False
+    verb = "template"
+    texts_before_words = True
+    keys = KeySet(_TEMPLATE, _REPLIES, _OTHER, _VALID)
+    options = SOME_HAVE - {"save", "gather"}
+    needs_window = False
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Self
 
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
@@ -37,11 +37,11 @@ class WriteStep(StepKind):
     text: Template | None
     within: float
     settings: AiSettings
-    verb: ClassVar[str] = "write"
-    keys: ClassVar[KeySet] = KeySet(_WRITE, _TEXT, _SAVE, _WITHIN, *ONE_QUESTION)
-    options: ClassVar[frozenset[str]] = frozenset({"then", "save"})
-    saves: ClassVar[bool] = True
-    asks_models: ClassVar[bool] = True
+    verb = "write"
+    keys = KeySet(_WRITE, _TEXT, _SAVE, _WITHIN, *ONE_QUESTION)
+    options = frozenset({"then", "save"})
+    saves = True
+    asks_models = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
@@ -40,10 +40,10 @@ class EmailVariable(Variable):
     ``email: email``
     """
 
-    type: ClassVar[str] = "email"
-    kind: ClassVar[ValueKind] = ValueKind.TEXT
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TEXT})
-    example_answers: ClassVar[tuple[str, ...]] = ("ann@shop.example",)
+    type = "email"
+    kind = ValueKind.TEXT
+    made_of = frozenset({ValueKind.TEXT})
+    example_answers = ("ann@shop.example",)
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> str:
         return self._from_value(text, now)
@@ -86,11 +86,11 @@ class PhoneVariable(Variable):
     """
 
     country: str | None = None
-    type: ClassVar[str] = "phone"
-    kind: ClassVar[ValueKind] = ValueKind.TEXT
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TEXT, ValueKind.NUMBER})
-    example_answers: ClassVar[tuple[str, ...]] = ("+6281234567890",)
-    keys: ClassVar[KeySet] = KeySet(_COUNTRY)
+    type = "phone"
+    kind = ValueKind.TEXT
+    made_of = frozenset({ValueKind.TEXT, ValueKind.NUMBER})
+    example_answers = ("+6281234567890",)
+    keys = KeySet(_COUNTRY)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:

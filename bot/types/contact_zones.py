@@ -2,7 +2,6 @@
 
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import ClassVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bot.core.immutable import immutable
@@ -67,8 +66,8 @@ TIMEZONE = "timezone"
 class TimezoneVariable(TextVariable):
     """The name of a time zone."""
 
-    kind: ClassVar[ValueKind] = ValueKind.TEXT
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TEXT})
+    kind = ValueKind.TEXT
+    made_of = frozenset({ValueKind.TEXT})
 
     def _bounded(self, value: str) -> str:
         if zone_named(value) is None:

@@ -109,13 +109,13 @@ class DateVariable(_OnCalendar):
     ``eta: {type: date, after: today, within: 14d}``
     """
 
-    type: ClassVar[str] = "date"
-    kind: ClassVar[ValueKind] = ValueKind.DATE
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TEXT})
-    present: ClassVar[str] = "today"
-    example: ClassVar[str] = "2030-12-31"
-    form: ClassVar[re.Pattern[str]] = ISO_DAY
-    keys: ClassVar[KeySet] = _keys(type, present, example, form)
+    type = "date"
+    kind = ValueKind.DATE
+    made_of = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TEXT})
+    present = "today"
+    example = "2030-12-31"
+    form = ISO_DAY
+    keys = _keys(type, present, example, form)
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> date:
         found = read_date(text, now.date(), language, past=self._past)
@@ -140,13 +140,13 @@ class DateTimeVariable(_OnCalendar):
     ``slot: {type: datetime, after: now}``
     """
 
-    type: ClassVar[str] = "datetime"
-    kind: ClassVar[ValueKind] = ValueKind.DATETIME
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.DATETIME, ValueKind.TEXT})
-    present: ClassVar[str] = "now"
-    example: ClassVar[str] = "2030-12-31T15:00"
-    form: ClassVar[re.Pattern[str]] = ISO_MOMENT
-    keys: ClassVar[KeySet] = _keys(type, present, example, form)
+    type = "datetime"
+    kind = ValueKind.DATETIME
+    made_of = frozenset({ValueKind.DATETIME, ValueKind.TEXT})
+    present = "now"
+    example = "2030-12-31T15:00"
+    form = ISO_MOMENT
+    keys = _keys(type, present, example, form)
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> datetime:
         found = read_moment(text, now, language, past=self._past)
@@ -170,10 +170,10 @@ class TimeVariable(Variable):
 
     least: time | None = None
     most: time | None = None
-    type: ClassVar[str] = "time"
-    kind: ClassVar[ValueKind] = ValueKind.TIME
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TIME, ValueKind.TEXT})
-    keys: ClassVar[KeySet] = KeySet(_MIN, _MAX)
+    type = "time"
+    kind = ValueKind.TIME
+    made_of = frozenset({ValueKind.TIME, ValueKind.TEXT})
+    keys = KeySet(_MIN, _MAX)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
@@ -30,10 +30,10 @@ class NumberVariable(Variable):
 
     least: float | None = None
     most: float | None = None
-    type: ClassVar[str] = "number"
-    kind: ClassVar[ValueKind] = ValueKind.NUMBER
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.NUMBER, ValueKind.TEXT})
-    keys: ClassVar[KeySet] = KeySet(_MIN, _MAX)
+    type = "number"
+    kind = ValueKind.NUMBER
+    made_of = frozenset({ValueKind.NUMBER, ValueKind.TEXT})
+    keys = KeySet(_MIN, _MAX)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -94,8 +94,8 @@ class NumberVariable(Variable):
 class IntegerVariable(NumberVariable):
     """A whole number. ``1.000`` is a thousand: a whole number has no three zeros behind a point."""
 
-    type: ClassVar[str] = "integer"
-    whole: ClassVar[bool] = True
+    type = "integer"
+    whole = True
 
     def _ends(self, least: float, most: float) -> tuple[int, int]:
         return -int(-least // 1), int(most // 1)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime, tzinfo
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from bot.core.filetypes import FILE_TYPES
 from bot.core.immutable import immutable
@@ -47,11 +47,11 @@ class ListVariable(Variable):
     """
 
     most: int | None = None
-    type: ClassVar[str] = "list"
-    kind: ClassVar[ValueKind] = ValueKind.LIST
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.LIST})
-    keys: ClassVar[KeySet] = KeySet(_MOST)
-    answered: ClassVar[bool] = False
+    type = "list"
+    kind = ValueKind.LIST
+    made_of = frozenset({ValueKind.LIST})
+    keys = KeySet(_MOST)
+    answered = False
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -81,10 +81,10 @@ class ObjectVariable(Variable):
     ``order: object``
     """
 
-    type: ClassVar[str] = "object"
-    kind: ClassVar[ValueKind] = ValueKind.RECORD
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.RECORD})
-    answered: ClassVar[bool] = False
+    type = "object"
+    kind = ValueKind.RECORD
+    made_of = frozenset({ValueKind.RECORD})
+    answered = False
 
     @property
     def takes_every(self) -> bool:
@@ -140,7 +140,7 @@ class FileVariable(Variable):
     kinds: tuple[str, ...] = MEDIA_KINDS
     most: int | None = None  # bytes
     types: tuple[str, ...] = ()
-    written: ClassVar[bool] = False
+    written = False
 
     @classmethod
     def read_files(cls, name: str, value: Any, fields: Fields, kinds: tuple[str, ...], **more: Any) -> Self:
@@ -177,10 +177,10 @@ class MediaVariable(FileVariable):
     ``photo: {type: media, kinds: image, keep: true, max: 5MB}``
     """
 
-    type: ClassVar[str] = "media"
-    kind: ClassVar[ValueKind] = ValueKind.FILE
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.FILE})
-    keys: ClassVar[KeySet] = KeySet(_KINDS, _LARGEST, _TYPES)
+    type = "media"
+    kind = ValueKind.FILE
+    made_of = frozenset({ValueKind.FILE})
+    keys = KeySet(_KINDS, _LARGEST, _TYPES)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -217,12 +217,10 @@ class AnswerVariable(FileVariable):
     """
 
     accepts: tuple[str, ...] = ()
-    type: ClassVar[str] = "answer"
-    kind: ClassVar[ValueKind] = ValueKind.RECORD
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset(
-        {ValueKind.RECORD, ValueKind.TEXT, ValueKind.FILE, ValueKind.PLACE}
-    )
-    keys: ClassVar[KeySet] = KeySet(_ACCEPTS, _LARGEST, _TYPES)
+    type = "answer"
+    kind = ValueKind.RECORD
+    made_of = frozenset({ValueKind.RECORD, ValueKind.TEXT, ValueKind.FILE, ValueKind.PLACE})
+    keys = KeySet(_ACCEPTS, _LARGEST, _TYPES)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -280,10 +278,10 @@ class LocationVariable(Variable):
     ``spot: location``
     """
 
-    type: ClassVar[str] = "location"
-    kind: ClassVar[ValueKind] = ValueKind.PLACE
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.PLACE, ValueKind.RECORD})
-    written: ClassVar[bool] = False
+    type = "location"
+    kind = ValueKind.PLACE
+    made_of = frozenset({ValueKind.PLACE, ValueKind.RECORD})
+    written = False
 
     @property
     def takes_every(self) -> bool:

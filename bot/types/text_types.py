@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY
@@ -37,10 +37,10 @@ class TextVariable(Variable):
     pattern: Any = None
     most: int = LONGEST
     example: str | None = None
-    type: ClassVar[str] = "text"
-    kind: ClassVar[ValueKind] = ValueKind.TEXT
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TEXT, ValueKind.NUMBER}) | _CLOCK_AND_CALENDAR
-    keys: ClassVar[KeySet] = KeySet(PATTERN, _MAX, _EXAMPLE)
+    type = "text"
+    kind = ValueKind.TEXT
+    made_of = frozenset({ValueKind.TEXT, ValueKind.NUMBER}) | _CLOCK_AND_CALENDAR
+    keys = KeySet(PATTERN, _MAX, _EXAMPLE)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -102,10 +102,10 @@ class ChoiceVariable(Variable):
 
     of: tuple[str, ...] = ()
     also: tuple[tuple[str, ...], ...] = ()
-    type: ClassVar[str] = "choice"
-    kind: ClassVar[ValueKind] = ValueKind.TEXT
-    made_of: ClassVar[frozenset[ValueKind]] = TextVariable.made_of | {ValueKind.BOOLEAN}
-    keys: ClassVar[KeySet] = KeySet(_OF)
+    type = "choice"
+    kind = ValueKind.TEXT
+    made_of = TextVariable.made_of | {ValueKind.BOOLEAN}
+    keys = KeySet(_OF)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
@@ -74,10 +74,10 @@ class BooleanVariable(Variable):
     ``agreed: boolean``
     """
 
-    type: ClassVar[str] = "boolean"
-    kind: ClassVar[ValueKind] = ValueKind.BOOLEAN
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.BOOLEAN, ValueKind.TEXT, ValueKind.NUMBER})
-    example_answers: ClassVar[tuple[str, ...]] = ("yes", "no")
+    type = "boolean"
+    kind = ValueKind.BOOLEAN
+    made_of = frozenset({ValueKind.BOOLEAN, ValueKind.TEXT, ValueKind.NUMBER})
+    example_answers = ("yes", "no")
 
     @property
     def values(self) -> tuple[bool, ...]:
