@@ -344,7 +344,7 @@ def _word(executor: Executor, reply: Reply) -> bool:
     turn.trace.rule = f'word "{word.text}"'
     target = None if word.transition.then is None else word.transition.then.text
     if frame is not None:
-        target = turn.flow.following(frame.step) if target == NEXT else target
+        target = turn.flow.following[frame.step] if target == NEXT else target
         turn.note_step(turn.trace.rule, target)
     turn.note_unanswered(target, digression=True)
     if not executor.pass_through(word.transition) or target is None:

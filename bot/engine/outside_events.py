@@ -255,7 +255,7 @@ def take_start(executor: Executor, event: StartRequested) -> None:
             turn.trace.rule, turn.start = f"start of {event.flow} by {event.by}: waits", WAITS
             return
     except FAILURES as failed:
-        turn.refuse_start(failed)
+        turn.refuse(failed)
     else:
         executor.start_plan(plan, inputs, f"by {event.by}")
 
@@ -274,7 +274,7 @@ def take_signal(executor: Executor, event: SignalReceived) -> None:
             return
     except FAILURES as failed:
         turn.trace.rule = f"signal {event.name} by {event.by}"
-        turn.refuse_start(failed)
+        turn.refuse(failed)
     else:
         executor.hear(plan)
 
@@ -291,8 +291,7 @@ def take_values(executor: Executor, event: ValuesSet) -> None:
     try:
         flow, values = values_to_set(turn.library, session, event.flow, event.values, turn.now)
     except FAILURES as failed:
-        turn.failure = str(failed)
-        turn.trace.problem(turn.failure)
+        turn.refuse(failed)
         return
     kept = {name: values.pop(name) for name in turn.library.flows[flow].kept.keys() & values.keys()}
     session.kept_variables = {**session.kept_variables, **kept}

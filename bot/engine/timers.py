@@ -123,7 +123,7 @@ def _take_due_plan(executor: Executor) -> None:
         count_due(turn, plan)
         inputs = fitting_inputs(turn.library, plan.flow, plan.inputs, turn.now)
     except FAILURES as failed:
-        turn.refuse_start(failed)
+        turn.refuse(failed)
     else:
         executor.start_plan(plan, inputs, "its time has come")
 

@@ -118,8 +118,7 @@ class TurnContext:
         """The defaults for the active step: its own; if an edit has removed the step, those of its flow; else the bot's."""
         frame = self.session.frame
         flow = None if frame is None else self.library.flows.get(frame.flow)
-        step = None if frame is None or flow is None else flow.steps.get(frame.step)
-        return (step or flow or self.library.bot).defaults
+        return (self.known_step or flow or self.library.bot).defaults
 
     @property
     def where(self) -> str:
@@ -515,8 +514,7 @@ class TurnContext:
 
     def let_happen(self, event: StartRequested | SignalReceived) -> None:
         """Add that something happens to another contact; its name and time follow from this turn's."""
-        name = effect_ref(self.event.id, len(self.effects))
-        self.effects.append(Happen(replace(event, id=name, at=self.event.at)))
+        self.add_effect(Happen(replace(event, id=effect_ref(self.event.id, len(self.effects)), at=self.event.at)))
 
     def _template_instead(self) -> TemplateMessage | None:
         """The template that replaces the message when the window is closed: the step's, the flow's or the bot's."""
@@ -546,8 +544,8 @@ class TurnContext:
         if receiver is not None and event in receiver.on:
             self.add_effect(Publish(event, self.event.at, data))
 
-    def refuse_start(self, failed: Failure) -> None:
-        """Start no flow, and report why to the operator."""
+    def refuse(self, failed: Failure) -> None:
+        """Report to the operator why something that was asked for does not happen."""
         self.failure = str(failed)
         self.trace.problem(self.failure)
 

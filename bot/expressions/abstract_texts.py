@@ -12,6 +12,7 @@ from bot.expressions.abstract_evaluation import NONE, Evaluator, takes
 from bot.expressions.abstract_values import ANYTHING, AbstractValues, ValueKind, some, truths
 from bot.expressions.filters import FILTERS, FUNCTIONS
 from bot.expressions.filters import TEXT_FILTERS as OF_TEXTS
+from bot.expressions.inlining import expression_of
 from bot.expressions.templates import Definition, Expression, Template, is_plain
 
 
@@ -73,7 +74,7 @@ class AbstractText:
     def _read(self, tree: nodes.Template, known: Mapping[str, AbstractValues], *, shown: bool) -> Evaluation:
         evaluator = Evaluator(known)
         if not shown:
-            return Evaluation(evaluator.there(evaluator.of(_alone(tree))), evaluator.hole, evaluator.fails)
+            return Evaluation(evaluator.there(evaluator.of(expression_of(tree))), evaluator.hole, evaluator.fails)
         showing = _Showing(evaluator)
         return Evaluation(showing.text(tree), evaluator.hole, evaluator.fails, showing.blank)
 
@@ -82,13 +83,6 @@ def failing_definition(text: Template | Expression, known: Mapping[str, Abstract
     """The definition in a text that always fails, with these values for some names: the innermost. None: each may have a value."""
     failing = [each for each in text.definitions if not AbstractText(each.expression).evaluate(known).values]
     return next((each for each in failing if not {*failing}.intersection(each.expression.definitions)), None)
-
-
-def _alone(tree: nodes.Template) -> nodes.Node:
-    """The expression of a text that is nothing else."""
-    (output,) = tree.body
-    assert isinstance(output, nodes.Output)
-    return output.nodes[0]
 
 
 class _Showing:

@@ -32,12 +32,13 @@ def inlined(
 
     Raises `TooMany` and `Hidden`.
     """
-    made = _Inliner({name: _expression_of(each) for name, each in trees.items()}, reads).copied(tree)
+    made = _Inliner({name: expression_of(each) for name, each in trees.items()}, reads).copied(tree)
     assert isinstance(made, nodes.Template)
     return made
 
 
-def _expression_of(tree: nodes.Template) -> nodes.Expr:
+def expression_of(tree: nodes.Template) -> nodes.Expr:
+    """The expression of a text that is nothing else."""
     (output,) = tree.body
     assert isinstance(output, nodes.Output)
     return output.nodes[0]

@@ -205,15 +205,10 @@ class Step:
         """
         if not self.kind.refusable:
             return None
+        if "errors.refused" in self.transitions:
+            return "errors.refused"
         named = (self.options if self.kind.needs_window else self).defaults.errors or {}
-        return next(
-            (
-                outcome
-                for outcome in ("errors.refused", "errors.else")
-                if outcome in self.transitions and _is_meant(outcome, named)
-            ),
-            None,
-        )
+        return "errors.else" if "else" in named and "errors.else" in self.transitions else None
 
     @cached_property
     def timeout(self) -> Timed | None:
@@ -259,10 +254,6 @@ class Step:
         return tuple(uses_of(self.kind, self.outcomes.values(), self.options))
 
 
-def _is_meant(outcome: str, named: Mapping[str, Transition]) -> bool:
-    return outcome == "errors.refused" or "else" in named
-
-
 @dataclass(frozen=True)
 class Flow:
     """One flow: its variables, its defaults, its words, and its steps in order.
@@ -295,9 +286,10 @@ class Flow:
         """The variables that who starts it must give."""
         return tuple(name for name, variable in self.variables.items() if variable.needed)
 
-    def following(self, step: str) -> str:
-        """The name of the step after this one; after the last, ``end``."""
-        return self._following[step]
+    @cached_property
+    def following(self) -> Mapping[str, str]:
+        """The name of the step after each one; after the last, ``end``."""
+        return dict(pairwise((*self.steps, END)))
 
     @cached_property
     def kept(self) -> Mapping[str, Variable]:
@@ -342,10 +334,6 @@ class Flow:
         return any(
             isinstance(sent, Offered) or (isinstance(sent, SentTemplate) and sent.replies) for sent in kind.sends()
         )
-
-    @cached_property
-    def _following(self) -> Mapping[str, str]:
-        return dict(pairwise((*self.steps, END)))
 
 
 @immutable

@@ -39,7 +39,7 @@ def read_documents(sources: Iterable[Source], problems: Problems) -> Documents:
     """
     documents = Documents()
     for source in sources:
-        for node in read(source.path, source.text, problems, _is_bot if source.path == BOT_FILE else _is_flow):
+        for node in read(source.path, source.text, problems, _BOT if source.path == BOT_FILE else _FLOW):
             _sort_in(documents, source.path, node, problems)
     for (path, _), keys in problems.emptied.items():
         if path == BOT_FILE or not _is_confined(keys):
@@ -48,15 +48,8 @@ def read_documents(sources: Iterable[Source], problems: Problems) -> Documents:
     return documents
 
 
+_BOT = re.compile("")  # whatever it says
 _FLOW = re.compile(r"(?:---[^\n]*\n)?(?:\s*(?:#[^\n]*)?\n)*flow\s*:")
-
-
-def _is_flow(text: str) -> bool:
-    return _FLOW.match(text) is not None
-
-
-def _is_bot(text: str) -> bool:
-    return True
 
 
 _ALONE = ("about", "start", "interrupted", "slots", "words")

@@ -558,7 +558,7 @@ def _check_cancelled(bot: BotDefinition, flows: Mapping[str, Flow], problems: Pr
 def _check_collisions(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
     """Report every text and every event that two of them take."""
     for said, word in bot.words.items():
-        _report_taken(_opting_out(bot), said, word.mark, f"{_named(word, said)} of the bot", problems)
+        _report_taken(_opting_out(bot), said, word.mark, f"{word.named(said)} of the bot", problems)
     for flow in flows.values():
         _check_answers(flow, problems)
         _check_taken_first(bot, flow, problems)
@@ -581,12 +581,12 @@ def _check_taken_first(bot: BotDefinition, flow: Flow, problems: Problems) -> No
     """Words and answers that are never taken, because a word that comes before them always takes the same text."""
     before = _before_all(bot)
     for said, word in flow.words.items():
-        _report_taken(before, said, word.mark, f"{_named(word, said)} of flow {flow.name}", problems)
+        _report_taken(before, said, word.mark, f"{word.named(said)} of flow {flow.name}", problems)
     before = {**_always(flow.words, "a word of the flow"), **before}
     for step in flow.steps.values():
         here, own = {**_answers_always(step), **before}, step.options.words
         for said, word in own.items():
-            _report_taken(here, said, word.mark, f'step "{step.name}": {_named(word, said)}', problems)
+            _report_taken(here, said, word.mark, f'step "{step.name}": {word.named(said)}', problems)
         here = {**_always(own, "a word of the step"), **here}
         heard = {**own, **flow.words, **bot.words}
         for answer in step.kind.answers():
@@ -607,7 +607,7 @@ def _does_the_same(
     if word is None or answer is None or word.transition.then is None or step.options.changes_something:
         return False
     target = word.transition.then.text
-    target = flow.following(step.name) if target == NEXT else target
+    target = flow.following[step.name] if target == NEXT else target
     ends_more = target == END and word in bot.words.values()
     saves = step.outcomes[answer.outcome].saves is not SavedResult.NOTHING and step.options.save is not None
     return (
@@ -626,11 +626,6 @@ def _opting_out(bot: BotDefinition) -> dict[str, str]:
 def _before_all(bot: BotDefinition) -> dict[str, str]:
     """The words of every flow, and of contacts who are in none."""
     return {**_always(bot.words, "a word of the bot"), **_opting_out(bot)}
-
-
-def _named(word: Word, said: str) -> str:
-    """The word, with what is said for it in another language."""
-    return f'word "{word.text}"' if normalise(word.text) == said else f'"{said}" of word "{word.text}"'
 
 
 def _always(words: Words, what: str) -> dict[str, str]:

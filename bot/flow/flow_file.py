@@ -508,11 +508,9 @@ def _made(name: str, about: str, step: str, kind: StepKind, mark: Mark, defaults
 
 def wired(flow: Flow, problems: Problems) -> Flow:
     """The flow with the transitions of each step; an outcome that leads nowhere is a problem."""
-    names = list(flow.steps)
-    following = dict(zip(names, [*names[1:], END], strict=False))
     steps = {}
     for step in flow.steps.values():
-        resolved = _Resolver(step, following[step.name], problems).transitions()
+        resolved = _Resolver(step, flow.following[step.name], problems).transitions()
         steps[step.name] = replace(step, transitions={each.outcome: each for each in resolved})
     return replace(flow, steps=steps)
 

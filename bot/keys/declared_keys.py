@@ -180,6 +180,16 @@ def opened(known: KeySet, form: str = "key: value") -> Form[Fields | None]:
     return nested(known, lambda fields: fields, form)
 
 
+def opened_by(key: str, having_it: KeySet, others: KeySet) -> Form[Fields | None]:
+    """A map: of the keys of one set where it has this key, else of the ``others``."""
+
+    def keys_of(node: Node) -> KeySet:
+        return having_it if isinstance(node, Map) and node.get(key) is not None else others
+
+    schema = key_schemas.with_key(key, having_it.schema(), others.schema())
+    return Form(schema, lambda node, *rest: keys_of(node).open(node, *rest), lambda node: keys_of(node).texts)
+
+
 def map_of(
     value: Form[Any],
     read: Callable[[Node, Problems, str], T],

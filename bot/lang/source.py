@@ -8,7 +8,7 @@ import hashlib
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import field
 from typing import Any
 
@@ -123,12 +123,10 @@ _WORDS: dict[str, bool | None] = {
 }
 
 
-def read(
-    path: str, text: str | bytes, problems: Problems, partly: Callable[[str], bool] = lambda text: False
-) -> tuple[Node, ...]:
+def read(path: str, text: str | bytes, problems: Problems, partly: re.Pattern[str] | None = None) -> tuple[Node, ...]:
     """Read every document of a file that is not empty. Never raises: what cannot be read becomes a problem.
 
-    A document with a syntax error is left out; those after it are read. If it is one to be read ``partly``, only what
+    A document with a syntax error is left out; those after it are read. If it begins with the pattern ``partly``, only what
     stands under the key with the error is left out, that of a step, for example: see `Problems.emptied`.
     """
     decoded = _decoded(path, text, problems)
@@ -141,7 +139,8 @@ def read(
     for start, end in zip(starts, [*starts[1:], len(decoded)], strict=True):
         part = decoded[start:end]
         if part.strip() not in ("", "---"):
-            documents += _documents(path, part, line, problems, partly=partly(part))
+            in_part = partly is not None and partly.match(part) is not None
+            documents += _documents(path, part, line, problems, partly=in_part)
         line += part.count("\n")
     return tuple(documents)
 

@@ -63,10 +63,8 @@ class Exchange:
 
     def begin(self, reply: Reply | None, now: datetime, hears: int, *, pictures: bool = False) -> None:
         """A new turn, by the contact's message, of which the model is given so much; without one the model begins."""
-        self.turn, self.said, self.spoken, self.queue, self.made = [], [], [], [], {}
-        self.fresh = []
-        self.running = self.asking = self.pending_input = None
-        self.overtaken = False
+        self.drop()
+        self.said, self.spoken, self.pending_input = [], [], None
         self.turns += 1
         self.rounds = self.merged = self.characters = self.calls = 0
         self.began = now

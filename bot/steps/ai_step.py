@@ -272,10 +272,8 @@ class AiStep(StepKind):
             exchange.plain = True
             return self._request(context, exchange)
         if event.outcome == "over_budget" and self.budget_over is not None:
-            return LeaveStep(
-                "budget.else",
-                pending_input=None if exchange.pending_input is None else Reply(text=exchange.pending_input),
-            )
+            said = exchange.pending_input
+            return LeaveStep("budget.else", pending_input=None if said is None else Reply(said))
         text, calls = answer_of(event), event.value["calls"]
         if exchange.plain:
             text, calls = self.brief.commands(context, text)
@@ -292,10 +290,9 @@ class AiStep(StepKind):
         if is_blank(text):
             return ()
         messages = messages_of(text, most)
-        self.brief.check(
-            context, exchange, "\n".join(message.body for message in messages)
-        )  # a cut may make an address
-        exchange.said += [message.body for message in messages]
+        bodies = [message.body for message in messages]
+        self.brief.check(context, exchange, "\n".join(bodies))  # a cut may make an address
+        exchange.said += bodies
         return messages
 
     def _go_on(

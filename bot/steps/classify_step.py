@@ -85,29 +85,22 @@ class ClassifyStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Ask the model; where there is nothing to read, it is ``other``."""
-        text = context.pending_input.text if self.text is None and context.pending_input is not None else None
-        if self.text is not None:
-            text = self.text.render(context.scope)
+        said = None if context.pending_input is None else context.pending_input.text
+        text = said if self.text is None else self.text.render(context.scope)
         if not text or not text.strip():
             return LeaveStep("other", pending_input=context.pending_input)
-        lines = [f"{exit_.name}: {exit_.when}" for exit_ in open_exits(self.exits, context.scope)] + [
-            f"{NONE}: nothing of this"
-        ]
-        system = "\n".join([instructions_of(self.question, context.scope), "", _RULES, *lines])
-        complete = to_sort(text, system, self.settings, context.flow, self.within)
-        pending_input = context.pending_input.text if context.pending_input is not None else None
-        return WaitForEffect(effect=complete, step_state={"pending_input": pending_input})
+        exits = [f"{exit_.name}: {exit_.when}" for exit_ in open_exits(self.exits, context.scope)]
+        lines = [instructions_of(self.question, context.scope), "", _RULES, *exits, f"{NONE}: nothing of this"]
+        complete = to_sort(text, "\n".join(lines), self.settings, context.flow, self.within)
+        return WaitForEffect(effect=complete, step_state={"pending_input": said})
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """Leave by the transition that the model picked; the next step may take what the contact wrote."""
         if not isinstance(event, CallEnded):
             return None
-        named = label(answer_of(event))
-        pending_input = (
-            None if context.step_state["pending_input"] is None else Reply(text=context.step_state["pending_input"])
-        )
+        named, said = label(answer_of(event)), context.step_state["pending_input"]
         picked = (exit_.outcome for exit_ in open_exits(self.exits, context.scope) if label(exit_.name) == named)
-        return LeaveStep(next(picked, "other"), pending_input=pending_input)
+        return LeaveStep(next(picked, "other"), pending_input=None if said is None else Reply(said))
 
 
 def to_sort(text: str, rules: str, settings: AiSettings, flow: str, within: float) -> Complete:

@@ -407,7 +407,7 @@ class RunStep(StepKind):
         brought = {theirs: event.vars.get(theirs) for theirs in self.outputs.values()}
         elements, before = context.step_state[_LIST], context.step_state[_RESULTS]
         results = [*before, brought]
-        scope = {**_within(context.scope, elements, len(before)), **brought}
+        scope = {**within(context.scope, elements, len(before)), **brought}
         if self.until is not None and self.until.evaluate(scope):
             return self._leave(results)
         return self._open_for(context, elements, results)
@@ -418,7 +418,7 @@ class RunStep(StepKind):
         if done == len(elements):
             return self._leave(results)
         state = {_LIST: list(elements), _RESULTS: results}
-        return RunFlow(flow=self.flow, inputs=self._inputs(_within(context.scope, elements, done)), step_state=state)
+        return RunFlow(flow=self.flow, inputs=self._inputs(within(context.scope, elements, done)), step_state=state)
 
     def _leave(self, results: list[dict[str, Any]]) -> LeaveStep:
         """Earlier results have nothing of what only an edit has added to `save`."""
@@ -429,9 +429,10 @@ class RunStep(StepKind):
         return {item.name: item.evaluate(scope) for item in self.inputs}
 
 
-def _within(scope: Mapping[str, Any], elements: Sequence[Any], done: int) -> dict[str, Any]:
-    """What is known at one of the elements."""
-    return {**scope, "it": elements[done], "loop": position(done, len(elements))}
+def within(scope: Mapping[str, Any], elements: Sequence[Any], done: int) -> dict[str, Any]:
+    """What is known at one of the elements; ``loop`` is its place."""
+    place = {"index": done + 1, "first": done == 0, "last": done + 1 == len(elements), "length": len(elements)}
+    return {**scope, "it": elements[done], "loop": Record("loop", place)}
 
 
 def elements_of(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
@@ -444,11 +445,6 @@ def elements_of(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
     if len(elements) > MOST_ELEMENTS:
         raise StepFailed("mismatch", f"{each.source} has more than {MOST_ELEMENTS} elements")
     return elements
-
-
-def position(done: int, length: int) -> Record:
-    """What is called ``loop``: an element's place in its list."""
-    return Record("loop", {"index": done + 1, "first": done == 0, "last": done + 1 == length, "length": length})
 
 
 @immutable

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from functools import cache
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
 from bot.core import values
@@ -251,14 +250,8 @@ def _value(written: Any, key: VerbKey, scope: Mapping[str, Any]) -> Any:
     return evaluate(written, scope)
 
 
-_OUTCOMES = frozenset({"within", "tries", "other", "skip", "else", "if"})
-"""Keys and outcomes that mean something wherever they stand."""
-
-
-@cache
-def _words_of_the_language() -> frozenset[str]:
-    """What any step may say beside its verb, and `_OUTCOMES`."""
-    return _OUTCOMES.union(STEP_OPTIONS.names)
+_TAKEN_WORDS = frozenset(STEP_OPTIONS.names) | frozenset({"within", "tries", "other", "skip", "else", "if"})
+"""What any step may say beside its verb, and keys and outcomes that mean something wherever they stand."""
 
 
 def refuse_taken(extensions: Extensions) -> None:
@@ -267,13 +260,9 @@ def refuse_taken(extensions: Extensions) -> None:
         if spec.name in (FUNCTIONS if spec.kind == FUNCTION else FILTERS):
             raise BadDeclaration(f'{spec.kind} "{spec.name}" is built in: choose another name', spec.function)
     for verb in extensions.verbs.values():
-        if verb.verb in KINDS or verb.verb in _words_of_the_language():
+        if verb.verb in KINDS or verb.verb in _TAKEN_WORDS:
             raise BadDeclaration(f'step kind "{verb.verb}": the word is one of the language\'s own', verb.run)
         names = (*verb.keys, *verb.outcomes)
         for name in names:
-            if (
-                name in _words_of_the_language() | RESERVED | KINDS.keys()
-                or names.count(name) > 1
-                or not name.isidentifier()
-            ):
+            if name in _TAKEN_WORDS | RESERVED | KINDS.keys() or names.count(name) > 1 or not name.isidentifier():
                 raise BadDeclaration(f'step kind "{verb.verb}": "{name}" is taken: choose another name', verb.run)

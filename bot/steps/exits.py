@@ -76,48 +76,50 @@ def read_exits(
 
     There is one at least. ``tools`` are the handlers that the step has as tools, of all ``handlers``.
     """
-    needed = _Needed(variables, tools, handlers)
-    return tuple(_read_exit(fields, name, node, needed) for name, node in EXITS.read(fields))
+    return tuple(_read_exit(fields, name, node, variables, tools, handlers) for name, node in EXITS.read(fields))
 
 
-@immutable
-class _Needed:
-    """What an exit may need."""
-
-    variables: Mapping[str, Variable]
-    tools: Collection[str]
-    handlers: Collection[str]
-
-    def check(self, each: Fields, name: str) -> None:
-        """A need is a variable's name or a tool's, and not the name of both."""
-        mark = _NEEDS.mark(each)
-        if name in self.variables and name in self.tools:
-            what = f'"{name}" is a variable and a tool: nobody can tell which one it needs'
-            each.report("E306", mark, what, "give the variable another name")
-        elif name in self.handlers and name not in self.variables and name not in self.tools:
-            what = f'"{name}" is no tool of this step, so it can never have succeeded here'
-            each.report("E301", mark, what, f"add it to the step's tools: {name}")
-        elif name not in self.variables and name not in self.tools:
-            kinds = "variable or tool" if self.tools else "variable"
-            fix = did_you_mean(name, [*self.variables, *self.tools], f"declare it under vars: {name}: {{type: text}}")
-            each.report("E301", mark, f'no {kinds} "{name}"', fix)
-
-
-def _read_exit(fields: Fields, name: Scalar, node: Node, needed: _Needed) -> Exit:
-    problems, when = fields.problems, f"it is about: {name.text}"
+def _read_exit(
+    fields: Fields,
+    name: Scalar,
+    node: Node,
+    variables: Mapping[str, Variable],
+    tools: Collection[str],
+    handlers: Collection[str],
+) -> Exit:
+    when = f"it is about: {name.text}"
     if not _NAME.fullmatch(name.text):
         fix = "use small letters, digits and _, a letter first, 50 at most"
         fields.report("E108", name.mark, f'exits: "{name.text}" is no name', fix)
     if not isinstance(node, Map):
-        return Exit(name.text, name.mark, when, (), transition_to(node, problems, f"{fields.what}: exits"))
-    each = _KEYS.open(node, problems, f'{fields.what}: exit "{name.text}"')
+        return Exit(name.text, name.mark, when, (), transition_to(node, fields.problems, f"{fields.what}: exits"))
+    each = _KEYS.open(node, fields.problems, f'{fields.what}: exit "{name.text}"')
     when, needs, condition = _WHEN.read(each) or when, _NEEDS.read(each), CONDITION.read(each)
     for need in needs:
-        needed.check(each, need)
+        _check_need(each, need, variables, tools, handlers)
     transition = transition_from(each)
-    known = tuple(need for need in needs if need in needed.variables)
-    needed_tools = tuple(need for need in needs if need in needed.tools)
-    return Exit(name.text, name.mark, when, known, transition, condition, needed_tools)
+    known = tuple(need for need in needs if need in variables)
+    return Exit(
+        name.text, name.mark, when, known, transition, condition, tuple(need for need in needs if need in tools)
+    )
+
+
+def _check_need(
+    fields: Fields, name: str, variables: Mapping[str, Variable], tools: Collection[str], handlers: Collection[str]
+) -> None:
+    """A need is a variable's name or a tool's, and not the name of both."""
+    if name in variables and name in tools:
+        what = f'"{name}" is a variable and a tool: nobody can tell which one it needs'
+        _NEEDS.report(fields, "E306", what, "give the variable another name")
+    elif name in variables or name in tools:
+        return
+    elif name in handlers:
+        what = f'"{name}" is no tool of this step, so it can never have succeeded here'
+        _NEEDS.report(fields, "E301", what, f"add it to the step's tools: {name}")
+    else:
+        kinds = "variable or tool" if tools else "variable"
+        fix = did_you_mean(name, [*variables, *tools], f"declare it under vars: {name}: {{type: text}}")
+        _NEEDS.report(fields, "E301", f'no {kinds} "{name}"', fix)
 
 
 def exit_outcomes(exits: tuple[Exit, ...]) -> dict[str, Outcome]:

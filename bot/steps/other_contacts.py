@@ -13,7 +13,7 @@ from bot.expressions.templates import Expression, Template
 from bot.keys.declared_keys import EXPRESSION, NAME, TEMPLATE, Form, KeySet, KeySpec, made, one_of
 from bot.keys.fields import Fields
 from bot.lang.problems import Mark
-from bot.steps.control_steps import ELEMENT, elements_of, position
+from bot.steps.control_steps import ELEMENT, elements_of, within
 from bot.steps.step_facts import FlowStart, Null, StepFailed, Used
 from bot.steps.step_kind import LeaveStep, ReadContext, StepContext, StepKind, StepResult
 from bot.steps.transition import ASSIGNMENTS, TARGET, Assignment, Target, target_of
@@ -66,10 +66,7 @@ class _OtherContactStep(StepKind):
         if self.each is None:
             return LeaveStep("then", happens=(self._event(context, context.scope),))
         elements = elements_of(self.each, context.scope)
-        scopes = (
-            {**context.scope, "it": element, "loop": position(number, len(elements))}
-            for number, element in enumerate(elements)
-        )
+        scopes = (within(context.scope, elements, number) for number in range(len(elements)))
         return LeaveStep("then", happens=tuple(self._event(context, scope) for scope in scopes))
 
     def _event(self, context: StepContext, scope: Mapping[str, Any]) -> StartRequested | SignalReceived:

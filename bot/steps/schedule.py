@@ -125,9 +125,9 @@ def _read_every(node: Node, problems: Problems, what: str) -> str | Template | N
     template = template_of(node, problems, what)
     if template is None or not template.constant:
         return template
-    text: str | None = template.source
-    every = None if text is None else read_every(text)
-    if text is not None and every is None:
+    text = template.source
+    every = read_every(text)
+    if every is None:
         problems.add("E106", node.mark, f'{what}: "{text}" is no time that comes again', _every_meant(text))
     return every
 

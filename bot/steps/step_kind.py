@@ -85,17 +85,14 @@ def reply_id(flow: str, step: str, choice: int, visit: int, hashed: str) -> str:
 
 def value_hash(title: str, value: Any) -> str:
     """Eight hex digits that tell what a choice stood for when it was shown."""
-    return _remembered_hash(title, value) if value is None or isinstance(value, str) else _hashed(title, value)
+    return _remembered_hash(title, value) if value is None or isinstance(value, str) else _hash(title, value)
 
 
-@lru_cache(maxsize=4096)
-def _remembered_hash(title: str, value: str | None) -> str:
-    """The same of most choices there are: each is shown again and again."""
-    return _hashed(title, value)
-
-
-def _hashed(title: str, value: Any) -> str:
+def _hash(title: str, value: Any) -> str:
     return hashlib.sha256(dumps([title, value]).encode(errors="surrogatepass")).hexdigest()[:8]
+
+
+_remembered_hash = lru_cache(maxsize=4096)(_hash)  # of most choices there are: each is shown again and again
 
 
 @immutable

@@ -31,6 +31,7 @@ from bot.keys.declared_keys import (
     one_of,
     one_or_several,
     opened,
+    opened_by,
     seconds,
 )
 from bot.keys.definitions import refuse_defined
@@ -38,7 +39,7 @@ from bot.keys.fields import Fields, entries_of, template_of, text_of
 from bot.keys.key_schemas import ANY_TEXT
 from bot.keys.text_shapes import TEXT
 from bot.lang.problems import Mark, Problems, did_you_mean
-from bot.lang.source import Map, Node, Scalar
+from bot.lang.source import Node, Scalar
 from bot.steps.call_step import UNDECLARED, argument_uses, check_known
 from bot.steps.exits import Exit
 from bot.steps.http_step import ANSWER, REQUEST, HttpStep
@@ -100,18 +101,9 @@ _HANDLER_KEYS = KeySet(_CALL, _WITH, _ABOUT, _CONFIRM, _WITHIN, _TIMES)
 _REQUEST_KEYS = KeySet(*REQUEST, _NAMED, _REQUEST_ABOUT, _TAKES, _CONFIRM, _TIMES)
 
 
-def _keys_of(node: Node) -> KeySet:
-    return _REQUEST_KEYS if isinstance(node, Map) and node.get(HttpStep.verb) is not None else _HANDLER_KEYS
-
-
-_IN_FULL: Form[Fields | None] = Form(
-    key_schemas.with_key(HttpStep.verb, _REQUEST_KEYS.schema(), _HANDLER_KEYS.schema()),
-    lambda node, problems, what: _keys_of(node).open(node, problems, what),
-    lambda node: _keys_of(node).texts,
-)
 TOOLS: KeySpec[tuple[Node | Fields, ...]] = KeySpec(
     "tools",
-    one_or_several(either(Form(ANY_TEXT, as_node), _IN_FULL)),
+    one_or_several(either(Form(ANY_TEXT, as_node), opened_by(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS))),
     "Handlers and requests that the model may ask for.",
 )
 FILL: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(

@@ -11,11 +11,9 @@ from bot.core.text import KEPT_CHARACTERS, without_controls
 from bot.core.values import Media
 from bot.expressions.templates import Expression
 from bot.extensions.decorators import HandlerSpec
-from bot.keys import key_schemas
-from bot.keys.declared_keys import EXPRESSION, STRING, Form, KeySet, KeySpec, integer, seconds
+from bot.keys.declared_keys import EXPRESSION, STRING, KeySet, KeySpec, integer, opened_by, seconds
 from bot.keys.fields import Fields
-from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import Map, Node
+from bot.lang.problems import did_you_mean
 from bot.steps.call_step import TRIES_KEY, argument_uses, check_known
 from bot.steps.http_services import HttpService
 from bot.steps.http_step import ANSWER, REQUEST, STATUS, HttpStep
@@ -131,16 +129,8 @@ def _check_arguments(fields: Fields, spec: HandlerSpec, given: tuple[Assignment,
             _CALL.report(fields, "E503", f'handler "{spec.name}" needs the argument "{parameter.name}"', fix)
 
 
-def _keys_of(node: Node) -> KeySet:
-    return _REQUEST_KEYS if isinstance(node, Map) and node.get(HttpStep.verb) is not None else _HANDLER_KEYS
-
-
-def _open(node: Node, problems: Problems, what: str) -> Fields | None:
-    return _keys_of(node).open(node, problems, what)
-
-
 TRANSCRIBE: KeySpec[Fields | None] = KeySpec(
     "transcribe",
-    Form(key_schemas.with_key(HttpStep.verb, _REQUEST_KEYS.schema(), _HANDLER_KEYS.schema()), _open),
+    opened_by(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS),
     "A handler or a service that writes down what voice notes say, so that they are answers like texts.",
 )

@@ -322,6 +322,10 @@ class Word:
     transition: Transition
     condition: Expression | None = None
 
+    def named(self, said: str) -> str:
+        """The word as problems call it, with what is ``said`` for it in another language."""
+        return f'word "{self.text}"' if normalise(self.text) == said else f'"{said}" of word "{self.text}"'
+
     def uses(self) -> Iterator[Template | Expression]:
         """Every template of its transition, and its condition."""
         yield from self.transition.uses()

@@ -129,7 +129,7 @@ class EdgeBuilder:
             for said, word in words.items():
                 transition = word.transition
                 written = None if transition.then is None else transition.then.text
-                written = flow.following(step.name) if written == NEXT else written
+                written = flow.following[step.name] if written == NEXT else written
                 target, puts, ends_all = self._lead(place, written)
                 ends_all = ends_all or (words is bot.words and written == END)
                 name, mark = f"word {word.text}", word.mark

@@ -15,7 +15,6 @@ from bot.lang.problems import Mark
 from bot.lang.word_matching import LONGEST, normalise
 from bot.steps.choices import IT
 from bot.steps.step_facts import Offered, SavedResult, SentText
-from bot.steps.transition import Word
 from bot.types.structured_types import ListVariable
 from bot.types.text_types import TextVariable
 from bot.types.trials import Values, in_words
@@ -155,18 +154,13 @@ def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str, str]]:
     for words in (bot.words, asked.flow.words, step.options.words):
         for said, word in words.items():
             if word.condition is None and _is_answer(variable, said, asked.seen.language):
-                yield word.mark, _named(word, said), "choose another word, or give it an `if`"
+                yield word.mark, word.named(said), "choose another word, or give it an `if`"
     outcomes = step.outcomes
     for answer in step.kind.answers():
         outcome = outcomes.get(answer.owner)
         leaves_open = outcome is not None and outcome.saves is SavedResult.NULL
         if leaves_open and _is_answer(variable, answer.text, asked.seen.language):
             yield answer.mark or step.mark, f'"{answer.text}" of {answer.owner}', "choose another word"
-
-
-def _named(word: Word, said: str) -> str:
-    """The name of a word; with the text of another language, if that is meant."""
-    return f'word "{word.text}"' if normalise(word.text) == said else f'"{said}" of word "{word.text}"'
 
 
 def _is_answer(variable: Variable, text: str, language: str | None) -> bool:
