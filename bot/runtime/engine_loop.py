@@ -290,12 +290,13 @@ class EngineLoop:
         while not (self._stopping and not len(self._incoming)):
             try:
                 more = self._take()
+                rests = not more and not self._cycle.rest()
                 if backoff != _FIRST_BACKOFF:
                     backoff = _FIRST_BACKOFF
                     self._alarms.clear("store-unavailable")
                 if more:
                     self._gather()
-                elif not self._cycle.rest():
+                elif rests:
                     self._sleep()
             except StoreUnavailable as error:
                 if self._stopping:

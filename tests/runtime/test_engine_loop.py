@@ -5,8 +5,9 @@ import logging
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -442,8 +443,19 @@ def test_the_status_counts(world: World) -> None:
     assert world.turns.operate({"do": "status"}) == {**counts, "stopped": 0, "oldest": {"outbox": 60.0}}
 
 
+LINK_THAT_IS_NONE = {"type": "image", "image": {"link": 5}}
+
+
 @pytest.mark.parametrize(
-    "request_", [{}, {"do": "dance"}, {"do": "retry", "ids": ["1"]}, {"do": "reset"}, {"do": "reset", "contact": BOB}]
+    "request_",
+    [
+        {},
+        {"do": "dance"},
+        {"do": "retry", "ids": ["1"]},
+        {"do": "reset"},
+        {"do": "reset", "contact": BOB},
+        {"do": "send", "contact": ANN, "template": {"name": "t", "language": "en", "header": LINK_THAT_IS_NONE}},
+    ],
 )
 def test_a_request_that_cannot_be_done_is_refused_in_words_and_the_engine_goes_on(
     world: World, request_: dict[str, object]
@@ -538,6 +550,23 @@ def test_a_full_disk_loses_nothing_and_hands_nothing_on_that_is_not_committed(wo
     assert world.texts() == ["report", f"1: {big}", f"2: {big}"]
     assert world.delivery.stored == {world.delivery.rows[0].id}
     assert [turn.rule for turn in world.trace(ANN)] == ["MessageReceived", "SendEnded"]
+
+
+def test_a_disk_too_full_to_delete_what_is_old_is_one_alarm_until_there_is_room(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real, tries = world.store.prune, count(1)
+
+    def full_at_first(now: datetime) -> bool:
+        if next(tries) <= 2:
+            raise StoreUnavailable("the disk is full", "make room")
+        return real(now)
+
+    monkeypatch.setattr(world.store, "prune", full_at_first)
+    world.clock.move(timedelta(minutes=2))
+    world.say(ANN, "hi")
+    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+    assert world.alarms.current() == []
 
 
 def test_a_session_that_cannot_be_read_starts_anew_and_is_kept_as_a_dead_letter(world: World) -> None:
