@@ -19,6 +19,7 @@ from bot.core.session import effect_ref
 from bot.core.turn import SKIPPED, WAITS
 from bot.core.values import json_text
 from bot.gateway.gateway_answers import BY_CODE
+from bot.lang.wall_clock import LONGEST
 from bot.runtime.batch import Batch, RequestRefused, effect_key
 from bot.runtime.sending import SHUT, UNCLEAR, SendResult
 from bot.store.broadcast_rows import (
@@ -592,9 +593,11 @@ def read_template(fields: dict[str, Any]) -> TemplateMessage:
 def read_time_to_begin(request: dict[str, Any]) -> tuple[str, timedelta]:
     """The ``at`` of a request, an empty text for now, and how ``late`` it may be, in seconds. Raises `RequestRefused`."""
     match request.get("at", ""), request.get("late", LATE.total_seconds()):
-        case str(at), int(late) | float(late) if late >= LEAST_LATE.total_seconds():
+        case str(at), int(late) | float(late) if LEAST_LATE.total_seconds() <= late <= LONGEST.total_seconds():
             return at, timedelta(seconds=int(late))
-    raise RequestRefused(f"at is a text, and late a number of seconds, from {LEAST_LATE.total_seconds():.0f} on")
+    raise RequestRefused(
+        f"at is a text, and late a number of seconds, from {LEAST_LATE.total_seconds():.0f} to {LONGEST.days} days"
+    )
 
 
 def _due_at(recipient: dict[str, Any]) -> datetime | None:
@@ -612,7 +615,8 @@ def _is_parameter(value: Any) -> bool:
         case {"type": "text", "text": str()}:
             return True
         case {"type": str(kind)}:
-            return isinstance(value.get(kind), dict)
+            content = value.get(kind)
+            return isinstance(content, dict) and isinstance(content.get("link", ""), str)
     return False
 
 

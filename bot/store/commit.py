@@ -449,7 +449,7 @@ class Commit:
             *how,
             recent,
             broadcast.canary,
-            broadcast.at,
+            storable(broadcast.at),
             int(broadcast.late.total_seconds()),
             optional_time_text(broadcast.resumed_at),
             optional_time_text(broadcast.begins_at),

@@ -191,6 +191,8 @@ def test_a_clock_that_is_set_back_sends_it_once(world: World) -> None:
         {"at": 10},
         {"late": 59},
         {"late": "1h"},
+        {"late": 10**30},
+        {"late": float("inf")},
         {"recipients": [{"contact": ANN, "at": "10:00"}]},
         {"recipients": [{"contact": ANN, "at": datetime.max.isoformat() + "-01:00"}]},
     ],
@@ -199,6 +201,12 @@ def test_a_request_whose_times_make_no_sense_is_refused_whole(world: World, wron
     with pytest.raises(RequestRefused, match=r"number of seconds|a recipient's at is a time with its offset"):
         ask(world, {ANN: 60}, **wrong)
     assert world.reader.broadcast("spring") is None
+
+
+def test_a_time_with_half_a_character_is_kept_as_the_store_can(world: World) -> None:
+    ask(world, {ANN: 60}, at="10:00\ud800")
+    found = world.reader.broadcast("spring")
+    assert found is not None and found.at == "10:00\\ud800"
 
 
 def test_another_time_under_the_same_name_is_refused(world: World) -> None:
