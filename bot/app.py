@@ -282,9 +282,11 @@ class Engine:
         return answer
 
     def _metrics_text(self, status: Answer) -> str:
-        rows = {queue: status[queue] for queue in ("outbox", "calls", "events_out", "parked", "dead_letters")}
+        queues = "outbox", "calls", "events_out", "parked"
+        rows = {queue: status[queue] for queue in (*queues, "dead_letters")}
         rows["inbox"] = self._inbox.count_after(status["cursor"])
-        return self._metrics.text(rows, status["oldest"], self._delivery.status().left, self.alarms.current())
+        oldest = dict.fromkeys(queues, 0.0) | status["oldest"]
+        return self._metrics.text(rows, oldest, self._delivery.status().left, self.alarms.current())
 
     def judge(self, asked: Mapping[str, Any]) -> dict[str, str]:
         """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,7 @@ class Talk:
         store = folder / "bot.db"
         migrate(store)
         self.emulator = emulator
+        self.clock = clock
         self.engine = Engine(
             load_program(read_folder(folder)), store, clock, gateway_url=emulator.url, gateway_key=API_KEY
         )
@@ -187,6 +188,10 @@ def test_what_waits_and_why_stands_in_the_metrics(talk: Callable[[], Talk]) -> N
     assert found['bot_engine_alarms{alarm="delivery-held"}'] == found['bot_queue_rows{queue="outbox"}'] == 1
     assert found['bot_sends_total{outcome="held",priority="reply"}'] == 1
     assert found['bot_queue_oldest_seconds{queue="outbox"}'] >= 0
+    bot.emulator.faults.clear()
+    bot.clock.move(timedelta(minutes=2))
+    assert bot.engine.wait_settled(PATIENCE)
+    assert metrics(bot)['bot_queue_oldest_seconds{queue="outbox"}'] == 0
 
 
 def test_every_metric_is_explained(talk: Callable[[], Talk]) -> None:
@@ -228,11 +233,10 @@ def test_a_bot_that_cannot_start_leaves_no_thread_and_no_lock(folder: Path) -> N
     with sqlite3.connect(store) as ahead:
         ahead.execute("UPDATE meta SET cursor = 7")
     ahead.close()
+    program = load_program(read_folder(folder))  # which starts the process's watchdog
     threads = set(threading.enumerate())
     for _ in range(2):
-        engine = Engine(
-            load_program(read_folder(folder)), store, SystemClock(), gateway_url="http://127.0.0.1:9", gateway_key="k"
-        )
+        engine = Engine(program, store, SystemClock(), gateway_url="http://127.0.0.1:9", gateway_key="k")
         with pytest.raises(StoresDiffer):
             Bot(engine, store, SystemClock(), SECRET).start()
     assert set(threading.enumerate()) == threads
