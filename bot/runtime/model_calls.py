@@ -103,7 +103,7 @@ LONGEST_WAIT = timedelta(seconds=30)
 _OWN_TIME = 0.9  # of the effect's: what the performers give up, they do not count
 USED_UP = "model-budget-used-up"
 _MORE = "it is renewed at midnight (UTC); see `bot usage --by contact`, and raise `budget: {all: ...}` if this is as it should be"
-_FACTS = "## FactIndex"
+_FACTS = "## Facts"
 _UNOPENED = 'model "%s" closes thoughts that it has not opened (</think>): its answers are sent whole from now on'
 
 log = logging.getLogger(__name__)

@@ -205,7 +205,7 @@ def test_what_matters_of_the_facts_is_told_behind_the_instructions(bench: Bench)
     bench.answer(facts=("shop",), query="returns?")
     (request,) = bench.service.requests("chat/completions")
     first, second = request.body["messages"]
-    assert first["content"] == SYSTEM["content"] + "\n\n## FactIndex\n\n# Returns\nWithin 30 days."
+    assert first["content"] == SYSTEM["content"] + "\n\n## Facts\n\n# Returns\nWithin 30 days."
     assert second == ASKED
 
 
