@@ -49,7 +49,7 @@ class Downloads:
     def open(self, url: str, *, most: int, seconds: float) -> Iterator[Iterator[bytes]]:
         """A file's bytes as they come, at most ``most`` of them and for at most ``seconds``, redirects included.
 
-        Raises `NotFetched` and `ValueTooLarge`: itself, and from the bytes.
+        Raises `NotFetched` and `DownloadTooLarge`: itself, and from the bytes.
         """
         deadline = monotonic() + seconds
         inside = True

@@ -33,6 +33,9 @@ SPARE_BYTES = 256 << 20
 CONNECT_SECONDS, CHECK_SECONDS, REQUEST_SECONDS = 3.0, 5.0, 60.0
 """How long a request to an S3-like store may take. None is repeated here: the row of the call is tried again later."""
 
+PART = ".part"
+"""How the name of a file ends that is being written in a folder."""
+
 _SCHEME = "s3://"
 _CODE, _STATUS = re.compile("<Code>([A-Za-z]{1,60})</Code>"), re.compile("status code: ([0-9]{3})")
 
@@ -142,7 +145,7 @@ class FolderFiles:
             raise OSError(0, "too little is free of the disk")
         folder = self._folder / contact_path(contact)
         _make(folder)
-        part = folder / f"{name}.part"
+        part = folder / f"{name}{PART}"
 
         def keep(file: BinaryIO, suffix: str) -> str:
             os.fsync(file.fileno())
@@ -253,10 +256,11 @@ class ObjectFiles:
             with self._lock:
                 self._being_written -= Counter([contact])
 
+        new = NewFile(tempfile.TemporaryFile(), keep, end)  # first: the disk may be full  # noqa: SIM115
         with self._lock:
             self._being_written[contact] += 1
             self._erasures.pop(contact, None)
-        return NewFile(tempfile.TemporaryFile(), keep, end)
+        return new
 
     def of(self, contact: str) -> list[str]:
         """The addresses of a contact's files."""

@@ -1,9 +1,10 @@
 """A backup of a store: a folder with both files and the kept files, made while the server runs, and verified."""
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import datetime
 from itertools import count
 from math import inf
@@ -27,6 +28,7 @@ from bot.store.files import (
     trouble_in_words,
 )
 from bot.store.integrity import Age, StoresDiffer, check_pair, check_whole
+from bot.store.kept_files import PART
 from bot.store.sqlite_schema import make_inbox, migrate
 from bot.store.store_reader import StoreReader
 
@@ -67,8 +69,7 @@ def back_up(store: StoreAddress, target: Path) -> Backup:
         for file in (store, inbox_path(store)):
             copy(file, folder / file.name)
             check_whole(folder / file.name, inf)
-        if files_folder(store).is_dir():
-            shutil.copytree(files_folder(store), files_folder(folder / store.name))
+        _copy_kept_files(files_folder(store), files_folder(folder / store.name))
         age = check_pair(folder / store.name)
         with closing(StoreReader(folder / store.name)) as reader:
             contacts = reader.counts()["sessions"]
@@ -85,6 +86,17 @@ def copy(file: Path, target: Path) -> None:
     with trouble_in_words(file), closing(open_to_copy(file)) as source, closing(sqlite3.connect(target)) as opened:
         source.backup(opened)
         opened.execute("PRAGMA journal_mode = DELETE")  # one file, without others beside it
+
+
+def _copy_kept_files(source: Path, target: Path) -> None:
+    """Copy the kept files that are complete. One may go meanwhile: its contact is erased."""
+    for folder, _, names in os.walk(source):  # which leaves out a folder that is gone
+        copies = target / Path(folder).relative_to(source)
+        copies.mkdir(mode=0o700, exist_ok=True)
+        for name in names:
+            if not name.endswith(PART):
+                with suppress(FileNotFoundError):
+                    shutil.copy2(Path(folder, name), copies)
 
 
 def flush_all(folder: Path) -> list[Path]:
@@ -212,8 +224,7 @@ def _prepare(new: Path, store: Path, engine: Path | None, keep_inbox: bool, now:
     migrate(new)
     if engine is not None and not (keep_inbox and files_folder(store).exists()):
         files_folder(new).mkdir(mode=0o700)
-        if files_folder(engine).is_dir():
-            shutil.copytree(files_folder(engine), files_folder(new), dirs_exist_ok=True)
+        _copy_kept_files(files_folder(engine), files_folder(new))
 
 
 def _newer(log: Path, last: int) -> int:

@@ -1,6 +1,7 @@
 """Files that contacts send, kept in a real S3-like store: what is there, what a handler gets, and what is said of trouble."""
 
 import socket
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,6 +95,13 @@ def test_an_erasure_takes_all_objects_of_the_contact_and_waits_for_one_that_is_o
         file.keep("png")
     bench.erase(ANN)
     assert bench.files.of(ANN) == [] and bench.objects() == [f"{contact_path(BOB)}/3.png"]
+
+
+def test_a_file_that_could_not_be_begun_holds_up_no_erasure(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as full, pytest.raises(OSError):
+        full.setattr(tempfile, "tempdir", "/dev/full")
+        bench.files.begin(ANN, "1", 1000)
+    bench.erase(ANN)
 
 
 def test_a_handler_and_a_service_get_a_copy_that_is_gone_afterwards(bench: Bench) -> None:

@@ -84,6 +84,16 @@ def test_under_load_the_engines_copy_is_never_ahead_of_the_inboxs(
         migrate(backup.folder / "bot.db")  # as a start does
 
 
+def test_kept_files_that_go_meanwhile_are_not_copied(path: Path, tmp_path: Path) -> None:
+    kept = contact_files(path, ANN)
+    kept.mkdir(parents=True)
+    (kept / "photo.jpg").write_bytes(b"a photo")
+    (kept / "next.jpg.part").write_bytes(b"half a pho")
+    (kept / "erased.jpg").symlink_to(kept / "gone")  # it is listed, and is not there when it is read
+    copy = back_up(path, tmp_path / "copy").folder / "bot.db"
+    assert [file.name for file in contact_files(copy, ANN).iterdir()] == ["photo.jpg"]
+
+
 def test_nothing_is_overwritten(path: Path, tmp_path: Path) -> None:
     back_up(path, tmp_path / "copy")
     with pytest.raises(BackupFailed, match="is there already: name a folder that is not"):
