@@ -14,7 +14,7 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import read_time, storable, time_text
 from bot.store.contact_data import IN_LOG
-from bot.store.database import Database, StoreAddress, Write
+from bot.store.database import StoreAddress, Write
 from bot.store.files import StoreUnavailable, reads_rows
 from bot.store.opening import log_reader, log_writer
 
@@ -79,16 +79,45 @@ class Appended:
         return self.seq is None
 
 
+_QUEUE = 1000
+_SLOW = "the disk is too slow, or another program holds the file: see what else writes on this machine"
+
+
+class InboxBusy(BotError):
+    """The inbox could not commit in time. The event may still be stored: the sender tries again, which does no harm.
+
+    ``advice`` is for the operator.
+    """
+
+    def __init__(self, what: str, advice: str = _SLOW) -> None:
+        super().__init__(what)
+        self.advice = advice
+
+
+class InboxRefused(BotError):
+    """The database cannot store this value. Other events are not affected."""
+
+
+class _Group:
+    """The writes of one commit, and the callbacks for its end."""
+
+    def __init__(self) -> None:
+        self.writes: list[Write] = []
+        self.since = monotonic()  # of the first write
+        self.when_ended: list[Callable[[], None]] = []
+        self.ended = False
+        self.trouble: tuple[str, str] | None = None  # why nothing of it was committed, and advice
+
+
 class InboxWriter:
-    """The inbox's only writer, for any threads. ``path`` is the store's (``bot.db``); ``patience`` is how many
-    seconds a caller waits for its commit.
+    """The inbox's only writer: a thread that commits the writes of all other threads together.
 
-    ``wake`` is called after each commit with new events, from the writer's thread. While commits fail, ``alarms`` has
-    the alarm ``inbox-unavailable``: see `end_alarm`. Raises `bot.store.files.StoreLocked` and
-    `bot.store.files.StoreMissing`; its methods raise `bot.store.inbox.InboxBusy`.
+    ``patience`` is how many seconds a caller waits for its commit. ``wake`` is called after each commit with new events, from
+    the writer's thread. While commits fail, ``alarms`` has the alarm ``inbox-unavailable``: see `end_alarm`. Raises
+    `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise `InboxBusy`.
 
-    `append` keeps an event and waits for the commit. An event loop makes an `event`, hands several of them over to the
-    writer (`hand_over`), and reads the result (`appended`) when their commit has ended.
+    `append` keeps an `event` and waits for the commit. An event loop hands several events over (`hand_over`), and reads the
+    result of each (`appended`) when their commit has ended.
     """
 
     def __init__(
@@ -101,31 +130,18 @@ class InboxWriter:
         wake: Callable[[], None] = lambda: None,
     ) -> None:
         self.patience = patience
+        self.database = log_writer(address)
         self._wake = wake
-        self._failed_at: float | None = None  # the last commit that failed during the alarm
         self._alarms = alarms or Alarms(clock)
+        self._failed_at: float | None = None  # the last commit that failed during the alarm
         self._clock = clock
         self._expiry = ExpiryTime(clock)
-        self._writer = GroupWriter(log_writer(address), patience, self._committed)
-
-    def append(
-        self,
-        delivery: str | None,
-        event_id: str,
-        name: str,
-        contact: str | None,
-        received_at: datetime,
-        body: bytes,
-        readable: bool,
-    ) -> Appended:
-        """Append an event. When this returns, it is durable.
-
-        Raises `InboxBusy` if it did not become durable in time (at once if waiting is useless), and `InboxRefused` if
-        a value cannot be stored at all.
-        """
-        write = self.event(delivery, event_id, name, contact, received_at, body, readable)
-        self.commit(write)
-        return self.appended(write)
+        self._changed = threading.Condition()
+        self._gathering = _Group()
+        self._committing_since: float | None = None
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
+        self._thread.start()
 
     def event(
         self,
@@ -136,28 +152,29 @@ class InboxWriter:
         received_at: datetime,
         body: bytes,
         readable: bool,
-    ) -> "Write":
+    ) -> Write:
         """The statement that appends an event."""
         return Write(_APPEND, (delivery, event_id, name, contact, time_text(received_at), body, int(readable)))
 
-    def stale_event(self, event_id: str) -> "Write":
+    def stale_event(self, event_id: str) -> Write:
         """The statement that counts a correctly signed event that was rejected for its timestamp, if it is new."""
         return Write(_STALE, (time_text(self._clock.now()), event_id))
 
-    def hand_over(self, writes: Sequence["Write"], when_ended: Callable[[], None]) -> None:
-        """Let statements be executed in the next commit; ``when_ended`` is called after it, from any thread."""
-        self._writer.hand_over(writes, when_ended)
+    def append(self, event: Write) -> Appended:
+        """Append an `event`. When this returns, it is durable.
 
-    def commit(self, write: "Write") -> None:
-        """Hand a statement over, and wait for its commit, but not longer than ``patience``."""
-        self._writer.commit(write)
+        Raises `InboxBusy` if it did not become durable in time (at once if waiting is useless), and `InboxRefused` if
+        a value cannot be stored at all.
+        """
+        self.commit(event)
+        return self.appended(event)
 
-    def appended(self, write: "Write") -> Appended:
+    def appended(self, event: Write) -> Appended:
         """The result of an `event` that was handed over. Raises as `append`; `InboxBusy` also before its commit has ended."""
-        self._require_commit(write)
-        return Appended(write.row if write.rows_changed else None)
+        self._require_commit(event)
+        return Appended(event.row if event.rows_changed else None)
 
-    def is_lost(self, write: "Write") -> bool:
+    def is_lost(self, write: Write) -> bool:
         """Whether a `stale_event` was new: then it may be lost. Raises `InboxBusy`."""
         self._require_commit(write)
         return write.rows_changed > 0
@@ -202,26 +219,98 @@ class InboxWriter:
 
     def close(self) -> None:
         """Commit what was accepted, reject later writes, and release the file. It may be called twice."""
-        self._writer.close()
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+        self.database.close()
 
-    def _execute(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False) -> "Write":
+    # The commits
+
+    def commit(self, write: Write) -> None:
+        """Hand a statement over, and wait for its commit, but not longer than ``patience``."""
+        ended = threading.Event()
+        self.hand_over([write], ended.set)
+        ended.wait(self.patience)
+
+    def hand_over(self, writes: Sequence[Write], when_ended: Callable[[], None]) -> None:
+        """Let statements be executed in the next commit; ``when_ended`` is called after it, or at once if it cannot help."""
+        with self._changed:
+            trouble = self._hopeless(len(writes))
+            group = self._gathering if trouble is None else _Group()
+            if not group.writes:
+                group.since = monotonic()
+            for write in writes:
+                write.group = group
+            if trouble is None:
+                group.writes += writes
+                group.when_ended.append(when_ended)
+                self._changed.notify()
+                return
+            group.trouble, group.ended = (trouble, _SLOW), True
+        when_ended()
+
+    def _execute(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False) -> Write:
         write = Write(sql, parameters, erases)
-        self._writer.commit(write)
+        self.commit(write)
         self._require_commit(write)
         return write
 
-    def _require_commit(self, write: "Write") -> None:
-        try:
-            self._writer.require_commit(write)
-        except InboxBusy as error:
-            self._alarms.report("inbox-unavailable", f"no event is accepted: {error}", error.advice)
-            self._failed_at = self._clock.elapsed()
-            raise
+    def _require_commit(self, write: Write) -> None:
+        """Raise `InboxBusy` unless a statement was committed, and `InboxRefused` if its values cannot be stored."""
+        group: _Group | None = write.group
+        if group is None or not group.ended:
+            raise self._busy(f"{self.database.place} did not commit within {self.patience:g} s")
+        if group.trouble is not None:
+            raise self._busy(*group.trouble)
+        if write.error is not None:
+            raise InboxRefused(f"the event cannot be kept: {type(write.error).__name__}") from write.error
 
-    def _committed(self, writes: Sequence["Write"]) -> None:
-        if any(write.sql is _APPEND and write.rows_changed for write in writes):
-            self._wake()
-            self._writer.database.wake()
+    def _busy(self, what: str, advice: str = _SLOW) -> InboxBusy:
+        self._alarms.report("inbox-unavailable", f"no event is accepted: {what}", advice)
+        self._failed_at = self._clock.elapsed()
+        return InboxBusy(what, advice)
+
+    def _hopeless(self, more: int) -> str | None:
+        """Why waiting for a commit is useless; None if it is not."""
+        since = self._committing_since
+        if self._closing:
+            return f"{self.database.place} is being closed"
+        if since is not None and monotonic() - since >= self.patience:
+            return f"{self.database.place} has not finished a commit for {self.patience:g} s"
+        if len(self._gathering.writes) + more > _QUEUE:
+            return f"{self.database.place} has {_QUEUE} events waiting for their commit"
+        return None
+
+    # On the writer's thread
+
+    def _run(self) -> None:
+        while (group := self._next_group()) is not None:
+            try:
+                self.database.write_each(group.writes)
+            except StoreUnavailable as error:
+                group.trouble = error.what, error.advice
+            except (sqlite3.Error, MemoryError) as error:
+                group.trouble = str(error), _SLOW
+            with self._changed:
+                self._committing_since = None
+            group.ended = True
+            if group.trouble is None and any(write.sql is _APPEND and write.rows_changed for write in group.writes):
+                self._wake()
+                self.database.wake()
+            for when_ended in group.when_ended:
+                when_ended()
+            if any(write.erases for write in group.writes):
+                self.database.wipe()
+
+    def _next_group(self) -> _Group | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._gathering.writes or self._closing)
+            if not self._gathering.writes:
+                return None
+            group, self._gathering = self._gathering, _Group()
+            self._committing_since = group.since
+            return group
 
 
 class InboxReader:
@@ -280,131 +369,3 @@ class InboxReader:
     def close(self) -> None:
         """Close the file."""
         self.database.close()
-
-
-_QUEUE = 1000
-_SLOW = "the disk is too slow, or another program holds the file: see what else writes on this machine"
-
-
-class InboxBusy(BotError):
-    """The inbox could not commit in time. The event may still be stored: the sender tries again, which does no harm.
-
-    ``advice`` is for the operator.
-    """
-
-    def __init__(self, what: str, advice: str = _SLOW) -> None:
-        super().__init__(what)
-        self.advice = advice
-
-
-class InboxRefused(BotError):
-    """SQLite cannot store this value. Other events are not affected."""
-
-
-class _Group:
-    """The writes of one commit, and the callbacks for its end."""
-
-    def __init__(self) -> None:
-        self.writes: list[Write] = []
-        self.since = monotonic()  # of the first write
-        self.when_ended: list[Callable[[], None]] = []
-        self.ended = False
-        self.trouble: tuple[str, str] | None = None  # why nothing of it was committed, and advice
-
-
-class GroupWriter:
-    """The only writer of a file: a thread that commits the writes of all other threads.
-
-    ``patience`` is how many seconds a caller waits for its commit. ``committed`` is called after each commit, from the
-    thread. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
-    """
-
-    def __init__(self, database: Database, patience: float, committed: Callable[[Sequence[Write]], None]) -> None:
-        self.database = database
-        self._patience = patience
-        self._committed = committed
-        self._changed = threading.Condition()
-        self._gathering = _Group()
-        self._committing_since: float | None = None
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Commit what was accepted, reject later writes, and release the file. It may be called twice."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
-        self._thread.join()
-        self.database.close()
-
-    def commit(self, write: Write) -> None:
-        """Hand a statement over, and wait for its commit, but not longer than ``patience``: see `require_commit`."""
-        ended = threading.Event()
-        self.hand_over([write], ended.set)
-        ended.wait(self._patience)
-
-    def hand_over(self, writes: Sequence[Write], when_ended: Callable[[], None]) -> None:
-        """Let statements be executed in the next commit; ``when_ended`` is called after it, or at once if it cannot help."""
-        with self._changed:
-            trouble = self._hopeless(len(writes))
-            group = self._gathering if trouble is None else _Group()
-            if not group.writes:
-                group.since = monotonic()
-            for write in writes:
-                write.group = group
-            if trouble is None:
-                group.writes += writes
-                group.when_ended.append(when_ended)
-                self._changed.notify()
-                return
-            group.trouble, group.ended = (trouble, _SLOW), True
-        when_ended()
-
-    def require_commit(self, write: Write) -> None:
-        """Raise `InboxBusy` unless a statement was committed, and `InboxRefused` if its values cannot be stored."""
-        group: _Group | None = write.group
-        if group is None or not group.ended:
-            raise InboxBusy(f"{self.database.place} did not commit within {self._patience:g} s")
-        if group.trouble is not None:
-            raise InboxBusy(*group.trouble)
-        if write.error is not None:
-            raise InboxRefused(f"the event cannot be kept: {type(write.error).__name__}") from write.error
-
-    def _hopeless(self, more: int) -> str | None:
-        """Why waiting for a commit is useless; None if it is not."""
-        since = self._committing_since
-        if self._closing:
-            return f"{self.database.place} is being closed"
-        if since is not None and monotonic() - since >= self._patience:
-            return f"{self.database.place} has not finished a commit for {self._patience:g} s"
-        if len(self._gathering.writes) + more > _QUEUE:
-            return f"{self.database.place} has {_QUEUE} events waiting for their commit"
-        return None
-
-    def _run(self) -> None:
-        while (group := self._next_group()) is not None:
-            try:
-                self.database.write_each(group.writes)
-            except StoreUnavailable as error:
-                group.trouble = error.what, error.advice
-            except (sqlite3.Error, MemoryError) as error:
-                group.trouble = str(error), _SLOW
-            with self._changed:
-                self._committing_since = None
-            group.ended = True
-            if group.trouble is None:
-                self._committed(group.writes)
-            for when_ended in group.when_ended:
-                when_ended()
-            if any(write.erases for write in group.writes):
-                self.database.wipe()
-
-    def _next_group(self) -> _Group | None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._gathering.writes or self._closing)
-            if not self._gathering.writes:
-                return None
-            group, self._gathering = self._gathering, _Group()
-            self._committing_since = group.since
-            return group

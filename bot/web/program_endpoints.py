@@ -103,7 +103,8 @@ class ProgramEndpoints:
             return json_answer(400, "data has a value that cannot be kept")
         what = "start" if isinstance(event, StartRequested) else "signal"
         try:
-            appended = self._inbox.append(None, event.id, what, event.contact, event.at, body, True)
+            write = self._inbox.event(None, event.id, what, event.contact, event.at, body, True)
+            appended = self._inbox.append(write)
         except InboxBusy:
             return json_answer(503, f"the {what} cannot be kept now: send it again", RETRY_AFTER)
         except InboxRefused:

@@ -170,7 +170,7 @@ class World:
         """A contact writes, and the engine takes it."""
         id = id or f"evt_{next(_NUMBERS)}"
         body = json.dumps({"id": id, "contact": contact, "text": text}).encode()
-        self.inbox.append(None, id, "message.inbound", contact, self.clock.now(), body, True)
+        self.inbox.append(self.inbox.event(None, id, "message.inbound", contact, self.clock.now(), body, True))
         self.turns.wake()
         if settle:
             self.settle()
@@ -180,7 +180,7 @@ class World:
         """The gateway tells of something."""
         id = f"evt_gateway_{next(_NUMBERS)}"
         body = json.dumps({"id": id, "event": event, "timestamp": int(START.timestamp()), "data": data}).encode()
-        self.inbox.append(None, id, event, None, self.clock.now(), body, True)
+        self.inbox.append(self.inbox.event(None, id, event, None, self.clock.now(), body, True))
         self.turns.wake()
         if settle:
             self.settle()

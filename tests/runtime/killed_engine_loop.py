@@ -141,7 +141,7 @@ def prepare(folder: Path, said: Sequence[tuple[str, str]]) -> Path:
     inbox = InboxWriter(path, MovableClock(START))
     for number, (contact, text) in enumerate(said):
         body = json.dumps({"id": f"evt_{number}", "contact": contact, "text": text}).encode()
-        inbox.append(None, f"evt_{number}", "message.inbound", contact, START, body, True)
+        inbox.append(inbox.event(None, f"evt_{number}", "message.inbound", contact, START, body, True))
     inbox.close()
     return path
 

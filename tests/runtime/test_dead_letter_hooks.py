@@ -41,7 +41,7 @@ def test_each_row_has_a_key_of_its_own(world: World) -> None:
 
 
 def test_an_event_that_nobody_can_read_is_told_without_a_contact(world: World) -> None:
-    world.inbox.append(None, "evt_x", "message.inbound", None, world.clock.now(), b"{", False)
+    world.inbox.append(world.inbox.event(None, "evt_x", "message.inbound", None, world.clock.now(), b"{", False))
     world.turns.wake()
     world.settle()
     assert [(tell.told["contact"], tell.told["what"]) for tell in tells(world)] == [(None, "event")] * 2

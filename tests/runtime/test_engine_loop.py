@@ -100,7 +100,7 @@ def test_more_events_than_one_commit_takes_are_taken_in_order(world: World) -> N
 
 
 def test_an_event_that_concerns_no_conversation_only_moves_the_cursor(world: World) -> None:
-    world.inbox.append(None, "evt_1", "contact.created", ANN, START, b'{"id": "evt_1"}', True)
+    world.inbox.append(world.inbox.event(None, "evt_1", "contact.created", ANN, START, b'{"id": "evt_1"}', True))
     world.settle()
     assert world.store.cursor() == 1
     assert world.trace(ANN) == []
@@ -108,7 +108,7 @@ def test_an_event_that_concerns_no_conversation_only_moves_the_cursor(world: Wor
 
 @pytest.mark.parametrize("body, readable", [(b"\xff{", False), (b"\xff{", True), (b"{}x", True), (b"7", True)])
 def test_what_cannot_be_read_is_a_dead_letter_and_the_next_is_taken(world: World, body: bytes, readable: bool) -> None:
-    world.inbox.append(None, "evt_bad", "message.inbound", ANN, START, body, readable)
+    world.inbox.append(world.inbox.event(None, "evt_bad", "message.inbound", ANN, START, body, readable))
     event = world.say(ANN, "hi")
     (letter,) = world.reader.dead_letters()
     assert (letter.what, letter.contact, letter.body) == ("event", ANN, body.decode(errors="backslashreplace"))
@@ -511,7 +511,7 @@ def test_a_duplicate_does_not_keep_it_from_being_settled(world: World) -> None:
 def test_a_missed_wake_up_is_caught(world: World) -> None:
     world.settle()
     body = json.dumps({"id": "evt_1", "contact": ANN, "text": "hi"}).encode()
-    world.inbox.append(None, "evt_1", "message.inbound", ANN, START, body, True)
+    world.inbox.append(world.inbox.event(None, "evt_1", "message.inbound", ANN, START, body, True))
     world.delivery.wait_for(2)
 
 

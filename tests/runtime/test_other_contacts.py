@@ -86,7 +86,9 @@ def test_a_signal_that_the_web_process_has_kept_is_taken_once(world: World) -> N
     world.say(CONTACT, "taxi")
     signal = SignalReceived("signal:1", CONTACT, START, "taken", {"by": OTHERS[0]}, "api")
     for _ in range(2):
-        world.inbox.append(None, signal.id, "signal", CONTACT, START, json_text(signal).encode(), True)
+        world.inbox.append(
+            world.inbox.event(None, signal.id, "signal", CONTACT, START, json_text(signal).encode(), True)
+        )
         world.turns.wake()
         world.settle()
     assert [text for text in world.texts() if "takes" in text] == [f"{OTHERS[0]} takes it."]

@@ -76,7 +76,7 @@ def plans(world: World, contact: str = CONTACT) -> list[str]:
 def test_a_start_that_the_web_process_has_kept_is_taken(open_with: Callable[..., World]) -> None:
     world = open_with()
     start = StartRequested("start:17", CONTACT, START, "later", {"n": 3}, "after", "api")
-    world.inbox.append(None, start.id, "start", CONTACT, START, json_text(start).encode(), True)
+    world.inbox.append(world.inbox.event(None, start.id, "start", CONTACT, START, json_text(start).encode(), True))
     world.turns.wake()
     world.settle()
     assert world.texts() == ["Later 3"]

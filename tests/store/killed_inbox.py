@@ -27,7 +27,7 @@ def send_all(path: Path, kill_at: int | None) -> None:
         if left[0] == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    sqlite(inbox._writer).set_trace_callback(step)
+    sqlite(inbox).set_trace_callback(step)
 
     def send(sender: int) -> None:
         for number in range(EVENTS):

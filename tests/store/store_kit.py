@@ -26,7 +26,7 @@ def contact_files(store: Path, contact: str) -> Path:
 
 
 def append(inbox: InboxWriter, event_id: str, delivery: str | None = None, body: bytes = b"{}") -> Appended:
-    return inbox.append(delivery, event_id, "message.inbound", "49170", START, body, True)
+    return inbox.append(inbox.event(delivery, event_id, "message.inbound", "49170", START, body, True))
 
 
 class HasDatabase(Protocol):

@@ -84,7 +84,7 @@ def rows_in(path: Path) -> dict[str, int]:
 
 def write_log(inbox: InboxWriter) -> None:
     for number, (contact, body) in enumerate(((ANN, "hi, I am Ann"), (BOB, "hi"), (None, LETTER), (ALIAS, "me again"))):
-        inbox.append(f"d{number}", f"evt_{number}", "message.inbound", contact, START, body.encode(), True)
+        inbox.append(inbox.event(f"d{number}", f"evt_{number}", "message.inbound", contact, START, body.encode(), True))
 
 
 def test_every_table_is_known_to_hold_something_of_contacts_or_not_to(path: Path) -> None:
@@ -105,7 +105,7 @@ def test_an_export_has_every_row_of_the_contact_and_no_other(path: Path, inbox: 
 
 
 def test_an_export_with_half_a_surrogate_pair_can_be_written_to_a_file(path: Path, inbox: InboxWriter) -> None:
-    inbox.append("d1", "evt_1", "message.inbound", ANN, START, rb'{"text": "a\ud83d"}', True)
+    inbox.append(inbox.event("d1", "evt_1", "message.inbound", ANN, START, rb'{"text": "a\ud83d"}', True))
     exported = export_as_json(path, ANN)
     assert exported is not None and rb"a\ud83d" in exported.encode()
     assert json.loads(exported)["log"][0]["body"] == {"text": "a\ud83d"}
@@ -149,7 +149,7 @@ def test_of_an_erased_contact_no_column_of_any_table_of_either_file_has_a_word(
 ) -> None:
     fill(path, ANN)
     write_log(inbox)
-    inbox.append(None, "evt_9", "", None, START, ANN.encode(), False)
+    inbox.append(inbox.event(None, "evt_9", "", None, START, ANN.encode(), False))
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE meta SET taking = ?", [f"time:{ANN}:3:4"])
         db.execute(
@@ -218,13 +218,13 @@ def test_an_erased_event_is_not_taken_again_and_its_repetition_is_recognised(
     write_log(inbox)
     inbox.erase(log.of_contact(ANN, 4))
     assert [row.event_id for row in log.after(0, 10)] == ["evt_1", "evt_3"]
-    assert inbox.append("d0", "evt_0", "message.inbound", ANN, START, b"hi", True).duplicate
+    assert inbox.append(inbox.event("d0", "evt_0", "message.inbound", ANN, START, b"hi", True)).duplicate
     assert not log.has_after(4)
 
 
 def test_what_came_after_the_erasure_stays(inbox: InboxWriter, log: InboxReader) -> None:
     write_log(inbox)
-    inbox.append(None, "evt_9", "message.inbound", ANN, START, b"hello again", True)
+    inbox.append(inbox.event(None, "evt_9", "message.inbound", ANN, START, b"hello again", True))
     inbox.erase(log.of_contact(ANN, 4))
     assert [row.event_id for row in log.after(0, 10)] == ["evt_1", "evt_3", "evt_9"]
 
@@ -244,5 +244,5 @@ def test_an_erasure_that_was_cut_short_is_finished_by_the_next_run(path: Path, c
 
 
 def test_a_longer_number_is_somebody_elses(inbox: InboxWriter, log: InboxReader) -> None:
-    inbox.append(None, "evt_1", "conversation.opened", None, START, OTHER.encode(), True)
+    inbox.append(inbox.event(None, "evt_1", "conversation.opened", None, START, OTHER.encode(), True))
     assert log.of_contact(ANN, 1) == [] and log.of_contact(f"{ANN}9", 1) == [1]

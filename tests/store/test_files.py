@@ -76,7 +76,7 @@ def test_a_file_of_another_user_is_named_and_what_to_do(path: Path, monkeypatch:
 
 def test_commits_are_full_and_logged_ahead(path: Path, inbox: InboxWriter) -> None:
     store = Store(path)
-    for connection in (sqlite(inbox._writer), sqlite(store)):
+    for connection in (sqlite(inbox), sqlite(store)):
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
     store.close()

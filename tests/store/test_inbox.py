@@ -24,7 +24,7 @@ def ids(log: InboxReader) -> list[str]:
 
 def test_what_is_appended_is_read_back_as_it_came(inbox: InboxWriter, log: InboxReader) -> None:
     body = b'\x00\xff not even text "\xed\xa0\x80"'
-    appended = inbox.append("d1", "evt_1", "message.inbound", None, START, body, False)
+    appended = inbox.append(inbox.event("d1", "evt_1", "message.inbound", None, START, body, False))
     (row,) = log.after(0, 10)
     assert (row.seq, row.event_id, row.name, row.contact) == (appended.seq, "evt_1", "message.inbound", None)
     assert (row.received_at, row.body, row.readable) == (START, body, False)
@@ -102,7 +102,7 @@ def test_a_value_that_cannot_be_kept_is_refused_and_costs_no_neighbour(
 def test_events_of_one_commit_have_the_results_that_they_would_have_alone(
     inbox: InboxWriter, log: InboxReader, strange: str
 ) -> None:
-    inbox.append("d-0", "e-0", "message.inbound", None, START, b"{}", True)
+    inbox.append(inbox.event("d-0", "e-0", "message.inbound", None, START, b"{}", True))
     named = [(f"d-{number}", f"e-{number}") for number in range(1, 6)]
     third = {"a duplicate": ("d-3", "e-1"), "a delivery that came before": ("d-0", "e-3")}.get(strange, ("d-3", "e-3"))
     named[2] = third if "half" not in strange else ("d-3", "\ud800")
@@ -150,9 +150,9 @@ def test_after_a_quiet_hour_the_patience_of_callers_begins_anew(
     blocker.execute("BEGIN IMMEDIATE")
     with ThreadPoolExecutor(2) as callers:
         first = callers.submit(append, inbox, "evt_1")
-        until(lambda: inbox._writer._committing_since is not None)
+        until(lambda: inbox._committing_since is not None)
         second = callers.submit(append, inbox, "evt_2")
-        until(lambda: bool(inbox._writer._gathering.writes) or second.done())
+        until(lambda: bool(inbox._gathering.writes) or second.done())
         blocker.execute("ROLLBACK")
         assert not first.result().duplicate and not second.result().duplicate
     blocker.close()
@@ -166,8 +166,8 @@ def test_a_full_queue_refuses_at_once(path: Path, inbox: InboxWriter) -> None:
     blocker.execute("BEGIN IMMEDIATE")
     with ThreadPoolExecutor(1) as callers:
         first = callers.submit(append, inbox, "evt_1")
-        until(lambda: inbox._writer._committing_since is not None)
-        inbox._writer._gathering.writes.extend(Write("SELECT 1", (), erases=False) for _ in range(1000))
+        until(lambda: inbox._committing_since is not None)
+        inbox._gathering.writes.extend(Write("SELECT 1", (), erases=False) for _ in range(1000))
         with pytest.raises(InboxBusy, match="has 1000 events waiting for their commit"):
             append(inbox, "evt_2")
         blocker.execute("ROLLBACK")
@@ -179,14 +179,14 @@ def test_a_full_disk_gives_busy_and_the_writer_recovers_when_there_is_space(
     path: Path, inbox: InboxWriter, log: InboxReader
 ) -> None:
     append(inbox, "evt_before")
-    pages = sqlite(inbox._writer).execute("PRAGMA page_count").fetchone()[0]
-    sqlite(inbox._writer).execute(f"PRAGMA max_page_count = {pages}")
+    pages = sqlite(inbox).execute("PRAGMA page_count").fetchone()[0]
+    sqlite(inbox).execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(InboxBusy, match="full") as busy:
         append(inbox, "evt_full", body=b"x" * 100_000)
     assert busy.value.advice == "make room on its disk"
     with pytest.raises(InboxBusy, match="full"):
         append(inbox, "evt_full", body=b"x" * 100_000)
-    sqlite(inbox._writer).execute("PRAGMA max_page_count = 1000000")
+    sqlite(inbox).execute("PRAGMA max_page_count = 1000000")
     assert not append(inbox, "evt_full", body=b"x" * 100_000).duplicate
     assert ids(log) == ["evt_before", "evt_full"]
 
@@ -213,9 +213,9 @@ def test_only_what_the_engine_has_read_and_is_old_is_pruned(
     inbox: InboxWriter, clock: MovableClock, log: InboxReader
 ) -> None:
     for number in range(1200):
-        inbox.append(None, f"old_{number}", "message.inbound", None, START, b"{}", True)
+        inbox.append(inbox.event(None, f"old_{number}", "message.inbound", None, START, b"{}", True))
     clock.move(timedelta(days=8))
-    seq = inbox.append(None, "new", "message.inbound", None, clock.now(), b"{}", True).seq
+    seq = inbox.append(inbox.event(None, "new", "message.inbound", None, clock.now(), b"{}", True)).seq
     assert seq is not None
     assert inbox.prune(below_seq=1101) == 1100
     assert ids(log)[0] == "old_1100"

@@ -116,12 +116,12 @@ def test_programs_of_the_version_before_go_on_while_a_newer_one_expands_the_sche
     address: PostgresAddress, later: Patch
 ) -> None:
     with closing(InboxWriter(address, SystemClock(), patience=PATIENCE)) as inbox, closing(Store(address)) as engine:
-        inbox.append(None, "before", "x", None, SystemClock().now(), b"", True)
+        inbox.append(inbox.event(None, "before", "x", None, SystemClock().now(), b"", True))
         engine.session("1")
         later(EXPANDS)
         prepare(address)
         later()
-        inbox.append(None, "after", "x", None, SystemClock().now(), b"", True)
+        inbox.append(inbox.event(None, "after", "x", None, SystemClock().now(), b"", True))
         assert engine.session("1") is None
         engine.database.require()
     prepare(address)  # and when one starts again

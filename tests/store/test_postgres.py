@@ -163,9 +163,9 @@ def test_whatever_is_wrong_with_the_server_the_sender_sends_again_and_later_even
         other.execute(REFUSES.format(code), prepare=False)
         for _ in range(2):
             with pytest.raises(InboxBusy, match="not now"):
-                inbox.append(None, "1", "x", None, SystemClock().now(), b"", True)
+                inbox.append(inbox.event(None, "1", "x", None, SystemClock().now(), b"", True))
         other.execute("DROP TRIGGER refuse ON log")
-        assert not inbox.append(None, "1", "x", None, SystemClock().now(), b"", True).duplicate
+        assert not inbox.append(inbox.event(None, "1", "x", None, SystemClock().now(), b"", True)).duplicate
 
 
 def test_a_machine_that_is_paused_in_a_commit_does_not_keep_the_others_from_theirs(address: PostgresAddress) -> None:
@@ -174,7 +174,7 @@ def test_a_machine_that_is_paused_in_a_commit_does_not_keep_the_others_from_thei
         paused.execute("SET idle_in_transaction_session_timeout = 50")
         with pytest.raises(psycopg.errors.IdleInTransactionSessionTimeout), paused.transaction():
             paused.execute("SELECT pg_advisory_xact_lock(7031, 1)")
-            assert not inbox.append(None, "1", "x", None, SystemClock().now(), b"", True).duplicate
+            assert not inbox.append(inbox.event(None, "1", "x", None, SystemClock().now(), b"", True)).duplicate
             paused.execute("SELECT 1")
 
 

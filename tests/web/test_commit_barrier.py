@@ -98,7 +98,7 @@ def test_events_that_come_during_a_commit_share_the_next_and_hold_up_nobody(kept
     clients = [kept.connect() for _ in range(20)]
     with locked(tmp_path / "bot.db"):
         clients[0].sendall(post(b"first"))
-        until(lambda: kept.inbox._writer._committing_since is not None)
+        until(lambda: kept.inbox._committing_since is not None)
         for number, client in enumerate(clients[1:]):
             client.sendall(post(f"event {number}".encode()))
         until(lambda: len(kept.barrier._gathering.writes) == 19)
@@ -116,7 +116,7 @@ def test_an_inbox_that_hangs_is_a_503_for_each_event_in_time_and_then_all_is_wel
         first, second, third = (kept.connect() for _ in range(3))
         with locked(tmp_path / "bot.db"):
             first.sendall(post(b"first"))
-            until(lambda: kept.inbox._writer._committing_since is not None)
+            until(lambda: kept.inbox._committing_since is not None)
             second.sendall(post(b"second"))
             assert answer(first)[0] == 503
             assert answer(second)[0] == 503
@@ -125,7 +125,7 @@ def test_an_inbox_that_hangs_is_a_503_for_each_event_in_time_and_then_all_is_wel
             status, _, body = answer(third)
             assert status == 503 and monotonic() - began < PATIENCE / 2
             assert b"has not finished a commit for" in body
-        until(lambda: kept.inbox._writer._committing_since is None)
+        until(lambda: kept.inbox._committing_since is None)
         third.sendall(post(b"third"))
         assert answer(third)[::2] == (200, b"kept")
         for client in (first, second, third):
@@ -136,7 +136,7 @@ def test_a_stop_sends_the_answers_that_wait_for_a_commit(kept: Kept, tmp_path: P
     with kept.connect() as client:
         with locked(tmp_path / "bot.db"):
             client.sendall(post(b"event"))
-            until(lambda: kept.inbox._writer._committing_since is not None)
+            until(lambda: kept.inbox._committing_since is not None)
             kept.server.stop()
         status, headers, body = answer(client)
         assert (status, headers["Connection"], body) == (200, "close", b"kept")
@@ -147,7 +147,7 @@ def test_a_sender_that_has_gone_costs_nobody_else_an_answer(kept: Kept, tmp_path
         with locked(tmp_path / "bot.db"):
             goes = kept.connect()
             goes.sendall(post(b"goes"))
-            until(lambda: kept.inbox._writer._committing_since is not None)
+            until(lambda: kept.inbox._committing_since is not None)
             goes.close()
             stays.sendall(post(b"stays"))
             until(lambda: len(kept.barrier._gathering.writes) == 1)

@@ -113,7 +113,7 @@ def test_before_the_engine_has_begun_nothing_is_accepted_and_the_sender_is_to_tr
 
 
 def test_a_full_disk_is_one_alarm_and_no_line_for_each_event(web: Web, caplog: pytest.LogCaptureFixture) -> None:
-    connection = sqlite(web.inbox._writer)
+    connection = sqlite(web.inbox)
     connection.execute(f"PRAGMA max_page_count = {connection.execute('PRAGMA page_count').fetchone()[0]}")
     with caplog.at_level(logging.WARNING):
         for number in range(5):
