@@ -153,12 +153,10 @@ class Engine:
             clock,
             lambda session, event: advance(library, session, event),
             lambda body, at: webhook_events.read(body, at),
-            self.delivery,
-            Performers(),
             EngineMetrics(),
             Alarms(clock),
         )
-        self.cycle.begin()
+        self.cycle.begin(self.delivery, Performers())
 
     def take(self, request: Request | None = None) -> None:
         """One cycle: the results of the messages of the last, a request, and all that is new in the inbox."""

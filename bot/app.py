@@ -136,9 +136,9 @@ class Engine:
             metrics=self._metrics,
             alarms=self.alarms,
             wakes=wakes,
+            dead_letter_hooks=self._python_calls.dead_letter_hooks,
         )
         self.wake = self._loop.wake  # there is something to read in the inbox
-        self._loop.dead_letter_hooks = self._python_calls.dead_letter_hooks
         self._delivery = Delivery(
             gateway,
             clock,
@@ -250,8 +250,7 @@ class Engine:
             self._model_calls.facts = FactIndex(program.library.documents)
         self._service_requester.use(program.library.bot.services)
         self._http_calls.cache.clear()
-        self._loop.advance = partial(advance, self._served(program.library))
-        self._loop.dead_letter_hooks = self._python_calls.dead_letter_hooks
+        self._loop.use(partial(advance, self._served(program.library)), self._python_calls.dead_letter_hooks)
 
     def _served(self, library: Library) -> Library:
         """The library as turns use it: with addresses, and without what needs a model where there is none."""

@@ -83,13 +83,9 @@ class EngineStopped(BotError):
 class EngineLoop:
     """Runs cycles on a thread of its own, and sleeps while there is nothing to take.
 
-    ``advance`` is the engine bound to the current library: setting the attribute is a reload, and
-    ``dead_letter_hooks``, the hooks that hear of dead letters, goes with it. ``read`` makes
-    an event of an acknowledged body and the time it came, or None where it concerns no conversation.
-    ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events;
-    ``metrics`` counts what is committed. By ``wakes`` another process says that the log has grown, as `wake` does. While the store cannot be used there is an alarm among ``alarms``,
-    ``store-unavailable``.
-    ``failure`` is what ended the loop, where it was not `stop`.
+    ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events. By ``wakes`` another
+    process says that the log has grown, as `wake` does. While the store cannot be used there is an alarm among ``alarms``,
+    ``store-unavailable``. ``failure`` is what ended the loop, where it was not `stop`. The rest is for `EngineCycle`.
     """
 
     def __init__(
@@ -104,17 +100,14 @@ class EngineLoop:
         metrics: EngineMetrics,
         alarms: Alarms,
         wakes: WakePipe | None = None,
+        dead_letter_hooks: Collection[str] = (),
     ) -> None:
-        self.advance = advance
-        self.dead_letter_hooks: Collection[str] = ()
         self.failure: BaseException | None = None
-        self._store = store
+        self._cycle = EngineCycle(store, inbox, clock, advance, read, metrics, alarms, dead_letter_hooks)
         self._inbox = inbox
         self._clock = clock
-        self._read = read
         self._alarms = alarms
         self._gathering = gathering
-        self._metrics = metrics
         self._changed = threading.Condition() if wakes is None else wakes
         self._wakes = wakes
         self._incoming = EngineInput()
@@ -132,22 +125,14 @@ class EngineLoop:
 
         Raises `bot.store.integrity.StoresDiffer` and `bot.store.files.StoreUnavailable`.
         """
-        self._cycle = EngineCycle(
-            self._store,
-            self._inbox,
-            self._clock,
-            lambda session, event: self.advance(session, event),
-            self._read,
-            delivery,
-            performers,
-            self._metrics,
-            self._alarms,
-            lambda: self.dead_letter_hooks,
-        )
         now = self._clock.now()
-        for row in self._cycle.begin():
+        for row in self._cycle.begin(delivery, performers):
             self._incoming.sent.append(SendResult(row, "unknown", row.attempts, None, (), CUT_OFF, now))
         self._thread.start()
+
+    def use(self, advance: Advance, dead_letter_hooks: Collection[str] = ()) -> None:
+        """Take the next event with this engine, and have these hooks hear of dead letters."""
+        self._cycle.advance, self._cycle.dead_letter_hooks = advance, dead_letter_hooks
 
     def stop(self, timeout: float) -> bool:
         """Take what was reported, and end. Stop delivery and performers before: what they report later is lost to us.
@@ -189,16 +174,19 @@ class EngineLoop:
             self._incoming.called.append(result)
             self._take_now()
 
-    def operate(self, request: Request) -> Answer:
+    def operate(self, request: Request | CallRow) -> Answer:
         """Do what an operator asks (see `bot.runtime.operator_requests.operate`), and return when it is durable.
 
         Raises `bot.runtime.batch.RequestRefused` and `EngineStopped`.
         """
-        return self._ask(request)
+        try:
+            return self._begin_ask(request).result(_ANSWERED_WITHIN)
+        except TimeoutError:
+            raise EngineStopped(f"no answer within {_ANSWERED_WITHIN:g} s: the engine may still do it") from None
 
     def claim(self, row: CallRow) -> None:
         """Return when it is durable that a call is about to be made in the crash quarantine. Raises `EngineStopped`."""
-        self._ask(row)
+        self.operate(row)
 
     def begin_claim(self, row: OutboxRow, done: Callable[[BotError | None], None]) -> None:
         """Call back once it is durable that a message is about to be sent without a key. Raises `EngineStopped`."""
@@ -250,12 +238,6 @@ class EngineLoop:
                 return True
             if not self._wait_for_cycle(cycles, deadline - monotonic()) or not self._thread.is_alive():
                 return False
-
-    def _ask(self, request: Request | OutboxRow | CallRow) -> Answer:
-        try:
-            return self._begin_ask(request).result(_ANSWERED_WITHIN)
-        except TimeoutError:
-            raise EngineStopped(f"no answer within {_ANSWERED_WITHIN:g} s: the engine may still do it") from None
 
     def _begin_ask(self, request: Request | OutboxRow | CallRow) -> Future[Answer]:
         answer: Future[Answer] = Future()
@@ -385,9 +367,10 @@ def _resolve(future: Future[Answer], answer: Answer | BotError) -> None:
 class EngineCycle:
     """Takes events, commits what they decide, and hands that on. One thread calls it; `idle` is for any.
 
-    ``read`` makes an event of an acknowledged body, or None where it concerns no conversation. A method that
-    raises `bot.store.files.StoreUnavailable` has changed nothing, and can be called again with the same. ``alarms``
-    lists broadcasts that are paused. The hooks that ``dead_letter_hooks`` names hear of dead letters.
+    ``advance`` is the engine bound to the current library. ``read`` makes an event of an acknowledged body and the time it
+    came, or None where it concerns no conversation. ``metrics`` counts what is committed, ``alarms`` lists broadcasts that
+    are paused. The hooks that ``dead_letter_hooks`` names hear of dead letters. A method that raises
+    `bot.store.files.StoreUnavailable` has changed nothing, and can be called again with the same.
     """
 
     def __init__(
@@ -397,26 +380,22 @@ class EngineCycle:
         clock: Clock,
         advance: Advance,
         read: Read,
-        delivery: SendConsumer,
-        performers: Consumer[CallRow],
         metrics: EngineMetrics,
         alarms: Alarms,
-        dead_letter_hooks: Callable[[], Collection[str]] = tuple,
+        dead_letter_hooks: Collection[str] = (),
     ) -> None:
+        self.advance = advance
+        self.dead_letter_hooks = dead_letter_hooks
         self.cursor = store.cursor()
         self.more = False  # whether the last cycle left something that the next one can take
         self.next_wake: datetime | None = None
         self._store = store
         self._inbox = inbox
         self._clock = clock
-        self._advance = advance
         self._read = read
-        self._delivery = delivery
-        self._performers = performers
         self._metrics = metrics
         self._alarms = alarms
         self._paused: set[str] = set()  # broadcasts
-        self._dead_letter_hooks = dead_letter_hooks
         self._run = ORDINARY
         self._begun: dict[str, int] = {}  # the last ids by table, when the run began
         self._caught_up = False
@@ -426,31 +405,32 @@ class EngineCycle:
         self._prune_at = clock.elapsed()
         self._erasing = True  # as far as is known
         self._erased_at = clock.elapsed()
-        self._sends = InFlightWindow(store.pending_sends, delivery, delivery.room, delivery.takes, delivery.takes_again)
         self._events: set[int] = set()  # that are being delivered
-        self._calls: InFlightWindow[CallRow] = InFlightWindow(
-            store.pending_calls, performers, lambda: _CALLS_AT_ONCE - len(self._calls)
-        )
 
-    def begin(self) -> list[OutboxRow]:
-        """Begin a run. Returns the messages that the last run may or may not have sent.
+    def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
+        """Begin a run, which hands on to these two. Returns the messages that the last run may or may not have sent.
 
         Raises `StoresDiffer`.
         """
-        age = check_pair(self._store.address)
+        store, self._delivery, self._performers = self._store, delivery, performers
+        self._sends = InFlightWindow(store.pending_sends, delivery, delivery.room, delivery.takes, delivery.takes_again)
+        self._calls: InFlightWindow[CallRow] = InFlightWindow(
+            store.pending_calls, performers, lambda: _CALLS_AT_ONCE - len(self._calls)
+        )
+        age = check_pair(store.address)
         if age.taken_again:
             log.warning(
                 "%s is an older copy: events %d to %d of the log are taken again, and each message has the key that it "
                 "had, by which the gateway knows it",
-                self._store.address,
+                store.address,
                 age.cursor + 1,
                 age.taken,
             )
-        last, now = self._store.written_at(), self._clock.now()
+        last, now = store.written_at(), self._clock.now()
         if last is not None and last - now >= SMALLEST_STEP:
             self._set_back(last - now, "while the bot was down, at least")
-        self._run, self._begun = self._store.begin_run(), self._store.last_ids()
-        unclear = self._store.claimed_sends()
+        self._run, self._begun = store.begin_run(), store.last_ids()
+        unclear = store.claimed_sends()
         self._sends.adopt(unclear)
         self._report_paused()
         return unclear
@@ -478,12 +458,14 @@ class EngineCycle:
         for contact, by in _to_erase(incoming):
             self._erase(contact, by)
         self._set_by += self._jumps.take()
-        if self._set_by:
-            self._clock_is_set(self._set_by)
-            self._set_by = timedelta()
+        if self._set_by < timedelta():
+            self._set_back(-self._set_by, "by")
+        elif self._set_by:
+            log.warning("the machine's clock was set forward by %s: %s", self._set_by, _SET_FORWARD)
+        self._set_by = timedelta()
         self._sends.refill()
         self._calls.refill()
-        batch = Batch(self._store, self._advance, self._run, self._clock.now())
+        batch = Batch(self._store, self.advance, self._run, self._clock.now())
         for sent in incoming.sent:
             known = sent.row.id in self._sends and sent.row.id not in batch.commit.sends_ended
             (handle_send_result if known else handle_late_result)(batch, sent)
@@ -511,7 +493,7 @@ class EngineCycle:
             fill_outbox(batch, self._take_back)
         if self._store.done_broadcasts():
             finish_done(batch)
-        batch.call_dead_letter_hooks(self._dead_letter_hooks())
+        batch.call_dead_letter_hooks(self.dead_letter_hooks)
         worked = self._commit(batch)
         if unsent := {sent.row.id for sent in incoming.sent if sent.state != "sent"}:
             self._delivery.ends_stored(unsent)
@@ -533,11 +515,13 @@ class EngineCycle:
 
     def question(self, request: Request) -> Answer:
         """Answer one of `bot.runtime.operator_requests.QUESTIONS`, and write nothing."""
-        return operate(Batch(self._store, self._advance, self._run, self._clock.now()), request)
+        return operate(Batch(self._store, self.advance, self._run, self._clock.now()), request)
 
     def rest(self) -> bool:
         """Do the housekeeping, after a cycle that found nothing. True when there is more of it to do."""
-        if not self._caught_up and self._has_caught_up():
+        if not self._caught_up and self._done_upto(
+            self._begun["messages"], self._begun["calls"]
+        ):  # all that was there then
             self._store.caught_up()
             self._caught_up = True
             self._run = ORDINARY
@@ -554,10 +538,6 @@ class EngineCycle:
         self._prune_at = now if more else now + _PRUNED_EVERY
         return more
 
-    def _has_caught_up(self) -> bool:
-        """Whether everything is done that was there when the run began. (On a busy day there is always something new.)"""
-        return self._done_upto(self._begun.get("messages", 0), self._begun.get("calls", 0))
-
     def all_done(self) -> bool:
         """Whether nothing waits to be sent or called, and no result is awaited."""
         return self._done_upto(sys.maxsize, sys.maxsize)
@@ -569,12 +549,6 @@ class EngineCycle:
     def clock_is_set(self) -> bool:
         """Whether the clock has been set since the last cycle."""
         return bool(self._set_by or self._jumps.pending())
-
-    def _clock_is_set(self, by: timedelta) -> None:
-        if by < timedelta():
-            self._set_back(-by, "by")
-        else:
-            log.warning("the machine's clock was set forward by %s: %s", by, _SET_FORWARD)
 
     def _set_back(self, by: timedelta, how: str) -> None:
         self._store.clock_set_back(self._clock.now(), by)
@@ -590,7 +564,7 @@ class EngineCycle:
         batch.look_up({row.contact for row in rows if row.contact})
         events = [
             self._event_of(row) for row in rows
-        ]  # before any is taken: what each does stays in the processor's cache
+        ]  # before any is taken: so code and data stay in the processor's cache
         for row, event in zip(rows, events, strict=True):
             self._take_row(batch, row, event)
         if len(rows) < most:  # the log is read to its end, as of a time after `batch.now`: no message came before

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.core.effects import Send, Tell
-from tests.runtime.engine_kit import World, begin, open_world
+from tests.runtime.engine_kit import World, advance, begin, open_world
 
 ANN = "6281234567890"
 
@@ -14,7 +14,7 @@ ANN = "6281234567890"
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     made = open_world(tmp_path / "bot.db")
-    made.turns.dead_letter_hooks = ("dead_letter/a", "dead_letter/b")
+    made.turns.use(advance, ("dead_letter/a", "dead_letter/b"))
     yield made
     made.close()
 
@@ -70,6 +70,6 @@ def test_after_a_restart_it_is_told_again_with_the_same_key_until_it_has_ended(w
 
 
 def test_without_such_hooks_nothing_is_told(world: World) -> None:
-    world.turns.dead_letter_hooks = ()
+    world.turns.use(advance)
     world.say(ANN, "boom")
     assert tells(world) == []

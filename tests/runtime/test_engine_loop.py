@@ -289,7 +289,7 @@ def test_a_timer_that_asks_for_the_same_time_again_cannot_spin(world: World) -> 
     def stubborn(session: Session, event: Event) -> Turn:
         return replace(advance(session, event), wake_at=START)
 
-    world.turns.advance = stubborn
+    world.turns.use(stubborn)
     world.say(ANN, "hi")
     assert world.rules(ANN) == ["MessageReceived", "failed"]
     assert "once more" in world.reader.dead_letters()[0].reason
@@ -477,7 +477,7 @@ def test_a_request_to_an_engine_that_has_stopped_is_refused(world: World) -> Non
 
 def test_a_reload_takes_effect_with_the_next_event(world: World) -> None:
     world.say(ANN, "hi")
-    world.turns.advance = lambda session, event: replace(advance(session, event), effects=(Send(TextMessage("new")),))
+    world.turns.use(lambda session, event: replace(advance(session, event), effects=(Send(TextMessage("new")),)))
     world.say(ANN, "hi")
     assert world.texts() == ["1: hi", "2: hi", "new"]
 
@@ -492,7 +492,7 @@ def test_it_is_settled_only_when_what_was_appended_is_taken(world: World) -> Non
         go_on.wait(LONG)
         return advance(session, event)
 
-    world.turns.advance = slow
+    world.turns.use(slow)
     world.say(ANN, "hi", settle=False)
     assert not world.turns.settled()
     taking.wait(LONG)
@@ -526,7 +526,7 @@ def test_a_full_disk_loses_nothing_and_hands_nothing_on_that_is_not_committed(wo
         refused.set()
         return advance(session, event)
 
-    world.turns.advance = noted
+    world.turns.use(noted)
     world.say(BOB, big, settle=False)
     assert refused.wait(LONG)
     world.turns.sent(sent(world.delivery.rows[0], "failed"))

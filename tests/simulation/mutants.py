@@ -149,7 +149,7 @@ def parked_lost_in_a_reload() -> AbstractContextManager[object]:
     def swap(real: Any, engine: Engine, program: Any) -> None:
         real(engine, program)
         with suppress(StoreUnavailable):
-            engine._loop._store.database.write(("DELETE FROM parked", [()]))
+            engine._loop._cycle._store.database.write(("DELETE FROM parked", [()]))
 
     return _around(Engine, "swap", swap)
 
