@@ -30,6 +30,7 @@ from bot.program import Program
 from bot.results import counted_as
 from bot.runtime.delivery import Delivery, WaitReason
 from bot.runtime.engine_loop import GATHERING, EngineLoop
+from bot.runtime.event_calls import EventCalls
 from bot.runtime.file_calls import Downloads, FileCalls, LocalFiles
 from bot.runtime.gateway_commands import GatewayCommands
 from bot.runtime.http_calls import HttpCalls
@@ -155,9 +156,8 @@ class Engine:
         self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command)
         self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
         self._http_calls = HttpCalls(requester or self._service_requester, clock)
-        self._performers = self._performers_for(Downloads(gateway_url), clock, spoken, prompter)
-        self._secrets = secrets or {}
-        self._delivers_events = delivers_events
+        events = EventCalls(self._receiver, secrets or {}, clock, self.alarms) if delivers_events else _not_delivered
+        self._performers = self._performers_for(Downloads(gateway_url), clock, events, spoken, prompter)
 
     def _open_models(self, models: ModelService, reader: StoreReader, opened: ExitStack) -> "ModelCalls":
         from bot.ai.ai_client import Completions  # 15 ms, which bots without models need not spend
@@ -172,16 +172,13 @@ class Engine:
         return ModelCalls(service, breaker, models.models, facts, reader.used, call, self._clock, self.alarms)
 
     def _performers_for(
-        self, downloads: Downloads, clock: Clock, spoken: Known, prompter: Prompter | None
+        self, downloads: Downloads, clock: Clock, events: Perform, spoken: Known, prompter: Prompter | None
     ) -> PerformersByEffect:
         """The performers of all kinds of calls."""
         called, quarantine = self._loop.called, CrashQuarantine(lambda: self._loop.in_quarantine, self._loop.claim)
         files = self._kept_files
-        file_calls, python, http = (
-            FileCalls(downloads, files),
-            self._near(self._python_calls),
-            self._near(self._http_calls),
-        )
+        file_calls = FileCalls(downloads, files)
+        python, http = self._near(self._python_calls), self._near(self._http_calls)
         transcriptions = Transcriptions(file_calls, python, http, spoken, files.remove)
         return PerformersByEffect(
             {
@@ -199,22 +196,13 @@ class Engine:
                     quarantine=replace(quarantine, concerns=_is_moderated),
                     prompter=prompter,
                 ),
-            },
-            {Publish: self._open_events},
+                Publish: Performers(events, clock, called, name="events", threads=8, spare=8),
+            }
         )
 
     def _near(self, perform: Perform) -> Perform:
         """What performs a row with kept files that are on this machine."""
         return LocalFiles(self._kept_files, perform) if isinstance(self._kept_files, ObjectFiles) else perform
-
-    def _open_events(self) -> Performers:
-        """Performers for events."""
-        perform: Perform = _not_delivered
-        if self._delivers_events:
-            from bot.runtime.event_calls import EventCalls  # which needs time that other bots need not spend
-
-            perform = EventCalls(self._receiver, self._secrets, self._clock, self.alarms)
-        return Performers(perform, self._clock, self._loop.called, name="events", threads=8, spare=8)
 
     def _receiver(self) -> EventReceiver | None:
         return self._program.library.bot.events_to

@@ -218,7 +218,8 @@ def to_microseconds(deadline: float) -> float:
 class Timekeeper:
     """A thread that calls ``look`` when its time comes. ``look`` returns when that is next; None: only when `look_at` says so.
 
-    ``lock`` is its owner's, and free while ``look`` is called. Times are those of `Clock.elapsed`.
+    It is started when the first time is named. ``lock`` is its owner's, and free while ``look`` is called. Times are those of
+    `Clock.elapsed`.
     """
 
     def __init__(self, clock: Clock, lock: threading.Lock, look: Callable[[], float | None], name: str) -> None:
@@ -229,15 +230,13 @@ class Timekeeper:
         self._ended = False
         self._thread = threading.Thread(target=self._run, name=f"{name}-time", daemon=True)
 
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
     def look_at(self, time: float | None) -> None:
         """Look at this time at the latest. With the lock held."""
         if time is not None and (self._due is None or time < self._due):
             self._due = time
             self._changed.notify_all()
+            if self._thread.ident is None and not self._ended:
+                self._thread.start()
 
     def end(self) -> None:
         """Look no more. With the lock held."""

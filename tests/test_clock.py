@@ -129,7 +129,8 @@ def test_a_time_that_is_named_while_a_timekeeper_looks_is_not_missed() -> None:
         return None
 
     keeper = Timekeeper(clock, lock, look, "test")
-    keeper.start()
+    with lock:
+        keeper.look_at(0.0)
     assert looks.get(timeout=20) == 0
     clock.move(timedelta(seconds=5))
     while looks.get(timeout=20) < 5:  # it may have looked before it waited

@@ -99,7 +99,7 @@ class Delivery:
         """Begin to send."""
         with self._lock:
             self._running = True
-        self._timekeeper.start()
+            self._look_soon()
 
     def end(self) -> None:
         """Send nothing more."""

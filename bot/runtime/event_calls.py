@@ -1,4 +1,4 @@
-"""Delivers events to the address under ``events_to``, signed as the gateway signs its own. Imported by bots that have one."""
+"""Delivers events to the address under ``events_to``, signed as the gateway signs its own."""
 
 import json
 from collections.abc import Callable, Mapping

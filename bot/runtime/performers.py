@@ -285,34 +285,20 @@ class Performers:
 
 
 class PerformersByEffect:
-    """All performers as one: gives each row to the performers of its effect.
+    """All performers as one: gives each row to the performers of its effect."""
 
-    Those that only some bots need are ``late``: they are made with their first row.
-    """
-
-    def __init__(
-        self,
-        performers: Mapping[type[Performed], Performers],
-        late: Mapping[type[Performed], Callable[[], Performers]] | None = None,
-    ) -> None:
+    def __init__(self, performers: Mapping[type[Performed], Performers]) -> None:
         self._performers = performers
-        self._late = dict(late or {})
-        self._lock = threading.Lock()
-        self._running = False
 
     def start(self) -> None:
         """Begin to make calls."""
-        with self._lock:
-            self._running = True
-            for performers in self._performers.values():
-                performers.start()
+        for performers in self._performers.values():
+            performers.start()
 
     def end(self) -> None:
         """Begin no more calls."""
-        with self._lock:
-            self._running = False
-            for performers in self._performers.values():
-                performers.end()
+        for performers in self._performers.values():
+            performers.end()
 
     def stop(self, timeout: float) -> None:
         """Begin no more calls, and wait for those in flight, all within ``timeout`` seconds."""
@@ -323,8 +309,6 @@ class PerformersByEffect:
 
     def offer(self, rows: Sequence[CallRow]) -> None:
         """Take rows."""
-        for kind in [kind for kind in self._late if any(isinstance(row.effect, kind) for row in rows)]:
-            self._open(kind)
         for kind, performers in self._performers.items():
             own = [row for row in rows if isinstance(row.effect, kind)]
             if own:
@@ -334,13 +318,6 @@ class PerformersByEffect:
         """Forget a contact's calls."""
         for performers in self._performers.values():
             performers.withdraw(contact)
-
-    def _open(self, kind: type[Performed]) -> None:
-        with self._lock:
-            performers = self._late.pop(kind)()
-            self._performers = {**self._performers, kind: performers}
-            if self._running:
-                performers.start()
 
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered)."""
@@ -424,7 +401,7 @@ class WorkerPool(Generic[J, R]):
         """Begin to take jobs."""
         with self.lock:
             self.running = True
-            self._timekeeper.start()
+            self._update(free=0)
 
     def end(self) -> None:
         """Take no more jobs."""
