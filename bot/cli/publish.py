@@ -3,7 +3,6 @@
 import getpass
 import socket
 import sys
-from base64 import b64encode
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,15 +88,12 @@ def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion
     Raises `CommandRefused`, `bot.store.published_versions.PublishRefused` and `bot.store.files.StoreLocked`.
     """
     from bot.clock import SystemClock
-    from bot.local_socket import REQUEST_BYTES, NotRunning
+    from bot.local_socket import NotRunning
     from bot.store.opening import engine_writer
-    from bot.store.published_versions import add_version
+    from bot.store.published_versions import add_version, publish_request
 
     after, by = 0 if newest is None else newest.number, _user()
-    content = None if files is None else b64encode(files.packed()).decode()
-    if content is not None and len(content) > REQUEST_BYTES - 10_000:
-        raise CommandRefused(f"nothing is published: the bot has {len(content) >> 20} MB packed, 31 are possible")
-    request = {"do": "publish", "content": content, "after": after, "note": note, "by": by}
+    request = publish_request(files, note, after=after) | {"by": by}
     try:
         number = ask_server(store, request, COMMAND_SECONDS)["version"]
         at = "served now" if files is not None else "served now: each server follows the files of its own folder"

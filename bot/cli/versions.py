@@ -31,7 +31,7 @@ def command(number: int | None, folder: Path | None, limit: int, as_json: bool) 
 
     Exit code 0: success. 1: there is no store yet, or no such version.
     """
-    from bot.store.published_versions import files_of, history, version_before
+    from bot.store.published_versions import files_of, history, served_version, version_before
     from bot.store.store_reader import StoreReader
 
     bot, store = store_of(folder)
@@ -42,22 +42,21 @@ def command(number: int | None, folder: Path | None, limit: int, as_json: bool) 
             for line in _difference(old, files):
                 click.echo(line)
             return
-        listed = history(reader.database, bot.path, limit)
+        listed, served = history(reader.database, bot.path, limit), served_version(reader.database)
     if as_json:
-        served = listed[0][0].number if listed and listed[0][1] is not None else None
         echo_json(
             [
-                asdict(version) | {"served": version.number == served, "files": changes and asdict(changes)}
+                asdict(version) | {"served": version == served, "files": changes and asdict(changes)}
                 for version, changes in listed
             ]
         )
         return
-    for place, (version, changes) in enumerate(listed):
+    for version, changes in listed:
         what = "each server follows its own files" if changes is None else str(changes)
         note = f"  {version.note}" if version.note else ""
-        mark = styled("  (served)", fg="green") if place == 0 else ""
+        mark = styled("  (served)", fg="green") if version == served else ""
         click.echo(f"{version.number:>4}  {local_time(version.at)}  {version.by}  {what}{note}{mark}")
-    if not listed or listed[0][1] is None:
+    if served is None:
         click.echo(
             "Servers follow the files of their folders: saved changes are served at once (`bot publish` ends that)."
         )

@@ -1,7 +1,5 @@
 """The view of the versions that were published, and the way back to one."""
 
-from base64 import b64encode
-
 from flask import abort, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
@@ -9,7 +7,7 @@ from bot.console.edits import PATIENCE, WORDS
 from bot.console.routes import Console, Route, say
 from bot.console.users import OPERATOR, User
 from bot.folder import file_changes
-from bot.store.published_versions import files_of, history, newest_version, served_version
+from bot.store.published_versions import files_of, history, newest_version, publish_request, served_version
 
 
 def versions(console: Console, user: User) -> str:
@@ -54,10 +52,9 @@ def roll_back(console: Console, user: User, number: str) -> Response:
     report = console.live_check.reports.get(_number(number))
     if report is None or report.found is None:
         abort(409, "look first at what this version would do to the conversations under way")
-    content = b64encode(files_of(console.reader.database, _number(number), console.folder.path).packed()).decode()
-    after, name = request.form.get("after", 0, int), f"version {number}"
-    asked = {"do": "publish", "content": content, "after": after, "name": name, "note": f"{name} again"}
-    if console.tried(asked):
+    files, name = files_of(console.reader.database, _number(number), console.folder.path), f"version {number}"
+    asked = publish_request(files, f"{name} again", after=request.form.get("after", 0, int))
+    if console.tried(asked | {"name": name}):
         say(f"The files of version {number} are served now, as a new version.")
     return redirect(url_for("versions"))
 

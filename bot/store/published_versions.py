@@ -3,13 +3,16 @@
 A version whose ``content`` is NULL says that engines follow the files of their own machines again, as before the first version.
 """
 
+from base64 import b64encode
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import storable, time_text
 from bot.folder import FileChanges, Folder, NoBot, file_changes, read_folder, unpacked
+from bot.local_socket import REQUEST_BYTES
 from bot.store.database import Database
 
 KEPT_VERSIONS = 50
@@ -88,6 +91,14 @@ def served_files(database: Database, files: Folder) -> Folder:
     """The files that are served: of the newest version, else those of this machine."""
     served = served_version(database)
     return files if served is None else files_of(database, served.number, files.path)
+
+
+def publish_request(files: Folder | None, note: str, *, after: int) -> dict[str, Any]:
+    """What an engine is asked, to publish files: the arguments are those of `add_version`. Raises `PublishRefused` if they are too many."""
+    content = None if files is None else b64encode(files.packed()).decode()
+    if content is not None and len(content) > REQUEST_BYTES - 10_000:
+        raise PublishRefused(f"nothing is published: the bot has {len(content) >> 20} MB packed, 31 are possible")
+    return {"do": "publish", "content": content, "after": after, "note": note}
 
 
 def add_version(

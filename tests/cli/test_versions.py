@@ -26,3 +26,14 @@ def test_versions_are_listed_with_what_differs(tmp_path: Path) -> None:
     shown = call("versions", "2", "--bot", tmp_path).lines
     assert "-  hello: {say: Hello}" in shown and "+  hello: {say: Good day}" in shown and "+Tea" in shown
     assert call("versions", "3", "--bot", tmp_path).code == 1
+
+
+def test_no_version_is_served_once_servers_follow_their_files_again(tmp_path: Path) -> None:
+    with kept(tmp_path):
+        pass
+    call("publish", tmp_path)
+    call("publish", tmp_path, "--follow-files")
+    follow, first, ends = call("versions", "--bot", tmp_path).lines
+    assert follow.endswith("  each server follows its own files") and first.endswith("  3 new")
+    assert ends.startswith("Servers follow the files of their folders")
+    assert [each["served"] for each in json.loads(call("versions", "--bot", tmp_path, "--json").out)] == [False, False]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -17,6 +18,7 @@ from bot.store.published_versions import (
     add_version,
     files_of,
     newest_version,
+    publish_request,
     served_version,
     versions,
 )
@@ -82,3 +84,9 @@ def test_the_newest_fifty_are_kept(database: Database) -> None:
     for after in range(52):
         add(database, files(str(after)), after)
     assert [version.number for version in versions(database, 100)] == [*range(52, 2, -1)]
+
+
+def test_a_bot_that_no_request_could_hold_is_refused_before_it_is_sent() -> None:
+    large = Folder(Path("bot"), (), (), (Source("menu.md", Random(1).randbytes(24 << 20)),))
+    with pytest.raises(PublishRefused, match="the bot has 32 MB packed, 31 are possible"):
+        publish_request(large, "", after=0)
