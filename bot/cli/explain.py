@@ -7,7 +7,14 @@ from typing import Any
 from bot.cli.output import local_time, styled
 from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.text import printable
-from bot.simulation.turn_words import effect_in_words, event_in_words, line_of, state_in_words, value_in_words
+from bot.simulation.turn_words import (
+    effect_in_words,
+    event_in_words,
+    line_of,
+    plan_in_words,
+    state_in_words,
+    value_in_words,
+)
 from bot.store.rows import MessageStatus
 from bot.store.trace_rows import TurnTraced
 
@@ -52,8 +59,7 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
         if plan.signal is not None:
             yield f"signal {plan.signal} waits since {local_time(plan.at, zone)}"
             continue
-        named = "" if plan.name == plan.flow else f" ({printable(plan.name)})"
-        yield f"{plan.flow} is to start at {local_time(plan.at, zone)}{named}"
+        yield f"{plan_in_words(plan)} is to start at {local_time(plan.at, zone)}"
     if session.opted_out:
         yield HAS_OPTED_OUT
     if session.tags:

@@ -1,11 +1,11 @@
 """What happened in a turn, in words: events, effects, messages and values, each on one line."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from bot.core.effects import Call, Complete, Effect, Fetch, Happen, HttpRequest, Publish, PutContact, Tell, Transcribe
 from bot.core.events import (
-    STARTS,
     CallEnded,
     CallProgressed,
     ContactChanged,
@@ -189,7 +189,7 @@ def plan_in_words(plan: Plan) -> str:
     """What is to happen later: ``signal paid``, or a flow, with the name that its author has given the plan: ``survey (evening)``"""
     if plan.signal is not None:
         return f"signal {plan.signal}"
-    named = plan.name != plan.flow and not plan.name.startswith(STARTS)  # which only the bot knows
+    named = plan.name != plan.flow and plan.after != timedelta()  # else a program's request, whose id is the name
     return f"{plan.flow} ({printable(plan.name)})" if named else plan.flow
 
 

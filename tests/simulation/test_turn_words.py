@@ -1,6 +1,6 @@
 """What a trace shows of events: of a model never the whole prompt, of an operator's act no raw data."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -76,18 +76,19 @@ def test_what_was_no_event_is_said_in_words(act: dict[str, Any], words: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "flow", "signal", "words"),
+    ("plan", "words"),
     [
-        ("evening", "survey", None, "survey (evening)"),
-        ("survey", "survey", None, "survey"),
-        ("start:broadcast:spring:628#0", "survey", None, "survey"),
-        ("signal:7", "", "paid", "signal paid"),
+        (Plan("evening", "survey", AT), "survey (evening)"),
+        (Plan("evening", "survey", AT, after=timedelta(hours=2)), "survey (evening)"),
+        (Plan("survey", "survey", AT), "survey"),
+        (Plan("start:broadcast:spring:628#0", "survey", AT, after=timedelta()), "survey"),
+        (Plan("operator:7c1", "survey", AT, after=timedelta()), "survey"),
+        (Plan("evt-1#0", "survey", AT, after=timedelta()), "survey"),
+        (Plan("signal:7", "", AT, signal="paid"), "signal paid"),
     ],
 )
-def test_a_plan_is_its_flow_with_the_name_that_its_author_gave_it(
-    name: str, flow: str, signal: str | None, words: str
-) -> None:
-    assert plan_in_words(Plan(name, flow, AT, signal=signal)) == words
+def test_a_plan_is_its_flow_with_the_name_that_its_author_gave_it(plan: Plan, words: str) -> None:
+    assert plan_in_words(plan) == words
 
 
 def test_a_tap_is_the_buttons_title_alone() -> None:
