@@ -72,7 +72,7 @@ def list_them(folder: Path | None, as_json: bool) -> None:
     for contact in contacts:
         cells = (contact["phone"], contact["name"], contact["email"], ", ".join(contact["tags"]))
         click.echo("  ".join(f"{cell or '-':{width}}" for cell, width in zip(cells, _WIDTHS, strict=True)))
-    click.echo(f"{counted(len(contacts), 'contact')}.")
+    click.echo(f"{counted(len(contacts), 'contact')}." if contacts else "The gateway has no contacts.")
 
 
 @command.command("pull", short_help="Write the gateway's contacts to a CSV file.")

@@ -57,6 +57,9 @@ def _list(folder: Path | None, after: str, limit: int, as_json: bool) -> None:
         wakes = f"  wakes at {local_time(session.wake_at)}" if session.wake_at else ""
         out = "  opted out" if session.opted_out else ""
         click.echo(f"{session.contact:16}  {where:32}  since {local_time(session.updated_at)}{wakes}{out}")
+    if not total:
+        click.echo("Nobody has written to the bot yet.")
+        return
     click.echo(f"{counted(total, 'contact')}." + (f" {len(sessions)} are shown." if len(sessions) < total else ""))
 
 

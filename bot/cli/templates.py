@@ -48,7 +48,7 @@ def command(ctx: click.Context, check: bool, folder: Path | None, as_json: bool)
         status = styled(f"{item['status'] or '?':9}", fg="green" if item["status"] == "APPROVED" else "yellow")
         parts = " ".join(item["components"])
         click.echo(f"{item['name']:{width}}  {item['language']:6}  {status}  {item['category']:14}  {parts}".rstrip())
-    click.echo(f"{counted(len(listed), 'template')}.")
+    click.echo(f"{counted(len(listed), 'template')}." if listed else "The channel has no templates.")
 
 
 def both_lists(ask: Ask) -> list[Item]:

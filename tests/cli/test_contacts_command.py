@@ -42,6 +42,10 @@ def test_the_contacts_are_listed(bot: Path) -> None:
     assert shown.lines[-1] == "2 contacts."
 
 
+def test_a_gateway_without_contacts_is_said_in_words(bot: Path) -> None:
+    assert call("contacts", "list", "--bot", bot).out == "The gateway has no contacts.\n"
+
+
 def test_more_than_a_page_of_contacts_is_listed_to_its_end(bot: Path, gateway: Emulator) -> None:
     for number in range(201):
         gateway.receive(f"628{number:010}", "hi")

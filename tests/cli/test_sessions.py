@@ -31,6 +31,12 @@ def test_a_long_list_comes_in_pieces(folder: Path) -> None:
     assert call("sessions", "--bot", folder, "--after", CONTACT).lines[0].startswith(OTHER)
 
 
+def test_before_anybody_has_written_the_list_says_so(tmp_path: Path) -> None:
+    with kept(tmp_path):
+        pass
+    assert call("sessions", "--bot", tmp_path).out == "Nobody has written to the bot yet.\n"
+
+
 @pytest.mark.parametrize("contact", [CONTACT, f"+{CONTACT}", "+62 812-3456-7890"])
 def test_one_contact_is_shown_with_its_variables(folder: Path, contact: str) -> None:
     shown = call("sessions", contact, "--bot", folder)

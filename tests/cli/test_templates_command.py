@@ -37,6 +37,11 @@ def test_the_templates_are_listed(bot: Path, gateway: Emulator) -> None:
     assert gateway.unknown_fields == set()
 
 
+@pytest.mark.usefixtures("gateway")
+def test_a_channel_without_templates_is_said_in_words(bot: Path) -> None:
+    assert call("templates", "--bot", bot).out == "The channel has no templates.\n"
+
+
 def test_programs_get_the_templates_as_objects(bot: Path, gateway: Emulator) -> None:
     gateway.templates.add(MessageTemplate("hello", body="Hi"))
     (shown,) = json.loads(call("templates", "--bot", bot, "--json").out)

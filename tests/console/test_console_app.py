@@ -1,5 +1,6 @@
 """Who gets into the console, and what those may see and do."""
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import urlsplit
@@ -173,6 +174,20 @@ def test_each_address_names_its_role_or_is_open(served: Served) -> None:
     rules = {rule.endpoint for rule in served.app.url_map.iter_rules()}
     assert rules - {"log_out", "changes", *OPEN} == set(named)
     assert set(named.values()) <= set(CONSOLE_ROLES)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/", "Nobody has written to the bot yet."),
+        ("/broadcasts", "There are no broadcasts"),
+        ("/dead-letters", "Nothing was given up."),
+        ("/dead-letters?what=turn", "No dead letter fits."),
+    ],
+)
+def test_an_empty_list_counts_nothing(served: Served, path: str, words: str) -> None:
+    shown = logged_in(served, "olga").ask(path).text
+    assert words in shown and re.search(r"\b0 (?:\w+ )?(?:in all|found)", shown) is None
 
 
 @pytest.mark.parametrize("name", ["vera", "abel", "olga"])
