@@ -34,7 +34,7 @@ from bot.runtime.event_calls import EventCalls
 from bot.runtime.file_calls import Downloads, FileCalls, LocalFiles
 from bot.runtime.gateway_commands import GatewayCommands
 from bot.runtime.http_calls import HttpCalls
-from bot.runtime.operator_requests import Answer, Request
+from bot.runtime.operator_requests import Answer, Request, refuse_mistakes
 from bot.runtime.performers import CallAttempt, CrashQuarantine, Perform, Performers, PerformersByEffect, Prompter, Say
 from bot.runtime.python_calls import PythonCalls
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
@@ -261,6 +261,7 @@ class Engine:
             return {"waits": {str(id): _wait_as_json(wait) for id, wait in waits.items()}}
         if request.get("do") == "flows":
             return {"flows": counted_as(self._program.library), "templates": places_filled(self._program.library)}
+        refuse_mistakes(self._program.library, request)
         answer = self._loop.operate(request)
         if request.get("do") == "metrics":
             return {"text": self._metrics_text(answer)}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import bot_option, operate, phone
+from bot.cli.operate import CommandRefused, bot_option, open_store, operate, phone
 from bot.cli.output import echo_json
 from bot.cli.start import data_option, values_of
 
@@ -33,7 +33,11 @@ def command(
 
     Exit code 0: it was heard, or waits. 1: nobody waits for it, or it is wrong.
     """
-    request = {"do": "signal", "name": name, "contact": phone(contact), "data": values_of(data), "by": "bot signal"}
+    contact = phone(contact)
+    with open_store(folder) as store:
+        if not store.keeps(contact):
+            raise CommandRefused(f"{contact} is not known to this bot (`bot sessions` lists who is)")
+    request = {"do": "signal", "name": name, "contact": contact, "data": values_of(data), "by": "bot signal"}
     answer = operate(folder, request)
     done = answer["outcome"] in ("heard", "waits")
     if as_json:

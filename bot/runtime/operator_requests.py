@@ -1,6 +1,6 @@
 """Requests of an operator to a running engine, dead letters included. Each leaves a line in the trace."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,8 @@ from bot.core.messages import Message, TemplateMessage, TextMessage, violations
 from bot.core.session import BUSY, Session, effect_ref
 from bot.core.turn import SKIPPED, STARTED, WAITS, Turn
 from bot.core.values import json_text
+from bot.engine.scheduled_flows import objections, signal_objections
+from bot.flow.library import Library
 from bot.lang.wall_clock import duration_words
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import (
@@ -109,6 +111,20 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
         case {"do": do} if do in QUESTIONS:
             return _status(batch)
     raise RequestRefused(f'the engine knows no request "{request.get("do")}" of this form')
+
+
+def refuse_mistakes(library: Library, request: Request) -> None:
+    """Raise `RequestRefused` for a start or a signal with a mistake (a name that there is not, data that do not fit), so that it leaves no
+    dead letter.
+    """
+    wrong: Mapping[str, str] = {}
+    match {"data": {}, **request}:
+        case {"do": "start", "flow": str(flow), "data": dict(data)}:
+            wrong = objections(library, flow, data)
+        case {"do": "signal", "name": str(name), "data": dict(data)}:
+            wrong = signal_objections(library, name, data, by_address=False)
+    if wrong:
+        raise RequestRefused("; ".join(wrong.values()))
 
 
 def _status(batch: Batch) -> Answer:

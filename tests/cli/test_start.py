@@ -61,15 +61,15 @@ def test_who_has_opted_out_is_left_alone_and_listed_so(folder: Path) -> None:
     assert "the contact has opted out" in call("sessions", ELSEWHERE, "--bot", folder).lines
 
 
-def test_what_cannot_be_started_is_said_and_noted(folder: Path) -> None:
+def test_what_cannot_be_started_is_refused_before_anything_is_kept_of_it(folder: Path) -> None:
+    before = call("trace", CONTACT, "--bot", folder, "--json").out
     unknown = call("start", "mian", CONTACT, "--bot", folder)
     assert (unknown.code, unknown.err) == (1, 'there is no flow "mian" to start: did you mean "main"?\n')
     unfit = call("start", "main", CONTACT, "--data", "cups=many", "--bot", folder)
     assert unfit.code == 1 and unfit.err.startswith("main was not started: cups: ")
     with closing(StoreReader(folder / "bot.db")) as reader:
-        assert len(reader.dead_letters()) == 2
-    shown = call("queue", "--bot", folder).lines
-    assert shown.count("  correct the flow or the program that requested it, and start it again (`bot start`)") == 2
+        assert reader.dead_letters() == []
+    assert call("trace", CONTACT, "--bot", folder, "--json").out == before
 
 
 @pytest.mark.parametrize("data", ["cups", "=3", "cups=[3"])

@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 
 from bot.core.effects import Complete, Send
+from bot.core.events import Event, ResetRequested, SignalReceived, StartRequested
 from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session, UnreadableSession
-from bot.core.values import Record, Usage
+from bot.core.values import Record, Usage, json_text
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.engine_tables import HANDED_OVER, USAGE_BY, UsageSum
 from bot.store.files import StoreDamaged
 from bot.store.rows import REPLY, CallRow, OutboxRow
-from bot.store.store_reader import StoreReader
+from bot.store.store_reader import DeadLetter, StoreReader
 from tests.postgres import about_files
 from tests.store.store_kit import START, sqlite
 
@@ -153,3 +154,15 @@ def test_usage_is_summed_up_by_contact_flow_model_and_day(store: Store, reader: 
 def test_where_nothing_was_used_that_is_none(store: Store, reader: StoreReader) -> None:
     assert (reader.used(None, START), reader.used(ANN, START)) == (0, 0)
     assert all(reader.usage(START, by) == [] for by in USAGE_BY)
+
+
+@pytest.mark.parametrize(
+    ("event", "advice"),
+    [
+        (StartRequested("e", "628", START, "main", {}), "(`bot start`)"),
+        (SignalReceived("e", "628", START, "paid", {}), "(`bot signal`)"),
+        (ResetRequested("e", "628", START), "with `bot trace`"),
+    ],
+)
+def test_a_turn_that_was_given_up_says_what_to_do_by_its_event(event: Event, advice: str) -> None:
+    assert DeadLetter(1, "turn", "628", "it failed", json_text(event), START).advice.endswith(advice)
