@@ -14,10 +14,21 @@ import click
 
 from bot.cli.contact_times import moments, moments_in_words, over_in_words, read_contacts_time, with_times
 from bot.cli.csv_rows import BodyTexts, FlowValues, Recipient, header, read_recipients
-from bot.cli.operate import CommandRefused, bot_option, loaded, open_store, operate, reach_gateway, span, store_of
+from bot.cli.operate import (
+    CommandRefused,
+    bot_option,
+    loaded,
+    open_store,
+    operate,
+    reach_gateway,
+    span,
+    store_of,
+    user_name,
+)
 from bot.cli.output import counted, echo_json
 from bot.cli.start import values_of
 from bot.core.errors import BotError
+from bot.core.text import printable
 from bot.lang.wall_clock import duration_words
 from bot.settings import read_limits
 from bot.store.broadcast_rows import NOT_YET, REACHED_FIELDS, outcome_for_people, reached_totals, without_message
@@ -141,7 +152,7 @@ def command(
         _stop(folder, stopped)
         return
     if resumed is not None:
-        answer = operate(folder, {"do": "resume", "name": resumed})
+        answer = operate(folder, {"do": "resume", "name": resumed, "by": user_name()})
         then = f", {counted(answer['to_come'], 'contact')} at their time" if answer["to_come"] else ""
         click.echo(f"{counted(answer['resumed'], 'contact')} will get it now{then}.")
         follow(ctx, folder, resumed, wait)
@@ -266,7 +277,7 @@ def _begin(folder: Path | None, name: str, what: Mapping[str, Any], recipients: 
         click.echo(f"The broadcast already has {known}; nobody gets it twice.")
     if not yes:
         click.confirm("Send it?", abort=True)
-    request = {"do": "broadcast", "name": name, **what}
+    request = {"do": "broadcast", "name": name, "by": user_name(), **what}
     total = _in_chunks(folder, request, recipients, {"added": 0, "known": 0, "differ": 0, "opted_out": 0})
     click.echo(f"{total['added']:,} added, {total['known']:,} known, {total['opted_out']:,} opted out.")
     if total["differ"]:
@@ -306,7 +317,7 @@ def _edit(
 
 
 def _stop(folder: Path | None, name: str) -> None:
-    answer = operate(folder, {"do": "stop", "name": name})
+    answer = operate(folder, {"do": "stop", "name": name, "by": user_name()})
     click.echo(f"{counted(answer['stopped'], 'contact')} will not get it.")
     if answer["in_flight"]:
         click.echo(f"{counted(answer['in_flight'], 'message')} may have been sent and cannot be withdrawn.")
@@ -453,7 +464,13 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
             dict(zip(("contact", "outcome", "code"), recipient, strict=True)) | _fields(reached.get(recipient[0]))
             for recipient in recipients
         ]
-        named = {"name": name, **named, "state": broadcast.state, "code": broadcast.code}
+        named = {
+            "name": name,
+            **named,
+            "state": broadcast.state,
+            "code": broadcast.code,
+            "started_by": broadcast.started_by,
+        }
         totals = {
             "at": broadcast.at or None,
             "late": broadcast.late.total_seconds(),
@@ -465,7 +482,7 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
         }
         echo_json({**named, **totals, "recipients": each})
         return
-    click.echo(f"{name}: {words}")
+    click.echo(f"{name}: {words}, started by {printable(broadcast.started_by)}")
     if to_come:
         click.echo(_when(broadcast.at, to_come, _zone(folder)))
     if broadcast.ended_at is not None:

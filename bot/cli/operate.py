@@ -1,8 +1,10 @@
 """How a command finds a bot and its store, reads a contact's number, and asks the running server or the gateway."""
 
 import contextlib
+import getpass
 import os
 import re
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -214,6 +216,15 @@ def _operate_here(bot: Folder, store: StoreAddress, request: dict[str, Any]) -> 
         answer = take(batch, request)
         own.write(batch.commit)
         return answer
+
+
+def user_name() -> str:
+    """The name of who runs this command, and of the machine."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have none
+        name = "somebody"
+    return f"{name}@{socket.gethostname()}"
 
 
 def number(contact: str) -> str:

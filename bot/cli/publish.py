@@ -1,7 +1,5 @@
 """``bot publish``, and what it shares with ``bot rollback``."""
 
-import getpass
-import socket
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import COMMAND_SECONDS, CommandRefused, ask_server, bot_argument, store_of
+from bot.cli.operate import COMMAND_SECONDS, CommandRefused, ask_server, bot_argument, store_of, user_name
 from bot.cli.output import quiet_log
 from bot.folder import Folder
 from bot.store.database import StoreAddress
@@ -92,7 +90,7 @@ def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion
     from bot.store.opening import engine_writer
     from bot.store.published_versions import add_version, publish_request
 
-    after, by = 0 if newest is None else newest.number, _user()
+    after, by = 0 if newest is None else newest.number, user_name()
     request = publish_request(files, note, after=after) | {"by": by}
     try:
         number = ask_server(store, request, COMMAND_SECONDS)["version"]
@@ -115,12 +113,3 @@ def _tests_pass(loaded: "LoadedTests", bot: Folder) -> bool:
     from bot.cli.test import passes
 
     return not loaded.transcripts or passes(bot, loaded)
-
-
-def _user() -> str:
-    """The name of who runs this command, and of the machine."""
-    try:
-        name = getpass.getuser()
-    except (KeyError, OSError):  # a container's user may have none
-        name = "somebody"
-    return f"{name}@{socket.gethostname()}"

@@ -78,9 +78,15 @@ TakeBack = Callable[[Set[int]], Set[int]]
 
 
 def add_recipients(
-    batch: Batch, name: str, content: Content, recipients: list[Any], at: str = "", late: timedelta = timedelta()
+    batch: Batch,
+    name: str,
+    content: Content,
+    recipients: list[Any],
+    by: str,
+    at: str = "",
+    late: timedelta = timedelta(),
 ) -> dict[str, Any]:
-    """Add recipients, ``{"contact", "body": [...]}`` each, to the broadcast of this name; make it with the first.
+    """Add recipients, ``{"contact", "body": [...]}`` each, to the broadcast of this name; make it with the first, as started ``by`` somebody.
 
     ``{"contact", "data": {...}}`` is one of a broadcast that starts a flow. Each may have an ``at``, the moment at which the clock
     of its contact shows what the broadcast's ``at`` says.
@@ -99,7 +105,7 @@ def add_recipients(
     if known is not None and known.state == EDITING:
         raise RequestRefused(_broken_off(name))
     rows = [_read(recipient, content) for recipient in recipients]
-    first = known or Broadcast(name, content, SCHEDULED if at else TRYING, at=at, late=late)
+    first = known or Broadcast(name, content, SCHEDULED if at else TRYING, at=at, late=late, started_by=by)
     broadcast = _begins_no_later(first, rows)
     if broadcast is not known:
         batch.commit.set_broadcast(known, broadcast)

@@ -66,7 +66,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
     "template"}`` begins a correction of one, ``{"do": "correct", "name", "edit", "recipients"}`` is part of it, and
     ``{"do": "end_edit", "name", "edit"}`` ends it.
     ``{"do": "erase", "contact": ...}`` deletes all that is kept of a contact.
-    ``by`` is who asks, in the line of the trace: by default ``operator``.
+    ``by`` is who asks, in the line of the trace and of the broadcast: by default ``operator``.
     ``{"do": "note_command", "call": ...}`` only leaves a trace: see `bot.runtime.gateway_commands`.
     """
     by = str(request.get("by", OPERATOR))
@@ -94,7 +94,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
         case {"do": "give_back", "contact": str(contact), "by": str()} if contact.isdecimal() and by:
             return _give_back(batch, contact, by)
         case {"do": "broadcast", "name": str(name), "recipients": list(recipients)}:
-            return add_recipients(batch, name, read_content(request), recipients, *read_time_to_begin(request))
+            return add_recipients(batch, name, read_content(request), recipients, by, *read_time_to_begin(request))
         case {"do": "stop", "name": str(name)}:
             return stop(batch, name, _event_id(), take_back, by)
         case {"do": "resume", "name": str(name)}:

@@ -16,6 +16,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import TemplateMessage
 from bot.core.session import CUTS_IN
 from bot.core.turn import SKIPPED, STARTED, WAITS
+from bot.store.trace_rows import OPERATOR
 
 SCHEDULED, TRYING, RUNNING = "scheduled", "trying", "running"
 PAUSED, STOPPED, EDITING, FINISHED = "paused", "stopped", "editing", "finished"
@@ -41,7 +42,9 @@ CUT_IN = *CUTS_IN, "replace"
 ANSWERED_WITHIN = timedelta(hours=24)
 """A contact who writes so long after a message of a broadcast has answered it."""
 
-_BROADCASTS = "SELECT name, template, flow, state, edit, code, recent, canary, at, late, resumed_at, begins_at, ended_at FROM broadcasts"
+_BROADCASTS = """
+    SELECT name, template, flow, state, edit, code, recent, canary, at, late, resumed_at, begins_at, ended_at, started_by FROM broadcasts
+"""
 BROADCAST = f"{_BROADCASTS} WHERE name = ?"
 ALL_TRYING = "SELECT name FROM broadcasts INDEXED BY broadcasts_trying WHERE state = 'trying' ORDER BY name"
 ALL_PAUSED = f"{_BROADCASTS} WHERE state = 'paused' ORDER BY name"
@@ -143,8 +146,8 @@ UNFINISHED = f"""
 
 SET_BROADCAST = """
     INSERT INTO broadcasts
-        (name, template, flow, state, edit, code, recent, canary, at, late, resumed_at, begins_at, ended_at, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (name, template, flow, state, edit, code, recent, canary, at, late, resumed_at, begins_at, ended_at, created_at, started_by)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET template = excluded.template, flow = excluded.flow, state = excluded.state,
         edit = excluded.edit,
         code = excluded.code, recent = excluded.recent, canary = excluded.canary,
@@ -218,7 +221,7 @@ class Broadcast:
     and time, on each contact's own clock, as it was requested; empty: at once. A contact whose time has passed by more than
     ``late`` while no server ran gets nothing, unless it had passed before ``resumed_at``, when it was resumed last.
     ``begins_at`` is the first contact's time.
-    ``ended_at``, of one that is finished: since when nobody waits for it.
+    ``ended_at``, of one that is finished: since when nobody waits for it. ``started_by`` is who requested it first.
     """
 
     name: str
@@ -233,6 +236,7 @@ class Broadcast:
     resumed_at: datetime | None = None
     begins_at: datetime | None = None
     ended_at: datetime | None = None
+    started_by: str = OPERATOR
 
 
 @immutable
@@ -360,12 +364,14 @@ def broadcast(
     resumed_at: str | None,
     begins_at: str | None,
     ended_at: str | None,
+    started_by: str,
 ) -> Broadcast:
     """A broadcast from its row."""
-    codes = tuple(values.loads(recent))
-    times = (values.read_time(time) for time in (resumed_at, begins_at, ended_at))
+    codes, waits = tuple(values.loads(recent)), timedelta(seconds=late)
+    resumed, begins, ended = (values.read_time(time) for time in (resumed_at, begins_at, ended_at))
+    content = _content(template, flow)
     return Broadcast(
-        name, _content(template, flow), state, edit, code, codes, canary, at, timedelta(seconds=late), *times
+        name, content, state, edit, code, codes, canary, at, waits, resumed, begins, ended, started_by=started_by
     )
 
 

@@ -455,6 +455,7 @@ class Commit:
             optional_time_text(broadcast.begins_at),
             optional_time_text(broadcast.ended_at),
             self._at,
+            storable(broadcast.started_by),
         )
 
     def _add_send(self, row: OutboxRow, effect: str) -> None:

@@ -182,7 +182,8 @@ ENGINE_TABLES = """
         resumed_at TEXT,
         begins_at TEXT,
         ended_at TEXT,
-        created_at TEXT NOT NULL
+        created_at TEXT NOT NULL,
+        started_by TEXT NOT NULL
     );
     CREATE INDEX broadcasts_live ON broadcasts (name) WHERE state IN ('scheduled', 'trying', 'running');
     CREATE INDEX broadcasts_running ON broadcasts (name) WHERE state = 'running';

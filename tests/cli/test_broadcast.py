@@ -10,6 +10,7 @@ from typing import Literal
 import pytest
 
 from bot.cli.broadcast import trouble
+from bot.cli.operate import user_name
 from bot.clock import MovableClock
 from bot.emulator import MessageTemplate
 from bot.emulator.injected_faults import Request
@@ -283,7 +284,7 @@ def test_a_broadcast_with_wrong_parameters_costs_one_message_and_is_corrected(fo
     queue = call("queue", "--bot", folder).lines
     assert f'broadcast "{NAME}": 1 failed (132001), 2 paused (bot broadcast "{NAME}" says why)' in queue
     shown = call("broadcast", NAME, "--bot", folder)
-    assert (shown.code, shown.lines[0]) == (0, "sale: people: sale (en)")
+    assert (shown.code, shown.lines[0]) == (0, f"sale: people: sale (en), started by {user_name()}")
     assert f"  {CONTACT}  failed (132001)" in shown.lines
     code, _, err = broadcast(folder, "--yes")
     assert code == 1 and "was paused before 2 contacts had it" in err and '--edit "sale: people"' in err
@@ -637,6 +638,7 @@ def test_a_broadcast_counts_what_was_delivered_read_and_answered(folder: Path, b
         "Of the 4 sent: 3 delivered, 2 read, 1 answered within 24 hours.", "4 sent."
     ]  # fmt: skip
     shown = json.loads(call("broadcast", NAME, "--json", "--bot", folder).out)
+    assert shown["started_by"] == user_name()
     assert shown["reached"] == {"known": 4, "delivered": 3, "read": 2, "answered": 1}
     ann = {"contact": CONTACT, "outcome": "sent", "code": "", "delivered": True, "read": False, "answered": True}
     assert shown["recipients"][0] == ann
@@ -679,7 +681,7 @@ def test_a_flow_starts_for_each_contact_with_its_own_cells_as_the_docs_show_it(c
         assert bot.emulator.sent[1].body["text"] == {"body": "Day 3, Ann"}
         assert bot.sent == ["text", "text", "template", "template"]
     shown = call("broadcast", "course: people", "--bot", course).lines
-    assert shown[0] == "course: people: flow course"
+    assert shown[0] == f"course: people: flow course, started by {user_name()}"
     assert shown[-2:] == ["Of the 3 sent: 0 delivered, 0 read, 0 answered within 24 hours.", "3 started."]
     state = json.loads(call("broadcast", "course: people", "--json", "--bot", course).out)
     assert (state["flow"], state["outcomes"]) == ("course", {"started": 3})
@@ -795,7 +797,7 @@ def test_the_queue_says_what_became_of_the_contacts_of_a_flow(tmp_path: Path) ->
         let_pass(bot, timedelta(minutes=1))
         call("broadcast", "--stop", "main: people", "--bot", tmp_path)
     assert call("broadcast", "main: people", "--bot", tmp_path).lines == [
-        "main: people: flow main",
+        f"main: people: flow main, started by {user_name()}",
         "  6281234567890  skipped",
         "  6281234567891  failed (window_closed)",
         "  6281234567892  failed (window_closed)",

@@ -24,7 +24,7 @@ def begin(bot: Live | Served, template: MessageTemplate) -> None:
     bot.simulation.emulator.templates.add(template)
     recipients = [{"contact": contact, "body": []} for contact in PEOPLE]
     sale = {"name": "sale", "language": "en"}
-    bot.console.ask({"do": "broadcast", "name": NAME, "template": sale, "recipients": recipients})
+    bot.console.ask({"do": "broadcast", "name": NAME, "template": sale, "recipients": recipients, "by": "ann@office"})
     bot.simulation.settle()
 
 
@@ -39,7 +39,7 @@ def test_a_report_says_how_far_the_messages_have_got(live: Live) -> None:
     expect(row).to_contain_text("finished")
     expect(row).to_contain_text("4 sent")
     row.get_by_role("link", name=NAME).click()
-    expect(page.locator("#broadcast")).to_contain_text("It sends sale (en).")
+    expect(page.locator("#broadcast")).to_contain_text("It sends sale (en). ann@office started it.")
     got = page.get_by_role("table").nth(1)
     expect(got).to_contain_text("Of 4 sent")
     expect(got.get_by_role("row", name="answered within 24 hours")).to_contain_text("25%")

@@ -286,6 +286,15 @@ def test_an_answer_that_is_on_its_way_when_the_broadcast_stops_is_kept(world: Wo
     assert world.reader.outcomes("spring") == {"sent": 1, "stopped": 1}
 
 
+def test_who_started_a_broadcast_stays_so_whoever_goes_on_with_it(world: World) -> None:
+    for by, contact in (("ann", "6281234567890"), ("bo", "6281234567891")):
+        asked = {"name": "autumn", "template": SALE, "recipients": [{"contact": contact, "body": ["x"]}]}
+        world.turns.operate({"do": "broadcast", "by": by, **asked})
+    stop(world, "autumn")
+    found = world.reader.broadcast("autumn")
+    assert found is not None and found.started_by == "ann"
+
+
 def test_stopping_stands_in_the_trace(world: World) -> None:
     ask(world, *people(1))
     stop(world)
