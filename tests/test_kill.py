@@ -537,7 +537,7 @@ def kill_again_and_again(
 
         assert gateway.wait_until(lambda: arrived() == decided_events(store, travelled), 60), arrived()
         reader = StoreReader(store)
-        wait_for(lambda: not any(reader.queue_counts().values()))
+        wait_for(lambda: not any(reader.queue_counts().values()) and not reader.dead_letters())
     finally:
         over.set()
         sender.join()

@@ -27,7 +27,10 @@ def dead_letters(console: Console, user: User) -> str:
     before = min(max(request.args.get("before", LAST_ID, int), 1), LAST_ID)
     asked = _asked(request.args)
     search = _search(console, asked)
-    found = console.reader.dead_letters(PAGE + 1, before, search)
+    found, further = console.reader.find_dead_letters(search, PAGE + 1, before)
+    if more_found := len(found) > PAGE:
+        further = found[PAGE - 1].id
+    total, complete = console.reader.count_dead_letters(search)
     return render_template(
         "dead_letters.html",
         letters=[(letter, _words(letter)) for letter in found[:PAGE]],
@@ -35,8 +38,10 @@ def dead_letters(console: Console, user: User) -> str:
         searched=any(asked.values()),
         kinds=KINDS,
         newest=url_for("dead_letters", **_given(asked)) if before != LAST_ID else "",
-        older=url_for("dead_letters", **_given(asked), before=found[PAGE - 1].id) if len(found) > PAGE else "",
-        total=console.reader.count_dead_letters(search)[0],
+        older=url_for("dead_letters", **_given(asked), before=further) if further else "",
+        cut=bool(further) and not more_found,
+        total=total,
+        complete=complete,
         acts=user.may(OPERATOR),
     )
 

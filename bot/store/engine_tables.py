@@ -106,11 +106,14 @@ QUEUE_COUNTS = """
     UNION ALL SELECT 'outbox', count(*) FROM outbox
     UNION ALL SELECT 'calls', count(*) FROM calls
     UNION ALL SELECT 'events_out', count(*) FROM events_out
-    UNION ALL SELECT 'dead_letters', count(*) FROM dead_letters
 """
 """How many rows each queue has, by table."""
-COUNTS = f"SELECT 'sessions', count(*) FROM sessions UNION ALL {QUEUE_COUNTS}"
-"""The same, and how many sessions there are."""
+COUNTS = f"""
+    SELECT 'sessions', count(*) FROM sessions
+    UNION ALL SELECT 'dead_letters', count(*) FROM dead_letters
+    UNION ALL {QUEUE_COUNTS}
+"""
+"""The same, and how many sessions and dead letters there are."""
 
 OLDEST = """
     SELECT 'outbox', (SELECT created_at FROM outbox ORDER BY id LIMIT 1)

@@ -43,12 +43,14 @@ _LETTER_FITS = """
     (?1 = '' OR contact = ?1) AND (?2 = '' OR what = ?2) AND (?3 = '' OR instr(lower(reason), lower(?3)) > 0)
         AND (CAST(?4 AS TEXT) IS NULL OR at >= ?4) AND (CAST(?5 AS TEXT) IS NULL OR at < ?5)
         AND (?6 = '' OR instr(' ' || reason || ':', ' ' || ?6 || ':') > 0)
-        AND (?7 = '' OR send_id IN (SELECT send_id FROM recipients WHERE broadcast = ?7))
-        AND (?8 = 0 OR what IN ('send', 'event_out')) AND id < ?9
+        AND (?7 = '' OR EXISTS (SELECT 1 FROM recipients WHERE recipients.send_id = dead_letters.send_id AND broadcast = ?7))
+        AND (?8 = 0 OR what IN ('send', 'event_out')) AND id >= ?9 AND id < ?10
 """
-_DEAD = f"SELECT id, what, contact, reason, body, at FROM dead_letters WHERE {_LETTER_FITS} ORDER BY id DESC LIMIT ?10"
-_LETTERS = f"SELECT id FROM dead_letters WHERE {_LETTER_FITS} ORDER BY id"
-_COUNT_LETTERS = f"SELECT count(*), max(id) FROM dead_letters WHERE {_LETTER_FITS}"
+_DEAD = f"SELECT id, what, contact, reason, body, at FROM dead_letters WHERE {_LETTER_FITS} ORDER BY id DESC LIMIT ?11"
+_LETTERS = f"SELECT id FROM dead_letters WHERE {_LETTER_FITS} ORDER BY id DESC"
+_COUNT_LETTERS = f"SELECT count(*) FROM dead_letters WHERE {_LETTER_FITS}"
+_LETTER_IDS = "SELECT (SELECT min(id) FROM dead_letters), (SELECT max(id) FROM dead_letters)"
+MOST_COUNTED = 10_000
 _STATUSES = """
     SELECT ref, message_id, status, statuses.detail FROM sent, json_each(sent.message_ids) JOIN statuses ON message_id = value
     WHERE sent.contact = ?
@@ -296,11 +298,11 @@ class StoreReader:
         return bool(self.database.all(_CLEAN)[0][0])
 
     def counts(self) -> dict[str, int]:
-        """How many sessions there are, and how many rows in each queue, by table."""
+        """How many sessions and dead letters there are, and how many rows in each queue, by table."""
         return dict(self.database.all(engine_tables.COUNTS))
 
     def queue_counts(self) -> dict[str, int]:
-        """How many rows each queue has, by table: without the sessions, which take longer to count."""
+        """How many rows each queue has, by table: without what takes longer to count."""
         return dict(self.database.all(engine_tables.QUEUE_COUNTS))
 
     @reads_rows
@@ -484,23 +486,49 @@ class StoreReader:
         return [_pending(*row) for row in self.database.all(_EVENTS, limit)]
 
     @reads_rows
-    def dead_letters(
-        self, limit: int = 100, before: int = LAST_ID, search: LetterSearch = ALL_LETTERS
-    ) -> list[DeadLetter]:
-        """The dead letters that fit a search, the newest first, of those before an id."""
-        return [
-            DeadLetter(id, what, contact, reason, values.loads(body) if what in _SENT_AGAIN else body, _time(at))
-            for id, what, contact, reason, body, at in self.database.all(_DEAD, *search.asked, before, limit)
-        ]
+    def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
+        """The newest dead letters, the newest first."""
+        return [_letter(*row) for row in self.database.all(_DEAD, *ALL_LETTERS.asked, 0, LAST_ID, limit)]
+
+    @reads_rows
+    def find_dead_letters(
+        self, search: LetterSearch, limit: int, before: int = LAST_ID
+    ) -> tuple[list[DeadLetter], int]:
+        """The dead letters that fit a search, the newest first, of those before an id.
+
+        Also returns the id before which the search goes on, 0 where all was looked through: it ends early as `find_contacts` does.
+        """
+        rows: list[Any] = []
+        until, begin = monotonic() + SEARCH_SECONDS, 0
+        for begin, end in self._letter_pieces(before):
+            rows += self.database.all(_DEAD, *search.asked, begin, end, limit - len(rows))
+            if len(rows) == limit or monotonic() >= until:
+                break
+        found = [_letter(*row) for row in rows]
+        return found, found[-1].id if len(found) == limit else begin
 
     def dead_letter_ids(self, search: LetterSearch, before: int = LAST_ID) -> list[int]:
-        """The ids of the dead letters that fit a search, in order, of those before one."""
-        return [id for (id,) in self.database.all(_LETTERS, *search.asked, before)]
+        """The ids of the dead letters that fit a search, in order, of those before one. It reads in short pieces."""
+        pieces = (self.database.all(_LETTERS, *search.asked, *ids) for ids in self._letter_pieces(before))
+        return [id for piece in pieces for (id,) in piece][::-1]
 
-    def count_dead_letters(self, search: LetterSearch) -> tuple[int, int]:
-        """How many dead letters fit a search, and the id of the newest; 0 for none."""
-        count, newest = self.database.all(_COUNT_LETTERS, *search.asked, LAST_ID)[0]
-        return count, newest or 0
+    def count_dead_letters(self, search: LetterSearch) -> tuple[int, bool]:
+        """How many dead letters fit a search, and whether these are all: it ends at `MOST_COUNTED`, or after `SEARCH_SECONDS`."""
+        count, until = 0, monotonic() + SEARCH_SECONDS
+        for begin, end in self._letter_pieces(LAST_ID):
+            count += self.database.one(_COUNT_LETTERS, *search.asked, begin, end)[0]
+            if begin and (count >= MOST_COUNTED or monotonic() >= until):
+                return min(count, MOST_COUNTED), False
+        return count, True
+
+    def _letter_pieces(self, before: int) -> Iterator[tuple[int, int]]:
+        """The ids of dead letters before one, the newest first, as many as are read at once: from one, 0 in the last piece, and before another."""
+        first, last = self.database.one(_LETTER_IDS)
+        end = 0 if last is None else min(before, last + 1)
+        while first is not None and end > first:
+            begin = end - _SEARCHED_AT_ONCE
+            yield (begin if begin > first else 0), end
+            end = begin
 
     @reads_rows
     def trace(self, contact: str, limit: int = 20) -> list[TurnTraced]:
@@ -641,6 +669,10 @@ def _pending(
     id: int, contact: str, effect: str, created_at: str, attempts: int, due_at: str, detail: str, key: str
 ) -> PendingSend:
     return PendingSend(id, contact, values.loads(effect), _time(created_at), attempts, _time(due_at), detail, key)
+
+
+def _letter(id: int, what: str, contact: str | None, reason: str, body: str, at: str) -> DeadLetter:
+    return DeadLetter(id, what, contact, reason, values.loads(body) if what in _SENT_AGAIN else body, _time(at))
 
 
 def _answers(sent_at: str, answered_at: str | None) -> bool:

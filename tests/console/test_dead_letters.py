@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from bot.core.values import time_text
+from bot.store import store_reader
 from bot.store.store_reader import LetterSearch
 from tests.console.client import Client, logged_in
 from tests.console.conftest import NOON, Served
@@ -73,6 +74,45 @@ def test_a_viewer_finds_nothing_out_by_a_search(served: Served) -> None:
     assert found(client, "contact=1") == found(client, "reason=none") == 1
     assert found(client, "what=send") == 0
     assert "reason" not in client.ask("/dead-letters").text.partition("<ul")[0]
+
+
+def test_a_search_that_takes_long_ends_early_says_so_and_goes_on(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, reason in zip(NUMBERS, ("that", "this", "this", "this"), strict=True):
+        give_up(served, number, "turn", reason)
+    monkeypatch.setattr(store_reader, "SEARCH_SECONDS", 0)
+    monkeypatch.setattr(store_reader, "_SEARCHED_AT_ONCE", 1)
+    client, path = logged_in(served, "olga"), "/dead-letters?reason=that"
+    for _ in NUMBERS[1:]:
+        text = client.ask(path).text
+        assert "only a part was looked through" in text and "No dead letter fits." not in text
+        older = re.search(r'href="/console([^"]+)" rel="next">Older', text)
+        assert older is not None
+        path = older[1].replace("&amp;", "&")
+    text = client.ask(path).text
+    assert text.count('<li class="panel">') == 1 and "a part" not in text and "Older" not in text
+
+
+def test_from_ten_thousand_on_they_are_not_counted(served: Served) -> None:
+    give_up(served, NUMBERS[0], "turn", "too many steps", many=10_001)
+    client = logged_in(served, "olga")
+    for query, words in (("", "10,000 or more in all"), ("?reason=many", "10,000 or more found")):
+        assert f"<span>{words}</span>" in client.ask(f"/dead-letters{query}").text
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5, 6, 100])
+def test_what_is_found_is_the_same_in_pieces(served: Served, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    for reason in ("this", "that") * 3:
+        give_up(served, NUMBERS[0], "turn", reason)
+    monkeypatch.setattr(store_reader, "_SEARCHED_AT_ONCE", at_once)
+    reader, that = served.console.reader, LetterSearch(reason="that")
+    assert reader.dead_letter_ids(that) == [2, 4, 6] and reader.dead_letter_ids(that, 6) == [2, 4]
+    assert reader.count_dead_letters(that) == (3, True)
+    found, further = reader.find_dead_letters(that, 2)
+    assert ([letter.id for letter in found], further) == ([6, 4], 4)
+    found, further = reader.find_dead_letters(that, 2, further)
+    assert ([letter.id for letter in found], further) == ([2], 0)
 
 
 def test_all_that_is_found_is_dropped_after_the_number_was_asked_back(served: Served) -> None:
