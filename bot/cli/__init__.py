@@ -3,6 +3,7 @@
 import gc
 import importlib
 import sys
+from io import TextIOWrapper
 
 import click
 from click.shell_completion import CompletionItem
@@ -106,6 +107,9 @@ def bot() -> None:
 
 def main() -> None:
     """The command's entry point. Exit codes: 0 success, 1 wrong input, 2 wrong usage."""
+    for stream in (sys.stdin, sys.stdout):  # a line that is no Unicode, a file's name that the terminal cannot show
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
     try:
         bot(standalone_mode=True)
     except BotError as error:

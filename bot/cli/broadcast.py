@@ -46,9 +46,9 @@ USAGE = (
 
 
 @click.command("broadcast")
-@click.argument("template", metavar="[TEMPLATE", required=False)
+@click.argument("template", metavar="[TEMPLATE]", required=False)
 @click.argument(
-    "file", metavar="CONTACTS.CSV]", required=False, type=click.Path(path_type=Path, dir_okay=False, exists=True)
+    "file", metavar="[CONTACTS.CSV]", required=False, type=click.Path(path_type=Path, dir_okay=False, exists=True)
 )
 @click.option("--flow", metavar="FLOW", help="Start this flow for each contact, instead of sending a template.")
 @click.option(

@@ -279,7 +279,7 @@ class _Chat:
 
     def help(self, _: str) -> None:
         """``/help``."""
-        self._screen.print(*(f"{command.usage:24}{command.about}" for command in COMMANDS.values()))
+        self._screen.print(*(f"{command.usage:25}{command.about}" for command in COMMANDS.values()))
 
     def quit(self, _: str) -> None:
         """``/quit``."""

@@ -181,7 +181,8 @@ def _list_cuts(report: "Report") -> None:
             click.echo(
                 f"{path_from_here(report.folder.path, note.mark.path)}:{note.mark.line}:{note.mark.column}: {note.what}"
             )
-        click.echo(f"{counted(len(found), 'text')} may be cut when they are sent.")
+        they_are = "it is" if len(found) == 1 else "they are"
+        click.echo(f"{counted(len(found), 'text')} may be cut when {they_are} sent.")
 
 
 def _list_load(report: "Report") -> None:

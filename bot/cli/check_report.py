@@ -325,7 +325,7 @@ def _results(report: Report, codes: list[str]) -> list[dict[str, Any]]:
 
 def _result(entry: ReportEntry, rule: int, fingerprint: str) -> dict[str, Any]:
     region = {"startLine": entry.line, "startColumn": entry.column, "endColumn": entry.column + entry.width}
-    place = {"artifactLocation": {"uri": quote(entry.path)}, "region": region}
+    place = {"artifactLocation": {"uri": quote(entry.path, errors="surrogateescape")}, "region": region}
     return {
         "ruleId": entry.code,
         "ruleIndex": rule,

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from bot.cli.output import counted, styled
+from bot.cli.operate import CommandRefused
+from bot.cli.output import counted, styled, where
 from bot.core.immutable import immutable
-from bot.folder import Folder, NoBot
+from bot.folder import Folder
 from bot.lang.problems import Problems
 from bot.lang.source import Map, read
 from bot.program import Program
@@ -46,20 +47,20 @@ def generate(
 ) -> None:
     """Make tests, run each, and write those that pass to the bot's folder. With force, existing ones are replaced.
 
-    Raises `bot.folder.NoBot` if there are some already, or if a file cannot be written.
+    Raises `CommandRefused` if there are some already, or if a file cannot be written.
     """
     folder = bot.path / GENERATED
     try:
         files = {path: path.read_bytes().startswith(HEAD.encode()) for path in sorted(folder.glob("*.yml"))}
         if any(files.values()) and not force:
-            raise NoBot(f"{folder} contains generated tests already: add --force to overwrite them")
+            raise CommandRefused(f"{folder} contains generated tests already: add --force to overwrite them")
         made = _made(bot, program, transcripts, walks, seed)
         written = _write(folder, files, made.tests)
     except OSError as error:
-        raise NoBot(f"{folder} cannot be written: {error.strerror}") from error
+        raise CommandRefused(f"{folder} cannot be written: {error.strerror}") from error
     for path in written:
         click.echo(path)
-    _report(made)
+    _report(bot.path, made)
 
 
 def _made(bot: Folder, program: Program, own: Iterable[Transcript], walks: int, seed: int) -> GenerationResult:
@@ -95,7 +96,7 @@ def _write(folder: Path, files: Mapping[Path, bool], tests: Iterable[GeneratedTe
         texts.setdefault(folder / test.file, []).append(test.text)
     for path in texts:
         if files.get(path) is False:
-            raise NoBot(f"{path} is no generated test any more: move it to another folder")
+            raise CommandRefused(f"{path} is no generated test any more: move it to another folder")
     for path, generated in files.items():
         if generated:
             path.unlink()
@@ -105,7 +106,7 @@ def _write(folder: Path, files: Mapping[Path, bool], tests: Iterable[GeneratedTe
     return [*texts]
 
 
-def _report(made: GenerationResult) -> None:
+def _report(folder: Path, made: GenerationResult) -> None:
     coverage = made.coverage
     tests = styled(counted(len(made.tests), "test"), fg="green")
     click.echo(f"{tests} written. They reach {coverage.percent} % of the steps and outcomes.")
@@ -113,4 +114,4 @@ def _report(made: GenerationResult) -> None:
         left_out = counted(len(made.left_out), "conversation")
         click.echo(f"{left_out} left out: the real bot answered differently than expected.")
     for missed in coverage.missed():
-        click.echo(f"  never reached: {missed.mark.path}:{missed.mark.line} {missed.what}")
+        click.echo(f"  never reached: {where(folder, missed.mark)} {missed.what}")

@@ -80,6 +80,8 @@ def extract(language: str, folder: Path | None) -> None:
     spoken = _read(folder)
     if language == spoken.written:
         raise CommandRefused(f"the flows are written in {language}: there is nothing to translate")
+    if language == "en" and not spoken.written:
+        raise CommandRefused("the flows' language may be en itself: name it in bot.yml first, such as languages: [id]")
     path = _file_of(spoken.folder, language)
     path.parent.mkdir(exist_ok=True)
     draft = path.with_name(f".{path.name}.new")  # so that the file is there whole, old or new

@@ -10,6 +10,7 @@ import click
 
 from bot.cli.output import styled
 from bot.core.errors import BotError
+from bot.core.text import clean
 from bot.flow.documents import BOT_FILE
 
 FILES = Path(__file__).with_name("starters")
@@ -71,7 +72,7 @@ def _copy(starter: str, folder: Path) -> None:
     for name, hidden in HIDDEN.items():
         shutil.copyfile(FILES / name, folder / hidden)
     file = folder / BOT_FILE
-    title = re.sub(r"[-_\s]+", " ", folder.resolve().name).strip() or "My bot"
+    title = re.sub(r"[-_\s]+", " ", clean(folder.resolve().name)).strip() or "My bot"
     name = json.dumps(title[:1].upper() + title[1:], ensure_ascii=False)
     file.write_text(file.read_text("utf-8").replace(STARTER_NAME, name), "utf-8")
     _help_editor(folder / ".vscode")

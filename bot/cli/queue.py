@@ -23,8 +23,8 @@ MISSING = {"retry": "dead letter {} of a message or of an event to deliver", "dr
 
 
 @click.command("queue")
-@click.argument("action", metavar="[retry|drop", required=False, type=click.Choice(ACTIONS))
-@click.argument("letters", metavar="[ID...]]", nargs=-1, type=click.IntRange(min=1))
+@click.argument("action", metavar="[retry|drop]", required=False, type=click.Choice(ACTIONS))
+@click.argument("letters", metavar="[ID...]", nargs=-1, type=click.IntRange(min=1))
 @bot_option
 @click.option("--all", "every", is_flag=True, help="All dead letters, instead of ids.")
 @click.option("--code", metavar="CODE", help="With --all: only those with this code of the gateway.")

@@ -193,7 +193,8 @@ class Translations:
             else:
                 fix = f"write languages: [{', '.join((*bot.languages, language))}] in bot.yml"
                 if not bot.languages:
-                    fix = f"write languages: [en, {language}] in bot.yml, that of the flows first"
+                    flows = "id" if language == "en" else "en"
+                    fix = f"write languages: [{flows}, {language}] in bot.yml, that of the flows first"
                 problems.add("E114", node.mark, f"a locale for {language}, which the bot does not speak", fix)
 
 

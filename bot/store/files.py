@@ -249,6 +249,8 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
         )
     if not path.exists():
         raise StoreMissing(f"there is no store at {path} yet: `bot serve` makes one")
+    if path.is_dir():
+        raise StoreMissing(f"{path} is a folder: name a file with BOT_STORE")
     return sqlite3.connect(
         f"{path.resolve().as_uri()}?mode={mode}",
         uri=True,

@@ -166,7 +166,9 @@ steps:
 def test_texts_that_nobody_can_tell_the_length_of_are_listed_when_asked_for(here: Path) -> None:
     make_bot(here, GOOD.replace("Hello,", '"Hello {{ contact.name }}",'))
     checked = call("check", "--cuts")
-    listed = 'flows/main.yml:4:16: step "hello": say: at most 4096 characters are sent\n1 text may be cut when they are sent.\n'
+    listed = (
+        'flows/main.yml:4:16: step "hello": say: at most 4096 characters are sent\n1 text may be cut when it is sent.\n'
+    )
     assert checked.code == 0 and checked.out.endswith(listed)
     assert call("check", "--cuts", "--json").code == 2
 

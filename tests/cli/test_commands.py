@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,30 @@ def test_a_full_disk_is_exit_code_1_in_words() -> None:
             [sys.executable, "-c", code, "check", FLOWS], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert (run.returncode, run.stderr) == (1, "bot: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("check",), ("check", "--format", "json"), ("check", "--format", "sarif"), ("chat",)]
+)
+def test_a_name_or_a_line_that_is_no_unicode_is_shown_as_well_as_can_be(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    code = "from bot.cli import main; main()"
+    named = os.fsencode(tmp_path) + b"/caf\xe9"
+    strict = os.environ | {"PYTHONIOENCODING": "utf-8:strict"}  # as in every locale but C
+    made = subprocess.run([sys.executable, "-c", code, "new", named], env=strict, capture_output=True)
+    assert made.returncode == 0, made.stderr
+    Path(os.fsdecode(named), "flows", "wrong.yml").write_text("flow: wrong" if "check" in arguments else "")
+    run = subprocess.run(
+        [sys.executable, "-c", code, *arguments, named], env=strict, capture_output=True, input=b"caf\xe9\n"
+    )
+    assert b"Traceback" not in run.stderr and b"caf" in run.stdout.lower()
+
+
+@pytest.mark.parametrize("arguments", [("queue", "rerty"), ("broadcast", "sale", "nowhere.csv")])
+def test_an_argument_is_named_as_it_is_written(arguments: tuple[str, ...]) -> None:
+    refused = CliRunner().invoke(bot, arguments).output
+    assert re.search(r"Invalid value for '\[[^][]+\]': ", refused)
 
 
 def test_serves_help_names_the_settings_that_are_needed() -> None:

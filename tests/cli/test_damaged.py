@@ -58,6 +58,15 @@ def copied(sound: Path, folder: Path) -> Path:
     return folder
 
 
+def test_a_folder_in_the_place_of_the_store_is_refused_in_words(sound: Path, tmp_path: Path) -> None:
+    folder = copied(sound, tmp_path)
+    (folder / "bot.db").unlink()
+    (folder / "bot.db").mkdir()
+    for arguments in set(COMMANDS) - {("webhook", "show")}:  # which reads the log alone
+        refused = call(*arguments, "--bot", folder)
+        assert (refused.code, "bot.db is a folder: name a file with BOT_STORE" in refused.err) == (1, True), arguments
+
+
 @pytest.mark.parametrize("damage", [*DAMAGES, rows])
 @pytest.mark.parametrize("which", [lambda path: path, inbox_path], ids=["engine", "inbox"])
 def test_no_command_ends_with_a_traceback(

@@ -49,6 +49,11 @@ def test_generated_tests_take_everything_and_pass(bot: Path) -> None:
     assert "ok    generated: walk 1 of seed 1" in tested.lines
 
 
+def test_what_no_test_reaches_is_named_from_here(bot: Path) -> None:
+    make_bot(bot, FLOWS + "  lost: {say: Lost, then: end}\n", HANDLERS)
+    assert "  never reached: bot/flows/main.yml:11 order/lost" in call("test", "bot", "--generate").lines
+
+
 def test_what_is_there_is_replaced_by_force_alone_and_comes_out_the_same(bot: Path) -> None:
     call("test", "bot", "--generate")
     first = files(bot)

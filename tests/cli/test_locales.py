@@ -128,6 +128,15 @@ def test_extract_of_a_language_that_bot_yml_does_not_name_says_so(bot: Path) -> 
     ]
 
 
+def test_the_language_of_the_flows_is_asked_for_where_english_may_be_it(bot: Path) -> None:
+    (bot / "bot.yml").write_text((bot / "bot.yml").read_text().replace("languages: [en, id]\n", ""))
+    refused = call("locales", "extract", "en")
+    assert (refused.code, "name it in bot.yml first" in refused.err) == (1, True)
+    (bot / "locales").mkdir()
+    (bot / "locales" / "en.yml").write_text("main: {}\n")
+    assert "(write languages: [id, en] in bot.yml, that of the flows first)" in call("check", "--format", "short").out
+
+
 def test_a_language_that_is_not_built_in_needs_the_bots_own_words_too(bot: Path) -> None:
     texts = 5 + len(WORDINGS)
     assert call("locales", "extract", "sw").out.startswith(f"locales/sw.yml: {texts} texts, {texts} of them")
