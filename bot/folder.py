@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zoneinfo import ZoneInfo
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -38,6 +39,15 @@ class Folder:
         """The bot's name, or its folder's where it has none."""
         name = self.written("name")
         return name.text if isinstance(name, Scalar) else self.path.resolve().name
+
+    @property
+    def timezone(self) -> ZoneInfo:
+        """The bot's time zone: UTC where it has none. The check reports one that there is not."""
+        zone = self.written("timezone")
+        try:
+            return ZoneInfo(zone.text if isinstance(zone, Scalar) else "UTC")
+        except (KeyError, ValueError):
+            return ZoneInfo("UTC")
 
     @property
     def files(self) -> tuple[Source, ...]:

@@ -21,14 +21,17 @@ from bot.cli.operate import (
     open_store,
     operate,
     reach_gateway,
+    served_bot,
     span,
     store_of,
+    used_bot,
     user_name,
 )
 from bot.cli.output import counted, echo_json
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.text import printable
+from bot.folder import Folder
 from bot.lang.wall_clock import duration_words
 from bot.settings import read_limits
 from bot.store.broadcast_rows import NOT_YET, REACHED_FIELDS, outcome_for_people, reached_totals, without_message
@@ -160,16 +163,16 @@ def command(
     if not sends:
         show(folder, asked[0], as_json)
         return
-    what: dict[str, Any] = {}
+    bot, what = used_bot(folder), dict[str, Any]()
     if flow is not None:
         flow = flow.removeprefix("/")
         what |= {"flow": flow}
-        recipients = _recipients(folder, file, where, _flow_values(folder, flow, given))
+        recipients = _recipients(bot, file, where, _flow_values(bot, flow, given))
     else:
         what |= {"template": {"name": template, "language": language or "en"}}
         what["template"] |= {"header": header(head)} if head else {}
-        recipients = _recipients(folder, file, where, BodyTexts(body))
-        _check_template(folder, what["template"], recipients[0], str(file or "--where"))
+        recipients = _recipients(bot, file, where, BodyTexts(body))
+        _check_template(bot, what["template"], recipients[0], str(file or "--where"))
     name = edited or name or ": ".join([flow or asked[0], *([file.stem] if file else []), *([where] if where else [])])
     with open_store(folder) as store:
         known = store.broadcast(name)
@@ -177,7 +180,7 @@ def command(
         clock = read_contacts_time(at or (known.at if known is not None else ""))
         bound = _bound(late) if at is not None or known is None else known.late
         what |= {"at": clock.text, "late": bound.total_seconds()}
-        recipients = with_times(folder, clock, recipients, datetime.now(UTC))
+        recipients = with_times(bot, clock, recipients, datetime.now(UTC))
     if edited is not None:
         _edit(folder, edited, what, recipients, yes, moved=at is not None)
         return
@@ -209,11 +212,11 @@ def _check_options(
         raise click.UsageError("--with is for --flow FLOW: the parameters of a template are written with --body")
 
 
-def _flow_values(folder: Path | None, flow: str, given: tuple[str, ...]) -> FlowValues:
+def _flow_values(bot: Folder, flow: str, given: tuple[str, ...]) -> FlowValues:
     """What the flow is started with. Raises `CommandRefused` if there is no such flow."""
     from bot.engine.scheduled_flows import objections
 
-    library = loaded(store_of(folder)[0]).library
+    library = loaded(bot).library
     if missing := objections(library, flow, {}).get("flow"):
         raise CommandRefused(missing)
 
@@ -223,9 +226,7 @@ def _flow_values(folder: Path | None, flow: str, given: tuple[str, ...]) -> Flow
     return FlowValues(values_of(given, "--with"), judge)
 
 
-def _recipients(
-    folder: Path | None, file: Path | None, where: str | None, own: BodyTexts | FlowValues
-) -> Sequence[Recipient]:
+def _recipients(bot: Folder, file: Path | None, where: str | None, own: BodyTexts | FlowValues) -> Sequence[Recipient]:
     """Those of the file, or of all contacts, for whom the expression holds; how many these are is printed."""
     listed = None if file is None else read_recipients(file, own)
     if where is None:
@@ -233,7 +234,7 @@ def _recipients(
         return listed
     from bot.cli.selection import select, select_from
 
-    found = select(folder, where, own) if listed is None else select_from(folder, where, listed)
+    found = select(bot, where, own) if listed is None else select_from(bot, where, listed)
     total = found.asked if listed is None else len(listed)
     words = "who have written" if listed is None else "in the file"
     click.echo(f"{len(found.recipients):,} of {counted(total, 'contact')} {words} match.")
@@ -255,9 +256,7 @@ def _bound(late: timedelta | None) -> timedelta:
 
 
 def _zone(folder: Path | None) -> tzinfo:
-    from bot.program import load_program
-
-    return load_program(store_of(folder)[0]).library.bot.timezone
+    return served_bot(*store_of(folder))[0].timezone
 
 
 def _begin(folder: Path | None, name: str, what: Mapping[str, Any], recipients: Sequence[Recipient], yes: bool) -> None:
@@ -323,7 +322,7 @@ def _stop(folder: Path | None, name: str) -> None:
         click.echo(f"{counted(answer['in_flight'], 'message')} may have been sent and cannot be withdrawn.")
 
 
-def _check_template(folder: Path | None, template: Mapping[str, Any], first: Recipient, file: str) -> None:
+def _check_template(bot: Folder, template: Mapping[str, Any], first: Recipient, file: str) -> None:
     """Print what the gateway would refuse, before anything is sent. Raises `CommandRefused` if that is certain."""
     from bot.cli.templates import both_lists, infos
     from bot.flow.library import TemplateUse, template_uses
@@ -339,7 +338,7 @@ def _check_template(folder: Path | None, template: Mapping[str, Any], first: Rec
         tuple(TemplateParameter("text", {}) for _ in first["body"]),
     )
     try:
-        with reach_gateway(folder) as ask:
+        with reach_gateway(bot.path) as ask:
             listed = infos(both_lists(ask))
     except BotError as error:
         click.echo(f"{notice.name} could not be checked against the gateway's list: {error}", err=True)
@@ -347,7 +346,7 @@ def _check_template(folder: Path | None, template: Mapping[str, Any], first: Rec
         return
     uses: list[TemplateUse] = []
     with suppress(FaultyBot):  # how else the flows fill it is a help, and no more
-        uses = list(template_uses(load_program(store_of(folder)[0]).library))
+        uses = list(template_uses(load_program(bot).library))
     found = misfits_of(TemplateUse(Mark(file, 1, 1), notice), uses, listed)
     if certain := [f"{misfit.what} ({misfit.fix})" for misfit in found if misfit.certain]:
         raise CommandRefused("\n".join((*certain, "Nothing was sent.")))

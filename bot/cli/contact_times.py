@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from pathlib import Path
 
 from bot.cli.csv_rows import Recipient
-from bot.cli.operate import CommandRefused, loaded, open_store, store_of
+from bot.cli.operate import CommandRefused, loaded, open_store
 from bot.cli.output import counted
 from bot.core.immutable import immutable
 from bot.core.session import Session, UnreadableSession
+from bot.folder import Folder
 from bot.lang.wall_clock import A_DAY, ISO_MOMENT, duration_words, minutes_in, on_the_clock, read_iso
 
 _SHOWN = 5  # moments
@@ -59,15 +59,13 @@ def read_contacts_time(text: str) -> ContactsTime:
     return ContactsTime(at.isoformat(" ", "minutes"), at.hour * 60 + at.minute, at.date())
 
 
-def with_times(
-    folder: Path | None, at: ContactsTime, recipients: Sequence[Recipient], now: datetime
-) -> list[Recipient]:
+def with_times(bot: Folder, at: ContactsTime, recipients: Sequence[Recipient], now: datetime) -> list[Recipient]:
     """The recipients, each with the moment at which the contact's clock shows the time. Raises `CommandRefused` if it is over
     for all.
     """
-    library = loaded(store_of(folder)[0]).library
+    library = loaded(bot).library
     timed = []
-    with open_store(folder) as store:
+    with open_store(bot.path) as store:
         for recipient in recipients:
             contact = recipient["contact"]
             try:

@@ -4,8 +4,9 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import bot_argument, env_file, load_env, reach_gateway
+from bot.cli.operate import bot_argument, env_file, load_env, reach_gateway, served_bot
 from bot.cli.output import counted, echo_json, path_from_here, styled
+from bot.core.errors import BotError
 from bot.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, ModelService, Settings, read_settings, read_store
 from bot.settings.setting_values import OBJECTS
@@ -111,7 +113,7 @@ def _findings(bot: Folder, url: str | None) -> Iterator["CheckResult"]:
     late = f"there was no answer within {SECONDS:.0f} s"
     checks = [
         Check(
-            lambda: _flows(bot, library),
+            lambda: _flows(bot, store, library),
             warn("flows", f"they were not checked within {SECONDS:.0f} s", "`bot check` takes the time it needs"),
         ),
         Check(lambda: _machine(bot, store), fail("disk", late, f"see what is wrong with the disk of {store}")),
@@ -133,28 +135,35 @@ def _known(*findings: "CheckResult") -> "Check":
     return Check(lambda: findings, findings[0])
 
 
-def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResult"]:
-    """Whether the bot's files are in order. As soon as its flows load, others get them: None where they do not."""
+def _flows(bot: Folder, store: StoreAddress, loaded: "Future[Library | None]") -> Iterator["CheckResult"]:
+    """Whether the files that are served are in order. As soon as their flows load, others get them: None where they do not."""
     from bot.checker.prove import prove
     from bot.clock import SystemClock
     from bot.doctor import fail, ok, past_dates, warn
     from bot.program import FaultyBot, load_program
 
     try:
-        library = load_program(bot).library
+        files, _ = served_bot(bot, store)
+    except BotError:  # the look at the store says why
+        files = bot
+    own = files is bot
+    try:
+        library = load_program(files).library
     except Exception as error:
         loaded.set_result(None)
         if not isinstance(error, FaultyBot):
             raise
         count = len(error.problems)
-        yield fail("flows", f"{counted(count, 'problem')}, the first: {error.problems[0]}", "`bot check` lists all")
+        advice = "`bot check` lists all" if own else "install what is missing here, or `bot rollback`"
+        yield fail("flows", f"{counted(count, 'problem')}, the first: {error.problems[0]}", advice)
         return
     loaded.set_result(library)
-    if found := prove(library, bot.sources):
-        yield warn("flows", f"{counted(len(found), 'finding')}, the first: {found[0]}", "`bot check` lists all")
+    if found := prove(library, files.sources):
+        advice = "`bot check` lists all" if own else "correct it in the folder, and `bot publish`"
+        yield warn("flows", f"{counted(len(found), 'finding')}, the first: {found[0]}", advice)
     else:
-        here = path_from_here(bot.path, ".")
-        yield ok("flows", f"{counted(len(library.flows), 'flow')} in {here}, without problems")
+        where = path_from_here(bot.path, ".") if own else "the version that is served"
+        yield ok("flows", f"{counted(len(library.flows), 'flow')} in {where}, without problems")
     yield from past_dates(library, SystemClock().now())
 
 
@@ -187,24 +196,26 @@ def _outside(
     from bot.clock import SystemClock
     from bot.doctor import Check, fail, warn
 
+    def flows() -> "Library | None":
+        with suppress(TimeoutError):  # which the look at the flows says
+            return library.result(deadline - monotonic() - SPARE)
+        return None
+
     def files() -> Iterator["CheckResult"]:
-        if (loaded := library.result()) is not None:
+        if (loaded := flows()) is not None:
             yield from doctor.reachable(loaded, settings.gateway_url, deadline - monotonic() - SPARE)
 
     def receiver() -> Iterator["CheckResult"]:
-        if (loaded := library.result()) is not None and loaded.bot.events_to is not None:
+        if (loaded := flows()) is not None and loaded.bot.events_to is not None:
             yield from doctor.events_receiver(loaded.bot.events_to, os.environ)
 
     late, service = f"there was no answer within {SECONDS:.0f} s", settings.model_service
     public = url.rstrip("/") if url else settings.public_url
     yield Check(lambda: doctor.server(store, env_file(bot.path)), fail("server", late, "see its log, restart it"))
-    yield Check(
-        lambda: _gateway(bot, settings, library), fail("gateway", late, "check BOT_GATEWAY_URL and the network")
-    )
+    yield Check(lambda: _gateway(bot, settings, flows), fail("gateway", late, "check BOT_GATEWAY_URL and the network"))
     if service is not None:
         yield Check(partial(_models, service), fail("models", late, "check BOT_AI_URL and the network"))
-    if bot.written("events_to") is not None:
-        yield Check(receiver, fail(doctor.RECEIVER, late, "check events_to in bot.yml, and the receiver"))
+    yield Check(receiver, fail(doctor.RECEIVER, late, "check events_to in bot.yml, and the receiver"))
     yield Check(files, fail("files", late, "see whether the gateway gets them in a few seconds"))
     if settings.files is not None and settings.files.startswith(OBJECTS):
         yield Check(lambda: doctor.kept(store), fail("files", late, "check AWS_ENDPOINT_URL and the network"))
@@ -216,7 +227,7 @@ def _outside(
         yield Check(lambda: doctor.public_address(public, path, now), fail("webhook", late, doctor.NOT_REACHED))
 
 
-def _gateway(bot: Folder, settings: Settings, library: "Future[Library | None]") -> Iterator["CheckResult"]:
+def _gateway(bot: Folder, settings: Settings, flows: Callable[[], "Library | None"]) -> Iterator["CheckResult"]:
     from bot import doctor
     from bot.cli.templates import both_lists, infos
     from bot.clock import SystemClock
@@ -226,7 +237,7 @@ def _gateway(bot: Folder, settings: Settings, library: "Future[Library | None]")
             return infos(both_lists(ask))
 
     if (yield from doctor.reach("gateway", "BOT_GATEWAY_URL", settings.gateway_url, SystemClock().now)):
-        yield from doctor.gateway_key(listed, library.result)
+        yield from doctor.gateway_key(listed, flows)
 
 
 def _models(service: ModelService) -> Iterator["CheckResult"]:

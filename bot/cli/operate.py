@@ -110,6 +110,33 @@ def store_at(folder: Path | None, name: str, text: str) -> StoreAddress:
         raise BadSettings([problem.replace("BOT_STORE", name, 1) for problem in error.problems]) from None
 
 
+def served_bot(bot: Folder, store: StoreAddress) -> tuple[Folder, str]:
+    """A bot with the files that its servers serve: those of the version that was published, if there is one. And a sentence if the files in
+    its folder differ from these; else an empty text. Raises as `open_store`, but not where there is no store yet.
+    """
+    from bot.store.files import StoreMissing
+    from bot.store.opening import engine_reader
+    from bot.store.published_versions import files_of, in_folder, served_version
+
+    try:
+        with closing(engine_reader(store)) as database:
+            served = served_version(database)
+            if served is None:
+                return bot, ""
+            differs, what = in_folder(served, bot.path)
+            return files_of(database, served.number, bot.path), what if differs else ""
+    except StoreMissing:
+        return bot, ""
+
+
+def used_bot(folder: Path | None) -> Folder:
+    """The bot that is served, for a command that acts on it; where the files in its folder differ, it says which it uses. Raises as `open_store`."""
+    bot, differ = served_bot(*store_of(folder))
+    if differ:
+        click.echo(f"{differ}: this command uses what is served", err=True)
+    return bot
+
+
 def open_store(folder: Path | None) -> "closing[StoreReader]":
     """The store of a bot, to read from, while a server runs or not. Raises `bot.store.files.StoreMissing` as well."""
     from bot.store.store_reader import StoreReader

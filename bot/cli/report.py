@@ -2,20 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import click
 
-from bot.cli.operate import CommandRefused, bot_option, loaded, span, store_of
+from bot.cli.operate import CommandRefused, bot_option, loaded, open_store, span, used_bot
 from bot.cli.output import echo_json, quiet_log, styled
 from bot.core.turn import ANSWERED, ENTERED, WAYS
 from bot.lang import wall_clock
 from bot.lang.problems import did_you_mean
 from bot.results import StepResults, answered_share, counted_as, results_by_flow, results_csv, splits_of
-from bot.store.store_reader import StoreReader
 
 _WAITING = "waiting"
 
@@ -37,9 +35,8 @@ def command(flow: str | None, since: timedelta, folder: Path | None, as_csv: boo
     Exit code 0: success. 1: there is no such flow, the bot has problems, or there is no store yet.
     """
     quiet_log()
-    bot, path = store_of(folder)
-    library = loaded(bot).library
-    with closing(StoreReader(path)) as store:
+    library = loaded(used_bot(folder)).library
+    with open_store(folder) as store:
         rows, waiting = store.results(datetime.now(UTC) - since), store.waiting_at()
     reports = results_by_flow(counted_as(library), rows, waiting)
     if flow is not None:

@@ -2,11 +2,10 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from bot.cli.csv_rows import BodyTexts, FlowValues, Recipient
-from bot.cli.operate import CommandRefused, open_store, store_of
+from bot.cli.operate import CommandRefused, loaded, open_store
 from bot.core.events import TimeReached
 from bot.core.immutable import mutable
 from bot.core.session import Session
@@ -16,8 +15,9 @@ from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import Expression, Template, compile_expression, compile_template
 from bot.flow.flow_checks import check_contact_fields
 from bot.flow.library import Library
+from bot.folder import Folder
 from bot.lang.problems import Mark, Problems, did_you_mean
-from bot.program import Program, load_program
+from bot.program import Program
 
 _OF_FLOWS = ("message", "came_from")  # there is neither outside of a flow
 
@@ -32,29 +32,29 @@ class Selected:
     why: str = ""  # the first failure
 
 
-def select(folder: Path | None, where: str, own: BodyTexts | FlowValues) -> Selected:
+def select(bot: Folder, where: str, own: BodyTexts | FlowValues) -> Selected:
     """The contacts in the store for whom ``where`` holds, each with its own texts filled in.
 
-    Raises `CommandRefused` for a mistake in one of them, and `bot.program.FaultyBot`.
+    Raises `CommandRefused` for a mistake in one of them.
     """
     if not own.texts:
         for problem in own.problems_of(own.recipient("", [])):  # of all contacts alike
             raise CommandRefused(f"{own.option}: {problem}")
-    return _Selection(folder, where, own).of(None)
+    return _Selection(bot, where, own).of(None)
 
 
-def select_from(folder: Path | None, where: str, recipients: Sequence[Recipient]) -> Selected:
+def select_from(bot: Folder, where: str, recipients: Sequence[Recipient]) -> Selected:
     """Those of the recipients for whom ``where`` holds. A contact who has never written is not among them. Raises as `select`."""
-    return _Selection(folder, where, BodyTexts(())).of({each["contact"]: each for each in recipients})
+    return _Selection(bot, where, BodyTexts(())).of({each["contact"]: each for each in recipients})
 
 
 class _Selection:
     """An expression, and texts, over a contact and its kept variables."""
 
-    def __init__(self, folder: Path | None, where: str, own: BodyTexts | FlowValues) -> None:
-        self._folder = folder
+    def __init__(self, bot: Folder, where: str, own: BodyTexts | FlowValues) -> None:
+        self._path = bot.path
         self._own = own
-        program = load_program(store_of(folder)[0])
+        program = loaded(bot)
         self._library = program.library
         self._now = datetime.now(UTC)
         problems = Problems()
@@ -85,7 +85,7 @@ class _Selection:
         return selected
 
     def _sessions(self, listed: Collection[str] | None) -> Iterator[Session]:
-        with open_store(self._folder) as store:
+        with open_store(self._path) as store:
             for session in store.all_sessions():
                 if session is not None and (listed is None or session.contact in listed):
                     yield session

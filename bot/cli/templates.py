@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.operate import Ask, bot_option, pages, reach_gateway, store_of
+from bot.cli.operate import Ask, bot_option, pages, reach_gateway, served_bot, store_of
 from bot.cli.output import counted, echo_json, path_from_here, styled
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ def _check(folder: Path | None, listed: list[Item], as_json: bool) -> int:
     from bot.program import load_program
     from bot.runtime.template_check import misfits
 
-    bot, _ = store_of(folder)
+    bot, store = store_of(folder)
+    if differ := served_bot(bot, store)[1]:
+        click.echo(f"{differ}: this command reads the files, `bot doctor` looks at what is served", err=True)
     uses = list(template_uses(load_program(bot).library))
     found = misfits(uses, infos(listed))
     certain = sum(misfit.certain for misfit in found)

@@ -79,7 +79,7 @@ def console_app(console: Console, users: Mapping[str, User], address: str, stopp
     app.register_error_handler(HTTPException, _say_http_error)
     app.register_error_handler(BotError, lambda error: _say_trouble(str(error), 409))
     app.register_error_handler(Exception, _say_failure)
-    app.jinja_env.globals["bot"] = console.folder.name
+    app.context_processor(lambda: {"bot": console.name, "zone": console.zone})
     app.jinja_env.globals["navigation"] = [route for route in routes if route.title]
     add_formats(app, console)
     app.wsgi_app = _below(urlsplit(address).path, app.wsgi_app)  # type: ignore[method-assign]

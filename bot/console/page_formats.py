@@ -82,7 +82,6 @@ def reader_locale() -> Locale:
 def add_formats(app: Flask, console: Console) -> None:
     """Let the templates use ``contact | number``, ``text | private``, ``words | code``, ``words | sentence``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``,
     ``share | percent``."""
-    zone = console.zone
 
     def plain_day(day: date | str) -> str:
         return format_date(date.fromisoformat(day) if isinstance(day, str) else day, "medium", locale=reader_locale())
@@ -98,12 +97,12 @@ def add_formats(app: Flask, console: Console) -> None:
         "code": code,
         "sentence": sentence,
         "decimal": lambda count: format_decimal(count, locale=reader_locale()),
-        "clock": lambda at: format_time(at.astimezone(zone), "short", locale=reader_locale()),
-        "date": lambda at: format_date(at.astimezone(zone), "full", locale=reader_locale()),
-        "moment": lambda at: format_datetime(at.astimezone(zone), "short", locale=reader_locale()),
-        "day": lambda at: format_datetime(at.astimezone(zone), "medium", locale=reader_locale()),
+        "clock": lambda at: format_time(at.astimezone(console.zone), "short", locale=reader_locale()),
+        "date": lambda at: format_date(at.astimezone(console.zone), "full", locale=reader_locale()),
+        "moment": lambda at: format_datetime(at.astimezone(console.zone), "short", locale=reader_locale()),
+        "day": lambda at: format_datetime(at.astimezone(console.zone), "medium", locale=reader_locale()),
         "plain_day": plain_day,
         "percent": lambda share: format_percent(share, locale=reader_locale()),
         "ago": ago,
     }
-    app.jinja_env.globals |= {"address_of": address_of, "reads": reads, "zone": zone, "current": current_login}
+    app.jinja_env.globals |= {"address_of": address_of, "reads": reads, "current": current_login}

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import tzinfo
 from time import monotonic
 from typing import Any, TypeVar
@@ -18,13 +19,15 @@ from bot.console.masking import masked_number
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.folder import Folder
-from bot.lang.source import Scalar
 from bot.store.database import StoreAddress
+from bot.store.files import StoreUnavailable
+from bot.store.published_versions import served_files, served_version
 from bot.store.store_reader import StoreReader
 
 REFRESH = "X-Refresh"  # the header of a page that asks for itself, while its user may be far away
 ENGINE_SECONDS = 10.0  # for the engine to answer
 LONG = 0.05  # seconds
+A_VERSION_LASTS = 3600.0  # seconds: the files of a version never change
 _MOST_KEPT = 100
 T = TypeVar("T")
 Answer = dict[str, Any]
@@ -45,15 +48,31 @@ class Console:
         self.reader = StoreReader(store)
         self.live_check = LiveCheck(folder.path, store, clock)
         self._kept: dict[object, tuple[float, Any]] = {}
+        self._bot = folder.name, folder.timezone
+
+    @property
+    def name(self) -> str:
+        """The name of the bot that is served."""
+        return self._served_bot()[0]
 
     @property
     def zone(self) -> tzinfo:
-        """The bot's time zone."""
-        zone = self.folder.written("timezone")
-        try:
-            return ZoneInfo(zone.text if isinstance(zone, Scalar) else "UTC")
-        except (KeyError, ValueError):
-            return ZoneInfo("UTC")
+        """The time zone of the bot that is served."""
+        return self._served_bot()[1]
+
+    def _served_bot(self) -> tuple[str, ZoneInfo]:
+        """Both, looked up once for each request. While the store cannot be read they are as they were."""
+        if "served_bot" not in g:
+            with suppress(StoreUnavailable):
+                served = served_version(self.reader.database)
+                self._bot = self.seldom(("bot", served), self._read_served_bot, lambda _: A_VERSION_LASTS)
+            g.served_bot = self._bot
+        found: tuple[str, ZoneInfo] = g.served_bot
+        return found
+
+    def _read_served_bot(self) -> tuple[str, ZoneInfo]:
+        files = served_files(self.reader.database, self.folder)
+        return files.name, files.timezone
 
     def seldom(self, what: object, read: Callable[[], T], seconds: Callable[[T], float] = lambda found: 0.0) -> T:
         """What ``read`` returns, kept for all users: for ``seconds``, and if reading takes long, for fifty times as long as it took."""

@@ -7,8 +7,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.cli.contact_times import moments_in_words, over_in_words, read_contacts_time, with_times
-from bot.cli.operate import CommandRefused
+from bot.cli.operate import CommandRefused, user_name
 from bot.core.session import Session
+from bot.folder import read_folder
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.sqlite_schema import migrate
@@ -60,7 +61,7 @@ def recipients(*contacts: str) -> list[dict[str, str]]:
 
 
 def times(folder: Path, text: str) -> list[str]:
-    timed = with_times(folder, read_contacts_time(text), recipients(JAKARTA, ROME, LONDON), NOW)
+    timed = with_times(read_folder(folder), read_contacts_time(text), recipients(JAKARTA, ROME, LONDON), NOW)
     return [f"{datetime.fromisoformat(each['at']):%m-%d %H:%M}" for each in timed]
 
 
@@ -108,4 +109,4 @@ def test_the_command_says_when_contacts_get_it_as_the_docs_show_it(folder: Path)
     assert "    " + "\n    ".join(lines[:4]) + "\n" in docs
     assert lines[-1] == "No server runs: start `bot serve` before its time."
     shown = call("broadcast", "sale: contacts", "--bot", folder).lines
-    assert shown == ["sale: contacts: sale (en)", lines[2], "3 scheduled."]
+    assert shown == [f"sale: contacts: sale (en), started by {user_name()}", lines[2], "3 scheduled."]

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from bot.emulator import MessageTemplate
+from bot.folder import read_folder
 from bot.store.files import inbox_path
 from bot.store.sqlite_schema import migrate
 from bot.store.store_schema import MIGRATIONS, Migration
 from tests.cli.keeping import kept
-from tests.cli.terminal import call, make_bot
+from tests.cli.terminal import BOT, call, make_bot
 from tests.gateway.peer import hang_up, peer
 
 FLOWS = """
@@ -26,6 +27,7 @@ steps:
   hello: {say: Hello}
   offer: {template: {name: offer, language: en, body: ["2"]}, errors: {else: end}}
 """
+NOON = "2030-05-06T12:00:00.000000+00:00"
 
 
 @pytest.fixture(autouse=True)
@@ -239,3 +241,26 @@ def test_the_receiver_of_events_is_looked_at_and_gets_none(tmp_path: Path, monke
         _, found = doctor(tmp_path)
     (what,) = about(found, "receiver")
     assert what.startswith("fail: ")
+
+
+def test_what_is_served_is_looked_at_and_not_the_files_in_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CRM_SECRET", "s3cret")
+    with kept(make_bot(tmp_path, FLOWS), server=True) as bot, peer() as receiver:
+        events = f"{{url: '{receiver.url}/hooks', secret: CRM_SECRET, on: [end], allow_private: true}}"
+        make_bot(tmp_path, FLOWS, bot=f"{BOT}secrets: [CRM_SECRET]\nevents_to: {events}\n")
+        with closing(sqlite3.connect(tmp_path / "bot.db")) as store, store:
+            files = read_folder(tmp_path)
+            store.execute("INSERT INTO versions VALUES (1, ?, 'ann', '', ?, ?)", (NOON, files.digest, files.packed()))
+        make_bot(tmp_path, "flow: main\nsteps: {}\n")
+        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
+        _, found = doctor(tmp_path)
+        assert about(found, "flows") == ["ok: 1 flow in the version that is served, without problems"]
+        assert any('"offer" is not in' in one for one in about(found, "templates"))
+        assert about(found, "receiver") == ["ok: something answers there"]
+        with closing(sqlite3.connect(tmp_path / "bot.db")) as store, store:
+            files = read_folder(tmp_path)
+            store.execute("INSERT INTO versions VALUES (2, ?, 'ann', '', ?, ?)", (NOON, files.digest, files.packed()))
+        shown = call("doctor", tmp_path)
+    assert "install what is missing here, or `bot rollback`" in shown.out

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.keeping import FLOWS, HANDLERS, kept
-from tests.cli.terminal import call, make_bot
+from tests.cli.terminal import BOT, Outcome, call, make_bot
 
 GONE = FLOWS.replace("  sure: {ask", "  agreed: {ask").replace("else: sure", "else: agreed")
 NEW = "flow: new\nstart: {words: [new]}\nsteps:\n  s: {say: New., then: end}\n"
@@ -82,3 +82,59 @@ def test_a_bot_with_problems_or_a_failing_test_is_not_published(folder: Path, fl
     assert (refused.code, refused.err) == (1, "Nothing is published.\n")
     assert why in refused.out
     assert call("publish", folder, "--no-tests").code == int("test:" not in flows)
+
+
+TOWNS = """
+flow: main
+start: {otherwise: true}
+vars: {town: {type: text, keep: true}, day: {type: integer}}
+steps:
+  town: {ask: Where are you?, save: town}
+  offer: {template: {name: offer, language: en, body: [a]}, errors: {else: end}, then: end}
+"""
+OTHERS = TOWNS.replace("main", "other").replace("town", "city").replace("body: [a]", "body: [a, b]")
+
+
+@pytest.fixture
+def differing(tmp_path: Path) -> Path:
+    """A bot whose version 1 is served; the files in its folder have another flow, another variable, another time zone."""
+    with kept(make_bot(tmp_path, TOWNS, bot=f"{BOT}timezone: Asia/Jakarta\n")) as bot:
+        bot.user("hi", "Rome")
+    call("publish", tmp_path)
+    make_bot(tmp_path, OTHERS, bot=f"{BOT}timezone: Europe/Rome\n")
+    (tmp_path / "people.csv").write_text("phone,1\n6281234567890,x\n")
+    return tmp_path
+
+
+def broadcast(folder: Path, *arguments: str) -> Outcome:
+    return call("broadcast", *arguments, "--bot", folder, "--yes", "--no-wait")
+
+
+def test_a_broadcast_chooses_contacts_and_starts_flows_by_what_is_served_and_says_so(differing: Path) -> None:
+    began = broadcast(differing, "--flow", "main", "--with", "day=3", "--where", "town == 'Rome'")
+    assert (began.code, began.lines[0]) == (0, "1 of 1 contact who have written match.")
+    (said, *_) = began.err.splitlines()
+    assert said.startswith("version 1 is served, which ")
+    assert said.endswith(f"; the files in {differing} differ: this command uses what is served")
+    refused = broadcast(differing, "--flow", "other", "--where", "True")
+    assert refused.code == 1 and 'there is no flow "other" to start' in refused.err
+    refused = broadcast(differing, "offer", "--where", "city == 'Rome'")
+    assert refused.code == 1 and 'no variable "city"' in refused.err
+
+
+def test_a_broadcasts_times_are_those_of_the_time_zone_that_is_served(differing: Path) -> None:
+    began = broadcast(differing, "offer", str(differing / "people.csv"), "--at", "2050-12-24 9:00")
+    assert "At 2050-12-24 09:00 on each contact's clock: 1 contact at 2050-12-24 09:00 (WIB)." in began.lines
+    assert "1 contact at 2050-12-24 09:00 (WIB)" in call("broadcast", "offer: people", "--bot", differing).out
+    assert "next at 2050-12-24 09:00" in call("broadcast", "--bot", differing).out
+
+
+def test_a_report_has_the_flows_that_are_served(differing: Path) -> None:
+    shown = call("report", "main", "--bot", differing)
+    assert shown.code == 0 and shown.err.endswith("differ: this command uses what is served\n")
+    assert call("report", "other", "--bot", differing).code == 1
+
+
+def test_nothing_is_said_where_the_files_are_those_that_are_served(folder: Path) -> None:
+    call("publish", folder)
+    assert call("report", "main", "--bot", folder).err == ""

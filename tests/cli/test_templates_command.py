@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from bot.emulator import Emulator, MessageTemplate
+from bot.store.sqlite_schema import migrate
 from tests.cli.keeping import kept
 from tests.cli.terminal import call
 
@@ -58,6 +59,17 @@ def test_flows_that_fit_the_list_have_no_problem(naming: Path, gateway: Emulator
     gateway.templates.add(MessageTemplate("hello", body="Hi {{1}}"))
     checked = call("templates", "--check", "--bot", naming)
     assert (checked.code, checked.out) == (0, "No problem in 1 place with a template.\n")
+
+
+def test_the_files_are_checked_and_where_others_are_served_it_says_so(naming: Path, gateway: Emulator) -> None:
+    gateway.templates.add(MessageTemplate("hello", body="Hi {{1}}"), MessageTemplate("bye", body="Bye {{1}}"))
+    migrate(naming / "bot.db")
+    call("publish", naming)
+    assert call("templates", "--check", "--bot", naming).err == ""
+    (naming / "flows" / "main.yml").write_text(FLOW.replace("name: hello", "name: goodbye"))
+    checked = call("templates", "--check", "--bot", naming)
+    assert (checked.code, '"goodbye"' in checked.out) == (1, True)
+    assert checked.err.endswith(" differ: this command reads the files, `bot doctor` looks at what is served\n")
 
 
 def test_a_flow_that_does_not_fit_the_list_is_named_with_its_place(naming: Path, gateway: Emulator) -> None:

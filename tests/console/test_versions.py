@@ -1,16 +1,21 @@
 """The versions that were published, in the console of a `bot serve`."""
 
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from bot.core.values import time_text
+from bot.folder import read_folder
 from bot.store.database import ServingMachine
 from tests.browsing import Opens, violations
-from tests.cli.terminal import call
+from tests.cli.terminal import call, make_bot
 from tests.console.client import logged_in
-from tests.console.conftest import PASSWORD, USERS, Served
+from tests.console.conftest import NOON, PASSWORD, USERS, Served
+from tests.playground.conftest import FLOWS, SETTINGS
 from tests.process.conftest import folder, serve  # noqa: F401
 from tests.process.serving import Serve
 
@@ -50,6 +55,18 @@ def test_an_operator_sees_what_an_earlier_version_does_and_rolls_back_to_it(
     expect(page.locator("main tbody tr").first).to_contain_text("3 served")
     expect(page.locator("main tbody tr").first).to_contain_text("olga")
     serving.line_with("olga (operator): publish version 1")
+
+
+def test_the_name_and_the_times_are_those_of_the_version_that_is_served(served: Served) -> None:
+    client, path = logged_in(served, "vera"), served.console.folder.path
+    assert "Times are those of UTC." in client.ask("/state").text
+    make_bot(path, FLOWS, bot=f"{SETTINGS.replace('Test Bot', 'Toko')}timezone: Asia/Jakarta\n")
+    files = read_folder(path)
+    with closing(sqlite3.connect(str(served.console.store))) as store, store:
+        at = time_text(NOON)
+        store.execute("INSERT INTO versions VALUES (1, ?, 'ann', '', ?, ?)", (at, files.digest, files.packed()))
+    shown = client.ask("/state").text
+    assert "Times are those of Asia/Jakarta." in shown and "Toko" in shown and "Test Bot" not in shown
 
 
 def test_the_state_names_the_machines_that_serve(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
