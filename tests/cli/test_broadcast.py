@@ -1,8 +1,9 @@
 import dataclasses
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal
@@ -212,12 +213,20 @@ def test_a_broadcast_is_stopped_while_somebody_watches_it(
     assert len(bot.sent) + int(count[1].replace(",", "")) == 3000
 
 
+def asked(folder: Path) -> list[tuple[str, str]]:
+    """What operators have asked for, and who, by the trace."""
+    with closing(sqlite3.connect(folder / "bot.db")) as store:
+        rows = store.execute("SELECT event FROM turns WHERE rule = 'operator' ORDER BY id").fetchall()
+    return [(event["do"], event["by"]) for event in (json.loads(text) for (text,) in rows)]
+
+
 def test_a_stopped_broadcast_goes_on_when_it_is_resumed(folder: Path) -> None:
     migrate(folder / "bot.db")
     name = "sale: people"
     broadcast(folder, "--yes")
     assert call("broadcast", "--stop", name, "--bot", folder).lines == ["3 contacts will not get it."]
     assert call("broadcast", "--stop", name, "--bot", folder).lines == ["0 contacts will not get it."]
+    assert asked(folder) == [("stop", user_name())] * 2
     assert call("queue", "--bot", folder).lines[0] == 'broadcast "sale: people": 3 stopped'
     code, _, err = broadcast(folder, "--yes")
     assert code == 1
@@ -230,6 +239,7 @@ def test_a_stopped_broadcast_goes_on_when_it_is_resumed(folder: Path) -> None:
         assert (resumed.code, resumed.lines[0]) == (0, "3 contacts will get it now.")
         assert resumed.lines[-1] == "3 sent."
         assert len(bot.sent) == 3
+        assert asked(folder) == [("resume", user_name())]  # the others are older than what is kept
 
 
 @pytest.mark.parametrize("server", [True, False])
