@@ -101,20 +101,6 @@ def test_from_ten_thousand_on_they_are_not_counted(served: Served) -> None:
         assert f"<span>{words}</span>" in client.ask(f"/dead-letters{query}").text
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 5, 6, 100])
-def test_what_is_found_is_the_same_in_pieces(served: Served, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
-    for reason in ("this", "that") * 3:
-        give_up(served, NUMBERS[0], "turn", reason)
-    monkeypatch.setattr(store_reader, "_SEARCHED_AT_ONCE", at_once)
-    reader, that = served.console.reader, LetterSearch(reason="that")
-    assert reader.dead_letter_ids(that) == [2, 4, 6] and reader.dead_letter_ids(that, 6) == [2, 4]
-    assert reader.count_dead_letters(that) == (3, True)
-    found, further = reader.find_dead_letters(that, 2)
-    assert ([letter.id for letter in found], further) == ([6, 4], 4)
-    found, further = reader.find_dead_letters(that, 2, further)
-    assert ([letter.id for letter in found], further) == ([2], 0)
-
-
 def test_all_that_is_found_is_dropped_after_the_number_was_asked_back(served: Served) -> None:
     give_up(served, NUMBERS[0], "turn", "too many steps", many=MANY)
     give_up(served, NUMBERS[1], "turn", "the step failed")

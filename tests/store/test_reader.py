@@ -15,12 +15,13 @@ from bot.core.events import Event, ResetRequested, SignalReceived, StartRequeste
 from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session, UnreadableSession
 from bot.core.values import Record, Usage, json_text
+from bot.store import store_reader
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.engine_tables import HANDED_OVER, USAGE_BY, UsageSum
 from bot.store.files import StoreDamaged
 from bot.store.rows import REPLY, CallRow, OutboxRow
-from bot.store.store_reader import DeadLetter, StoreReader
+from bot.store.store_reader import DeadLetter, LetterSearch, StoreReader
 from tests.postgres import about_files
 from tests.store.store_kit import START, sqlite
 
@@ -166,3 +167,22 @@ def test_where_nothing_was_used_that_is_none(store: Store, reader: StoreReader) 
 )
 def test_a_turn_that_was_given_up_says_what_to_do_by_its_event(event: Event, advice: str) -> None:
     assert DeadLetter(1, "turn", "628", "it failed", json_text(event), START).advice.endswith(advice)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5, 6, 100])
+def test_dead_letters_that_are_searched_in_pieces_are_the_same(
+    store: Store, reader: StoreReader, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    commit = Commit(store.cursor(), START)
+    for reason in ("this", "that") * 3:
+        commit.add_dead_letter("turn", "628", reason, "{}")
+    store.write(commit)
+    monkeypatch.setattr(store_reader, "_SEARCHED_AT_ONCE", at_once)
+    that = LetterSearch(reason="that")
+    assert reader.dead_letter_ids(that) == [2, 4, 6] and reader.dead_letter_ids(that, 6) == [2, 4]
+    assert reader.count_dead_letters(that) == (3, True)
+    found, further = reader.find_dead_letters(that, 2)
+    assert ([letter.id for letter in found], further) == ([6, 4], 4)
+    found, further = reader.find_dead_letters(that, 2, further)
+    assert ([letter.id for letter in found], further) == ([2], 0)
+    assert reader.find_dead_letters(LetterSearch(broadcast="spring"), 2) == ([], 0)
