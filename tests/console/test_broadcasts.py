@@ -70,6 +70,11 @@ def test_an_operator_stops_one_that_is_refused_and_resumes_it_when_its_template_
     ]
 
 
+def test_a_page_behind_the_last_does_not_say_that_there_are_none(served: Served) -> None:
+    begin(served, FITS)
+    assert "There are no broadcasts" not in logged_in(served, "olga").ask("/broadcasts?page=2").text
+
+
 def test_a_viewer_sees_no_number_and_stops_nothing(served: Served) -> None:
     begin(served, REFUSED)
     client = logged_in(served, "vera")

@@ -68,6 +68,13 @@ def test_it_is_looked_for_by_contact_kind_reason_and_day(served: Served, query: 
     assert found(logged_in(served, "olga"), query) == fit
 
 
+def test_a_page_behind_the_oldest_does_not_say_that_there_are_none(served: Served) -> None:
+    give_up(served, NUMBERS[0], "turn", "too many steps")
+    client = logged_in(served, "olga")
+    for query in ("before=1", "before=1&reason=many"):
+        assert "There are no older ones." in client.ask(f"/dead-letters?{query}").text
+
+
 def test_a_viewer_finds_nothing_out_by_a_search(served: Served) -> None:
     give_up(served, NUMBERS[0], "turn", "secret")
     client = logged_in(served, "vera")
