@@ -71,6 +71,12 @@ def _with_slots(cls: type[T], kw_only: bool) -> type[T]:
     return made
 
 
+def filled(value: T, others: T) -> T:
+    """A dataclass's object, with the fields of another one in place of its own that are None."""
+    empty = (field.name for field in dataclasses.fields(value) if getattr(value, field.name) is None)  # type: ignore[arg-type]
+    return dataclasses.replace(value, **{name: getattr(others, name) for name in empty})  # type: ignore[type-var]
+
+
 class _AskedFor:
     """An attribute of a dataclass that is found when it is asked for, from what was ``written`` of the fields."""
 

@@ -154,9 +154,7 @@ class Session:
     gateway_tags: tuple[str, ...] = ()  # those that the gateway had when it last spoke of the contact
     agent: str | None = None  # the person who has taken the conversation over; the bot is silent
     taken_at: datetime | None = None  # when that person has done so
-    agent_reported_at: datetime | None = (
-        None  # the gateway's time of the newest event that said who has the conversation
-    )
+    agent_reported_at: datetime | None = None  # the gateway's time of the newest event that said who has it
     last_inbound: datetime | None = None  # newest message or tap, by its own timestamp: opens the window
     language: str | None = None  # the contact's, where one was chosen; else the bot's first
     timezone: str | None = None  # the contact's, where a flow has set one
@@ -170,9 +168,8 @@ class Session:
     broadcast: str | None = None  # it has started a flow, and the contact has not written since
     visit: int = 0  # the last visit number given out
     woken: int = 0  # how many times have come: no two of them are one event, also if they are the same
-    splits: dict[str, str] = field(
-        default_factory=dict
-    )  # where `share()` decided in this conversation ("flow/step"), and which way
+    # where `share()` decided in this conversation ("flow/step"), and which way
+    splits: dict[str, str] = field(default_factory=dict)
     valid_replies: tuple[ValidReplies, ...] = ()  # of templates that were sent, the newest last
     frames: tuple[Frame, ...] = ()
     history: tuple[Said, ...] = ()  # the newest messages of this conversation, where a text of the bot's asks for them

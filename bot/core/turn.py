@@ -43,9 +43,8 @@ class StepTaken:
     effects: int = 0  # how many the turn had decided on before it
     visit: int = 0
     success: bool = False  # of the outcome
-    splits: Mapping[str, str] = field(
-        default_factory=dict
-    )  # which way the conversation had gone where `share()` decides
+    # which way the conversation had gone where `share()` decides
+    splits: Mapping[str, str] = field(default_factory=dict)
 
 
 @mutable

@@ -121,10 +121,8 @@ def _take(executor: Executor, event: Event) -> None:
         turn.session.woken += 1
         turn.session.unsolicited |= turn.session.opted_out
         keep_to_the_clock(turn)
-    apart = isinstance(
-        event, ConversationAssigned | ResetRequested | StartRequested | SignalReceived | ValuesSet
-    )  # whatever step the contact is at
-    if not apart and _edited_flow(executor, Reply()):
+    at_any_step = ConversationAssigned | ResetRequested | StartRequested | SignalReceived | ValuesSet
+    if not isinstance(event, at_any_step) and _edited_flow(executor, Reply()):
         return
     match event:
         case TimeReached():

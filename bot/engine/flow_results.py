@@ -9,9 +9,8 @@ from bot.flow.definition import Flow
 from bot.steps.step_options import SIGNAL
 from bot.steps.transition import AGAIN, STAY
 
-Visit = tuple[
-    str, int
-]  # a flow, and the number of the visit: the first one is still to come while a model looks for the flow
+Visit = tuple[str, int]
+"""A flow, and the number of the visit: the first one is still to come while a model looks for the flow."""
 
 
 def results_of(turn: TurnContext, before: Session) -> tuple[Counted, ...]:

@@ -41,9 +41,8 @@ class _Unknown(Enum):
 
 
 UNKNOWN = _Unknown.UNKNOWN
-_TRUE = frozenset(
-    {ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME, ValueKind.FILE, ValueKind.PLACE}
-)  # whatever their value
+# true in a condition, whatever their value
+_TRUE = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME, ValueKind.FILE, ValueKind.PLACE})
 
 
 @immutable
@@ -84,9 +83,8 @@ _BY_TYPE: tuple[tuple[type | tuple[type, ...], ValueKind], ...] = (
     (Media, ValueKind.FILE),
     (Location, ValueKind.PLACE),
 )
-_TAKEN: dict[
-    ValueKind, set[ValueKind]
-] = {  # by an argument of Python's, as it is read: texts of numbers and days are both
+# by an argument of Python's, as it is read: texts of numbers and days are both
+_TAKEN: dict[ValueKind, set[ValueKind]] = {
     ValueKind.TEXT: {ValueKind.TEXT},
     ValueKind.NUMBER: {ValueKind.NUMBER, ValueKind.TEXT, ValueKind.BOOLEAN},
     ValueKind.BOOLEAN: {ValueKind.BOOLEAN, ValueKind.TEXT, ValueKind.NUMBER},

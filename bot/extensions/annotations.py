@@ -155,11 +155,8 @@ def reader(annotation: Any) -> Read:
     """
     if annotation is Any:
         return copy.deepcopy
-    from pydantic import (
-        PydanticUserError,
-        TypeAdapter,
-        ValidationError,
-    )  # 100 ms, which bots without stubs need not spend
+    # 100 ms, which bots without stubs need not spend
+    from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
     try:
         adapter = TypeAdapter(annotation)

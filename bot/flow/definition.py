@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
@@ -100,9 +100,8 @@ class FlowMachine:
     def __init__(self, steps: Iterable[str], resolved: Iterable[ResolvedTransition]) -> None:
         self._steps = steps
         self._resolved = resolved
-        self._followed: dict[
-            tuple[str, str], ResolvedTransition
-        ] = {}  # no transition has a condition: each leads where it led
+        # no transition has a condition: each leads where it led
+        self._followed: dict[tuple[str, str], ResolvedTransition] = {}
 
     @cached_property
     def _table(self) -> transitions.Machine:
@@ -270,9 +269,8 @@ class Flow:
     words: Words
     steps: Mapping[str, Step]
     interrupted: str | None = None
-    slots: Mapping[str, Mark] = field(
-        default_factory=dict
-    )  # questions whose answers a message may hold before they are asked
+    # questions whose answers a message may hold before they are asked
+    slots: Mapping[str, Mark] = field(default_factory=dict)
     model_slots: Mark | None = None  # where it says that a model looks for those that their readers do not find
     definitions: Definitions = field(default_factory=dict)  # beside those of the bot
 
@@ -366,11 +364,15 @@ class BotDefinition:
     hours: Mapping[str, Hours] = field(default_factory=dict)  # opening hours, by name
     opt_out: OptOut = field(default_factory=OptOut)
     transcription: Transcription | None = None  # of voice notes
-    signals: Mapping[str, Mapping[str, Variable]] = field(
-        default_factory=dict
-    )  # what may happen outside, with its data
+    # what may happen outside, with its data
+    signals: Mapping[str, Mapping[str, Variable]] = field(default_factory=dict)
     definitions: Definitions = field(default_factory=dict)  # names for expressions, in all flows
     events_to: EventReceiver | None = None  # where its events are delivered
+
+
+def steps_of(flows: Mapping[str, Flow]) -> list[Step]:
+    """The steps of all flows."""
+    return [step for flow in flows.values() for step in flow.steps.values()]
 
 
 def transitions_of_bot(bot: BotDefinition) -> Iterator[Transition]:
@@ -411,3 +413,8 @@ def uses_of_flow(flow: Flow) -> Iterator[Used]:
             yield Used(text, ANSWER)
     for step in flow.steps.values():
         yield from step.uses
+
+
+def uses_of_all(bot: BotDefinition, flows: Mapping[str, Flow]) -> Iterator[Used]:
+    """Those of ``bot.yml`` and of all flows."""
+    return chain(uses_of_bot(bot), *map(uses_of_flow, flows.values()))

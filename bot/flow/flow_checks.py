@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from bot.expressions.filters import FUNCTIONS
 from bot.expressions.grammar import HISTORY, RESERVED_LIST, RESERVED_NAMES, WINDOW_OPEN, check_calls
@@ -15,8 +16,10 @@ from bot.flow.definition import (
     ResolvedTransition,
     Step,
     Trigger,
+    steps_of,
     transitions_of_bot,
     transitions_of_flow,
+    uses_of_all,
     uses_of_bot,
     uses_of_flow,
 )
@@ -204,7 +207,7 @@ def _to_declare(name: str, used: Used, vars_of: str) -> str:
     if name in RESERVED_NAMES:
         return f"choose another name: {RESERVED_LIST}"
     quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
-    of_record = any(path[0] == name and isinstance(path[1], str) for path in used.text.paths if path[1:])
+    of_record = any(path[0] == name and path[1:] for path in used.text.paths)
     return f"declare it under {vars_of}: {name}: {{type: {'object' if of_record else 'text'}}}{quoted}"
 
 
@@ -212,7 +215,7 @@ def _check_own(
     bot: BotDefinition, flows: Mapping[str, Flow], own: Mapping[str, FunctionSpec], problems: Problems
 ) -> None:
     """Report every call of what is not there, and every variable whose name is a function's."""
-    for used in (*uses_of_bot(bot), *(used for flow in flows.values() for used in uses_of_flow(flow))):
+    for used in uses_of_all(bot, flows):
         check_calls(used.text.calls, own, problems)
         for name in sorted(used.text.loops & own.keys()):
             what = f'"{name}": the loop hides the {own[name].kind} of this name in the bot\'s Python'
@@ -352,11 +355,8 @@ def _check_unsaved(flow: Flow, problems: Problems) -> None:
             if outcome.success
         )
         if step.options.save is not None and never:
-            what, fix = (
-                f'step "{step.name}": "save": no choice has a value',
-                "give them a `value`, or write `accepts: text`",
-            )
-            problems.add("E123", step.options.save_mark, what, fix)
+            what = f'step "{step.name}": "save": no choice has a value'
+            problems.add("E123", step.options.save_mark, what, "give them a `value`, or write `accepts: text`")
 
 
 def _declared(name: str, mark: Mark, flow: Flow, problems: Problems) -> Variable | None:
@@ -469,66 +469,66 @@ def _check_slots(flow: Flow, problems: Problems) -> None:
 
 
 def _check_signals(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """Every signal that a step can hear, and each of its data, is declared in ``bot.yml``."""
-    below = (flow.defaults for flow in flows.values())
-    own = (step.options.defaults for flow in flows.values() for step in flow.steps.values())
-    heard = {
-        (name, several[0].transition.mark): several
-        for defaults in (bot.defaults, *below, *own)
-        for name, several in (defaults.signals or {}).items()
-        if several
-    }
+    """Every signal that a step can hear or report, and each of its data, is declared in ``bot.yml``."""
+    steps = steps_of(flows)
+    defaults = (bot.defaults, *(flow.defaults for flow in flows.values()), *(step.options.defaults for step in steps))
+    written = (found for each in defaults for found in (each.signals or {}).items() if found[1])
+    heard = {(name, several[0].transition.mark): several for name, several in written}  # inherited ones once
     for (name, mark), several in heard.items():
-        declared = bot.signals.get(name)
-        if declared is None:
-            fix = did_you_mean(name, bot.signals, f"declare it in bot.yml: signals: {{{name}: {{}}}}")
-            problems.add("E109", mark, f'no signal "{name}"', fix)
-            continue
+        declared = _declared_signal(bot, name, mark, problems)
         for text in (text for each in several for text in each.uses()):
             for path in sorted(path for path in text.paths if path[0] == "event" and path[1:2]):
-                if path[1] not in declared:
+                if declared is not None and path[1] not in declared:
                     there = ", ".join(declared) or "no data"
-                    fix = did_you_mean(str(path[1]), declared, f"it has {there}: declare more in bot.yml")
+                    fix = did_you_mean(path[1], declared, f"it has {there}: declare more in bot.yml")
                     problems.add("E301", text.mark, f'signal "{name}" has no "{path[1]}"', fix)
-    for step in (step for flow in flows.values() for step in flow.steps.values()):
-        for name, mark, data in step.kind.signals_sent():
-            declared = bot.signals.get(name)
-            if not name:  # it could not be read
-                continue
-            if declared is None:
-                fix = did_you_mean(name, bot.signals, f"declare it in bot.yml: signals: {{{name}: {{}}}}")
-                problems.add("E109", mark, f'no signal "{name}"', fix)
-                continue
-            _check_needed(f'signal "{name}"', declared, data, mark, problems)
-            for item in data:
-                if item.name not in declared:
-                    fix = did_you_mean(item.name, declared, "declare it in bot.yml")
-                    problems.add("E301", item.mark, f'signal "{name}" has no "{item.name}"', fix)
-                else:
-                    _check_constant(declared[item.name], item, problems)
+    for name, mark, data in (
+        sent for step in steps for sent in step.kind.signals_sent() if sent[0]
+    ):  # else it was not read
+        declared = _declared_signal(bot, name, mark, problems)
+        if declared is None:
+            continue
+        _check_needed(f'signal "{name}"', declared, data, mark, problems)
+        for item in data:
+            if item.name in declared:
+                _check_constant(declared[item.name], item, problems)
+            else:
+                fix = did_you_mean(item.name, declared, "declare it in bot.yml")
+                problems.add("E301", item.mark, f'signal "{name}" has no "{item.name}"', fix)
+
+
+def _declared_signal(bot: BotDefinition, name: str, mark: Mark, problems: Problems) -> Mapping[str, Variable] | None:
+    if name not in bot.signals:
+        fix = did_you_mean(name, bot.signals, f"declare it in bot.yml: signals: {{{name}: {{}}}}")
+        problems.add("E109", mark, f'no signal "{name}"', fix)
+    return bot.signals.get(name)
 
 
 def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
     """An exit that nobody can take: it needs a value that no model can note and that nothing else gives."""
+    steps = steps_of(flows)
+    if any(step.unread for step in steps):
+        return
     given = {item.name for flow in flows.values() for item in _assignments_of(flow)}
     given |= {item.name for item in _assignments_of_bot(bot)}
-    steps = [(flow, step) for flow in flows.values() for step in flow.steps.values()]
-    for _, step in steps:
+    for step in steps:
         given |= {step.options.save or "", *step.kind.gives}
         given |= {item.name for run in step.kind.flows_run() for item in run.inputs}
-    for flow, step in steps if not any(step.unread for _, step in steps) else ():
-        for need in step.kind.needs():
-            variable = flow.variables[need.variable]
-            if isinstance(variable, STRUCTURES) and variable.value is None and variable.name not in given:
-                what = f'step "{step.name}": exit "{need.exit}" needs "{variable.name}", which nothing gives a value'
-                problems.add("E303", need.mark, what, "let a step before it save one, or leave it out")
+    for flow in flows.values():
+        for step in flow.steps.values():
+            for need in step.kind.needs():
+                variable = flow.variables[need.variable]
+                if isinstance(variable, STRUCTURES) and variable.value is None and variable.name not in given:
+                    what = (
+                        f'step "{step.name}": exit "{need.exit}" needs "{variable.name}", which nothing gives a value'
+                    )
+                    problems.add("E303", need.mark, what, "let a step before it save one, or leave it out")
 
 
 def _check_timing(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
     """Report every name that is written out and that nothing has."""
     defined = (*bot.definitions.values(), *(each for flow in flows.values() for each in flow.definitions.values()))
-    uses = (*uses_of_bot(bot), *(used for flow in flows.values() for used in uses_of_flow(flow)))
-    for used in (*uses, *(Used(each.expression) for each in defined)):
+    for used in (*uses_of_all(bot, flows), *(Used(each.expression) for each in defined)):
         for name in sorted(used.text.hours - bot.hours.keys()):
             problems.add("E115", used.text.mark, *no_hours(name, bot.hours))
     _check_cancelled(bot, flows, problems)
@@ -536,17 +536,14 @@ def _check_timing(bot: BotDefinition, flows: Mapping[str, Flow], problems: Probl
 
 def _check_cancelled(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
     """Where some name is only known at run time, any name may be that one."""
-    steps = [step for flow in flows.values() for step in flow.steps.values()]
+    steps = steps_of(flows)
     names = [schedule.name for step in steps for schedule in step.options.schedule]
     if not all(name.constant for name in names) or any(step.unread for step in steps):
         return
     known = {name.source for name in names}
-    transitions = [
-        *transitions_of_bot(bot),
-        *(transition for flow in flows.values() for transition in transitions_of_flow(flow)),
-    ]
-    cancelled = [*(step.options.cancel for step in steps), *(transition.cancel for transition in transitions)]
-    for name in dict.fromkeys(name for names in cancelled for name in names):
+    transitions = (*transitions_of_bot(bot), *chain.from_iterable(map(transitions_of_flow, flows.values())))
+    cancelled = (*(step.options.cancel for step in steps), *(transition.cancel for transition in transitions))
+    for name in dict.fromkeys(chain.from_iterable(cancelled)):
         if name.constant and name.source not in known:
             fix = did_you_mean(name.source, known, "write the name that a step schedules it by, or remove it")
             problems.add("E116", name.mark, f'nothing is scheduled as "{name.source}"', fix)

@@ -354,9 +354,7 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     read = replace(reading, step=name, save=options.save, errors=defaults.errors or {}, instead=instead)
     kind = kind_class.read(fields, read)
     _refuse_options(fields, kind)
-    said = fingerprint(
-        node, without=("renamed_from", "report")
-    )  # who waits there is asked nothing anew for a new name alone
+    said = fingerprint(node, without=("renamed_from", "report"))  # for a new name alone nobody is asked anew
     step = Step(name, key.mark, kind, options, defaults, said, written=_in_a_line(node.get(kind_class.verb)))
     return _with_definitions(step) if problems.definitions else step
 

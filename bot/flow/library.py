@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import datetime
-from itertools import chain
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
@@ -29,7 +28,7 @@ from bot.expressions.sandbox import OwnCall, own_calls
 from bot.extensions.decorators import HookSpec
 from bot.extensions.gathered import Extensions
 from bot.flow.bot_file import read_bot
-from bot.flow.definition import FIRST, MADE_FLOWS, RETURNING, BotDefinition, Flow, Trigger, uses_of_bot, uses_of_flow
+from bot.flow.definition import FIRST, MADE_FLOWS, RETURNING, BotDefinition, Flow, Trigger, uses_of_all, uses_of_flow
 from bot.flow.documents import BOT_FILE, Documents, Source, read_documents
 from bot.flow.faulty_parts import MISSING, PartIndex, faulty_steps, follow_ups, without
 from bot.flow.flow_checks import check, check_sound
@@ -230,19 +229,16 @@ class Library:
     @property
     def names_history(self) -> bool:
         """Whether any text or condition asks for the messages of the conversation."""
-        uses = chain(uses_of_bot(self.bot), *map(uses_of_flow, self.flows.values()))
-        return any(HISTORY in used.text.names for used in uses)
+        return any(HISTORY in used.text.names for used in uses_of_all(self.bot, self.flows))
 
     def prepare(self) -> None:
         """Compile every template now, and build every machine: what only checks a bot needs none of that, what runs it
         all of it.
         """
-        for used in uses_of_bot(self.bot):
+        for used in uses_of_all(self.bot, self.flows):
             used.text.prepare()
         for flow in self.flows.values():
             flow.machine.prepare()
-            for used in uses_of_flow(flow):
-                used.text.prepare()
             for variable in flow.variables.values():
                 variable.prepare(self.bot.languages)
         formats.prepare(self.bot.languages)

@@ -3,7 +3,15 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from bot.flow.definition import BotDefinition, Flow, ResolvedTransition, Step, transitions_of_bot, transitions_of_flow
+from bot.flow.definition import (
+    BotDefinition,
+    Flow,
+    ResolvedTransition,
+    Step,
+    steps_of,
+    transitions_of_bot,
+    transitions_of_flow,
+)
 from bot.keys.fields import is_name
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.steps.step_options import SIGNAL, Defaults
@@ -23,7 +31,7 @@ class Targets:
 
     def check(self, bot: BotDefinition) -> None:
         """Report every target that leads nowhere."""
-        steps = [step for flow in self._flows.values() for step in flow.steps.values()]
+        steps = steps_of(self._flows)
         for word in bot.words.values():
             self._refuse(f'word "{word.text}"', word.transition, (NEXT,), "a word of the bot stands at no step")
         levels = (*(flow.words for flow in self._flows.values()), *(step.options.words for step in steps))

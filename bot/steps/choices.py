@@ -222,9 +222,8 @@ class Choices:
     many: Many | None = None
     numbered: bool = False
     counted: bool = True
-    _constant: tuple[ShownChoice, ...] | None = field(
-        init=False, compare=False, repr=False
-    )  # where they are always the same
+    # what is shown, where that is always the same
+    _constant: tuple[ShownChoice, ...] | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         constant = self.made is None and self.fixed and all(choice.constant for choice in self.fixed)
@@ -314,9 +313,8 @@ class Choices:
         if self.form == "list" or self.numbered or len(shown) + (self.many is not None) > limits.BUTTONS:
             return False
         longest = self.title_limit(as_buttons=True)
-        return self.form == "buttons" or all(
-            len(choice.title) <= longest and choice.about is None for choice in shown
-        )  # fmt: skip
+        fit = all(len(choice.title) <= longest and choice.about is None for choice in shown)
+        return self.form == "buttons" or fit
 
     def title_limit(self, *, as_buttons: bool) -> int:
         """How many characters a title may have. Where several can be chosen, the mark of a chosen one needs room."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Self, TypeVar
 
-from bot.core.immutable import immutable
+from bot.core.immutable import filled, immutable
 from bot.expressions.templates import Template
 from bot.keys import key_schemas
 from bot.keys.declared_keys import (
@@ -55,6 +55,14 @@ from bot.types.variable import Variable
 T = TypeVar("T")
 
 
+Inherits = TypeVar("Inherits", Transition, "Retry", "Timed")
+
+
+def _over(own: Inherits | None, inherited: Inherits | None) -> Inherits | None:
+    """What is written, with missing keys taken from the inherited one."""
+    return inherited if own is None else own.over(inherited)
+
+
 @immutable
 class Retry:
     """What follows a reply that is no answer. ``most`` counts the times the question is put again.
@@ -71,13 +79,8 @@ class Retry:
         """This one, with missing keys taken from the inherited one."""
         if inherited is None:
             return self
-        return replace(
-            self,
-            mark=inherited.mark if self.most is None else self.mark,
-            most=inherited.most if self.most is None else self.most,
-            otherwise=self.otherwise or inherited.otherwise,
-            transition=inherited.transition if self.transition is None else self.transition.over(inherited.transition),
-        )
+        mark = inherited.mark if self.most is None else self.mark
+        return replace(filled(self, inherited), mark=mark, transition=_over(self.transition, inherited.transition))
 
 
 @immutable
@@ -95,13 +98,7 @@ class Timed:
         """This one, with missing keys taken from the inherited one."""
         if inherited is None or self.never or inherited.never:
             return self
-        return replace(
-            self,
-            after=inherited.after if self.after is None else self.after,
-            most=inherited.most if self.most is None else self.most,
-            fixed=inherited.fixed if self.fixed is None else self.fixed,
-            transition=inherited.transition if self.transition is None else self.transition.over(inherited.transition),
-        )
+        return replace(filled(self, inherited), transition=_over(self.transition, inherited.transition))
 
 
 SIGNAL = "signals."
@@ -160,16 +157,12 @@ class Defaults:
         if self == _NOTHING:  # as on most steps
             return inherited
         return replace(
-            self,
-            retry=inherited.retry if self.retry is None else self.retry.over(inherited.retry),
-            remind=inherited.remind if self.remind is None else self.remind.over(inherited.remind),
-            timeout=inherited.timeout if self.timeout is None else self.timeout.over(inherited.timeout),
+            filled(self, inherited),
+            retry=_over(self.retry, inherited.retry),
+            remind=_over(self.remind, inherited.remind),
+            timeout=_over(self.timeout, inherited.timeout),
             errors={**(inherited.errors or {}), **(self.errors or {})},
-            window_closed=self.window_closed or inherited.window_closed,
-            old_taps=self.old_taps or inherited.old_taps,
-            gone=self.gone or inherited.gone,
             signals={**(inherited.signals or {}), **(self.signals or {})},
-            gather=inherited.gather if self.gather is None else self.gather,
         )
 
     def transitions(self) -> Iterator[tuple[str, Transition]]:

@@ -156,9 +156,7 @@ class ToolCalls:
             return _Result(UNASKED)
         self._brief.check(self._context, self._exchange, "\n".join(texts_in(list(arguments.values()))))
         self._brief.check(self._context, self._exchange, body, links_in(body))  # those that are left are the flow's
-        if (
-            self._context.more
-        ):  # it may change what they want, and none of it answers a question that they have not seen
+        if self._context.more:  # it may change what they want, and answers no question that they have not seen
             self._exchange.overtaken = True
             return _Result(OVERTAKEN)
         self._exchange.asking = {"call": call, "arguments": arguments, "key": key, "body": body}
@@ -174,9 +172,7 @@ class ToolCalls:
         """Note values; what is wrong with the others, in words for the model."""
         values, wrong = noted(arguments, self._brief.notable, self._context)
         for name, value in values.items():
-            reason = (
-                self._brief.objection(self._context, self._exchange, str(value)) if isinstance(value, str) else None
-            )
+            reason = self._brief.objection(self._context, self._exchange, value) if isinstance(value, str) else None
             if reason is None:
                 self.sets[name] = value
             else:  # what is noted may be said later, where no guard stands

@@ -365,10 +365,7 @@ def _tool(
     spec: HandlerSpec,
     given: tuple[Assignment, ...] = (),
 ) -> Tool | None:
-    from bot.extensions.annotations import (
-        NoSchema,
-        parameters_schema,  # pydantic: only where there are tools
-    )
+    from bot.extensions.annotations import NoSchema, parameters_schema  # pydantic: only where there are tools
 
     name = _SIGNS.sub("_", spec.name)[:64]
     if not _is_free(fields, name, mark):

@@ -80,9 +80,8 @@ class Variable:
     answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it
     written: ClassVar[bool] = True  # whether its answers are texts, not files or places
     keys: ClassVar[KeySet] = KeySet()  # the settings that this type has of its own
-    example_answers: ClassVar[
-        tuple[str, ...]
-    ] = ()  # that fit whatever the settings are, for conversations that are explored
+    # those that fit whatever the settings are, for conversations that are explored
+    example_answers: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if cls.type and not hasattr(cls, "kind"):
