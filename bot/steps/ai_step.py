@@ -83,6 +83,8 @@ class AiStep(StepKind):
     options = frozenset({"remind", "timeout", "words", "gather"})
     asks_models = True
     takes_pending_input = True
+    waits = True  # between its turns, for the contact
+    can_gather = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -99,16 +101,6 @@ class AiStep(StepKind):
             fix = "write how many tokens there are for a turn, or a day: turn: 20000, contact: 100000, or all: 1000000"
             fields.report("E105", budget_over.mark, "budget: nothing is bounded", fix)
         return cls(brief, greet, _OTHER.read(fields), most or MOST_TURNS, turns_over, budget_over)
-
-    @property
-    def waits(self) -> bool:
-        """Between its turns it waits for the contact."""
-        return True
-
-    @property
-    def can_gather(self) -> bool:
-        """The contact writes freely."""
-        return True
 
     @property
     def gives(self) -> frozenset[str]:

@@ -91,6 +91,7 @@ class AskStep(StepKind):
     keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _SKIP, _OTHER)
     options = SOME_HAVE
     saves = True
+    waits = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -126,11 +127,6 @@ class AskStep(StepKind):
             check_error_names(fields, _KEEPING, "keeping a file has no error", f"write {', '.join(_KEEPING)}, else")
         else:
             check_error_names(fields, SENDING, "a question has no error", f"write {', '.join(SENDING)}, else")
-
-    @property
-    def waits(self) -> bool:
-        """A question waits for its answer."""
-        return True
 
     @property
     def choices_alone(self) -> bool:

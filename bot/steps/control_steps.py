@@ -338,6 +338,7 @@ class RunStep(StepKind):
     until: Expression | None = None
     verb = "run"
     keys = KeySet(_RUN, _EACH, _BREAK, _WITH, _SAVE, _EXPIRED)
+    rest = Rest(RestFor.FLOW)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -349,11 +350,6 @@ class RunStep(StepKind):
             what = '"break" has no effect: the flow runs once'
             _BREAK.report(fields, "E123", what, "write each: and a list, or remove it")
         return cls(flow, _RUN.mark(fields), inputs, outputs, _EXPIRED.read(fields), each, until)
-
-    @property
-    def rest(self) -> Rest:
-        """It waits until the flow has ended."""
-        return Rest(RestFor.FLOW)
 
     def outcomes(self) -> dict[str, Outcome]:
         """``then`` and ``expired``, which leads where `then` does unless it is written."""

@@ -70,6 +70,8 @@ class CustomStep(StepKind):
     spec: ClassVar[VerbSpec]
     saves = True
     gives_any = True
+    fails = True  # nobody knows what its Python does
+    most_messages = 1  # as a rule
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -98,16 +100,6 @@ class CustomStep(StepKind):
         if self.spec.outside is not None:
             return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries))
         return Rest(RestFor.CONTACT) if self.waits else None
-
-    @property
-    def fails(self) -> bool:
-        """Nobody knows what its Python does."""
-        return True
-
-    @property
-    def most_messages(self) -> int:
-        """What its Python says is not known beforehand: one message, as a rule."""
-        return 1
 
     def outcomes(self) -> dict[str, Outcome]:
         """``then``, those that are declared, which must be written, and failures of a call."""

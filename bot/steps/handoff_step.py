@@ -40,6 +40,7 @@ class HandoffStep(StepKind):
     keys = KeySet(_HANDOFF, _CLOSED)
     options = frozenset({"timeout"})
     ignores_messages = True
+    rest = Rest(RestFor.PERSON)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -48,11 +49,6 @@ class HandoffStep(StepKind):
         if isinstance(written, Fields):
             return cls(_TEAM.read(written) or "", _NOTE.read(written), _SAY.read(written), closed)
         return cls(written or "", None, None, closed)
-
-    @property
-    def rest(self) -> Rest:
-        """Until somebody closes it: nobody knows when."""
-        return Rest(RestFor.PERSON)
 
     @property
     def most_messages(self) -> int:

@@ -79,11 +79,7 @@ class IntentStep(StepKind):
     verb = "intents"
     asks_models = True
     takes_pending_input = True
-
-    @property
-    def waits(self) -> bool:
-        """It waits for the contact if it has asked what they mean."""
-        return True
+    waits = True  # where it has asked what the contact means
 
     def outcomes(self) -> dict[str, Outcome]:
         """Each flow, and ``other`` if the message is about none of them."""

@@ -113,6 +113,7 @@ class TemplateStep(StepKind):
     keys = KeySet(_TEMPLATE, _REPLIES, _OTHER, _VALID)
     options = SOME_HAVE - {"save", "gather"}
     needs_window = False
+    most_messages = 1
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -148,11 +149,6 @@ class TemplateStep(StepKind):
     def stays_valid(self) -> bool:
         """With `valid`."""
         return self.valid is not None
-
-    @property
-    def most_messages(self) -> int:
-        """The template."""
-        return 1
 
     def outcomes(self) -> dict[str, Outcome]:
         """Without `replies`: ``then``. With: each reply and `other`."""

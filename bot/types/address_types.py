@@ -91,16 +91,12 @@ class PhoneVariable(Variable):
     made_of = frozenset({ValueKind.TEXT, ValueKind.NUMBER})
     example_answers = ("+6281234567890",)
     keys = KeySet(_COUNTRY)
+    samples = ("628123456789012",)  # with its country code a number has 15 digits at most (ITU-T E.164)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `country`."""
         return cls(name, fields.mark, value, _COUNTRY.read(fields))
-
-    @property
-    def samples(self) -> tuple[str]:
-        """A number with its country code has 15 digits at most (ITU-T E.164)."""
-        return ("628123456789012",)
 
     def prepare(self, languages: Iterable[str]) -> None:
         """The numbers of the country."""

@@ -58,6 +58,7 @@ class _OnCalendar(Variable):
     present: ClassVar[str]  # the word for now in `after` and `before`
     example: ClassVar[str]
     form: ClassVar[re.Pattern[str]]
+    takes_every = True  # its bounds are for answers alone: they move with the day
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -67,11 +68,6 @@ class _OnCalendar(Variable):
             fix = "leave more room between them" if after == before else "swap them"
             fields.report("E307", fields.mark_of("before"), f"nothing is after {after} and before {before}", fix)
         return cls(name, fields.mark, value, after, before, within)
-
-    @property
-    def takes_every(self) -> bool:
-        """Its bounds are for answers alone: they move with the day."""
-        return True
 
     @property
     def samples(self) -> tuple[Any, ...]:
@@ -174,6 +170,7 @@ class TimeVariable(Variable):
     kind = ValueKind.TIME
     made_of = frozenset({ValueKind.TIME, ValueKind.TEXT})
     keys = KeySet(_MIN, _MAX)
+    samples = tuple(time(hour, 55, 55) for hour in range(24))
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -187,11 +184,6 @@ class TimeVariable(Variable):
     def takes_every(self) -> bool:
         """Whether it has no bounds."""
         return self.least is None and self.most is None
-
-    @property
-    def samples(self) -> tuple[time, ...]:
-        """A time of each hour."""
-        return tuple(time(hour, 55, 55) for hour in range(24))
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> time:
         found = read_time(text, language)

@@ -85,11 +85,7 @@ class ObjectVariable(Variable):
     kind = ValueKind.RECORD
     made_of = frozenset({ValueKind.RECORD})
     answered = False
-
-    @property
-    def takes_every(self) -> bool:
-        """It has no bounds."""
-        return True
+    takes_every = True
 
     def _from_value(self, value: Any, now: datetime | None) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):
@@ -282,11 +278,7 @@ class LocationVariable(Variable):
     kind = ValueKind.PLACE
     made_of = frozenset({ValueKind.PLACE, ValueKind.RECORD})
     written = False
-
-    @property
-    def takes_every(self) -> bool:
-        """It has no bounds."""
-        return True
+    takes_every = True
 
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> Location:
         if answer.location is None:

@@ -78,16 +78,8 @@ class BooleanVariable(Variable):
     kind = ValueKind.BOOLEAN
     made_of = frozenset({ValueKind.BOOLEAN, ValueKind.TEXT, ValueKind.NUMBER})
     example_answers = ("yes", "no")
-
-    @property
-    def values(self) -> tuple[bool, ...]:
-        """Both."""
-        return True, False
-
-    @property
-    def takes_every(self) -> bool:
-        """True and false are all that there is."""
-        return True
+    values = (True, False)
+    takes_every = True
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> bool:
         said = yes_or_no(text, language)
