@@ -279,7 +279,7 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
         problems.include(of_locales)
         translated = loading.read_translated(translations, bot, problems)
     if problems:
-        sound = _sound(loading, found, bot, flows, problems)
+        sound = _sound(loading, found, flows, problems)
         whole = None if sound is None else _library(bot, sound, texts, sources, extensions)
         return LoadResult(None, problems.sorted(), found.tests, whole)
     library = _library(bot, flows, texts, sources, extensions)
@@ -302,7 +302,7 @@ class _Loading:
         flows = _the_flows(documents, bot, self.extensions, self.texts, problems)
         check(bot, flows, self.extensions.own, problems, self.unread)
         self._forgive(documents, problems)
-        sound = _sound(self, documents, bot, flows, problems) if problems else flows
+        sound = _sound(self, documents, flows, problems) if problems else flows
         if sound is not None:
             check_sound(bot, sound, problems)
         return bot, flows
@@ -374,7 +374,7 @@ def _the_flows(
 
 
 def _sound(
-    loading: "_Loading", documents: Documents, bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems
+    loading: "_Loading", documents: Documents, flows: Mapping[str, Flow], problems: Problems
 ) -> dict[str, Flow] | None:
     """The flows without steps that have problems; None where one is in ``bot.yml`` or a document was not read at all."""
     parts = PartIndex(documents)

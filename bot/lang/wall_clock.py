@@ -130,11 +130,12 @@ def read_iso(text: str, form: re.Pattern[str] | None = None) -> date | None:
 
 
 def read_clock(text: str) -> time | None:
-    """A time of day as programs and flows write it: ``9:00``, ``15:30``, ``15:30:10``."""
+    """A time of day as programs and flows write it: ``9:00``, ``15:30``, ``15:30:10``; an offset needs a day, too."""
     try:
-        return time.fromisoformat(text.zfill(5)) if ":" in text else None
+        found = time.fromisoformat(text.zfill(5)) if ":" in text else None
     except ValueError:
         return None
+    return found if found is not None and found.tzinfo is None else None
 
 
 _FIELD = re.compile(r"(?:[0-9*,/#l-]|[a-z]{3})+")  # none of croniter's random or hashed fields

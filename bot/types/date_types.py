@@ -192,11 +192,10 @@ class TimeVariable(Variable):
         return found
 
     def _from_value(self, value: Any, now: datetime | None) -> time:
-        if isinstance(value, time):
-            return value
-        if isinstance(value, str) and (clock := read_clock(value)) is not None:
-            return clock
-        raise mismatch(value, "a time of day like 15:30")
+        found = read_clock(value) if isinstance(value, str) else value
+        if not isinstance(found, time) or found.tzinfo is not None:
+            raise mismatch(value, "a time of day like 15:30, without an offset")
+        return found
 
     def _bounded(self, value: time) -> time:
         if self.least is not None and value < self.least:

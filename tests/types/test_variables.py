@@ -189,6 +189,8 @@ def test_an_answer_is_taken_or_does_not_fit(declaration: str, answer: str, value
         ("location", Location(1, 2), Location(1, 2)),
         ("location", "1, 2", Mismatch),
         ("location", {"latitude": 10**400, "longitude": 1}, Mismatch),
+        ("{type: time, min: '9:00'}", time(10, tzinfo=UTC), Mismatch),
+        ("{type: time, min: '9:00'}", "10:00+02:00", Mismatch),
         ("time", time(15, 30), time(15, 30)),
         ("time", "9:30", time(9, 30)),
         ("time", "3pm", Mismatch),
@@ -307,6 +309,7 @@ def test_what_a_variable_says_and_asks_is_known_to_the_checks() -> None:
         ("{type: datetime, value: 2030-12-31T15:00}", '1:25: E303 variable "v": its value is in no time zone '
                                           "(write its offset, like 2030-12-31T15:00+02:00)"),
         ("{type: time, min: 9}", '1:19: E106 variable "v": min: "9" is no time of day (write one like 9:00)'),
+        ("{type: time, min: '9:00Z', max: '18:00'}", '1:19: E106 variable "v": min: "9:00Z" is no time of day (write one like 9:00)'),
         ("{type: time, min: '9:00', max: '8:00'}", '1:32: E307 variable "v": max is before min (swap them)'),
         ("{type: phone, country: Id}", '1:24: E109 variable "v": country: "Id" is not known '
                                        "(did you mean \"ID\"?)"),
