@@ -1,7 +1,4 @@
-"""Events: everything that happens to a contact. Each carries its own id and time, so a turn needs neither.
-
-``id`` is unique for ever and names the turn; ``at`` is the turn's time (aware, UTC).
-"""
+"""Events: everything that happens to a contact. Each carries its own id and time, so a turn needs neither."""
 
 from datetime import datetime
 from typing import Any
@@ -29,14 +26,20 @@ EVENTS = (
 MESSAGE_KINDS = ("text", "image", "audio", "video", "document", "location", "sticker")
 
 
-@stored
 @immutable
-class MessageReceived:
-    """A contact wrote: ``message.inbound``. ``sent_at`` is the event's own timestamp: the window runs from it."""
+class ContactEvent:
+    """What every event has: ``id`` is unique for ever and names the turn; ``at`` is the turn's time (aware, UTC)."""
 
     id: str
     contact: str
     at: datetime
+
+
+@stored
+@immutable
+class MessageReceived(ContactEvent):
+    """A contact wrote: ``message.inbound``. ``sent_at`` is the event's own timestamp: the window runs from it."""
+
     sent_at: datetime
     kind: str  # one of `MESSAGE_KINDS`, or what else the gateway calls it
     text: str | None = None
@@ -52,12 +55,9 @@ class MessageReceived:
 
 @stored
 @immutable
-class Tapped:
+class Tapped(ContactEvent):
     """A contact tapped a button or picked a row: ``message.interactive_reply``."""
 
-    id: str
-    contact: str
-    at: datetime
     sent_at: datetime
     reply: str
     title: str
@@ -70,22 +70,15 @@ FROM_CONTACT = (MessageReceived, Tapped)
 
 @stored
 @immutable
-class TimeReached:
+class TimeReached(ContactEvent):
     """The session's wake-up time has come."""
-
-    id: str
-    contact: str
-    at: datetime
 
 
 @stored
 @immutable
-class CallEnded:
+class CallEnded(ContactEvent):
     """A handler, a model or a fetch ended. ``outcome``: ``done``, ``timeout``, ``mismatch`` or the error's name."""
 
-    id: str
-    contact: str
-    at: datetime
     effect: str
     outcome: str
     value: Any = None
@@ -94,12 +87,9 @@ class CallEnded:
 
 @stored
 @immutable
-class CallProgressed:
+class CallProgressed(ContactEvent):
     """A paragraph of a model's answer is complete; more may come."""
 
-    id: str
-    contact: str
-    at: datetime
     effect: str
     text: str
 
@@ -110,7 +100,7 @@ UNSENT = ("refused", "failed", "unknown")
 
 @stored
 @immutable
-class SendEnded:
+class SendEnded(ContactEvent):
     """A message that somebody waits for, or that did not go as planned.
 
     ``outcome``: ``sent``; ``replaced`` (the window was closed, its template went instead); ``covered`` (the
@@ -120,9 +110,6 @@ class SendEnded:
     was sent). ``message`` is the one that was refused.
     """
 
-    id: str
-    contact: str
-    at: datetime
     effect: str
     outcome: str
     detail: str = ""
@@ -131,15 +118,12 @@ class SendEnded:
 
 @stored
 @immutable
-class HandoffClosed:
+class HandoffClosed(ContactEvent):
     """An agent resolved the conversation: ``conversation.resolved``. Or a person gave it back here: ``by`` whom.
 
     ``occurred_at`` is when, as the gateway says.
     """
 
-    id: str
-    contact: str
-    at: datetime
     conversation: str | None = None
     by: str | None = None
     occurred_at: datetime | None = None
@@ -147,12 +131,9 @@ class HandoffClosed:
 
 @stored
 @immutable
-class ContactChanged:
+class ContactChanged(ContactEvent):
     """The gateway made or changed the contact: ``contact.created``, ``contact.updated``. None: not said."""
 
-    id: str
-    contact: str
-    at: datetime
     event: str
     name: str | None = None
     email: str | None = None
@@ -161,26 +142,20 @@ class ContactChanged:
 
 @stored
 @immutable
-class ConversationOpened:
+class ConversationOpened(ContactEvent):
     """A conversation was opened by the contact: ``conversation.opened``."""
 
-    id: str
-    contact: str
-    at: datetime
     conversation: str | None = None
     name: str | None = None
 
 
 @stored
 @immutable
-class ConversationAssigned:
+class ConversationAssigned(ContactEvent):
     """An agent has taken the conversation, at the gateway (``conversation.assigned``) or here. The bot is silent until it is
     resolved. ``occurred_at`` is when, as the gateway says.
     """
 
-    id: str
-    contact: str
-    at: datetime
     conversation: str | None = None
     name: str | None = None
     agent: str | None = None
@@ -189,15 +164,12 @@ class ConversationAssigned:
 
 @stored
 @immutable
-class StatusReported:
+class StatusReported(ContactEvent):
     """What became of a message: ``message.sent``, ``.delivered``, ``.read``, ``.failed``.
 
     ``messages`` are the names that the gateway gave; ``contact`` is ``""`` where only the message is named.
     """
 
-    id: str
-    contact: str
-    at: datetime
     status: str
     messages: tuple[str, ...]
     detail: str = ""
@@ -209,16 +181,13 @@ STARTS, SIGNALS = BY_PROGRAMS = "start:", "signal:"
 
 @stored
 @immutable
-class StartRequested:
+class StartRequested(ContactEvent):
     """A program, or an operator, starts a flow for the contact, with values for its variables.
 
     ``busy`` says what becomes of it while the contact is in a flow (`bot.core.session.BUSY`); None: as the flow says.
     ``broadcast`` is the name of the broadcast that does so.
     """
 
-    id: str
-    contact: str
-    at: datetime
     flow: str
     data: dict[str, Any]
     busy: str | None = None
@@ -228,15 +197,12 @@ class StartRequested:
 
 @stored
 @immutable
-class SignalReceived:
+class SignalReceived(ContactEvent):
     """Something has happened outside of the conversation, with its data: ``name`` is one of the bot's signals.
 
     ``first_visit``: only the run of a flow hears it that began with this visit.
     """
 
-    id: str
-    contact: str
-    at: datetime
     name: str
     data: dict[str, Any]
     by: str = "operator"
@@ -245,12 +211,9 @@ class SignalReceived:
 
 @stored
 @immutable
-class ValuesSet:
+class ValuesSet(ContactEvent):
     """An operator sets variables of a flow that the contact is in, or those with `keep`. ``flow`` None: the active flow."""
 
-    id: str
-    contact: str
-    at: datetime
     values: dict[str, Any]
     flow: str | None = None
     by: str = "operator"
@@ -258,12 +221,9 @@ class ValuesSet:
 
 @stored
 @immutable
-class ResetRequested:
+class ResetRequested(ContactEvent):
     """An operator ends everything this contact is in."""
 
-    id: str
-    contact: str
-    at: datetime
     by: str = "operator"
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from bot.core.immutable import filled, immutable
 from bot.expressions.templates import Template
@@ -217,47 +217,19 @@ class StepOptions:
 def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
     """Read a step's options. ``saves`` is False where the kind has no `save`, or reads it in its own way."""
     closed = WINDOW_CLOSED_HERE.read(fields)
+    own = {key.name: key.read(fields) for key in (*_BESIDE, *_HEARD)}
     return StepOptions(
-        THEN.read(fields),
-        SAVE.read(fields) if saves else None,
-        SAVE.mark(fields),
-        TAG.read(fields),
-        CLEAR.read(fields),
-        SET.read(fields),
-        VISITS.read(fields),
-        Defaults(
-            retry=RETRY.read(fields),
-            remind=REMIND.read(fields),
-            timeout=TIMEOUT.read(fields),
-            errors=ERRORS.read(fields),
-            window_closed=None if closed is None else closed.template,
-            signals=SIGNALS_HERE.read(fields),
-            gather=GATHER.read(fields),
-        ),
-        RENAMED_FROM.read(fields),
-        REPORT.read(fields),
-        WORDS_HERE.read(fields),
-        UNTAG.read(fields),
-        CANCEL.read(fields),
-        SCHEDULES.read(fields),
-        RESET.read(fields),
-        closed is not None and closed.waits,
+        save=SAVE.read(fields) if saves else None,
+        save_mark=SAVE.mark(fields),
+        defaults=Defaults(**own, window_closed=None if closed is None else closed.template),
+        brings_later=closed is not None and closed.waits,
+        **{key.name: key.read(fields) for key in _ALONE},
     )
 
 
 def read_defaults(fields: Fields) -> Defaults:
     """Read the `defaults` of a flow or of the bot."""
-    return Defaults(
-        RETRY.read(fields),
-        REMIND.read(fields),
-        TIMEOUT.read(fields),
-        ERRORS.read(fields),
-        WINDOW_CLOSED.read(fields),
-        OLD_TAPS.read(fields),
-        GONE.read(fields),
-        SIGNALS_HERE.read(fields),
-        GATHER.read(fields),
-    )
+    return Defaults(**{key.name: key.read(fields) for key in DEFAULTS})
 
 
 def _named(*transitions: tuple[str, Transition | None]) -> Iterator[tuple[str, Transition]]:
@@ -468,26 +440,14 @@ RESET: KeySpec[tuple[Target, ...]] = KeySpec(
 RENAMED_FROM = KeySpec("renamed_from", NAME, "The step's name before an edit, so that contacts who wait there stay.")
 REPORT = KeySpec("report", NAME, "The name under which `bot report` counts the step, instead of its own.")
 WORDS_HERE = KeySpec("words", WORDS, "Words that are understood at this step, before any answer.")
-_BESIDE, _HEARD = (RETRY, REMIND, TIMEOUT, ERRORS), (SIGNALS_HERE, GATHER)
+_BESIDE: tuple[KeySpec[Any], ...] = (RETRY, REMIND, TIMEOUT, ERRORS)
+_HEARD: tuple[KeySpec[Any], ...] = (SIGNALS_HERE, GATHER)
 DEFAULTS = KeySet(*_BESIDE, WINDOW_CLOSED, *_HEARD, OLD_TAPS, GONE)
-STEP_OPTIONS = KeySet(
-    THEN,
-    SAVE,
-    *_BESIDE,
-    WINDOW_CLOSED_HERE,
-    *_HEARD,
-    CLEAR,
-    SET,
-    UNTAG,
-    TAG,
-    CANCEL,
-    SCHEDULES,
-    VISITS,
-    RESET,
-    RENAMED_FROM,
-    REPORT,
-    WORDS_HERE,
-)
+_ALONE: tuple[KeySpec[Any], ...] = (
+    THEN, CLEAR, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RESET, RENAMED_FROM, REPORT, WORDS_HERE,
+)  # fmt: skip
+"""The keys that nothing is inherited for; each is the field of its name."""
+STEP_OPTIONS = KeySet(THEN, SAVE, *_BESIDE, WINDOW_CLOSED_HERE, *_HEARD, *_ALONE[1:])
 SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words", "gather"})
 """The options that not every kind of step has."""
 
