@@ -16,7 +16,7 @@ from bot.keys.key_schemas import pattern
 from bot.lang.problems import Problems
 from bot.lang.source import Node
 from bot.lang.text_patterns import matches
-from bot.types.variable import Mismatch, Unfit, Variable, mismatch
+from bot.types.variable import Mismatch, Variable, fitting, mismatch
 
 _LABEL = r"[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?"
 _EMAIL = rf"[^\s@\"<>(),;:\\.]+(?:\.[^\s@\"<>(),;:\\.]+)*@(?:{_LABEL}\.)+[\p{{L}}\p{{N}}]{{2,63}}"
@@ -106,10 +106,8 @@ class PhoneVariable(Variable):
     def _from_text(self, text: str, now: datetime, language: str | None) -> str:
         number = _digits(text)
         if self.country is not None and _NATIONAL.fullmatch(number) and not number.startswith("00"):
-            found = _national(number, self.country)
-            if found is None:
-                raise Unfit(f"it is no phone number of {self.country}, and has no country code")
-            return found
+            reason = f"it is no phone number of {self.country}, and has no country code"
+            return fitting(_national(number, self.country), reason)
         return self._from_value(number, now)
 
     def _from_value(self, value: Any, now: datetime | None) -> str:

@@ -16,7 +16,7 @@ from bot.lang.source import Node
 from bot.lang.wall_clock import ISO_DAY, ISO_MOMENT, in_zone, read_clock, read_iso, zone_of
 from bot.types import date_reading
 from bot.types.date_reading import read_date, read_moment, read_time
-from bot.types.variable import Answer, Mismatch, Unfit, Variable, mismatch
+from bot.types.variable import Answer, Mismatch, Unfit, Variable, fitting, mismatch
 
 
 def _keys(kind: str, present: str, example: str, form: re.Pattern[str]) -> KeySet:
@@ -114,10 +114,7 @@ class DateVariable(_OnCalendar):
     keys = _keys(type, present, example, form)
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> date:
-        found = read_date(text, now.date(), language, past=self._past)
-        if found is None:
-            raise Unfit("it is no day")
-        return found
+        return fitting(read_date(text, now.date(), language, past=self._past), "it is no day")
 
     def _from_value(self, value: Any, now: datetime | None) -> date:
         if isinstance(value, datetime):
@@ -145,10 +142,7 @@ class DateTimeVariable(_OnCalendar):
     keys = _keys(type, present, example, form)
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> datetime:
-        found = read_moment(text, now, language, past=self._past)
-        if found is None:
-            raise Unfit("it is no day with a time")
-        return found
+        return fitting(read_moment(text, now, language, past=self._past), "it is no day with a time")
 
     def _from_value(self, value: Any, now: datetime | None) -> datetime:
         found = read_iso(value, ISO_MOMENT) if isinstance(value, str) else value
@@ -186,10 +180,7 @@ class TimeVariable(Variable):
         return self.least is None and self.most is None
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> time:
-        found = read_time(text, language)
-        if found is None:
-            raise Unfit("it is no time of day")
-        return found
+        return fitting(read_time(text, language), "it is no time of day")
 
     def _from_value(self, value: Any, now: datetime | None) -> time:
         found = read_clock(value) if isinstance(value, str) else value

@@ -11,7 +11,7 @@ from bot.expressions.formats import MOST_DIGITS, decimal_sign
 from bot.keys.declared_keys import KeySet, KeySpec, number
 from bot.keys.fields import Fields
 from bot.lang.word_matching import normalise
-from bot.types.variable import Mismatch, Unfit, Variable, mismatch
+from bot.types.variable import Mismatch, Variable, fitting, mismatch
 
 MAX_INTEGER = 10**15
 _THOUSANDS = re.compile(r"(?<![\d.,])([1-9]\d{0,2})[.,](\d{3})(?![\d.,])")
@@ -63,10 +63,7 @@ class NumberVariable(Variable):
         return Decimal(str(least)), Decimal(str(most))
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> Any:
-        number = read_number(text, language)
-        if number is None:
-            raise Unfit("it is no number")
-        return self._typed(number)
+        return self._typed(fitting(read_number(text, language), "it is no number"))
 
     def _from_value(self, value: Any, now: datetime | None) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):

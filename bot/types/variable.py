@@ -5,7 +5,7 @@ the checker may conclude from its declaration.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -18,6 +18,7 @@ from bot.keys.fields import Fields
 from bot.lang.languages import CONTACT_LANGUAGE
 from bot.lang.problems import Mark
 
+Found = TypeVar("Found")
 NEEDED = KeySpec("needed", BOOLEAN, "Whether a start that does not give it is refused; false by default.")
 KEEP = KeySpec("keep", BOOLEAN, "Whether its value stays with the contact for good, for all flows that declare it so.")
 
@@ -182,6 +183,13 @@ class Variable:
 
     def _bounded(self, value: Any) -> Any:
         return value
+
+
+def fitting(found: Found | None, otherwise: str) -> Found:
+    """What was read of an answer. Raises `Unfit` with this reason where that is nothing."""
+    if found is None:
+        raise Unfit(otherwise)
+    return found
 
 
 def mismatch(value: Any, wanted: str) -> Mismatch:

@@ -8,7 +8,7 @@ from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind
 from bot.lang.languages import ENGLISH, without_country
 from bot.lang.word_matching import normalise
-from bot.types.variable import Unfit, Variable, mismatch
+from bot.types.variable import Variable, fitting, mismatch
 
 _WORDS: dict[str, tuple[str, str]] = {
     "ar": ("نعم, اي, ايوه, ايوا, أجل, طبعا, تمام", "لا, كلا, لا شكرا"),
@@ -82,10 +82,7 @@ class BooleanVariable(Variable):
     takes_every = True
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> bool:
-        said = yes_or_no(text, language)
-        if said is None:
-            raise Unfit("it is neither yes nor no")
-        return said
+        return fitting(yes_or_no(text, language), "it is neither yes nor no")
 
     def _from_value(self, value: Any, now: datetime | None) -> bool:
         if value in (True, "true"):
