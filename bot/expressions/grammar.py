@@ -144,12 +144,8 @@ class TemplateUses:
                 self._arguments(node, name, FILTERS[name], 1)
                 self._pattern(node)
             case nodes.Dict(items=items) if not all(_is_text(pair.key) for pair in items):
-                self._fault(
-                    "E203",
-                    node,
-                    "a record's name that is no text",
-                    'put it in quotes: {"size": 3}; for the value of a variable write {} | put(size, 3)',
-                )
+                fix = 'put it in quotes: {"size": 3}; for the value of a variable write {} | put(size, 3)'
+                self._fault("E203", node, "a record's name that is no text", fix)
             case nodes.Test(name=name) if name not in TESTS:
                 self._unknown(node, "test", name, TESTS)
             case nodes.Call():
@@ -192,12 +188,8 @@ class TemplateUses:
                 except BadPattern as bad:
                     self._fault("E203", node, f'matches("{written}"): {bad}', bad.fix)
             case nodes.Filter(name="matches", args=[_]):
-                self._fault(
-                    "E203",
-                    node,
-                    "matches() takes a pattern that is written out",
-                    'write it in quotes: matches("[0-9]+")',
-                )
+                fix = 'write it in quotes: matches("[0-9]+")'
+                self._fault("E203", node, "matches() takes a pattern that is written out", fix)
 
     def _own(self, kind: str, name: str, node: nodes.Call | nodes.Filter) -> None:
         """Note a call of the bot's own Python: whether there is such a thing is checked when all is known."""

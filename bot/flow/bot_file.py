@@ -218,9 +218,8 @@ def _add_days(key: Scalar, spans: tuple[Span, ...], week: dict[int, tuple[Span, 
     days = days_in(key.text)
     if days is None:
         what = f'"{key.text}" is no day'
-        fields.report(
-            "E104", key.mark, what, f"write days like mon, mon-fri or sat, sun; or {', '.join(_OWN_KEYS.names)}"
-        )
+        fix = f"write days like mon, mon-fri or sat, sun; or {', '.join(_OWN_KEYS.names)}"
+        fields.report("E104", key.mark, what, fix)
         return
     for day in sorted(days & week.keys()):
         fields.report("E121", key.mark, f"{WEEKDAYS[day]} stands twice", "keep one of them")

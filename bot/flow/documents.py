@@ -80,9 +80,8 @@ def _sort_in(documents: Documents, path: str, node: Node, problems: Problems) ->
         documents.tests.append(node)
     else:
         what = f'this document begins with "{first}"' if first else "this document is no map of keys"
-        problems.add(
-            "E101", node.mark, what, 'begin it with "flow: name", "test: what it shows" or "evaluate: what it shows"'
-        )
+        fix = 'begin it with "flow: name", "test: what it shows" or "evaluate: what it shows"'
+        problems.add("E101", node.mark, what, fix)
 
 
 def language_of(path: str) -> str | None:

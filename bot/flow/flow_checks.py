@@ -406,9 +406,8 @@ def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems
         for run in step.kind.flows_run():
             if run.flow in failing and not step.transitions.keys() & {"errors.failed", "errors.else"}:
                 what = f'step "{step.name}" has no `errors.else`: a failure that ends flow {run.flow} leads nowhere'
-                problems.add(
-                    "E130", run.mark, what, "add errors: {else: ...}; errors: {failed: next} goes on all the same"
-                )
+                fix = "add errors: {else: ...}; errors: {failed: next} goes on all the same"
+                problems.add("E130", run.mark, what, fix)
 
 
 def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) -> None:
@@ -460,9 +459,8 @@ def _check_slots(flow: Flow, problems: Problems) -> None:
     for step in (flow.steps[name] for name in flow.slots if not flow.steps[name].unread):
         name, variable = step.name, flow.variables.get(step.options.save or "")
         if not step.kind.asks or variable is None:
-            problems.add(
-                "E110", step.mark, f'slots: step "{name}" asks nothing that is saved', "name a question with save"
-            )
+            what = f'slots: step "{name}" asks nothing that is saved'
+            problems.add("E110", step.mark, what, "name a question with save")
         elif name in flow.free_slots and flow.model_slots is None:
             fix = "let a model fill it, slots: {fill: [...], model: true}, give its variable a type or a pattern, or leave it out of slots"
             problems.add("E110", step.mark, f'slots: question "{name}" takes every text', fix)

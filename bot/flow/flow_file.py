@@ -317,9 +317,8 @@ def _steps_in(entries: Iterable[tuple[Scalar, Node]], reading: ReadContext) -> l
             return []
         if not misplaced:
             fix = f'indent it further: it belongs to step "{step.text}"'
-            reading.problems.add(
-                "E106", key.mark, f'"{key.text}" stands beside step "{step.text}", and not below it', fix
-            )
+            what = f'"{key.text}" stands beside step "{step.text}", and not below it'
+            reading.problems.add("E106", key.mark, what, fix)
             misplaced = True
         if (key.mark.path, key.mark.line) in reading.problems.emptied:
             found[-1] = step, item
@@ -335,9 +334,8 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     if name is None:
         return None
     if name in RESERVED:
-        problems.add(
-            "E108", key.mark, f'"{name}" cannot be a step: the word is a target of its own', "choose another name"
-        )
+        fix = "choose another name"
+        problems.add("E108", key.mark, f'"{name}" cannot be a step: the word is a target of its own', fix)
         return None
     what = f'step "{name}"'
     if not isinstance(node, Map):

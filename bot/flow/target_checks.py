@@ -149,12 +149,9 @@ def check_loops(flows: Mapping[str, Flow], failing: Collection[str], problems: P
         if circle:
             names = [step if flow == place[0] else f"/{flow}/{step}" for flow, step in (*circle, circle[0])]
             flow, step = circle[0]
-            problems.add(
-                "E140",
-                flows[flow].steps[step].mark,
-                f"these steps go round without waiting: {' -> '.join(names)}",
-                "let one of them wait for an answer, or bound its visits",
-            )
+            what = f"these steps go round without waiting: {' -> '.join(names)}"
+            fix = "let one of them wait for an answer, or bound its visits"
+            problems.add("E140", flows[flow].steps[step].mark, what, fix)
             return
 
 

@@ -39,9 +39,8 @@ def _read(node: Node, problems: Problems, what: str) -> Definitions:
             problems.add("E306", item.mark, f'definition "{key.text}": the name "{key.text}" is reserved', fix)
         elif key.text in problems.definitions:
             taken = f"{problems.definitions[key.text].expression.mark} defines it for all flows"
-            problems.add(
-                "E306", item.mark, f'definition "{key.text}": {taken}', "choose another name for the definition"
-            )
+            fix = "choose another name for the definition"
+            problems.add("E306", item.mark, f'definition "{key.text}": {taken}', fix)
         else:
             nodes[key.text] = item
     alone = {name: _expression(item, Problems(), name) for name, item in nodes.items()}

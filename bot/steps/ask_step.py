@@ -434,9 +434,8 @@ def _check_titles_differ(fields: Fields, choices: Choices) -> None:
     for choice in choices.fixed:
         title = choice.title.source
         if title in seen:
-            fields.report(
-                "E406", choice.mark, f'a second "{title}"', "give it another title: those of one message differ"
-            )
+            fix = "give it another title: those of one message differ"
+            fields.report("E406", choice.mark, f'a second "{title}"', fix)
         seen.add(title)
 
 

@@ -51,12 +51,8 @@ class CallStep(StepKind):
         within, tries = WITHIN_KEY.read(fields), TRIES_KEY.read(fields)
         spec = reading.handlers.get(name)
         if spec is None:
-            _CALL.report(
-                fields,
-                "E501",
-                f'no handler "{name}"',
-                did_you_mean(name, reading.handlers, "declare it in handlers.py"),
-            )
+            fix = did_you_mean(name, reading.handlers, "declare it in handlers.py")
+            _CALL.report(fields, "E501", f'no handler "{name}"', fix)
         else:
             check_known(fields, spec, arguments)
             if not _WITH.written(fields) or isinstance(fields.raw(_WITH.name), Map):
@@ -125,12 +121,8 @@ def _check_needed(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment
     given |= {nearest(name, spec.parameters) or name for name in given - spec.parameters.keys()}  # misspelt
     for parameter in spec.parameters.values():
         if parameter.required and parameter.name not in given:
-            _CALL.report(
-                fields,
-                "E503",
-                f'handler "{spec.name}" needs the argument "{parameter.name}"',
-                f"add it under `with`: {parameter.name}",
-            )
+            fix = f"add it under `with`: {parameter.name}"
+            _CALL.report(fields, "E503", f'handler "{spec.name}" needs the argument "{parameter.name}"', fix)
 
 
 def check_errors(fields: Fields, spec: HandlerSpec) -> None:

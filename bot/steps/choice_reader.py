@@ -153,9 +153,8 @@ def _read_fixed(node: Node, problems: Problems, what: str, section: str = "") ->
         case Map(entries=entries):
             found = [_named_choice(key, value, problems, what) for key, value in entries]
         case _:
-            problems.add(
-                "E106", node.mark, f"{what}: choices are expected", 'write "Title: target" or a list of titles'
-            )
+            fix = 'write "Title: target" or a list of titles'
+            problems.add("E106", node.mark, f"{what}: choices are expected", fix)
             found = []
     return tuple(replace(choice, section=section) for choice in found if choice is not None)
 
