@@ -209,11 +209,9 @@ class Executor:
             return self._stay()
         if step.splits:
             turn.session.splits = {**turn.session.splits, turn.where: outcome}
-        return (
-            None
-            if target is None
-            else self._go(target, expired=expired, failed=outcome.startswith("errors."), alone=resolved.of_bot)
-        )
+        if target is None:
+            return None
+        return self._go(target, expired=expired, failed=outcome.startswith("errors."), alone=resolved.of_bot)
 
     def _stay(self) -> StepResult | None:
         """Keep waiting at the active step: the last answer counts as a wrong one. After too many, `retry.else` follows."""
@@ -357,11 +355,8 @@ class Executor:
         turn.assign_all(given.assigned(variables), scope)
         if flow is not None and frame.ahead and given.clear:
             cleared = {each.name for item in given.clear for each in item.among(variables)}
-            frame.ahead = {
-                step: text
-                for step, text in frame.ahead.items()
-                if step in flow.steps and flow.steps[step].options.save not in cleared
-            }
+            left = {name for name, step in flow.steps.items() if step.options.save not in cleared}
+            frame.ahead = {step: text for step, text in frame.ahead.items() if step in left}
 
     def _tag(self, given: StepOptions | Transition, scope: Mapping[str, Any]) -> None:
         for tag in given.untag:

@@ -174,12 +174,9 @@ class TurnContext:
         if len(below) >= MOST_FRAMES:
             raise FlowBroken(f"more than {MOST_FRAMES} flows are open on top of each other")
         name, step = self._place(target)
-        self.session.frames = (
-            *below,
-            Frame(
-                name, step, 0, now, now, first_visit=self.session.visit + 1, came_from=came_from, interrupts=interrupts
-            ),
-        )
+        first = self.session.visit + 1
+        frame = Frame(name, step, 0, now, now, first_visit=first, came_from=came_from, interrupts=interrupts)
+        self.session.frames = (*below, frame)
         self.declare_variables()
         try:
             self.assign_values(inputs)
@@ -276,11 +273,9 @@ class TurnContext:
     def keep_replies(self, valid: timedelta) -> None:
         """Keep the active conversation as it is, so that the replies of the template that it has sent lead on from here."""
         session, now = self.session, self.event.at
-        begun = first_of_conversation(session.frames)
+        begun, visit = first_of_conversation(session.frames), self.frame.visit
         conversation = tuple(replace(frame) for frame in session.frames[begun:])
-        others = (
-            each for each in session.valid_replies if each.until > now and each.frames[-1].visit != self.frame.visit
-        )
+        others = (each for each in session.valid_replies if each.until > now and each.frames[-1].visit != visit)
         session.valid_replies = (*others, ValidReplies(now + valid, conversation))[-MOST_VALID:]
 
     def replies_to(self, flow: str, visit: int) -> ValidReplies | None:
@@ -295,9 +290,8 @@ class TurnContext:
 
     def _still_valid(self) -> Iterator[ValidReplies]:
         for kept in self.session.valid_replies:
-            if self.event.at < kept.until and not any(
-                edited_step(self.library, each).change.moves for each in kept.frames
-            ):
+            moved = any(edited_step(self.library, each).change.moves for each in kept.frames)
+            if self.event.at < kept.until and not moved:
                 yield kept
 
     def _titles_of(self, frame: Frame) -> set[str]:

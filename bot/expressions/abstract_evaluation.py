@@ -90,11 +90,8 @@ def of_null(name: str) -> AbstractValues:
     if name in _FAILING:
         return frozenset()
     if name in filters.TEXT_FILTERS:
-        return (
-            returned(name)
-            if name in ("matches", "split")
-            else frozenset({AbstractValue(ValueKind.TEXT, "", lost=True)})
-        )
+        empty = frozenset({AbstractValue(ValueKind.TEXT, "", lost=True)})
+        return returned(name) if name in ("matches", "split") else empty
     if name in _NOTHING:
         return frozenset({LOST})
     match name:
@@ -228,9 +225,8 @@ class Evaluator:
 
     def _default(self, value: AbstractValues, instead: AbstractValues) -> Iterator[AbstractValue]:
         for found in value:
-            if found.kind in (ValueKind.NULL, ValueKind.GONE, ValueKind.ANY) or (
-                found.kind is ValueKind.TEXT and not found.full
-            ):
+            perhaps_empty = found.kind is ValueKind.TEXT and not found.full
+            if perhaps_empty or found.kind in (ValueKind.NULL, ValueKind.GONE, ValueKind.ANY):
                 yield from instead
             if found.kind not in (ValueKind.NULL, ValueKind.GONE) and found.value != "":
                 yield found

@@ -133,11 +133,8 @@ def kinds_of_type(annotation: Any) -> frozenset[ValueKind]:
 def may_be_taken(kind: ValueKind, annotation: Any) -> bool:
     """Whether any value of a kind is taken by an argument of Python's with an annotation."""
     wanted = kinds_of_type(annotation)
-    return (
-        kind in (ValueKind.ANY, ValueKind.NULL)
-        or ValueKind.ANY in wanted
-        or any(kind in _TAKEN.get(each, ()) for each in wanted)
-    )
+    unknown = kind in (ValueKind.ANY, ValueKind.NULL) or ValueKind.ANY in wanted
+    return unknown or any(kind in _TAKEN.get(each, ()) for each in wanted)
 
 
 def bounded(values: Iterable[AbstractValue]) -> AbstractValues:

@@ -40,18 +40,8 @@ class _Program:
     """Parsed source, compiled when it is first used or prepared."""
 
     __slots__ = (
-        "_pieces",
-        "_root",
-        "_tree",
-        "calls",
-        "definitions",
-        "hours",
-        "loops",
-        "mark",
-        "names",
-        "paths",
-        "source",
-    )
+        "_pieces", "_root", "_tree", "calls", "definitions", "hours", "loops", "mark", "names", "paths", "source",
+    )  # fmt: skip
 
     def __init__(
         self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: TemplateUses | None = None

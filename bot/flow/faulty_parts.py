@@ -100,40 +100,37 @@ def follow_ups(documents: Documents, problems: Problems) -> Iterator[Problem]:
     """The problems that only follow from others: what is missing, because it stands under a misspelt key, or where nothing
     could be read; a part whose lines do not fit each other; values of texts that cannot be read; uses of variables whose name is none.
     """
-    found, parts = problems.sorted(), PartIndex(documents)
-    in_parts = [(problem, parts.of(problem)) for problem in found]
-    wrong = {
-        (part.document[0] == BOT_FILE, part.key) for problem, part in in_parts if part and problem.code in _MISREAD
-    }
-    untyped = {part.document for problem, part in in_parts if part is not None and problem.code == "E304"}
-    misread = {part for problem, part in in_parts if part is not None and part.step and problem.code in _MISREAD}
-    scheduled = any(": schedule: " in problem.what for problem in found)
-    misspelt = {part for problem, part in in_parts if problem.code == "E104" and part is not None}
-    broken_texts = {part for problem, part in in_parts if problem.code in ("E201", "E202", "E205")}
-    unnamed = {
-        part.document for problem, part in in_parts if problem.code == "E108" and part is not None and part.key == VARS
-    }
-    unaligned = {part for problem, part in in_parts if problem.code == "E002" and part is not None}
-    starts = {part for problem, part in in_parts if problem.code in _MISREAD and part and part.key == START}
+    parts = PartIndex(documents)
+    found = [(problem, parts.of(problem)) for problem in problems.sorted()]
+
+    def parts_with(*codes: str) -> set[BotPart]:
+        return {part for problem, part in found if problem.code in codes and part is not None}
+
+    misspelt, misread, unaligned = parts_with("E104"), parts_with(*_MISREAD), parts_with("E002")
+    wrong = {(part.document[0] == BOT_FILE, part.key) for part in misread}
+    starts = {part for part in misread if part.key == START}
+    steps = {part for part in misread if part.step}
+    broken_texts = parts_with("E201", "E202", "E205")
+    untyped = {part.document for part in parts_with("E304")}
+    unnamed = {part.document for part in parts_with("E108") if part.key == VARS}
+    scheduled = any(": schedule: " in problem.what for problem, _ in found)
     begin = {_place(node.mark) for node in documents.flows if node.mark.path in problems.unread}
-    for problem, part in in_parts:
-        missing = problem.code in MISSING or problem.fix in ELSEWHERE.values()
-        if (
-            ((problem.path, problem.line) in problems.emptied and problem.code >= "E100")
-            or (missing and any(each.may_have(problem.code, part) for each in misspelt))
-            or (problem.code in ("E105", "E303") and part is not None and part in broken_texts)
-            or (problem.code == "E301" and part is not None and part.document in unnamed)
-            or (problem.code >= "E100" and part in unaligned)
-            or (problem.code == "E105" and part in starts)
-            or (
-                problem.code in ("E312", "E313")
-                and (part in starts or any(f" {each.flow} " in f"{problem.what} " for each in starts))
-            )
-            or (problem.code == "E303" and part is not None and (part.document in untyped or part in misread))
-            or (problem.code == "E116" and scheduled)
-            or any(problem.code in codes for place, codes in _DECLARED_THERE.items() if place in wrong)
-            or (problem.code == "E105" and (problem.path, problem.line, problem.column) in begin)
-        ):
+    for problem, part in found:
+        code, document = problem.code, None if part is None else part.document
+        missing = code in MISSING or problem.fix in ELSEWHERE.values()
+        follows = (
+            code >= "E100" and ((problem.path, problem.line) in problems.emptied or part in unaligned),
+            missing and any(each.may_have(code, part) for each in misspelt),
+            code in ("E105", "E303") and part in broken_texts,
+            code == "E301" and document in unnamed,
+            code == "E105" and (part in starts or (problem.path, problem.line, problem.column) in begin),
+            code in ("E312", "E313")
+            and (part in starts or any(f" {each.flow} " in f"{problem.what} " for each in starts)),
+            code == "E303" and (document in untyped or part in steps),
+            code == "E116" and scheduled,
+            any(code in codes for place, codes in _DECLARED_THERE.items() if place in wrong),
+        )
+        if any(follows):
             yield problem
 
 

@@ -349,12 +349,8 @@ def _check_resets(flow: Flow, problems: Problems) -> None:
 def _check_unsaved(flow: Flow, problems: Problems) -> None:
     """A `save` that no outcome has a value for: a question whose choices only lead somewhere."""
     for step in flow.steps.values():
-        never = all(
-            outcome.saves in (SavedResult.NOTHING, SavedResult.NULL)
-            for outcome in step.outcomes.values()
-            if outcome.success
-        )
-        if step.options.save is not None and never:
+        saves = [outcome.saves for outcome in step.outcomes.values() if outcome.success]
+        if step.options.save is not None and all(each in (SavedResult.NOTHING, SavedResult.NULL) for each in saves):
             what = f'step "{step.name}": "save": no choice has a value'
             problems.add("E123", step.options.save_mark, what, "give them a `value`, or write `accepts: text`")
 
@@ -589,10 +585,10 @@ def _check_taken_first(bot: BotDefinition, flow: Flow, problems: Problems) -> No
             what = f'step "{step.name}": "{answer.text}"{of}'
             if answer.before_words:
                 _report_taken(_opting_out(bot), normalise(answer.text), answer.mark or step.mark, what, problems)
-            elif not _does_the_same(
-                heard.get(normalise(answer.text)), step.transitions.get(answer.outcome), step, bot, flow
-            ):
-                _report_taken(here, normalise(answer.text), answer.mark or step.mark, what, problems)
+                continue
+            said = normalise(answer.text)
+            if not _does_the_same(heard.get(said), step.transitions.get(answer.outcome), step, bot, flow):
+                _report_taken(here, said, answer.mark or step.mark, what, problems)
 
 
 def _does_the_same(
@@ -605,12 +601,8 @@ def _does_the_same(
     target = flow.following[step.name] if target == NEXT else target
     ends_more = target == END and word in bot.words.values()
     saves = step.outcomes[answer.outcome].saves is not SavedResult.NOTHING and step.options.save is not None
-    return (
-        target == answer.target
-        and not any(each.acts or each.corrects for each in (word.transition, answer.written) if each is not None)
-        and not ends_more
-        and not saves
-    )
+    does_more = any(each.acts or each.corrects for each in (word.transition, answer.written) if each is not None)
+    return target == answer.target and not (does_more or ends_more or saves)
 
 
 def _opting_out(bot: BotDefinition) -> dict[str, str]:

@@ -598,11 +598,8 @@ class _Resolver:
         if transition.then is None or transition.then.text != STAY:
             return ResolvedTransition(*written, success=success)
         kind = self._step.kind
-        if (
-            not kind.waits
-            or kind.takes_pending_input
-            or not (name in self._step.outcomes or name.startswith("errors."))
-        ):
+        by_answer = name in self._step.outcomes or name.startswith("errors.")
+        if not kind.waits or kind.takes_pending_input or not by_answer:
             what = f'step "{self._step.name}": {name}: "stay" leads nowhere, because no answer was given'
             fix = "write it where an answer leads, or a failure, of a step that waits for one; or write another target"
             self._problems.add("E110", transition.then.mark, what, fix)

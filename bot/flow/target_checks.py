@@ -261,14 +261,9 @@ def _circle_from(place: Place, onward: Mapping[Place, list[Place]], done: set[Pl
 
 def _targets_beside_save(flow: Flow) -> frozenset[Mark]:
     """Where the targets of choices stand whose question saves something: a value may be meant."""
-    outcomes = (
-        outcome.transition
-        for step in flow.steps.values()
-        if step.options.save is not None
-        for name, outcome in step.outcomes.items()
-        if name.startswith("[")
-    )
-    return frozenset(each.then.mark for each in outcomes if each is not None and each.then is not None)
+    saving = (step.outcomes.items() for step in flow.steps.values() if step.options.save is not None)
+    choices = (outcome.transition for outcomes in saving for name, outcome in outcomes if name.startswith("["))
+    return frozenset(each.then.mark for each in choices if each is not None and each.then is not None)
 
 
 # -- flows that end because a step failed -----------------------------------------------------------

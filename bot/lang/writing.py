@@ -62,12 +62,9 @@ def _inner(value: Any) -> str:
 
 def _text(text: str) -> str:
     """Plain where YAML cannot read it as anything else; otherwise in double quotes."""
-    plain = (
-        (_PLAIN.fullmatch(text) or _DURATION.fullmatch(text))
-        and not _MEANS_SOMETHING.fullmatch(text)
-        and " #" not in text
-    )
-    return text if plain and len(text) < _LONGEST else _quoted(text)
+    plain = _PLAIN.fullmatch(text) or _DURATION.fullmatch(text)
+    means_more = _MEANS_SOMETHING.fullmatch(text) or " #" in text
+    return text if plain and not means_more and len(text) < _LONGEST else _quoted(text)
 
 
 def _on_its_own(text: str, line: str = "k: {}") -> str:

@@ -68,10 +68,8 @@ class CallStep(StepKind):
     def outcomes(self) -> dict[str, Outcome]:
         """``then``, and ``errors.else`` for each error that is not named."""
         perhaps = self.spec is not None and self.spec.gives_null
-        saves, annotation = (
-            SavedResult.PERHAPS if perhaps else SavedResult.VALUE,
-            Any if self.spec is None else self.spec.returns,
-        )
+        saves = SavedResult.PERHAPS if perhaps else SavedResult.VALUE
+        annotation = Any if self.spec is None else self.spec.returns
         then = Outcome(None, Falls.THEN, saves=saves, annotation=annotation)
         return {"then": then, "errors.else": Outcome(None, Falls.ERRORS, success=False)}
 

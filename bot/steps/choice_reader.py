@@ -131,9 +131,8 @@ def _check_section(title: Scalar, members: Node, problems: Problems, what: str) 
 def _is_made(node: Node) -> bool:
     """Whether the choices are made at run time: a title that is a template stands there for all of them."""
     title = node.get("title") if isinstance(node, Map) else None
-    return isinstance(node, Map) and (
-        node.get("from") is not None or (isinstance(title, Scalar) and "{{" in title.text)
-    )
+    a_template = isinstance(title, Scalar) and "{{" in title.text
+    return isinstance(node, Map) and (node.get("from") is not None or a_template)
 
 
 def _read_made(fields: Fields) -> MadeChoices | None:

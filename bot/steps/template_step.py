@@ -20,13 +20,13 @@ from bot.steps.step_kind import (
     LeaveStep,
     ReadContext,
     Reply,
-    ReplyId,
     Sent,
     StepContext,
     StepKind,
     StepResult,
     WaitForSend,
     WaitHere,
+    reply_id,
     value_hash,
 )
 from bot.steps.step_options import SOME_HAVE
@@ -181,10 +181,8 @@ class TemplateStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Send the template; wait for a reply, for the gateway's word, or not at all."""
-        payloads = tuple(
-            str(ReplyId(context.flow, context.step, index, context.visit, reply.hash))
-            for index, reply in enumerate(self.replies)
-        )
+        flow, step, visit = context.flow, context.step, context.visit
+        payloads = tuple(reply_id(flow, step, n, visit, reply.hash) for n, reply in enumerate(self.replies))
         sent = (self.notice.message(context.scope, payloads),)
         if self.replies:
             return WaitHere(sent, valid=self.valid)
