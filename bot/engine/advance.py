@@ -519,13 +519,7 @@ OFFERS: tuple[Offer, ...] = (
 )
 """Who is offered the message of a contact who is in a flow."""
 
-OFFERS_OUTSIDE: tuple[Offer, ...] = (
-    _earlier_template,
-    _old_tap,
-    _word,
-    _title_of_template,
-    _start,
-)
+OFFERS_OUTSIDE: tuple[Offer, ...] = (_earlier_template, _old_tap, _word, _title_of_template, _start)
 """... who is in none."""
 
 

@@ -186,12 +186,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: strict(function)
-    for module in (
-        date_filters.DATE_FUNCTIONS,
-        CHANCE_FUNCTIONS,
-        opening_hours.HOURS_FUNCTIONS,
-        SIGNAL_FUNCTIONS,
-    )
+    for module in (date_filters.DATE_FUNCTIONS, CHANCE_FUNCTIONS, opening_hours.HOURS_FUNCTIONS, SIGNAL_FUNCTIONS)
     for name, function in module.items()
 }
 TESTS = ("defined", "undefined", "none")

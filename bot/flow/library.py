@@ -340,11 +340,7 @@ def _the_bot(documents: Documents, extensions: Extensions, problems: Problems) -
 
 
 def _the_flows(
-    documents: Documents,
-    bot: BotDefinition,
-    extensions: Extensions,
-    texts: Mapping[str, str],
-    problems: Problems,
+    documents: Documents, bot: BotDefinition, extensions: Extensions, texts: Mapping[str, str], problems: Problems
 ) -> dict[str, Flow]:
     flows: dict[str, Flow] = {}
     for node in documents.flows:

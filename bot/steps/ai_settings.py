@@ -69,11 +69,7 @@ def _tokens_of(node: Node, problems: Problems, what: str) -> int | None:
 _TOKENS = Form(key_schemas.either(_NUMBER.schema, _WORD.schema), _tokens_of)
 _TURN_TOKENS = KeySpec("turn", _TOKENS, f"How many tokens one turn may use up; {BUDGET['turn']:,} by default.")
 DAY_BUDGET = KeySet(
-    KeySpec(
-        "contact",
-        _TOKENS,
-        f"How many tokens a day one contact may use up; {BUDGET['contact']:,} by default.",
-    ),
+    KeySpec("contact", _TOKENS, f"How many tokens a day one contact may use up; {BUDGET['contact']:,} by default."),
     KeySpec("all", _TOKENS, f"How many tokens a day all contacts may use up; {BUDGET['all']:,} by default."),
 )
 TURN_BUDGET = KeySet(_TURN_TOKENS, *DAY_BUDGET)

@@ -69,16 +69,7 @@ class AiStep(StepKind):
     budget_over: Transition | None
     verb = "ai"
     keys = KeySet(
-        INSTRUCTIONS,
-        _GREET,
-        FACTS,
-        TOOLS,
-        FILL,
-        EXITS,
-        _OTHER,
-        _TURNS,
-        AI_WITHIN,
-        *settings_keys(STEP_BUDGET),
+        INSTRUCTIONS, _GREET, FACTS, TOOLS, FILL, EXITS, _OTHER, _TURNS, AI_WITHIN, *settings_keys(STEP_BUDGET)
     )
     options = frozenset({"remind", "timeout", "words", "gather"})
     asks_models = True

@@ -17,24 +17,12 @@ from bot.keys.declared_keys import STRINGS, TEMPLATE, KeySpec, seconds
 from bot.keys.fields import Fields
 from bot.lang.problems import did_you_mean
 from bot.steps.ai_exchange import Exchange, most_of_turn
-from bot.steps.ai_settings import (
-    STEP_BUDGET,
-    AiSettings,
-    read_ai_settings,
-)
+from bot.steps.ai_settings import STEP_BUDGET, AiSettings, read_ai_settings
 from bot.steps.exits import Exit, exit_uses, open_exits, read_exits
 from bot.steps.output_guard import canary, foreign_link, leaks, links_in, secret_in
 from bot.steps.step_facts import StepFailed, Used
 from bot.steps.step_kind import ReadContext, StepContext
-from bot.steps.tools import (
-    LEAVE,
-    REMEMBER,
-    Tool,
-    leave_tool,
-    read_fill,
-    read_tools,
-    remember_tool,
-)
+from bot.steps.tools import LEAVE, REMEMBER, Tool, leave_tool, read_fill, read_tools, remember_tool
 from bot.types.type_registry import Variable
 
 MOST_VALUE = 300  # characters of a value that stands among the instructions

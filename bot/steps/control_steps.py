@@ -313,11 +313,7 @@ _SAVE = KeySpec(
     "Variables that come back: names, or ours with theirs.",
 )
 _BREAK = KeySpec("break", EXPRESSION, "When this is true after an element, the flow runs for no further one.")
-_EXPIRED = KeySpec(
-    "expired",
-    TRANSITION,
-    "Where it leads if silence ended that flow; by default where `then` leads.",
-)
+_EXPIRED = KeySpec("expired", TRANSITION, "Where it leads if silence ended that flow; by default where `then` leads.")
 
 
 @immutable
@@ -353,10 +349,7 @@ class RunStep(StepKind):
 
     def outcomes(self) -> dict[str, Outcome]:
         """``then`` and ``expired``, which leads where `then` does unless it is written."""
-        return {
-            "then": Outcome(None, Falls.THEN),
-            "expired": Outcome(self.expired, Falls.THEN, success=False),
-        }
+        return {"then": Outcome(None, Falls.THEN), "expired": Outcome(self.expired, Falls.THEN, success=False)}
 
     @property
     def fails(self) -> bool:

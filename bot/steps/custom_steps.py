@@ -49,14 +49,7 @@ from bot.steps.step_kind import (
     WaitHere,
 )
 from bot.steps.step_options import SOME_HAVE, STEP_OPTIONS
-from bot.steps.transition import (
-    RESERVED,
-    TRANSITION,
-    Transition,
-    evaluate,
-    templates_in,
-    value_of,
-)
+from bot.steps.transition import RESERVED, TRANSITION, Transition, evaluate, templates_in, value_of
 
 
 @immutable
@@ -212,12 +205,7 @@ def _keys(spec: VerbSpec) -> KeySet:
     about = {spec.verb: summary(doc) or _OWN, **named_in(doc)}
     return KeySet(
         *(
-            KeySpec(
-                key.name,
-                _taken(key),
-                about.get(key.name, _OWN),
-                required=key.required or key.name == spec.verb,
-            )
+            KeySpec(key.name, _taken(key), about.get(key.name, _OWN), required=key.required or key.name == spec.verb)
             for key in spec.keys.values()
         ),
         *(KeySpec(name, TRANSITION, f"Where the outcome {name} leads.", required=True) for name in spec.outcomes),

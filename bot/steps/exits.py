@@ -11,14 +11,7 @@ from bot.keys.fields import Fields, entries_of
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.source import Map, Node, Scalar
 from bot.steps.step_facts import Falls, Outcome, Used, only_if
-from bot.steps.transition import (
-    CONDITION,
-    TO_TARGET,
-    TRANSITION_KEYS,
-    Transition,
-    transition_from,
-    transition_to,
-)
+from bot.steps.transition import CONDITION, TO_TARGET, TRANSITION_KEYS, Transition, transition_from, transition_to
 from bot.types.type_registry import Variable
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name

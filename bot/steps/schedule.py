@@ -241,9 +241,7 @@ _UNTIL = KeySpec(
 _WITH = KeySpec("with", ASSIGNMENTS, "Values for the flow's variables.")
 _NAME = KeySpec("name", TEMPLATE, "The name to cancel it by; the flow's by default.")
 _BUSY = KeySpec(
-    "busy",
-    one_of(*BUSY),
-    "What happens while the contact is in a flow; by default what that flow says, else after.",
+    "busy", one_of(*BUSY), "What happens while the contact is in a flow; by default what that flow says, else after."
 )
 _PAST = KeySpec("past", one_of(NOW, SKIP, default=NOW), "What happens if `at` is in the past; now by default.")
 _KEYS = KeySet(_FLOW, _AT, _AFTER, _EVERY, _UNTIL, _WITH, _NAME, _BUSY, _PAST)

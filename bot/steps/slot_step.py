@@ -15,15 +15,7 @@ from bot.steps.brief import objection
 from bot.steps.classify_step import WITHIN, to_sort
 from bot.steps.output_guard import links_in
 from bot.steps.step_facts import Falls, Outcome, Rest, Spends
-from bot.steps.step_kind import (
-    Awaited,
-    OfferMessage,
-    Reply,
-    StepContext,
-    StepKind,
-    StepResult,
-    WaitForEffect,
-)
+from bot.steps.step_kind import Awaited, OfferMessage, Reply, StepContext, StepKind, StepResult, WaitForEffect
 from bot.steps.tools import as_answer, read_arguments
 from bot.steps.transition import END, Target, Transition
 from bot.types.type_registry import Variable

@@ -248,19 +248,13 @@ _FULL_FORMS: Mapping[str, Mapping[str, Callable[[Value], Mapping[str, Value]]]] 
         "target": lambda it: {"then": it},
         "number": lambda it: {"max": it, "else": "end"},
     },
-    "remind": {
-        "duration": lambda it: {"after": it},
-        "text": lambda it: {"after": "2h", "say": it},
-    },
+    "remind": {"duration": lambda it: {"after": it}, "text": lambda it: {"after": "2h", "say": it}},
     "timeout": {
         "duration": lambda it: {"after": it, "then": "end"},
         "target": lambda it: {"after": "20h", "then": it},
         "text": lambda it: {"after": "20h", "say": it, "then": "end"},
     },
-    "visits": {
-        "number": lambda it: {"max": it, "else": "end"},
-        "target": lambda it: {"max": 3, "else": it},
-    },
+    "visits": {"number": lambda it: {"max": it, "else": "end"}, "target": lambda it: {"max": 3, "else": it}},
     "errors": {"target": lambda it: {"else": it}},
 }
 """What a value of each sort means to an option, in full. What is none of these is meant like the first."""
@@ -428,14 +422,10 @@ GATHER = KeySpec(
 CLEAR, SET, UNTAG, TAG, CANCEL = EFFECTS
 SCHEDULES = KeySpec("schedule", SCHEDULE, "Flows that start for the contact later.")
 VISITS = _option(
-    "visits",
-    nested(KeySet(_ENTRIES, _VISITS_ELSE), _read_visits),
-    "A bound on how often the step is entered.",
+    "visits", nested(KeySet(_ENTRIES, _VISITS_ELSE), _read_visits), "A bound on how often the step is entered."
 )
 RESET: KeySpec[tuple[Target, ...]] = KeySpec(
-    "reset",
-    one_or_several(Form(NAME.schema, _step_named)),
-    "Steps whose `visits` are counted anew after an answer.",
+    "reset", one_or_several(Form(NAME.schema, _step_named)), "Steps whose `visits` are counted anew after an answer."
 )
 RENAMED_FROM = KeySpec("renamed_from", NAME, "The step's name before an edit, so that contacts who wait there stay.")
 REPORT = KeySpec("report", NAME, "The name under which `bot report` counts the step, instead of its own.")

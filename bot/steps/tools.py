@@ -359,12 +359,7 @@ def _is_free(fields: Fields, name: str, mark: Mark) -> bool:
     return not taken
 
 
-def _tool(
-    fields: Fields,
-    mark: Any,
-    spec: HandlerSpec,
-    given: tuple[Assignment, ...] = (),
-) -> Tool | None:
+def _tool(fields: Fields, mark: Any, spec: HandlerSpec, given: tuple[Assignment, ...] = ()) -> Tool | None:
     from bot.extensions.annotations import NoSchema, parameters_schema  # pydantic: only where there are tools
 
     name = _SIGNS.sub("_", spec.name)[:64]

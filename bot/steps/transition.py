@@ -278,8 +278,7 @@ _RESERVED_ABOUT = {
 }
 _SUGGESTED = [{"label": name, "description": about, "body": name} for name, about in _RESERVED_ABOUT.items()]
 TARGET: Schema = key_schemas.shared(
-    "target",
-    {**pattern(f"/?{NAME_PATTERN}|/{NAME_PATTERN}/{NAME_PATTERN}", TARGETS), "defaultSnippets": _SUGGESTED},
+    "target", {**pattern(f"/?{NAME_PATTERN}|/{NAME_PATTERN}/{NAME_PATTERN}", TARGETS), "defaultSnippets": _SUGGESTED}
 )
 TARGET_FORM: Form[Target | None] = Form(TARGET, target_or_end)
 ASSIGNMENTS: Form[tuple[Assignment, ...]] = map_of(raw_node(ANY), assignments, absent=())

@@ -65,10 +65,7 @@ _OBJECTION = KeySpec("error", TEMPLATE, "What the contact gets where it is not t
 _ONE_CHECK = either(made(EXPRESSION, AnswerCheck), nested(KeySet(_IF, _OBJECTION), _check_of))
 _CHECKS = KeySpec("check", shared("check", one_or_several(_ONE_CHECK)), "What must be true of an answer.")
 _ERROR = KeySpec(
-    "error",
-    TEMPLATE,
-    "What the contact gets whose answer does not fit, in place of the question's retry.",
-    texts=TEXT,
+    "error", TEMPLATE, "What the contact gets whose answer does not fit, in place of the question's retry.", texts=TEXT
 )
 
 
