@@ -18,7 +18,7 @@ from bot.engine.migration import StepChange, edited_step, name_now, target_when_
 from bot.engine.scheduled_flows import arrange, can_start, cancel, heard_at
 from bot.engine.turn_context import FAILURES, MOST_FRAMES, Failure, FlowBroken, TurnContext
 from bot.expressions.template_failures import TemplateFailed
-from bot.flow.definition import LANGUAGE, ResolvedTransition, Step
+from bot.flow.definition import FIRST, LANGUAGE, RETURNING, ResolvedTransition, Step
 from bot.flow.library import TriggerIndex, TriggerMatch, name_of_event
 from bot.lang.languages import wording
 from bot.lang.word_matching import normalise
@@ -720,8 +720,7 @@ class Executor:
 
     def triggers(self) -> TriggerIndex:
         """All starts of flows for this contact, in their language."""
-        triggers = self.turn.library.triggers
-        return triggers.returning if self.turn.session.visit else triggers.first
+        return self.turn.library.triggers[RETURNING if self.turn.session.visit else FIRST]
 
     def start_by_message(self, reply: Reply) -> None:
         """Start the flow that a message is for."""

@@ -69,7 +69,7 @@ class AbstractText:
     def never_fails(self, known: Mapping[str, AbstractValues]) -> bool:
         """Whether it is evaluated without a failure whatever its variables are, null aside."""
         plain = all(is_plain(each) for each in self._wordings if isinstance(each, Template))
-        return (plain and not self._expression) or all(is_safe(tree, known) for tree in self._trees)
+        return (plain and not self._expression) or _Safety(known).all_of(self._trees)
 
     def _read(self, tree: nodes.Template, known: Mapping[str, AbstractValues], *, shown: bool) -> Evaluation:
         evaluator = Evaluator(known)
@@ -154,11 +154,6 @@ _SAFE = frozenset({
 })  # fmt: skip
 """The filters that never fail with values of the kinds that they take, if their arguments are literals."""
 _ADDED = (_NUMBERS, frozenset({ValueKind.TEXT}), _LISTS)
-
-
-def is_safe(tree: nodes.Node, known: Mapping[str, AbstractValues]) -> bool:
-    """Whether a text never fails, whatever its variables of these kinds are."""
-    return _Safety(known).all_of([tree])
 
 
 class _Safety:

@@ -23,16 +23,8 @@ MAX_ELEMENTS = 10_000  # that the loops and the filters of one rendering read, t
 
 
 PER_ELEMENT = {
-    "find": 1,
-    "map": 1,
-    "max": 1,
-    "min": 1,
-    "reject": 1,
-    "sort": 1,
-    "sum": 1,
-    "unique": 1,
+    **dict.fromkeys(("find", "map", "max", "min", "reject", "sort", "sum", "unique", "where"), 1),
     "update": 2,
-    "where": 1,
 }
 """How many arguments of a filter can be expressions in `it`, the element: ``where(it.left > 0)``."""
 

@@ -28,7 +28,7 @@ from bot.expressions.sandbox import OwnCall, own_calls
 from bot.extensions.decorators import HookSpec
 from bot.extensions.gathered import Extensions
 from bot.flow.bot_file import read_bot
-from bot.flow.definition import FIRST, MADE_FLOWS, RETURNING, BotDefinition, Flow, Trigger, uses_of_all, uses_of_flow
+from bot.flow.definition import CONTACTS, MADE_FLOWS, BotDefinition, Flow, Trigger, uses_of_all, uses_of_flow
 from bot.flow.documents import BOT_FILE, Documents, Source, read_documents
 from bot.flow.faulty_parts import MISSING, PartIndex, faulty_steps, follow_ups, without
 from bot.flow.flow_checks import check, check_sound
@@ -129,17 +129,8 @@ class TriggerIndex:
         return self.events.get(name_of_event(event)) if self.events else None
 
 
-@immutable
-class Triggers:
-    """The triggers of all flows: for contacts who have never been in a flow, and for those who have."""
-
-    first: TriggerIndex
-    returning: TriggerIndex
-
-    @classmethod
-    def of(cls, flows: Mapping[str, Trigger]) -> Self:
-        """Index triggers, by their flows. Collisions have been reported by the checks."""
-        return cls(TriggerIndex.of(flows, FIRST), TriggerIndex.of(flows, RETURNING))
+Triggers = Mapping[str, TriggerIndex]
+"""What starts flows, for each of `CONTACTS`: those who have never been in a flow, and the others."""
 
 
 def _first_of(found: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -405,7 +396,7 @@ def _library(
 
 def _triggers_of(flows: Mapping[str, Flow]) -> Triggers:
     starts = {name: flow.trigger for name, flow in flows.items() if flow.trigger is not None and name not in MADE_FLOWS}
-    return Triggers.of(starts)
+    return {contact: TriggerIndex.of(starts, contact) for contact in CONTACTS}
 
 
 def _translated(library: Library, bot: BotDefinition, flows: Mapping[str, Flow]) -> Library:

@@ -16,7 +16,7 @@ import yaml
 
 from bot.core.immutable import immutable, mutable
 from bot.lang.problems import Mark, Problems
-from bot.lang.yaml_errors import MISALIGNED, NO_KEY_HERE, QUOTE, explained
+from bot.lang.yaml_errors import MISALIGNED, NO_KEY_HERE, QUOTE, SyntaxFault
 
 
 @immutable
@@ -347,7 +347,7 @@ class _Builder:
                 self._report_depth(error.problem_mark)
                 self._problems.unread.add(self._path)
                 return []
-            code, place, what, fix = explained(error, last, self._text)
+            code, place, what, fix = SyntaxFault(error, last, self._text).explained()
             self.broken_at, self.misaligned = place.line, what in (MISALIGNED, NO_KEY_HERE)
             if place.line not in self._reported:
                 self._problems.add(code, self._mark(place), what, fix)
@@ -480,26 +480,19 @@ class Comment:
 
 def comments(path: str, text: str) -> Iterator[Comment]:
     """The comments of a file that can be read without problems, in their order."""
-    texts = _Texts(text)
+    spans = [_span(event, text) for event in parsed(text) if isinstance(event, yaml.ScalarEvent)]
+    starts = [start for start, _ in spans]
+
+    def in_a_text(index: int) -> bool:
+        before = bisect_right(starts, index) - 1
+        return before >= 0 and index < spans[before][1]
+
     start = 0
     for number, line in enumerate(text.splitlines(keepends=True), 1):
-        column = next((at for at, character in enumerate(line) if character == "#" and start + at not in texts), None)
-        if column is not None:
+        signs = (at for at, character in enumerate(line) if character == "#" and not in_a_text(start + at))
+        if (column := next(signs, None)) is not None:
             yield Comment(Mark(path, number, column + 1), line[column:].rstrip(), not line[:column].strip())
         start += len(line)
-
-
-class _Texts:
-    """Where in a file its keys and values stand."""
-
-    def __init__(self, text: str) -> None:
-        spans = [_span(event, text) for event in parsed(text) if isinstance(event, yaml.ScalarEvent)]
-        self._starts = [start for start, _ in spans]
-        self._ends = [end for _, end in spans]
-
-    def __contains__(self, index: int) -> bool:
-        before = bisect_right(self._starts, index) - 1
-        return before >= 0 and index < self._ends[before]
 
 
 def _span(event: Any, text: str) -> tuple[int, int]:

@@ -28,13 +28,8 @@ class Explained(NamedTuple):
     fix: str
 
 
-def explained(error: yaml.MarkedYAMLError, last: Any, text: str) -> Explained:
-    """Explain the error in words. ``last`` is the event before the error, ``text`` is the source."""
-    return _Error(error, last, text).explained()
-
-
-class _Error:
-    """An error, with the event that was read just before it."""
+class SyntaxFault:
+    """An error of the parser. ``last`` is the event that was read just before it, ``text`` the source."""
 
     def __init__(self, error: Any, last: Any, text: str) -> None:
         self._at = error.problem_mark or error.context_mark
@@ -45,7 +40,7 @@ class _Error:
         self._text = text
 
     def explained(self) -> Explained:
-        """The first reading that fits."""
+        """The first reading of it that fits."""
         readings = (
             self._tab, self._quoted, self._directive, self._first_character, self._colon, self._bracket, self._more,
             self._alignment,
