@@ -128,7 +128,8 @@ def command(
     if watch:
         if form not in ("text", "short"):
             raise click.UsageError(f"--watch prints text only: leave out --format {form}")
-
+        if tests is not None:
+            raise click.UsageError("--watch prints text only: leave out --write-tests")
         watched(path, lambda: _report(path, form))
     else:
         report = _report(path, form)

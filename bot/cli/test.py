@@ -127,6 +127,10 @@ def command(
         models = ""
     if models is None and (record or judge or budget):
         raise click.UsageError("--record, --judge and --budget are for evaluations with a model: add --model")
+    if (walks or force) and not generates:
+        raise click.UsageError("--walks and --force go with --generate")
+    if generates and not attacks and (name or as_json or shows_coverage or least is not None):
+        raise click.UsageError("--generate writes tests: leave out -k, --json, --coverage and --min-coverage")
     if attacks and (generates or shows_coverage or least is not None or record or judge):
         raise click.UsageError("--attack runs no tests: leave out the options that are about tests")
     wanted = None

@@ -173,21 +173,21 @@ class Playground:
             raise Refused("the message is empty")
         if len(text) > MOST_TEXT:
             raise Refused(f"a message has at most {MOST_TEXT} characters")
-        with self._runs:
-            number = self._add(self._known(contact), text=text)
-            self.acts[self.simulation.emulator.receive(contact, text, at=self._sent_at())] = number
+        self._send(contact, lambda at: self.simulation.emulator.receive(contact, text, at=at), text=text)
 
     def speak(self, contact: str, words: str) -> None:
         """A contact sends a voice note that says this."""
         if not words.strip():
             raise Refused("the voice note says nothing")
-        with self._runs:
-            address = self.simulation.voice_note(words[:MOST_TEXT])
-            file, data = f"{PurePath(address).name} voice.ogg", {"words": words}
-            number = self._add(self._known(contact), text=words, kind="audio", file=file, data=data)
-            self.acts[
-                self.simulation.emulator.receive(contact, kind="audio", media_url=address, at=self._sent_at())
-            ] = number
+        emulator, address = self.simulation.emulator, self.simulation.voice_note(words[:MOST_TEXT])
+        self._send(
+            contact,
+            lambda at: emulator.receive(contact, kind="audio", media_url=address, at=at),
+            text=words,
+            kind="audio",
+            file=f"{PurePath(address).name} voice.ogg",
+            data={"words": words},
+        )
 
     def choose(self, contact: str, number: int, choice: int) -> None:
         """A contact taps a button, or picks a row: the choice of a bubble, counted from 0, also of an old one."""
@@ -197,9 +197,9 @@ class Playground:
             raise Refused("there is no such button any more")
         title = message.choices[choice]
         id = message.ids[choice] if choice < len(message.ids) else title  # of a template whose replies have no payload
-        with self._runs:
-            number = self._add(contact, text=title, kind="choice", data={"how": "pick" if message.rows else "tap"})
-            self.acts[self.simulation.emulator.tap(contact, id, at=self._sent_at())] = number
+        how = {"how": "pick" if message.rows else "tap"}
+        emulator = self.simulation.emulator
+        self._send(contact, lambda at: emulator.tap(contact, id, at=at), text=title, kind="choice", data=how)
 
     def send_file(self, contact: str, name: str, content: bytes, caption: str = "") -> None:
         """A contact sends a file."""
@@ -210,15 +210,17 @@ class Playground:
                 f"contacts cannot send {name}: this is no type of file that they can, or has more than {MOST_FILE >> 20} MB"
             )
         emulator, kind = self.simulation.emulator, found.kind
-        kept = f"{len(emulator.media)}.{found.suffix}"
         with self._lock:
+            kept = f"{len(emulator.media)}.{found.suffix}"
             emulator.media[kept] = content
         address = f"{emulator.url}/media/{int(self.now().timestamp())}/{kept}"
-        with self._runs:
-            number = self._add(contact, text=caption, kind=kind, file=f"{kept} {PurePath(name).name}")
-            self.acts[emulator.receive(contact, caption or None, kind=kind, media_url=address, at=self._sent_at())] = (
-                number
-            )
+        self._send(
+            contact,
+            lambda at: emulator.receive(contact, caption or None, kind=kind, media_url=address, at=at),
+            text=caption,
+            kind=kind,
+            file=f"{kept} {PurePath(name).name}",
+        )
 
     def kept_media(self, address: str) -> str | None:
         """The name of a file that the emulator has, from its address."""
@@ -230,20 +232,23 @@ class Playground:
         if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
             raise Refused("a latitude lies between -90 and 90, a longitude between -180 and 180")
         place: dict[str, Any] = {"latitude": latitude, "longitude": longitude} | ({"name": name} if name else {})
+        self._send(
+            contact,
+            lambda at: self.simulation.emulator.receive(contact, kind="location", location=place, at=at),
+            text=name or f"{latitude}, {longitude}",
+            kind="location",
+            data=place,
+        )
+
+    def _send(self, contact: str, send: Callable[[datetime], str], **shown: Any) -> None:
+        """Show what a contact sends, and let the gateway report it: ``send`` takes when it was sent, and returns the event's id."""
         with self._runs:
-            number = self._add(
-                self._known(contact), text=name or f"{latitude}, {longitude}", kind="location", data=place
-            )
-            self.acts[
-                self.simulation.emulator.receive(contact, kind="location", location=place, at=self._sent_at())
-            ] = number
+            number = self._add(self._known(contact), **shown)
+            self.acts[send(self.now() - (LATE if "late" in self._faults else timedelta()))] = number
 
     def _known(self, contact: str) -> str:
         self.bubbles(contact)
         return contact
-
-    def _sent_at(self) -> datetime:
-        return self.now() - (LATE if "late" in self._faults else timedelta())
 
     # What the models do
 
@@ -325,13 +330,12 @@ class Playground:
         self, contact: str, text: str, kind: str, data: Mapping[str, Any], act: Callable[[Simulation], None]
     ) -> None:
         """Let something happen that is no message, and show it at the contact's phone; what is refused has not happened."""
-        self._add(self._known(contact), text=text, kind=kind, data=data)
-        shown = self.bubbles(contact)[-1]
+        number = self._add(self._known(contact), text=text, kind=kind, data=data)
         try:
             self._as(contact, act)
         except BotError:
             with self._lock:
-                self._bubbles[contact].remove(shown)
+                self._bubbles[contact] = [each for each in self._bubbles[contact] if each.number != number]
             raise
 
     def _as(self, contact: str, act: Callable[[Simulation], None]) -> None:

@@ -389,6 +389,11 @@ def watching(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Watchin
     watching.close()
 
 
+def test_watching_writes_no_tests(tmp_path: Path) -> None:
+    refused = call("check", make_bot(tmp_path, BAD), "--watch", "--write-tests", tmp_path / "out")
+    assert (refused.code, "--watch prints text only: leave out --write-tests" in refused.err) == (2, True)
+
+
 def test_it_checks_again_when_a_file_is_saved_until_it_is_interrupted(watching: Watching, tmp_path: Path) -> None:
     watching.until("2 problems")
     make_bot(tmp_path, GOOD)

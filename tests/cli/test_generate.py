@@ -54,6 +54,22 @@ def test_what_no_test_reaches_is_named_from_here(bot: Path) -> None:
     assert "  never reached: bot/flows/main.yml:11 order/lost" in call("test", "bot", "--generate").lines
 
 
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--generate", "--json"], "--generate writes tests: leave out -k, --json, --coverage and --min-coverage"),
+        (["--generate", "-k", "order"], "--generate writes tests: leave out -k"),
+        (["--generate", "--min-coverage", "90"], "--generate writes tests: leave out -k"),
+        (["--walks", "3"], "--walks and --force go with --generate"),
+        (["--force"], "--walks and --force go with --generate"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(bot: Path, options: list[str], what: str) -> None:
+    refused = call("test", "bot", *options)
+    assert (refused.code, what in " ".join(refused.err.split())) == (2, True)
+    assert not (bot / "tests").exists()
+
+
 def test_what_is_there_is_replaced_by_force_alone_and_comes_out_the_same(bot: Path) -> None:
     call("test", "bot", "--generate")
     first = files(bot)

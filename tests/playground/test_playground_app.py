@@ -80,6 +80,18 @@ def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None
     )
 
 
+def test_what_is_refused_takes_nothing_else_off_the_phone(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    playground, contact = served[0], served[0].contacts[0]
+
+    def starts(*_: object) -> str:
+        playground.write(contact, "meanwhile")
+        return "there is no such flow"
+
+    monkeypatch.setattr(playground.simulation, "start", starts)
+    assert do(served, do="start", flow="offer")[0] == 409
+    assert [bubble.text for bubble in playground.bubbles(contact) if bubble.message is None] == ["meanwhile"]
+
+
 def test_broken_requests_are_refused(served: Served) -> None:
     assert ask(served, f"/contact/{CONTACT}/do", b"{")[0] == 400
     assert ask(served, f"/contact/{CONTACT}/do", [])[0] == 409
