@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
+from bot.checker.exploring.moves import ModelResult
 from bot.core.effects import HttpRequest
 from bot.emulator.completion import ERRORS, ErrorAnswer, ModelAnswer, RawAnswer, failure
 from bot.outgoing import AnswerCut, AnswerTooLarge, HttpAnswer, RequestTimedOut, Unreachable
 from bot.testing.stubs import calls_of
-from bot.testing.transcript import HttpLine, HttpStub, ModelLine, ModelStub, Transcript, is_meant
+from bot.testing.transcript import HttpLine, HttpStub, ModelLine, Transcript, is_meant
 
 JSON = "application/json"
 FAILURES = {"timeout": RequestTimedOut, "unreachable": Unreachable, "too_large": AnswerTooLarge, "broken": AnswerCut}
@@ -105,14 +106,14 @@ def _http_in(transcripts: Iterable[Transcript]) -> Iterable[tuple[str, HttpStub]
         yield from ((line.request, line.answer) for line in transcript.conversation if isinstance(line, HttpLine))
 
 
-def _models_in(transcripts: Iterable[Transcript]) -> Iterable[ModelStub]:
+def _models_in(transcripts: Iterable[Transcript]) -> Iterable[ModelResult]:
     for transcript in transcripts:
         for standing in transcript.stub_definitions.models.values():
             yield from standing.answers
         yield from (line.answer for line in transcript.conversation if isinstance(line, ModelLine))
 
 
-def _said(model: ModelStub) -> ModelAnswer | ErrorAnswer:
+def _said(model: ModelResult) -> ModelAnswer | ErrorAnswer:
     return ModelAnswer(model.text, calls=calls_of(model)) if model.fails is None else failure(model.fails)
 
 

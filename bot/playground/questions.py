@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 
+from bot.checker.exploring.moves import ModelResult
 from bot.clock import MovableClock
 from bot.core.effects import Complete
 from bot.core.session import Session
@@ -13,7 +14,6 @@ from bot.runtime.performers import CallAttempt
 from bot.store.rows import CallRow
 from bot.testing.answers_by_hand import acts_of
 from bot.testing.stubs import spoken
-from bot.testing.transcript import ModelStub
 
 _LOOK_SECONDS = 0.5  # between two looks whether an answer is still awaited
 _EXIT, _NONE = "exits.", "none"
@@ -31,7 +31,7 @@ class Questions:
         self._changed = changed
         self._condition = threading.Condition()
         self._asked: dict[str, CallRow] = {}  # by contact
-        self._answers: dict[str, ModelStub] = {}  # by the keys of calls
+        self._answers: dict[str, ModelResult] = {}  # by the keys of calls
 
     def __call__(self, row: CallRow) -> Speaker | CallAttempt:
         """Ask the person, until they answer, time has passed, or nobody waits for it any more."""
@@ -63,7 +63,7 @@ class Questions:
         with self._condition:
             return self._asked.get(contact)
 
-    def answer(self, row: CallRow, answer: ModelStub) -> None:
+    def answer(self, row: CallRow, answer: ModelResult) -> None:
         """Answer a question."""
         with self._condition:
             self._answers[row.key] = answer

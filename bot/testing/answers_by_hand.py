@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
+from bot.checker.exploring.moves import ModelResult
 from bot.core.effects import Complete
 from bot.core.errors import BotError
 from bot.lang.problems import did_you_mean
 from bot.steps.tools import LEAVE, REMEMBER
 from bot.testing.stub_reader import MODEL_FAILURES
-from bot.testing.transcript import ModelStub
 
 _ACTS = re.compile(r"(?:^|\s+)\b(LEAVE|NOTE|CALL|FAIL)(?: +|$)")
 
@@ -27,7 +27,7 @@ class UnclearAnswer(BotError):
     """What was written is no answer of a model's; the text says why."""
 
 
-def answer_by_hand(written: str) -> ModelStub:
+def answer_by_hand(written: str) -> ModelResult:
     """A model's answer: ``With pleasure. NOTE wish: a cake LEAVE order``.
 
     After the text, which may be missing, come `LEAVE exit`, `NOTE variable: value`, `CALL tool {"argument": "value"}` or
@@ -44,7 +44,7 @@ def answer_by_hand(written: str) -> ModelStub:
             fails = given
         else:
             calls.append(_call(word, given))
-    return ModelStub(text, tuple(calls), fails)
+    return ModelResult(text, tuple(calls), fails)
 
 
 def _call(word: str, given: str) -> tuple[str, Mapping[str, Any]]:

@@ -55,7 +55,7 @@ from bot.testing.attack_target import HARMLESS, AttackTarget, RouteFinder, targe
 from bot.testing.hostile_model import HostileModel, Prompt
 from bot.testing.model_sources import AnswerSource, ModelProxy, ModelUnavailable
 from bot.testing.stubs import Stubs, calls_of
-from bot.testing.transcript import HandlerStub, HttpStub, ModelStub, StubAnswers, StubDefinitions
+from bot.testing.transcript import HandlerStub, HttpStub, StubAnswers, StubDefinitions
 from bot.testing.transcript_reader import NOW
 
 HELLO = "Hello?"
@@ -380,8 +380,7 @@ def _http(answer: HttpResult) -> HttpStub:
     return HttpStub(answer.status, json.dumps(answer.json).encode(), "application/json", fails=answer.fails)
 
 
-def _spoken(speaks: ModelResult) -> Item:
-    answer = ModelStub(speaks.text, speaks.calls, speaks.fails)
+def _spoken(answer: ModelResult) -> Item:
     return ModelAnswer(answer.text, calls=calls_of(answer)) if answer.fails is None else failure(answer.fails)
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bot.checker.exploring.moves import ModelResult
 from bot.core.errors import BotError
 from bot.core.session import Session
 from bot.expressions.formats import shown
@@ -33,7 +34,6 @@ from bot.testing.transcript import (
     InputLine,
     MeanwhileLine,
     ModelLine,
-    ModelStub,
     PickLine,
     RestartLine,
     SendLine,
@@ -110,7 +110,7 @@ class Chat:
         self, says: str = "", *, calls: Mapping[str, Mapping[str, Any]] | None = None, fails: str | None = None
     ) -> None:
         """Set the model's next answer."""
-        self._scripted.append(ModelLine(HERE, ModelStub(says, tuple((calls or {}).items()), fails)))
+        self._scripted.append(ModelLine(HERE, ModelResult(says, tuple((calls or {}).items()), fails)))
 
     def meanwhile(self, text: str) -> None:
         """Let the contact write this during the next call."""

@@ -8,11 +8,9 @@ from bot.checker.exploring.examples import Examples
 from bot.checker.exploring.moves import HandlerResult, HttpResult, ModelResult, StartMove
 from bot.extensions.gathered import Extensions
 from bot.testing.transcript import (
-    HandlerStub,
     HttpLine,
     HttpStub,
     ModelLine,
-    ModelStub,
     StartLine,
     StubDefinitions,
     Transcript,
@@ -35,7 +33,7 @@ def examples_from(extensions: Extensions, transcripts: Iterable[Transcript]) -> 
         tuple(dict.fromkeys(line.text for line in lines if isinstance(line, UserLine))),
         _returns_in(stages),
         lambda request: _once(_response(request, answer) for written, answer in http if is_meant(written, request)),
-        tuple(_once(map(_spoken, _models_in(stages, lines)))),
+        tuple(_once(_models_in(stages, lines))),
         tuple(_once(starts)),
         extensions,
     )
@@ -45,7 +43,7 @@ def _returns_in(stages: Iterable[StubDefinitions]) -> dict[str, tuple[HandlerRes
     found: dict[str, list[HandlerResult]] = {}
     for stub_definitions in stages:
         for name, standing in stub_definitions.handlers.items():
-            found.setdefault(name, []).extend(_returned(name, answer) for answer in standing.answers)
+            found.setdefault(name, []).extend(HandlerResult(name, each.value, each.fails) for each in standing.answers)
     return {name: tuple(_once(answers)) for name, answers in found.items()}
 
 
@@ -59,19 +57,11 @@ def _http_in(stages: Iterable[StubDefinitions], lines: Iterable[TranscriptLine])
     return standing + [(line.request, line.answer) for line in lines if isinstance(line, HttpLine)]
 
 
-def _models_in(stages: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) -> list[ModelStub]:
+def _models_in(stages: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) -> list[ModelResult]:
     standing = [
         answer for stub_definitions in stages for each in stub_definitions.models.values() for answer in each.answers
     ]
     return standing + [line.answer for line in lines if isinstance(line, ModelLine)]
-
-
-def _returned(name: str, result: HandlerStub) -> HandlerResult:
-    return HandlerResult(name, result.value, result.fails)
-
-
-def _spoken(model: ModelStub) -> ModelResult:
-    return ModelResult(model.text, tuple((name, dict(arguments)) for name, arguments in model.calls), model.fails)
 
 
 def _response(request: str, answer: HttpStub) -> HttpResult:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from bot.ai.ai_errors import BY_CODE
+from bot.checker.exploring.moves import ModelResult
 from bot.keys import key_schemas as schemas
 from bot.keys.declared_keys import (
     STRING,
@@ -27,7 +28,7 @@ from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar, one_or_more
 from bot.outgoing import AnswerTooLarge, RequestFailed, RequestTimedOut, Unreachable
 from bot.steps.call_step import UNDECLARED
-from bot.testing.transcript import HandlerStub, HttpStub, KnownNames, ModelStub, StubAnswers
+from bot.testing.transcript import HandlerStub, HttpStub, KnownNames, StubAnswers
 
 HTTP_FAILURES: dict[str, type[RequestFailed]] = {
     error.outcome: error for error in (RequestTimedOut, Unreachable, AnswerTooLarge)
@@ -61,9 +62,9 @@ def _read_call(node: Node, problems: Problems) -> tuple[Mark, str, Mapping[str, 
     return None
 
 
-def _read_model(fields: Fields) -> ModelStub:
+def _read_model(fields: Fields) -> ModelResult:
     calls = tuple((name, arguments) for _, name, arguments in _CALLS.read(fields))
-    return ModelStub(_SAYS.read(fields) or "", calls, _MODEL_FAILS.read(fields))
+    return ModelResult(_SAYS.read(fields) or "", calls, _MODEL_FAILS.read(fields))
 
 
 CALLS = Form(schemas.list_of(schemas.either(schemas.ANY_TEXT, schemas.map_of(schemas.ANY))), _read_calls, absent=())
@@ -71,7 +72,7 @@ CALLS = Form(schemas.list_of(schemas.either(schemas.ANY_TEXT, schemas.map_of(sch
 _SAYS = KeySpec("says", STRING, "What the model says.")
 _CALLS = KeySpec("calls", CALLS, "The tools that it asks for, and the exit that it leaves by.")
 _MODEL_FAILS = KeySpec("fails", one_of(*MODEL_FAILURES), "How it fails.")
-_TEXT_ALONE = Form(STRING.schema, lambda *at: ModelStub(text_of(*at) or ""))
+_TEXT_ALONE = Form(STRING.schema, lambda *at: ModelResult(text_of(*at) or ""))
 MODEL = shared("model-answer", either(_TEXT_ALONE, nested(KeySet(_SAYS, _CALLS, _MODEL_FAILS), _read_model)))
 """What a model answers: a text, or more."""
 

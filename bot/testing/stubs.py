@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from bot.checker.exploring.moves import ModelResult
 from bot.core.effects import HttpRequest
 from bot.core.immutable import immutable
 from bot.emulator.completion import ERRORS, ErrorAnswer, ModelAnswer, failure
@@ -22,7 +23,7 @@ from bot.outgoing import HttpAnswer, NotAllowed
 from bot.program import Program
 from bot.testing import stub_reader
 from bot.testing.stub_reader import HTTP_FAILURES
-from bot.testing.transcript import HandlerStub, HttpStub, ModelStub, StubAnswers, StubDefinitions, is_meant
+from bot.testing.transcript import HandlerStub, HttpStub, StubAnswers, StubDefinitions, is_meant
 
 
 class _TimedOut(Exception):
@@ -60,13 +61,13 @@ class Stubs:
         self._http = {request: _AnswerQueue(standing) for request, standing in stub_definitions.http.items()}
         self._models = {part: _AnswerQueue(standing) for part, standing in stub_definitions.models.items()}
         self._next: deque[tuple[str, HttpStub]] = deque()
-        self._next_models: deque[ModelStub] = deque()
+        self._next_models: deque[ModelResult] = deque()
         self._meanwhile: deque[Callable[[], None]] = deque()
         self.pass_time: Callable[[], None] = lambda: None  # as much as a model has to answer
         self._random = None if stub_definitions.random is None else _AnswerQueue(stub_definitions.random)
         self._results = Results(Extensions())
 
-    def script_model(self, answer: ModelStub) -> None:
+    def script_model(self, answer: ModelResult) -> None:
         """Let a model answer this when it is asked next, after the earlier ones."""
         with self._lock:
             self._next_models.append(answer)
@@ -123,7 +124,7 @@ class Stubs:
         self.interrupt()
         question = asked(request)
         with self._lock:
-            answer: ModelStub | None = self._next_models.popleft() if self._next_models else None
+            answer: ModelResult | None = self._next_models.popleft() if self._next_models else None
             answer = answer or self._turn(self._models, lambda part: part.casefold() in question.casefold())
         return ModelAnswer(echo(request)) if answer is None else spoken(answer, self.pass_time)
 
@@ -199,7 +200,7 @@ class _AnswerQueue:
         return self._left.popleft() if self._left else None
 
 
-def spoken(answer: ModelStub, pass_time: Callable[[], None]) -> ModelAnswer | ErrorAnswer:
+def spoken(answer: ModelResult, pass_time: Callable[[], None]) -> ModelAnswer | ErrorAnswer:
     """What the emulated service says for a stub. ``pass_time`` lets as much time pass as a model has to answer."""
     match answer.fails:
         case None:
@@ -216,7 +217,7 @@ def spoken(answer: ModelStub, pass_time: Callable[[], None]) -> ModelAnswer | Er
     return failure(answer.fails, None if answer.fails in ERRORS else 400)
 
 
-def calls_of(answer: ModelStub) -> list[tuple[str, Mapping[str, Any]]]:
+def calls_of(answer: ModelResult) -> list[tuple[str, Mapping[str, Any]]]:
     """A model's calls, by the names by which it knows the tools."""
     return [(name.replace(".", "_"), arguments) for name, arguments in answer.calls]
 

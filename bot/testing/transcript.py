@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bot.checker.exploring.moves import ModelResult
 from bot.core.immutable import immutable
 from bot.extensions.decorators import HandlerSpec
 from bot.flow.definition import Flow
@@ -14,18 +15,6 @@ from bot.lang.problems import Mark
 from bot.lang.source import Node
 
 # Stubs
-
-
-@immutable
-class ModelStub:
-    """What a model answers: a text, calls of its tools, or a failure.
-
-    ``calls`` are names of handlers, ``remember`` or ``leave``, each with its arguments.
-    """
-
-    text: str = ""
-    calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    fails: str | None = None
 
 
 @immutable
@@ -215,7 +204,7 @@ class ModelLine:
     """What the model answers when it is asked next."""
 
     mark: Mark
-    answer: ModelStub
+    answer: ModelResult
 
 
 @immutable

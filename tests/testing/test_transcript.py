@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bot import handler
+from bot.checker.exploring.moves import ModelResult
 from bot.extensions.gathered import extensions_in
 from bot.lang.problems import Problems
 from bot.lang.source import Map, read
@@ -22,7 +23,6 @@ from bot.testing.transcript import (
     HttpStub,
     KnownNames,
     ModelLine,
-    ModelStub,
     PickLine,
     RestartLine,
     SendLine,
@@ -167,7 +167,7 @@ def test_a_fault_happens_once_or_so_many_times() -> None:
 def test_a_line_answers_for_a_model_or_a_service() -> None:
     line = line_of("model: {says: One moment., calls: [{shop.find: {number: 1}}, {leave: done}]}")
     assert isinstance(line, ModelLine)
-    assert line.answer == ModelStub("One moment.", (("shop.find", {"number": 1}), ("leave_done", {})))
+    assert line.answer == ModelResult("One moment.", (("shop.find", {"number": 1}), ("leave_done", {})))
     line = line_of('http: {"GET https://a.example/*": {json: [1], headers: {ETag: x}}}')
     assert isinstance(line, HttpLine) and line.request == "GET https://a.example/*"
     assert line.answer == HttpStub(200, b"[1]", "application/json", {"etag": "x"})
@@ -194,7 +194,7 @@ talk: [user: hi]
     )
     assert stage.handlers == {"shop.find": turns}
     assert stage.http == {"GET crm:/a": StubAnswers((HttpStub(200, b"hello"),))}
-    assert stage.models == {"opening": StubAnswers((ModelStub("We open at nine."),))}
+    assert stage.models == {"opening": StubAnswers((ModelResult("We open at nine."),))}
     assert stage.random == StubAnswers((0.0, 0.5), turns=True)
 
 

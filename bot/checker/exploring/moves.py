@@ -46,7 +46,10 @@ class HttpResult:
 
 @immutable
 class ModelResult:
-    """A model says something, calls tools by their names, or fails."""
+    """What a model answers: a text, calls of its tools, or a failure.
+
+    ``calls`` are names of handlers, ``remember`` or ``leave``, each with its arguments.
+    """
 
     text: str = ""
     calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
