@@ -17,10 +17,8 @@ from bot.folder import Folder, NoBot, Watch, find_bot, read_folder
 from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
-    from bot.cli.check_report import Report
-
-if TYPE_CHECKING:
     from bot.checker.replaying.migration_preview import MigrationOutcome
+    from bot.cli.check_report import Report
     from bot.flow.library import Library
     from bot.store.store_reader import StoreReader
 
@@ -174,7 +172,6 @@ def _explain(code: str, folder: Path | None) -> int:
 def _list_cuts(report: "Report") -> None:
     """Print the texts that are cut when they turn out too long."""
     from bot.checker.rules.text_lengths import notes
-    from bot.cli.output import counted, path_from_here
 
     if report.loaded.program is not None:
         found = notes(report.loaded.program.library)
@@ -198,7 +195,6 @@ def _list_load(report: "Report") -> None:
 def _write_tests(report: "Report", folder: Path) -> None:
     """Write the conversations that show the findings as tests."""
     from bot.cli.counterexamples import write_tests
-    from bot.cli.output import counted
 
     try:
         written, there = write_tests(report.findings, report.counterexamples, folder)

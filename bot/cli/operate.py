@@ -28,10 +28,8 @@ from bot.settings.setting_values import DATABASES
 from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
-    from bot.store.store_reader import StoreReader
-
-if TYPE_CHECKING:
     from bot.program import Program
+    from bot.store.store_reader import StoreReader
 
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -337,20 +337,18 @@ class Simulation:
         """The contact's last turns."""
         return self._reader.trace(self.contact, limit)
 
-    def all_turns(self, newest: int = EVERY_TURN) -> list[TurnTraced]:
-        """All turns since the contact began. ``newest`` is how many may have been added since the last call."""
-        turns = self._phones[self.contact].turns
-        turns.update((turn.event_id, turn) for turn in self.trace(newest))
-        return list(turns.values())
+    def all_turns(self) -> list[TurnTraced]:
+        """All turns since the contact began."""
+        return self._turns_of(self.contact, EVERY_TURN)
 
     def turns_of_all(self, newest: int = EVERY_TURN) -> list[TurnTraced]:
-        """The same of all contacts that took part."""
-        found: list[TurnTraced] = []
-        for contact in {self.contact, *self._phones}:
-            turns = self._phones[contact].turns
-            turns.update((turn.event_id, turn) for turn in self._reader.trace(contact, newest))
-            found += turns.values()
-        return found
+        """The same of all contacts that took part. ``newest`` is how many of each may have been added since the last call."""
+        return [turn for contact in {self.contact, *self._phones} for turn in self._turns_of(contact, newest)]
+
+    def _turns_of(self, contact: str, newest: int) -> list[TurnTraced]:
+        turns = self._phones[contact].turns
+        turns.update((turn.event_id, turn) for turn in self._reader.trace(contact, newest))
+        return list(turns.values())
 
     def dead_letters(self) -> list[DeadLetter]:
         """The messages and events of this contact that the bot has given up, the oldest first."""

@@ -273,9 +273,6 @@ def _found(value: Any) -> str:
     return shown(value)
 
 
-"""What the outcomes of exits begin with."""
-
-
 def asked_in(turns: Iterable[TurnTraced]) -> dict[str, Effect]:
     """All calls and requests that effects asked for, by name."""
     return {effect_ref(turn.event_id, ordinal): effect for turn in turns for ordinal, effect in enumerate(turn.effects)}

@@ -46,15 +46,8 @@ class Counterexample:
     test: str
 
 
-def find_counterexample(library: Library, finding: Finding, examples: Examples = NO_EXAMPLES) -> Counterexample | None:
-    """The conversation that shows a finding; None where none was found, or where its code has none. ``examples`` are
-    inputs from the bot's tests.
-    """
-    return CounterexampleFinder(library, examples).search(finding)[0]
-
-
 class CounterexampleFinder:
-    """Finds counterexamples for the findings of one bot."""
+    """Finds counterexamples for the findings of one bot. ``examples`` are inputs from its tests."""
 
     def __init__(self, library: Library, examples: Examples = NO_EXAMPLES) -> None:
         self._library = library
@@ -63,8 +56,8 @@ class CounterexampleFinder:
         self._examples = examples
 
     def search(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Counterexample | None, int]:
-        """The conversation that shows a finding, and how many turns the search took. None: no turns of ``most`` have
-        shown it, or its code has none.
+        """The conversation that shows a finding, and how many turns the search took. None: so many ``turns`` have not
+        shown it, or its code has no such conversation.
         """
         fault = FAULT_TESTS.get(finding.code)
         if fault is None:

@@ -1,6 +1,6 @@
 """Drawings of one flow, or of how the flows of a bot are connected, as Mermaid text or as SVG.
 
-`flow_drawing` makes boxes and lines (`drawing_model`); `finding_index` says which findings belong to which box. `mermaid`
+`flow_drawing` makes boxes and lines (`drawing_model`), and finds which findings belong to which box. `mermaid`
 writes them as text that other programs lay out. `svg` lays them out itself, with `layered_graph` and `layout`.
 """
 

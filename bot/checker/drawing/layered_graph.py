@@ -5,6 +5,7 @@ chain with one node in each of them.
 """
 
 import heapq
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -218,17 +219,10 @@ def crossings(graph: LayeredGraph) -> int:
 
 
 def _inversions(numbers: Sequence[int]) -> int:
-    """How many pairs stand in the wrong order, by a Fenwick tree."""
-    size = max(numbers, default=0) + 1
-    tree, found = [0] * (size + 1), 0
-    for seen, number in enumerate(numbers):
-        found += seen
-        at = number + 1
-        while at:
-            found -= tree[at]
-            at &= at - 1
-        at = number + 1
-        while at <= size:
-            tree[at] += 1
-            at += at & -at
+    """How many pairs stand in the wrong order."""
+    seen, found = list[int](), 0
+    for number in numbers:
+        at = bisect_right(seen, number)
+        found += len(seen) - at
+        seen.insert(at, number)
     return found

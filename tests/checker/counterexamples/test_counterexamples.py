@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checker.counterexamples.counterexample import BEGINS, Counterexample, find_counterexample
+from bot.checker.counterexamples.counterexample import BEGINS, Counterexample, CounterexampleFinder
 from bot.checker.counterexamples.finding_case import CONTACT
 from bot.checker.exploring.explorer import Explorer
 from bot.checker.exploring.moves import WaitMove, WriteMove
@@ -23,7 +23,7 @@ SILENT = "the 24-hour window is closed, and no window_closed template is declare
 def told(code: str, *flows: str, bot: str = BOT) -> Counterexample:
     """The talk of the first finding of a code."""
     finding = only(code).findings(*flows, bot=bot)[0]
-    talk = find_counterexample(library(*flows, bot=bot), finding)
+    talk = CounterexampleFinder(library(*flows, bot=bot)).search(finding)[0]
     assert talk is not None, finding
     return talk
 
@@ -333,10 +333,10 @@ def test_a_finding_that_cannot_happen_and_a_code_without_a_talk_are_left_untold(
     never = "flow: a\nstart: {words: [a]}\nvars: {n: {type: integer, value: 1}}\nsteps:\n"
     never += "  b: {branch: [{if: n > 1, then: w}, {else: end}]}\n  w: {wait: 25h}\n  s: {say: S}"
     (late,) = only("W501").findings(never)
-    assert find_counterexample(library(never), late) is None
+    assert CounterexampleFinder(library(never)).search(late)[0] is None
     lost = "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B, then: end}\n  c: {say: C}"
     (unreached,) = only("W101").findings(lost)
-    assert (unreached.code, find_counterexample(library(lost), unreached)) == ("W101", None)
+    assert (unreached.code, CounterexampleFinder(library(lost)).search(unreached)) == ("W101", (None, 0))
 
 
 @pytest.mark.parametrize("name", ["no", "Ann: Lee # 5", "two\nlines", "- [x]"])
