@@ -1,6 +1,6 @@
 """The contact's phone: a message as it is shown, and the buttons and rows that can be tapped."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -139,31 +139,17 @@ def _parameter(parameter: Json) -> str:
     return str(value["fallback_value"] if isinstance(value, Mapping) else value)
 
 
-TAPPED = ("button", "template")
-PICKED = ("list",)
-
-
 class NotOnScreen(BotError):
     """The contact was never shown what a line taps."""
 
 
-def newest_button(shown: "Sequence[InteractiveChoice]", title: str) -> "InteractiveChoice":
-    """The newest button with a title, of a message or a template. Raises `NotOnScreen`."""
-    return _newest(shown, title, TAPPED, "button", "a row of a list: `pick` it")
-
-
-def newest_row(shown: "Sequence[InteractiveChoice]", title: str) -> "InteractiveChoice":
-    """The newest row with a title. Raises `NotOnScreen`."""
-    return _newest(shown, title, PICKED, "row", "a button: `tap` it")
-
-
-def _newest(
-    shown: "Sequence[InteractiveChoice]", title: str, kinds: Collection[str], what: str, else_it_is: str
-) -> "InteractiveChoice":
+def newest_choice(shown: "Sequence[InteractiveChoice]", title: str, *, picks: bool) -> "InteractiveChoice":
+    """The newest button with a title, of a message or a template; or, if the contact ``picks``, the newest row. Raises `NotOnScreen`."""
+    what, else_it_is = ("row", "a button: `tap` it") if picks else ("button", "a row of a list: `pick` it")
     called = [choice for choice in shown if choice.title == title]
-    meant = [choice for choice in called if choice.kind in kinds]
+    meant = [choice for choice in called if (choice.kind == "list") is picks]
     if not meant:
-        others = [choice for choice in shown if choice.kind in kinds]
+        others = [choice for choice in shown if (choice.kind == "list") is picks]
         instead = f", but {else_it_is}" if called else _instead(others)
         raise NotOnScreen(f'there is no {what} "{title}"{instead}')
     return meant[-1]

@@ -35,7 +35,7 @@ from bot.runtime.performers import CallAttempt, Perform, Prompter, Say
 from bot.runtime.transcriptions import Known
 from bot.settings import ModelService
 from bot.simulation.gateway_events import GATEWAY_EVENTS, NothingYet
-from bot.simulation.phone import ShownMessage, choice_of, message_from_request, newest_button, newest_row
+from bot.simulation.phone import ShownMessage, choice_of, message_from_request, newest_choice
 from bot.simulation.sample_files import SAMPLE_FILES
 from bot.steps.template_message import FIXED
 from bot.store.rows import CallRow
@@ -208,23 +208,24 @@ class Simulation:
 
         ``of`` is a part of the message's text, or the template's name.
         """
-        self._choose(
-            newest_button(self.emulator.shown(self.contact), title).id if not of else self._id(title, of), late
-        )
+        self._choose(title, late, of, picks=False)
 
     def pick(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:
         """The contact picks the newest row with this title, of a list with ``of`` in its text. Raises `NotOnScreen`."""
-        self._choose(newest_row(self.emulator.shown(self.contact), title).id if not of else self._id(title, of), late)
+        self._choose(title, late, of, picks=True)
 
     def tap_payload(self, title: str, payload: str, late: timedelta = timedelta()) -> None:
         """The contact taps a quick reply of a template that did not come from this bot's flows, such as a broadcast's."""
         self.emulator.show(self.contact, InteractiveChoice(payload, title, "template"))
-        self._choose(payload, late)
+        self._tap(payload, late)
 
-    def _id(self, title: str, of: str) -> str:
-        return choice_of(self._phones[self.contact].shown, title, of)
+    def _choose(self, title: str, late: timedelta, of: str, *, picks: bool) -> None:
+        if of:
+            self._tap(choice_of(self._phones[self.contact].shown, title, of), late)
+        else:
+            self._tap(newest_choice(self.emulator.shown(self.contact), title, picks=picks).id, late)
 
-    def _choose(self, id: str, late: timedelta) -> None:
+    def _tap(self, id: str, late: timedelta) -> None:
         self.emulator.tap(self.contact, id, at=self.clock.now() - late)
         self.settle()
 

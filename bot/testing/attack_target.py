@@ -75,8 +75,7 @@ class RouteFinder:
 
     def to(self, target: AttackTarget) -> MoveSequence | None:
         """The moves until the model is asked at the step; None if none were found."""
-        place, reachability = (target.flow, target.step), self._graph.analysis(Reachability)
-        route = reachability.path_to(place) if place in reachability.reached else ()
+        route = self._graph.analysis(Reachability).path_to((target.flow, target.step))
         search = MoveSearch(self._explorer, self._proposals)
         state = search.find([self._begin()], route, lambda state: _asks(state, target) is not None, MOST_TURNS)
         return None if state is None else tuple(each.move for each in state.path() if each.move is not None)

@@ -114,12 +114,9 @@ class ObservedState:
     asked: Sequence[str] = ()
 
 
-def differences_in(expect: ExpectLine, seen: ObservedState) -> list[ExpectationDifference]:
+def differences_in(expect: ExpectLine, seen: ObservedState) -> Iterator[ExpectationDifference]:
     """The differences between a conversation and what a test expects of it."""
-    return list(_conversation_differences(expect.wanted, seen))
-
-
-def _conversation_differences(wanted: Mapping[str, Node], seen: ObservedState) -> Iterator[ExpectationDifference]:
+    wanted = expect.wanted
     session, frame = seen.session, seen.session.frame
     for key in ("flow", "step"):
         if key in wanted:

@@ -279,7 +279,7 @@ class Player:
     def _look(self, line: ExpectLine) -> None:
         if "refused" not in line.wanted:
             self._not_refused()
-        differences = differences_in(line, self._seen(line)) or self._judged(line)
+        differences = [*differences_in(line, self._seen(line))] or self._judged(line)
         self._refusal = ""
         if differences:
             raise ConversationFailed("the conversation is not as expected", differences)

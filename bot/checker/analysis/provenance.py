@@ -68,8 +68,7 @@ class Provenance:
             else:
                 origin.over = origin.over or target
                 backwards += reversed(self._assigned.stack.path_back(place, target))
-        before = self._reachability.path_to(place) if place in self._reachability.reached else ()
-        origin.story = (*before, *reversed(backwards))
+        origin.story = (*self._reachability.path_to(place), *reversed(backwards))
         return origin
 
     def _before(

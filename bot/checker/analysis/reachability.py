@@ -51,9 +51,9 @@ class Reachability:
         self._leaving = self._find_leaving()
         self.reached: dict[Place, LinkedPath | None] = self._spread()
 
-    def path_to(self, place: Place) -> tuple[Edge, ...]:
-        """A shortest path from a root to a step that is reached."""
-        return edges_of(self.reached[place])
+    def path_to(self, place: Place | None) -> tuple[Edge, ...]:
+        """A shortest path from a root to a step; empty for one that is not reached."""
+        return edges_of(None if place is None else self.reached.get(place))
 
     def can_end(self, place: Place) -> bool:
         """Whether the frame can end from this step, alone or together with the flows below it."""

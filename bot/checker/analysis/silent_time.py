@@ -63,14 +63,9 @@ class SilentTimes:
         """A path from a beginning on which the silence is as long as that; of an unbounded silence, a day."""
         node = self._node(sender)
         since = [each for each in self._in_order(node) if isinstance(each, Edge)]
-        before = self._longest.path(node)[-1][1]
-        return (*self._path_before(before), *since)
-
-    def _path_before(self, last: Constraint) -> tuple[Edge, ...]:
-        """A shortest path to the step at which the contact says something."""
-        reachability = self._graph.analysis(Reachability)
-        heard_at = last.onward.place if isinstance(last.onward, StepNode) else None
-        return reachability.path_to(heard_at) if heard_at is not None and heard_at in reachability.reached else ()
+        heard_at = self._longest.path(node)[-1][1].onward
+        before = heard_at.place if isinstance(heard_at, StepNode) else None
+        return (*self._graph.analysis(Reachability).path_to(before), *since)
 
     def _node(self, sender: Sender) -> Node:
         return sender if isinstance(sender, Edge) else self._nodes.put(sender)

@@ -52,7 +52,6 @@ class CounterexampleFinder:
     def __init__(self, library: Library, examples: Examples = NO_EXAMPLES) -> None:
         self._library = library
         self._graph = Graph(library)
-        self._reachability = self._graph.analysis(Reachability)
         self._examples = examples
 
     def search(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Counterexample | None, int]:
@@ -80,15 +79,11 @@ class CounterexampleFinder:
         story = finding.story if case.way is None else finding.story[:-1]
         return MoveSearch(explorer, proposals).find(
             begins,
-            story or self._way_to(case.place),
+            story or self._graph.analysis(Reachability).path_to(case.place),
             lambda state: fault(state, case) is not None,
             turns,
             whole=finding.code in ONLY_AFTER_ROUTE,
         )
-
-    def _way_to(self, place: Place | None) -> tuple[Edge, ...]:
-        """The edges from a beginning to a step."""
-        return self._reachability.path_to(place) if place in self._reachability.reached else ()
 
     def place_of(self, finding: Finding) -> Place | None:
         """The step in whose lines a finding is; None for a finding in `bot.yml`, or before the first step."""

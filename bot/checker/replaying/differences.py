@@ -31,7 +31,6 @@ from bot.core.messages import (
     LocationMessage,
     MediaMessage,
     Message,
-    Section,
     TemplateMessage,
     TextMessage,
 )
@@ -203,14 +202,11 @@ def _without_ids(message: Any) -> Any:
         case Buttons(buttons=buttons):
             return replace(message, buttons=tuple(replace(button, id="") for button in buttons))
         case ListMessage(sections=sections):
-            return replace(message, sections=tuple(_section_without_ids(section) for section in sections))
+            bare = (replace(each, rows=tuple(replace(row, id="") for row in each.rows)) for each in sections)
+            return replace(message, sections=tuple(bare))
         case TemplateMessage(replies=replies):
             return replace(message, replies=("",) * len(replies))
     return message
-
-
-def _section_without_ids(section: Section) -> Section:
-    return replace(section, rows=tuple(replace(row, id="") for row in section.rows))
 
 
 def _ids(message: Message) -> list[str]:
