@@ -1,15 +1,46 @@
-"""The view of one contact: the phone, the turns with their inside, the values."""
+"""The view of one contact: the phone, the turns with their inside, the values; and what an operator does with it."""
 
-from flask import abort, render_template, request
+from itertools import count
+from operator import itemgetter
 
-from bot.console.masking import masked_phone, masked_session, masked_turn
-from bot.console.page_formats import contact_at, reads
-from bot.console.recorded_phone import recorded_phone
-from bot.console.routes import Console, Route, current_login
+from flask import Response, abort, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from bot.console.masking import masked_number, masked_phone, masked_session, masked_turn
+from bot.console.page_formats import address_of, contact_at, number_at, reads
+from bot.console.routes import Console, Route, current_login, note_action, say
 from bot.console.template_choice import chosen, template_list
 from bot.console.users import AGENT, OPERATOR, VIEWER, User
+from bot.core.effects import Send
+from bot.core.events import (
+    ConversationAssigned,
+    HandoffClosed,
+    MessageReceived,
+    ResetRequested,
+    SignalReceived,
+    StartRequested,
+    Tapped,
+)
 from bot.core.session import Session
-from bot.pages.contact_view import NEWEST_BUBBLES, NEWEST_TURNS, session_view, turns_of
+from bot.core.text import digits
+from bot.gateway.gateway_client import content, type_of
+from bot.pages.contact_view import (
+    NEWEST_BUBBLES,
+    NEWEST_TURNS,
+    Bubble,
+    PhoneView,
+    ShownBubble,
+    Unsent,
+    session_view,
+    text_of,
+    turns_of,
+)
+from bot.simulation.phone import message_from_request
+from bot.simulation.turn_words import event_in_words
+from bot.store.contact_data import export_as_json
+from bot.store.rows import STATUSES
+from bot.store.store_reader import MessageTo, StoreReader
+from bot.store.trace_rows import TurnTraced
 
 MOST = 1000
 """How many turns and messages are shown where all are asked for."""
@@ -52,4 +83,100 @@ def contact(console: Console, user: User, who: str) -> str:
     )
 
 
-ROUTES = (Route("/contact/<who>", contact, VIEWER),)
+_BESIDES = (StartRequested, SignalReceived, ConversationAssigned, HandoffClosed, ResetRequested)
+
+
+def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneView:
+    """The phone of a session's contact: the newest ``limit`` of what is recorded."""
+    turns = reader.trace(session.contact, limit)
+    messages = reader.messages_to(session.contact, [turn.at for turn in turns])
+    sends = [each for each in messages if isinstance(each.effect, Send)]
+    numbers = count(1)
+    order = {turn.event_id: place for place, turn in enumerate(turns)}
+    people = {turn.event_id: str(turn.event.get("by", "")) for turn in turns if isinstance(turn.event, dict)}
+    moments = {turn.event_id: turn.at for turn in turns}
+    shown = [((turn.at, order[turn.event_id], 0), _came(turn, next(numbers))) for turn in turns]
+    for each in (each for each in sends if each.status != "waiting"):
+        of = each.ref.rpartition("#")[0]  # what a turn has sent follows it, and all else comes at its time
+        shown.append(
+            ((moments.get(of, each.at), order.get(of, len(turns)), 1), _went(each, next(numbers), people.get(of, "")))
+        )
+    bubbles = [bubble for _, bubble in sorted(shown, key=itemgetter(0)) if bubble is not None]
+    unsent = (each for each in sends if each.status == "waiting")
+    return PhoneView(
+        tuple(bubbles[-limit:]),
+        tuple(
+            Unsent("", text_of(each.effect), each.status, each.detail, each.attempts, each.due_at) for each in unsent
+        ),
+        max(len(bubbles) - limit, int(len(turns) == limit)),
+        session.waits_for_effect,
+    )
+
+
+def _came(turn: TurnTraced, number: int) -> ShownBubble | None:
+    """What the contact did, or what happened besides; None for what is not seen at a phone."""
+    match turn.event:
+        case MessageReceived(kind=kind, text=text, media=media, location=place):
+            where = "" if place is None else f"{place.latitude}, {place.longitude}"
+            file = "" if media is None else media.url
+            return ShownBubble(Bubble(number, turn.at, text=text or where, kind=kind, file=file))
+        case Tapped(title=title):
+            return ShownBubble(Bubble(number, turn.at, text=title, kind="choice"))
+        case event if isinstance(event, _BESIDES):
+            return ShownBubble(Bubble(number, turn.at, text=event_in_words(event), kind="event"))
+    return None
+
+
+def _went(sent: MessageTo, number: int, by: str) -> ShownBubble:
+    """A message of the bot's or of a person, or the template that went instead."""
+    effect = sent.effect
+    assert isinstance(effect, Send)
+    message = effect.instead if sent.replaced and effect.instead is not None else effect.message
+    kind = type_of(message)
+    bubble = Bubble(number, sent.at, message_from_request(kind, {kind: content(message)}), by=by)
+    return ShownBubble(bubble, sent.status if sent.status in STATUSES else "failed", sent.detail)
+
+
+def export_contact(console: Console, user: User, who: str) -> Response:
+    """All data about a contact, as the file of `bot contacts export`."""
+    contact = number_at(who)
+    exported = export_as_json(console.store, contact)
+    if exported is None:
+        abort(404, f"nothing is kept of {contact}")
+    note_action("export", masked_number(contact))
+    named = {"Content-Disposition": f'attachment; filename="{contact}.json"'}
+    return Response(exported, content_type="application/json", headers=named)
+
+
+def ask_erase(console: Console, user: User, who: str) -> str:
+    """Ask for the number, so that nobody erases another contact's data."""
+    return render_template("erase.html", contact=number_at(who), wrong="")
+
+
+def erase_contact(console: Console, user: User, who: str) -> str | AnyResponse:
+    """Erase all data about a contact whose number was typed."""
+    contact = number_at(who)
+    if digits(request.form.get("number", "")) != contact:
+        return render_template(
+            "erase.html", contact=contact, wrong="That is not the contact's number: nothing is erased."
+        )
+    console.act({"do": "erase", "contact": contact})
+    say(f"What the bot keeps of {contact} is erased; events that wait in the log follow within moments.")
+    return redirect(url_for("contacts"))
+
+
+def reset_contact(console: Console, user: User, who: str) -> AnyResponse:
+    """End the contact's flows: the next message begins anew."""
+    contact = number_at(who)
+    if console.tried({"do": "reset", "contact": contact}):
+        say("The conversation is ended: the next message begins a new one.")
+    return redirect(address_of(contact))
+
+
+ROUTES = (
+    Route("/contact/<who>", contact, VIEWER),
+    Route("/contact/<who>/export", export_contact, OPERATOR),
+    Route("/contact/<who>/erase", ask_erase, OPERATOR),
+    Route("/contact/<who>/erase", erase_contact, OPERATOR, posts=True),
+    Route("/contact/<who>/reset", reset_contact, OPERATOR, posts=True),
+)
