@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bot.cli.evaluating import Wanted, live_models
-from bot.cli.output import counted, echo_json, path_from_here, styled
+from bot.cli.output import INDENT, counted, echo_json, place_object, styled, where
 from bot.folder import Folder
 from bot.program import Program
 from bot.testing.attack_checks import visible
@@ -17,8 +17,6 @@ from bot.testing.examples_from_tests import examples_from
 from bot.testing.model_sources import EvaluationStopped, LiveModel
 from bot.testing.transcript import Transcript
 from bot.testing.transcript_run import WHO_WIDTH
-
-INDENT = " " * 6
 
 
 class Attacks:
@@ -79,8 +77,9 @@ class Attacks:
 
     def _explain(self, tried: AttackResult) -> None:
         click.echo(f"{styled('FAIL', fg='red')}  {tried.name}: it tries to {tried.attack.tries}")
+        place = where(self._bot.path, tried.target.mark)
         for finding in tried.findings:
-            click.echo(f"{INDENT}{styled(self._place(tried), bold=True)} {tried.target.name}: {finding.what}")
+            click.echo(f"{INDENT}{styled(place, bold=True)} {tried.target.name}: {finding.what}")
             click.echo(f"{INDENT}fix: {finding.fix}")
         click.echo()
         for who, text in tried.conversation:
@@ -106,16 +105,12 @@ class Attacks:
             "tries": tried.attack.tries,
             "model": model or None,
             "step": tried.target.name,
-            "path": path_from_here(self._bot.path, tried.target.mark.path),
-            "line": tried.target.mark.line,
+            **place_object(self._bot.path, tried.target.mark),
             "passed": None if tried.missed is not None else not tried.findings,
             "missed": tried.missed,
             "findings": [{"check": each.check, "what": each.what, "fix": each.fix} for each in tried.findings],
             "conversation": [{"who": who, "text": text} for who, text in tried.conversation],
         }
-
-    def _place(self, tried: AttackResult) -> str:
-        return f"{path_from_here(self._bot.path, tried.target.mark.path)}:{tried.target.mark.line}"
 
 
 def _say(where: str, tried: Iterable[AttackResult]) -> None:

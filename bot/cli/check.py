@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bot.cli.operate import bot_argument, loaded, store_of
-from bot.cli.output import counted, echo_json, path_from_here, styled
+from bot.cli.output import counted, echo_json, path_from_here, place_object, styled, where
 from bot.folder import Folder, NoBot, Watch, find_bot, read_folder
 from bot.store.database import StoreAddress
 
@@ -215,7 +215,7 @@ class Live:
     cannot read them, so they begin again.
     """
 
-    fates: "Counter[MigrationOutcome]" = field(default_factory=Counter)
+    outcomes: "Counter[MigrationOutcome]" = field(default_factory=Counter)
     conversations: int = 0
     unchanged: int = 0
     unreadable: int = 0
@@ -227,7 +227,7 @@ class Live:
         from bot.checker.replaying.migration_preview import MigrationKind
 
         stays = MigrationKind.RENAMED, MigrationKind.EDITED, MigrationKind.ASKED
-        return bool(self.unreadable) or any(fate.becomes not in stays for fate in self.fates)
+        return bool(self.unreadable) or any(outcome.becomes not in stays for outcome in self.outcomes)
 
 
 def report_live(bot: Folder, store: StoreAddress, as_json: bool, number: int | None = None) -> int:
@@ -261,22 +261,24 @@ def look(library: "Library", reader: "StoreReader") -> Live:
             live.dropped += 1
             continue
         changes = [
-            fate for fate in migration_outcomes(library, session, now) if fate.becomes is not MigrationKind.UNCHANGED
+            outcome
+            for outcome in migration_outcomes(library, session, now)
+            if outcome.becomes is not MigrationKind.UNCHANGED
         ]
-        live.fates.update(changes)
+        live.outcomes.update(changes)
         live.conversations += bool(session.frames)
-        live.unchanged += bool(session.frames) and all(fate.becomes is MigrationKind.RENAMED for fate in changes)
-        live.dropped += any(fate.becomes is MigrationKind.DROPPED for fate in changes)
+        live.unchanged += bool(session.frames) and all(outcome.becomes is MigrationKind.RENAMED for outcome in changes)
+        live.dropped += any(outcome.becomes is MigrationKind.DROPPED for outcome in changes)
     return live
 
 
 def live_lines(live: Live, folder: Path) -> Iterator[str]:
     """What becomes of the conversations under way, for people."""
-    for fate, count in _sorted(live):
-        mark = "" if fate.mark is None else f"{path_from_here(folder, fate.mark.path)}:{fate.mark.line}  "
-        below = ", below another flow" if fate.below else ""
-        to = f" -> {fate.to}" if fate.to else ""
-        yield f"{count:>6,}  {styled(mark, bold=True)}{fate.place}{to}{below}: {fate.becomes.value}"
+    for outcome, count in _sorted(live):
+        mark = "" if outcome.mark is None else f"{where(folder, outcome.mark)}  "
+        below = ", below another flow" if outcome.below else ""
+        to = f" -> {outcome.to}" if outcome.to else ""
+        yield f"{count:>6,}  {styled(mark, bold=True)}{outcome.place}{to}{below}: {outcome.becomes.value}"
     if live.unreadable:
         yield f"{live.unreadable:>6,}  cannot be read by this version: their conversations start anew"
     waiting = counted(live.conversations, "conversation")
@@ -289,14 +291,13 @@ def _object(live: Live, folder: Path) -> dict[str, Any]:
     changes = [
         {
             "count": count,
-            "place": fate.place,
-            "below": fate.below,
-            "becomes": fate.becomes.name.lower(),
-            "to": fate.to or None,
-            "path": None if fate.mark is None else path_from_here(folder, fate.mark.path),
-            "line": None if fate.mark is None else fate.mark.line,
+            "place": outcome.place,
+            "below": outcome.below,
+            "becomes": outcome.becomes.name.lower(),
+            "to": outcome.to or None,
+            **place_object(folder, outcome.mark),
         }
-        for fate, count in _sorted(live)
+        for outcome, count in _sorted(live)
     ]
     counts = {name: getattr(live, name) for name in ("conversations", "unchanged", "unreadable", "dropped")}
     return {**counts, "changes": changes}
@@ -307,7 +308,7 @@ def _sorted(live: Live) -> "list[tuple[MigrationOutcome, int]]":
     from bot.checker.replaying.migration_preview import MigrationKind
 
     order = list(MigrationKind)
-    return sorted(live.fates.items(), key=lambda item: (order.index(item[0].becomes), item[0].place, item[0].below))
+    return sorted(live.outcomes.items(), key=lambda item: (order.index(item[0].becomes), item[0].place, item[0].below))
 
 
 LOOK_SECONDS = 0.25  # a change is taken when two looks find the same

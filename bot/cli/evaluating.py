@@ -13,7 +13,17 @@ import click
 from bot.ai.ai_client import Completions
 from bot.ai.ai_errors import CompletionError
 from bot.cli.operate import load_env
-from bot.cli.output import INDENT, counted, echo_json, explain, failure_object, path_from_here, styled, where
+from bot.cli.output import (
+    INDENT,
+    counted,
+    echo_json,
+    explain,
+    failure_object,
+    path_from_here,
+    place_object,
+    styled,
+    where,
+)
 from bot.core.immutable import immutable
 from bot.folder import Folder
 from bot.lang.problems import did_you_mean
@@ -93,7 +103,7 @@ class Evaluations:
         """Record the answers if the evaluation passed: a recording shows later what an edit has broken."""
         if not evaluated.ok:
             if not self._quiet:
-                click.echo(f"{' ' * INDENT}Not recorded, since it failed.\n")
+                click.echo(f"{INDENT}Not recorded, since it failed.\n")
             return
         answers = [each.answers for each in evaluated.tries]
         self._recordings.keep(evaluated.transcript, evaluated.model, answers, names)
@@ -112,17 +122,17 @@ class Evaluations:
             if evaluated.ok:
                 names = ", ".join(difference.what for difference in failure.differences)
                 place = styled(where(self._bot.path, failure.mark), bold=True)
-                click.echo(f"{' ' * INDENT}{place}: {failure.what}{f': {names}' if names else ''}{tries}")
+                click.echo(f"{INDENT}{place}: {failure.what}{f': {names}' if names else ''}{tries}")
             else:
                 explain(self._bot.path, failure, tries)
 
     def _say_stale(self, evaluated: EvaluationResult) -> None:
         place = where(self._bot.path, evaluated.transcript.mark)
-        click.echo(f"{' ' * INDENT}{styled(place, bold=True)}: the recording is of other questions: {evaluated.stale}")
+        click.echo(f"{INDENT}{styled(place, bold=True)}: the recording is of other questions: {evaluated.stale}")
         again = f"bot test {quote(str(self._bot.path))} --model {evaluated.model} --record"
-        click.echo(f"{' ' * INDENT}Record it again: {again} -k {quote(evaluated.transcript.name)}")
+        click.echo(f"{INDENT}Record it again: {again} -k {quote(evaluated.transcript.name)}")
         file = path_from_here(Path(), str(self._recordings.path(evaluated.transcript)))
-        click.echo(f"{' ' * INDENT}Or take {evaluated.model} out of {file}, if it is not used any more.\n")
+        click.echo(f"{INDENT}Or take {evaluated.model} out of {file}, if it is not used any more.\n")
 
     def end(self) -> None:
         """Print the results, if there are any."""
@@ -144,11 +154,9 @@ class Evaluations:
 
     def _object(self, evaluated: EvaluationResult) -> dict[str, Any]:
         transcript, wanted = evaluated.transcript, evaluated.wanted
-        path = path_from_here(self._bot.path, transcript.mark.path)
         return {
             "evaluate": transcript.name,
-            "path": path,
-            "line": transcript.mark.line,
+            **place_object(self._bot.path, transcript.mark),
             "model": evaluated.model,
             "recorded": evaluated.recorded,
             "passed": evaluated.ok,

@@ -18,7 +18,7 @@ from bot.simulation.phone import ShownMessage
 if TYPE_CHECKING:
     from bot.testing.transcript_run import FailedTest
 
-INDENT = 6  # of the explanation of a failed test
+INDENT = " " * 6  # of the explanation of a failed test
 
 
 def styled(text: str, **style: Any) -> str:
@@ -83,11 +83,11 @@ def explain(folder: Path, failure: "FailedTest", more: str = "") -> None:
     """Print why a test failed: the place, what is wrong, the conversation, and both sides. ``more`` follows what is wrong."""
     from bot.testing.transcript_run import explained
 
-    click.echo(f"{' ' * INDENT}{styled(where(folder, failure.mark), bold=True)}: {failure.what}{more}")
+    click.echo(f"{INDENT}{styled(where(folder, failure.mark), bold=True)}: {failure.what}{more}")
     click.echo()
-    width = shutil.get_terminal_size().columns - INDENT
+    width = shutil.get_terminal_size().columns - len(INDENT)
     for line in explained(failure, lambda text, colour: styled(text, fg=colour), width):
-        click.echo(f"{' ' * INDENT}{line}" if line else "")
+        click.echo(f"{INDENT}{line}" if line else "")
     click.echo()
 
 
@@ -105,6 +105,6 @@ def where(folder: Path, mark: Mark) -> str:
     return f"{path_from_here(folder, mark.path)}:{mark.line}"
 
 
-def place_object(folder: Path, mark: Mark) -> dict[str, Any]:
+def place_object(folder: Path, mark: Mark | None) -> dict[str, Any]:
     """A place in a bot's files, for a program."""
-    return {"path": path_from_here(folder, mark.path), "line": mark.line}
+    return {"path": mark and path_from_here(folder, mark.path), "line": mark and mark.line}

@@ -17,7 +17,7 @@ import click
 from bot.checker.replaying.differences import ReplayDifference, ReplayResult
 from bot.checker.replaying.redaction import Redaction, common_words
 from bot.cli.operate import CommandRefused, bot_option, loaded, number, span, store_of
-from bot.cli.output import counted, echo_json, local_time, path_from_here, quiet_log, styled
+from bot.cli.output import counted, echo_json, local_time, place_object, quiet_log, styled, where
 from bot.core.text import printable
 from bot.flow.library import Library
 from bot.testing.transcript_run import ComparedRow, beside
@@ -193,7 +193,7 @@ def _sum(tally: Tally, seconds: float) -> Iterator[str]:
 def _group_lines(group: Group, folder: Path, show: bool) -> Iterator[str]:
     found = group.first
     places = " -> ".join(dict.fromkeys(place for place in (found.was_at, found.at) if place))
-    mark = "" if found.mark is None else f"{path_from_here(folder, found.mark.path)}:{found.mark.line}  "
+    mark = "" if found.mark is None else f"{where(folder, found.mark)}  "
     yield f"{group.count:>{INDENT - 2},}  {styled(mark, bold=True)}{places}: {found.kind.value}"
     for line in _sides(group):
         yield f"{' ' * INDENT}{line}"
@@ -226,8 +226,7 @@ def _group_object(group: Group, folder: Path, show: bool) -> dict[str, Any]:
         "kind": found.kind.name.lower(),
         "was_at": found.was_at or None,
         "at": found.at or None,
-        "path": None if found.mark is None else path_from_here(folder, found.mark.path),
-        "line": None if found.mark is None else found.mark.line,
+        **place_object(folder, found.mark),
         "before": list(group.before),
         "after": list(group.after),
         "why": group.why or None,

@@ -57,7 +57,7 @@ _BECOMES = {
 
 def migration_outcomes(library: Library, session: Session, now: datetime) -> Iterator[MigrationOutcome]:
     """What an edit does to all frames, planned starts and kept values of a contact. ``now`` is in the bot's time zone."""
-    yield from _fates_of_frames(library, session.frames)
+    yield from _outcomes_of_frames(library, session.frames)
     for plan in session.plans:
         if not is_there(library, plan):
             flow = library.flows.get(plan.flow.partition("/")[0])
@@ -67,21 +67,21 @@ def migration_outcomes(library: Library, session: Session, now: datetime) -> Ite
     yield from _forgotten(library, session, now)
 
 
-def _fates_of_frames(library: Library, frames: tuple[Frame, ...]) -> Iterator[MigrationOutcome]:
+def _outcomes_of_frames(library: Library, frames: tuple[Frame, ...]) -> Iterator[MigrationOutcome]:
     """The outcome for each frame, from the active one down. A frame that ends may end the frames below it, as in the engine."""
     taken_along = len(frames)  # this frame and those above it end
-    fate: MigrationOutcome | None = None
+    outcome: MigrationOutcome | None = None
     for depth in reversed(range(len(frames))):
         frame, below = frames[depth], depth < len(frames) - 1
-        if fate is not None and depth >= taken_along:
-            fate = replace(fate, place=f"{frame.flow}/{frame.step}", below=below)
+        if outcome is not None and depth >= taken_along:
+            outcome = replace(outcome, place=f"{frame.flow}/{frame.step}", below=below)
         else:
-            fate = _fate(library, frame, below)
-            taken_along = min(depth, _taken_along(frames, depth, fate))
-        yield fate
+            outcome = _outcome(library, frame, below)
+            taken_along = min(depth, _taken_along(frames, depth, outcome))
+        yield outcome
 
 
-def _fate(library: Library, frame: Frame, below: bool) -> MigrationOutcome:
+def _outcome(library: Library, frame: Frame, below: bool) -> MigrationOutcome:
     found, place = edited_step(library, frame), f"{frame.flow}/{frame.step}"
     flow = library.flows.get(frame.flow)
     if found.change is StepChange.GONE:
@@ -95,12 +95,12 @@ def _fate(library: Library, frame: Frame, below: bool) -> MigrationOutcome:
     return MigrationOutcome(place, becomes, to, below, flow.steps[found.step].mark)
 
 
-def _taken_along(frames: tuple[Frame, ...], depth: int, fate: MigrationOutcome) -> int:
+def _taken_along(frames: tuple[Frame, ...], depth: int, outcome: MigrationOutcome) -> int:
     """The lowest frame that ends together with a frame."""
-    if fate.becomes is MigrationKind.DROPPED or (fate.becomes is MigrationKind.LED and fate.to == END):
+    if outcome.becomes is MigrationKind.DROPPED or (outcome.becomes is MigrationKind.LED and outcome.to == END):
         return 0 if frames[depth].interrupts else depth  # a frame that was interrupted by an expired one is dropped
-    if fate.becomes is MigrationKind.LED and fate.to.startswith("/"):
-        flow = fate.to[1:].partition("/")[0]  # the conversation returns to a flow that is open below
+    if outcome.becomes is MigrationKind.LED and outcome.to.startswith("/"):
+        flow = outcome.to[1:].partition("/")[0]  # the conversation returns to a flow that is open below
         return next((n for n in reversed(range(depth + 1)) if frames[n].flow == flow), depth)
     return depth
 

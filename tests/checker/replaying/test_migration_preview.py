@@ -40,7 +40,7 @@ GONE = BOT.replace("{timeout", "{gone: {say: Moved., then: /help}, timeout")
 
 def said_of(talk: Talk) -> list[tuple[str, MigrationKind, str]]:
     found = migration_outcomes(talk.library, talk.session, talk.now)
-    return [(("below " if fate.below else "") + fate.place, fate.becomes, fate.to) for fate in found]
+    return [(("below " if outcome.below else "") + outcome.place, outcome.becomes, outcome.to) for outcome in found]
 
 
 def at_size() -> Talk:
