@@ -13,13 +13,14 @@ from bot.emulator.emulator import API_KEY, SECRET, Emulator
 from bot.emulator.gateway_behaviour import Behaviour
 
 Many = tuple[str, ...]
+PORT = click.IntRange(0, 65535)
 
 
 @click.command(context_settings={"show_default": True, "max_content_width": 100})
-@click.option("--port", default=0, help="Port on 127.0.0.1; 0 takes a free one.")
+@click.option("--port", type=PORT, default=0, help="Port on 127.0.0.1; 0 takes a free one.")
 @click.option("--per-minute", default=60, help="Requests a minute.")
 @click.option("--per-day", default=10_000, help="Requests a day.")
-@click.option("--latency-ms", default=0.0, help="Added to every answer.")
+@click.option("--latency-ms", type=click.FloatRange(0), default=0.0, help="Added to every answer.")
 @click.option("--webhook", "webhooks", multiple=True, metavar="URL", help="Deliver events there; may be given again.")
 @click.option(
     "--tunnel",
@@ -31,12 +32,12 @@ Many = tuple[str, ...]
 @click.option("--api-key", default=API_KEY, help="The key that requests must carry.")
 @click.option("--secret", default=SECRET, help="Signs the events.")
 @click.option("--schedule-scale", default=1.0, help="Multiplies the waits between tries of an event.")
-@click.option("--keep", type=int, help="Keep only so many messages and requests (the counts are of all).")
-@click.option("--threads", default=16, help="How many requests are answered at once.")
-@click.option("--delivery-threads", default=4, help="How many events are delivered at once.")
+@click.option("--keep", type=click.IntRange(0), help="Keep only so many messages and requests (the counts are of all).")
+@click.option("--threads", type=click.IntRange(1), default=16, help="How many requests are answered at once.")
+@click.option("--delivery-threads", type=click.IntRange(1), default=4, help="How many events are delivered at once.")
 @click.option(
     "--completions",
-    type=int,
+    type=PORT,
     metavar="PORT",
     help=f"Serve the chat-completion API too, with the key {KEY}; port 0 takes a free one.",
 )
@@ -90,9 +91,14 @@ def main(
     ends = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     with ExitStack() as running:
-        click.echo(running.enter_context(emulator).url)
-        if completions is not None:
-            click.echo(running.enter_context(CompletionService(port=completions, threads=threads, keep=keep)).url)
+        try:
+            click.echo(running.enter_context(emulator).url)
+            if completions is not None:
+                click.echo(running.enter_context(CompletionService(port=completions, threads=threads, keep=keep)).url)
+        except OSError as error:
+            raise click.ClickException(
+                f"a port cannot be had ({error.strerror}): name another one, or 0 for any"
+            ) from None
         signal.sigwait(ends)
 
 

@@ -1,6 +1,7 @@
 """`python -m bot.emulator` as a process of its own, driven by its control API."""
 
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -138,9 +139,23 @@ def test_switches_and_limits_are_options() -> None:
         ("--set", "window=ajar", "window is one of enforced, open"),
         ("--webhook", "https://bot.example", "this machine"),
         ("--tunnel", "https://bot.example=https://other.example", "this machine"),
+        ("--port", "65536", "65536 is not in the range"),
+        ("--completions", "-1", "-1 is not in the range"),
+        ("--threads", "0", "0 is not in the range"),
+        ("--delivery-threads", "0", "0 is not in the range"),
+        ("--keep", "-1", "-1 is not in the range"),
     ],
 )
 def test_a_wrong_option_is_explained(option: str, value: str, words: str) -> None:
     ended = CliRunner().invoke(main, [option, value])
     assert ended.exit_code == 2
     assert words in " ".join(ended.output.split())
+
+
+@pytest.mark.parametrize("option", ["--port", "--completions"])
+def test_a_port_that_is_taken_is_refused_in_words(option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        command = [sys.executable, "-m", "bot.emulator", option, str(taken.getsockname()[1])]
+        refused = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert refused.returncode == 1
+    assert refused.stderr == "Error: a port cannot be had (Address already in use): name another one, or 0 for any\n"
