@@ -282,7 +282,7 @@ def live_lines(live: Live, folder: Path) -> Iterator[str]:
     if live.unreadable:
         yield f"{live.unreadable:>6,}  cannot be read by this version: their conversations start anew"
     waiting = counted(live.conversations, "conversation")
-    summary = f"{waiting} under way: {live.unchanged:,} go on unchanged"
+    summary = f"{waiting} under way: {live.unchanged:,} {'goes' if live.unchanged == 1 else 'go'} on unchanged"
     dropped = f"{live.dropped:,} would be dropped" if live.dropped else "nobody is dropped"
     yield f"{summary}, {styled(dropped, fg='red' if live.dropped else 'green')}."
 

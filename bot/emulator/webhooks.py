@@ -40,20 +40,14 @@ class Poster:
             return None
         host, port, path = target
         reused = self._address == (host, port) and self._connection is not None
-        try:
-            return self._try(host, port, path, body, headers)
-        except _STALE:
-            self.close()
-            if not reused:
-                return None
-        except (OSError, http.client.HTTPException):
-            self.close()
-            return None
-        try:  # The receiver had closed the kept connection: that does not count as a try.
-            return self._try(host, port, path, body, headers)
-        except (OSError, http.client.HTTPException):
-            self.close()
-            return None
+        while True:
+            try:
+                return self._try(host, port, path, body, headers)
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                if not (reused and isinstance(error, _STALE)):
+                    return None
+                reused = False  # the receiver had closed the kept connection: that does not count as a try
 
     def abort(self) -> None:
         """Called from another thread: break off the request in progress, and begin no other."""

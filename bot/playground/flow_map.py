@@ -3,6 +3,7 @@
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from itertools import count
 
@@ -38,6 +39,9 @@ class ReachingTest:
     line: int
 
 
+Reaching = defaultdict[tuple[str, str], list[ReachingTest]]
+
+
 class UnreadableTests(BotError):
     """The tests have problems."""
 
@@ -61,7 +65,7 @@ class FlowMap:
         self.tested = threading.Event()
         """Set once it is known which tests reach which step."""
         self._tests_asked = False
-        self._reaching: defaultdict[tuple[str, str], list[ReachingTest]] | None = None
+        self._reaching: Reaching | None = None
         self._retired = threading.Event()
 
     def check(self) -> None:
@@ -92,23 +96,31 @@ class FlowMap:
         self._retired.set()
 
     def _run_tests(self) -> None:
+        try:
+            with suppress(OSError):  # such as a full disk
+                self._reaching = self._find_reaching()
+        finally:
+            self.tested.set()
+
+    def _find_reaching(self) -> Reaching | None:
+        """The tests by the steps that they reach; None where they have problems, or another map has taken this one's place."""
         from bot.testing.transcript_reader import load_with_tests  # which most who look at a map need not wait for
         from bot.testing.transcript_run import isolated_simulation, play
 
         loaded = load_with_tests(self._folder)
-        if loaded.program is not None and not loaded.problems:
-            reaching: defaultdict[tuple[str, str], list[ReachingTest]] = defaultdict(list)
-            for test in (test for test in loaded.transcripts if test.tries is None):
-                if self._retired.is_set():
-                    return
-                stubs, by = test.stub_definitions, (loaded.program, self._folder, test.now)
-                with isolated_simulation(*by, stubs, test.contact) as (simulation, player):
-                    play(test, simulation, player)
-                    turns = simulation.turns_of_all()
-                for place in {(step["flow"], step["step"]) for turn in turns for step in turn.steps}:
-                    reaching[place].append(ReachingTest(test.name, test.mark.path, test.mark.line))
-            self._reaching = reaching
-        self.tested.set()
+        if loaded.program is None or loaded.problems:
+            return None
+        reaching: Reaching = defaultdict(list)
+        for test in (test for test in loaded.transcripts if test.tries is None):
+            if self._retired.is_set():
+                return None
+            stubs, by = test.stub_definitions, (loaded.program, self._folder, test.now)
+            with isolated_simulation(*by, stubs, test.contact) as (simulation, player):
+                play(test, simulation, player)
+                turns = simulation.turns_of_all()
+            for place in {(step["flow"], step["step"]) for turn in turns for step in turn.steps}:
+                reaching[place].append(ReachingTest(test.name, test.mark.path, test.mark.line))
+        return reaching
 
     @property
     def flows(self) -> list[str]:

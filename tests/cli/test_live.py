@@ -59,7 +59,7 @@ def test_an_edit_is_a_line_for_each_step_with_how_many_wait_there(
     assert outcome.lines == [
         "     1  flows/main.yml:10  main/sure -> main/agreed: the step has another name: goes on unchanged",
         "     2  flows/main.yml:7  main/cups: the question is put again, in its new form",
-        "3 conversations under way: 1 go on unchanged, nobody is dropped.",
+        "3 conversations under way: 1 goes on unchanged, nobody is dropped.",
     ]
 
 
@@ -96,7 +96,7 @@ def test_another_store_can_be_named_and_a_server_may_run(folder: Path, tmp_path:
     with kept(tmp_path / "other", server=True) as bot:
         bot.user("hi")
         outcome = live(folder, "--store", tmp_path / "other" / "bot.db")
-    assert outcome.out.startswith("1 conversation under way: 1 go on unchanged")
+    assert outcome.out.startswith("1 conversation under way: 1 goes on unchanged")
     assert "there is no store at" in live(folder, "--store", tmp_path / "none.db").err
 
 

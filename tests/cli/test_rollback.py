@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_last_version_that_differs_is_published_again_and_back(folder: Path) -> None:
     back = call("rollback", "--bot", folder)
     assert back.lines == [
-        "1 conversation under way: 1 go on unchanged, nobody is dropped.",
+        "1 conversation under way: 1 goes on unchanged, nobody is dropped.",
         "Version 3 is published: the next `bot serve` serves it.",
     ]
     assert call("rollback", "1", "--bot", folder).out == (

@@ -72,7 +72,7 @@ def test_an_operator_sees_whom_an_edit_would_drop(live: Live) -> None:
     page = live.log_in("olga", "/edits")
     expect(page.locator("main")).to_contain_text("Nobody has looked yet.")
     page.get_by_role("button", name="Look now").click()
-    expect(page.locator("main")).to_contain_text("1 conversation under way: 1 go on unchanged, 0 would be dropped")
+    expect(page.locator("main")).to_contain_text("1 conversation under way: 1 goes on unchanged, 0 would be dropped")
     path = live.console.folder.path / "flows" / "main.yml"
     path.write_text("flow: main\nsteps: {a: {say: Hi., then: end}}\n")
     page.get_by_role("button", name="Look now").click()

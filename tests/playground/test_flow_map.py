@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli.flow_reloader import BotFiles
-from bot.playground.flow_map import FlowMap
+from bot.playground.flow_map import FlowMap, UnreadableTests
 from tests.cli.terminal import make_bot
 
 FLOWS = """
@@ -48,3 +48,16 @@ def test_a_drawing_has_places_and_ends_for_the_page_and_no_style(flow_map: FlowM
     drawing = flow_map.drawing("main")
     assert 'data-place="main/first"' in drawing and "data-ends=" in drawing and "<style" not in drawing
     assert 'data-place="main"' in flow_map.drawing()
+
+
+def test_tests_that_cannot_be_run_are_no_tests_that_run_for_ever(
+    flow_map: FlowMap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("bot.testing.transcript_reader.load_with_tests", full)
+    assert flow_map.tests_at("main", "first") is None
+    assert flow_map.tested.wait(30)
+    with pytest.raises(UnreadableTests, match="`bot test` says why"):
+        flow_map.tests_at("main", "first")

@@ -196,18 +196,9 @@ class CompletionService:
         """Queue one answer; ``how`` are the fields of `ModelAnswer`. ``on``: the endpoint, also ``plugin/chat``."""
         self._api.script.queue(on, ModelAnswer(text, **how))
 
-    def fail(
-        self,
-        name: str,
-        http: int | None = None,
-        *,
-        message: str | None = None,
-        kind: str | None = None,
-        reset_in: float | str | None = None,
-        on: str = CHAT,
-    ) -> None:
-        """Queue one error; see `failure`. Its ``reset_in`` is in seconds, or any text."""
-        self._api.script.queue(on, failure(name, http, message=message, kind=kind, reset_in=reset_in))
+    def fail(self, name: str, http: int | None = None, *, on: str = CHAT, **more: Any) -> None:
+        """Queue one error; ``more`` is that of `failure`."""
+        self._api.script.queue(on, failure(name, http, **more))
 
     def hang(self) -> None:
         """Queue no answer: the request is held, even without a head, until the client closes the connection."""
