@@ -207,11 +207,11 @@ def _send(known: KnownNames) -> Line:
             fields.problems.add("E601", fields.mark, "send: exactly one thing to send is needed", fix)
             return None
         content = None if _LOCATION in sent else sent[0].read(fields)
-        suffix = _TYPE.read(fields)
-        if suffix is not None and (
-            content is not None or sent[0].name not in [each.kind for each in FILE_TYPES if each.suffix == suffix]
-        ):
-            fix = f"write {_TYPE.name} beside a kind without a file, like {{document: , type: docx}}"
+        suffix, suffixes = _TYPE.read(fields), [each.suffix for each in FILE_TYPES if each.kind == sent[0].name]
+        if suffix is not None and (content is not None or suffix not in suffixes):
+            fix = f"write one of {', '.join(suffixes)}"
+            if content is not None or not suffixes:
+                fix = f"write {_TYPE.name} beside a kind without a file, like {{document: , type: docx}}"
             fields.problems.add("E601", fields.mark_of(_TYPE.name), f"send: {suffix} is no sample of this", fix)
         content = content if suffix is None else SAMPLE_FILES[suffix]
         return SendLine(fields.mark, sent[0].name, _CAPTION.read(fields), content, _LOCATION.read(fields))
@@ -410,6 +410,7 @@ def _read_line(node: Node, of: Mapping[str, KeySet], problems: Problems) -> Tran
     if not verbs:
         first = node.entries[0][0].text if node.entries else ""
         fix = did_you_mean(first, of, f"begin it with one of {', '.join(of)}")
+        fix = f"write {first} alone, without a colon" if first in WORD_LINES else fix
         problems.add("E601", node.mark, f'talk: a line cannot begin with "{first}"', fix)
         return None
     verb, *beside = of[verbs[0]]

@@ -42,8 +42,18 @@ def test_a_test_sends_a_file_of_a_type(tmp_path: Path) -> None:
     assert [run(each, loaded.program, bot) for each in loaded.transcripts] == [None]
 
 
-@pytest.mark.parametrize("written", ["{image: , type: docx}", "{location: {latitude: 1, longitude: 2}, type: jpg}"])
-def test_a_type_that_is_none_of_the_kind_is_a_problem(tmp_path: Path, written: str) -> None:
+BESIDE = "write type beside a kind without a file, like {document: , type: docx}"
+
+
+@pytest.mark.parametrize(
+    ("written", "fix"),
+    [
+        ("{image: , type: docx}", "write one of jpg, png"),
+        ("{image: bot.yml, type: jpg}", BESIDE),
+        ("{location: {latitude: 1, longitude: 2}, type: jpg}", BESIDE),
+    ],
+)
+def test_a_type_that_is_none_of_the_kind_is_a_problem(tmp_path: Path, written: str, fix: str) -> None:
     bot = read_folder(make_bot(tmp_path, FLOWS, tests=f"test: t\ntalk: [user: hi, bot: 'A file?', send: {written}]\n"))
     (problem,) = load_with_tests(bot).problems
-    assert problem.code == "E601" and "is no sample of this" in problem.what
+    assert (problem.code, problem.fix) == ("E601", fix) and "is no sample of this" in problem.what

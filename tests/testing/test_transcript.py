@@ -209,6 +209,7 @@ def test_a_test_without_a_time_has_a_fixed_one() -> None:
         ("silense", '3:5: E601 talk: "silense" is not a line (did you mean "silence"?)'),
         ("[a]", "3:5: E601 talk: a list is not a line (write who does what, like user: hello)"),
         ("uzer: hi", '3:5: E601 talk: a line cannot begin with "uzer" (did you mean "user"?)'),
+        ("restart: yes", '3:5: E601 talk: a line cannot begin with "restart" (write restart alone, without a colon)'),
         ("{}", '3:5: E601 talk: a line cannot begin with "" (begin it with one of user, tap, '),
         ("{user: hi, tap: Yes}", '3:16: E601 "user" and "tap" in one line (make two lines)'),
         ("{user: hi, nonsense: 1}", '3:16: E104 talk: unknown key "nonsense"'),
