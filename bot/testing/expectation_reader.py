@@ -113,7 +113,8 @@ _SAID = KeySet(
 
 
 def _read_said(fields: Fields) -> Fields:
-    if not any(_SAID.values(fields).values()):
+    misspelt = {key.text for key, _ in fields.node.entries} - {*_SAID.names}  # a problem already
+    if not misspelt and not any(_SAID.values(fields).values()):
         fix = f"write {', '.join(_SAID.names)}"
         fields.problems.add("E601", fields.mark, "nothing is expected of what is said", fix)
     return fields
@@ -208,7 +209,10 @@ def _check_names(fields: Fields, known: KnownNames) -> None:
     _check_exits(fields, known)
     _check_called(fields, known)
     _check_events(fields, known)
-    if language is not None:
+    if language is not None and not known.languages:
+        fix = f"write languages: [{language}] in bot.yml"
+        fields.problems.add("E109", fields.mark_of(_LANGUAGE.name), "expect: language: the bot names no languages", fix)
+    elif language is not None:
         replace(_LANGUAGE, form=one_of(*known.languages)).read(fields)
 
 

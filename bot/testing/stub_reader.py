@@ -145,7 +145,7 @@ def _read_result(name: Scalar, node: Node, problems: Problems, known: KnownNames
     fields = _RESULT.open(node, problems, f'handler "{name.text}"')
     declared = _FAILS if spec is None else replace(_FAILS, form=one_of(*spec.errors, *UNDECLARED))
     returns, fails = _RETURNS.read(fields), declared.read(fields)
-    if _RETURNS.written(fields) == _FAILS.written(fields):
+    if isinstance(node, Map) and _RETURNS.written(fields) == _FAILS.written(fields):
         what = f"{fields.what}: exactly one of returns and fails is needed"
         problems.add("E601", node.mark, what, "write either returns: or fails:")
         return None

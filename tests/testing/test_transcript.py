@@ -264,6 +264,7 @@ def test_a_test_without_a_time_has_a_fixed_one() -> None:
         ("expect: {not_called: [shop.fnd]}", '3:27: E501 no handler "shop.fnd" (did you mean "shop.find"?)'),
         ("expect: {called: [GET crm:/orders, shop.fin]}", '3:40: E501 no handler "shop.fin" (did you mean'),
         ("expect: {says: {}}", "3:20: E601 nothing is expected of what is said (write contains, any, without"),
+        ("expect: {says: {contain: a}}", '3:21: E104 expect: says: unknown key "contain" (did you mean "contains"?)'),
         ("expect: {says: {judge: Is it?}}", "3:28: E601 a judging question needs a model, which a test has none of"),
         ("expect: {flow: [a]}", "3:20: E106 expect: flow: a text is expected, YAML reads a list here"),
     ],
@@ -282,6 +283,7 @@ def test_each_mistake_in_a_line_is_named_at_its_place(line: str, problem: str) -
             "handlers: {shop.find: {}}",
             '2:23: E601 handler "shop.find": exactly one of returns and fails is needed (write either returns: or',
         ),
+        ("handlers: {shop.find: 5}", '2:23: E106 handler "shop.find": a map of keys is expected'),
         ("random: much", "2:9: E106 random: a number from 0 up to 1 is expected (write one like 0.25)"),
         ("random: [1]", "2:10: E106 random: a number from 0 up to 1 is expected (write one like 0.25)"),
     ],
@@ -294,6 +296,11 @@ def test_each_mistake_in_a_stand_in_is_named_at_its_place(stage: str, problem: s
 def test_no_name_is_called_wrong_while_the_bot_cannot_be_loaded() -> None:
     text = "test: t\nhandlers: {a: {returns: 1}}\ntalk: [start: b, expect: {flow: c, vars: {d: 1}}]\n"
     assert transcript_of(text, KnownNames(complete=False))[1] == []
+
+
+def test_a_language_of_a_bot_that_names_none_is_a_problem_with_a_cure() -> None:
+    (problem,) = transcript_of("test: t\ntalk: [expect: {language: de}]", KnownNames())[1]
+    assert problem.endswith("E109 expect: language: the bot names no languages (write languages: [de] in bot.yml)")
 
 
 @pytest.mark.parametrize("now", ["tomorrow", "2030-05-06T25:00+07:00"])
