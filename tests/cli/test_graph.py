@@ -36,7 +36,7 @@ def test_a_bot_is_drawn_as_mermaid(cafe: Path) -> None:
         '  n1[["main<br/>▶ any other message"]]:::is_flow',
         '  n2[["order<br/>⚠ W101: a step that nobody reaches"]]:::is_flow',
         '  n1 -->|"Order"| n2',
-        "  classDef is_flow fill:#f3e8fd,stroke:#7627bb,color:#202124",
+        "  classDef is_flow fill:#f1e7fd,stroke:#8430ce,color:#202124",
     ]
 
 

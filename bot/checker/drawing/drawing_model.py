@@ -22,6 +22,18 @@ class BoxKind(Enum):
     WORKS = "works out"  # the contact notices nothing: branches and values
 
 
+COLOURS: dict[BoxKind, tuple[str, str]] = {  # fill, stroke
+    BoxKind.START: ("#eceef1", "#5f6368"),
+    BoxKind.END: ("#f7f8f9", "#9aa0a6"),
+    BoxKind.FLOW: ("#f1e7fd", "#8430ce"),
+    BoxKind.ASKS: ("#dbe8fd", "#1a66d6"),
+    BoxKind.SAYS: ("#d9f2e0", "#188038"),
+    BoxKind.WAITS: ("#fdefc8", "#b06000"),
+    BoxKind.CALLS: ("#fde3d3", "#b3470f"),
+    BoxKind.WORKS: ("#ffffff", "#80868b"),
+}
+
+
 class Stroke(Enum):
     """How a line is drawn."""
 

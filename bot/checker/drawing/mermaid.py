@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from bot.checker.drawing.drawing_model import Box, BoxKind, Drawing, DrawnLine, Stroke, listed, plain
+from bot.checker.drawing.drawing_model import COLOURS, Box, BoxKind, Drawing, DrawnLine, Stroke, listed, plain
 
 _SHAPES = {
     BoxKind.START: ("([", "])"),
@@ -17,16 +17,6 @@ _TAKEN = re.compile(  # what Mermaid, Markdown, HTML or a formula's marks might 
     r"""["#<>&`*~$\\|;^%@] | (?<![^\W_])_ | _(?![^\W_]) | (?<=\S)\.(?=\S) | :(?=\S) | ^(\d+)[.)] | ^[-+=]""",
     re.VERBOSE,
 )
-CLASSES = {
-    BoxKind.START: "fill:#e8eaed,stroke:#5f6368,color:#202124",
-    BoxKind.END: "fill:#e8eaed,stroke:#5f6368,color:#202124",
-    BoxKind.FLOW: "fill:#f3e8fd,stroke:#7627bb,color:#202124",
-    BoxKind.ASKS: "fill:#d2e3fc,stroke:#1967d2,color:#202124",
-    BoxKind.SAYS: "fill:#ceead6,stroke:#137333,color:#202124",
-    BoxKind.WAITS: "fill:#feefc3,stroke:#b06000,color:#202124",
-    BoxKind.CALLS: "fill:#fde2cf,stroke:#a8470a,color:#202124",
-    BoxKind.WORKS: "fill:#ffffff,stroke:#5f6368,color:#202124",
-}
 FOUND = "stroke:#c5221f,stroke-width:4px"
 
 
@@ -43,7 +33,8 @@ def _lines(drawing: Drawing) -> Iterator[str]:
         yield f"  {_line(line)}"
     for look in BoxKind:
         if any(box.look is look for box in drawing.boxes):
-            yield f"  classDef {_class(look)} {CLASSES[look]}"
+            fill, stroke = COLOURS[look]
+            yield f"  classDef {_class(look)} fill:{fill},stroke:{stroke},color:#202124"
     found = [box.name for box in drawing.boxes if box.flags]
     if found:
         yield f"  classDef found {FOUND}"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
 
-from bot.checker.drawing.drawing_model import Box, BoxKind, Drawing, DrawnLine, listed, plain
+from bot.checker.drawing.drawing_model import COLOURS, Box, BoxKind, Drawing, DrawnLine, listed, plain
 from bot.checker.drawing.layered_graph import rows
 from bot.checker.drawing.layout import LineRoute, Point, Size, lay_out
 from bot.core.immutable import immutable
@@ -240,17 +240,7 @@ def _class(look: BoxKind) -> str:
     return look.name.lower()
 
 
-LIGHT: dict[BoxKind, tuple[str, str]] = {  # fill, stroke
-    BoxKind.START: ("#eceef1", "#5f6368"),
-    BoxKind.END: ("#f7f8f9", "#9aa0a6"),
-    BoxKind.FLOW: ("#f1e7fd", "#8430ce"),
-    BoxKind.ASKS: ("#dbe8fd", "#1a66d6"),
-    BoxKind.SAYS: ("#d9f2e0", "#188038"),
-    BoxKind.WAITS: ("#fdefc8", "#b06000"),
-    BoxKind.CALLS: ("#fde3d3", "#b3470f"),
-    BoxKind.WORKS: ("#ffffff", "#80868b"),
-}
-DARK: dict[BoxKind, tuple[str, str]] = {
+DARK: dict[BoxKind, tuple[str, str]] = {  # in place of `COLOURS`
     BoxKind.START: ("#33373c", "#9aa0a6"),
     BoxKind.END: ("#26292d", "#80868b"),
     BoxKind.FLOW: ("#382a4d", "#c58af9"),
@@ -283,7 +273,7 @@ STYLE = (
     ".found{stroke-width:3.5;stroke-dasharray:none}"
     ".line{fill:none;stroke-width:1.4}.dashed{stroke-dasharray:6 4}.dotted{stroke-dasharray:2 4}"
     ".line:hover{stroke-width:3}.box:target{stroke-width:5}"
-    + _colours(LIGHT, "#ffffff", "#202124", "#4d5156", "#c5221f")
+    + _colours(COLOURS, "#ffffff", "#202124", "#4d5156", "#c5221f")
     + f"@media(prefers-color-scheme:dark){{{_colours(DARK, '#17191c', '#e8eaed', '#bdc1c6', '#ff8a80')}}}"
 )
 """CSS without anything that older readers of SVG do not know, such as variables."""

@@ -52,7 +52,7 @@ def test_a_chart_has_boxes_lines_and_classes() -> None:
         "  n1 --> n2",
         '  n2 -->|"Mon, Tue, +2"| n3',
         '  n2 -.->|"x"| n3',
-        "  classDef is_start fill:#e8eaed,stroke:#5f6368,color:#202124",
+        "  classDef is_start fill:#eceef1,stroke:#5f6368,color:#202124",
     ]
 
 
