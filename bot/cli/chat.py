@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from bot.cli.flow_reloader import BotFiles, FlowReloader, loaded_to_run, trouble_lines
-from bot.cli.operate import bot_argument
+from bot.cli.operate import CommandRefused, bot_argument
 from bot.cli.output import message_lines, styled
 from bot.cli.start import values_of
 from bot.core.errors import BotError
@@ -146,7 +146,7 @@ class _Chat:
                 self._reloads.look()
                 self._take(line.strip())
                 self._complain()
-            except BotError as error:  # the bot hangs, or what was tapped is gone
+            except BotError as error:  # what was written is wrong, the bot hangs, or what was tapped is gone
                 self._screen.print(styled(str(error), fg="red"))
             except KeyboardInterrupt:
                 self._screen.print("", styled("The chat ends; the bot has a few seconds to finish.", dim=True))
@@ -157,9 +157,8 @@ class _Chat:
             name, _, rest = line.partition(" ")
             known = COMMANDS.get(name)
             if known is None:
-                self._screen.print(styled(f"There is no command {name}: /help lists the commands.", fg="red"))
-            else:
-                known.act(self, rest.strip())
+                raise CommandRefused(f"There is no command {name}: /help lists the commands.")
+            known.act(self, rest.strip())
         elif line:
             self._say(line)
 
@@ -183,8 +182,7 @@ class _Chat:
         """``/wait 24h``."""
         duration = wall_clock.parse_duration(text)
         if duration is None:
-            self._screen.print(styled("Write how long, such as /wait 30m or /wait 24h.", fg="red"))
-            return
+            raise CommandRefused("Write how long, such as /wait 30m or /wait 24h.")
         self._simulation.wait(duration)
         now = self._simulation.clock.now().astimezone(self._simulation.bot.timezone)
         self._screen.print(styled(f"It is {now:%A, %d %B %Y, %H:%M} now.", dim=True))
@@ -193,18 +191,15 @@ class _Chat:
         """``/file a.png``, or ``/file a.png with a caption``."""
         name, _, caption = (text, "", "") if Path(text).expanduser().is_file() else text.partition(" ")
         if not name:
-            self._screen.print(styled("Write which file, such as /file a.png.", fg="red"))
-            return
+            raise CommandRefused("Write which file, such as /file a.png.")
         try:
             content = Path(name).expanduser().read_bytes()
         except (OSError, ValueError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or "no file has such a name"
-            self._screen.print(styled(f"{text}: {why}. Write which file, such as /file a.png.", fg="red"))
-            return
+            raise CommandRefused(f"{text}: {why}. Write which file, such as /file a.png.") from None
         found = type_of(content[:END], content[-END:])
         if found is None:
-            self._screen.print(styled(f"{text} is not a type of file that contacts can send.", fg="red"))
-            return
+            raise CommandRefused(f"{text} is not a type of file that contacts can send.")
         self._screen.print(styled(f"     you send {found.name}", dim=True))
         self._simulation.send(found.kind, caption.strip() or None, content)
 
@@ -219,41 +214,28 @@ class _Chat:
         try:
             latitude, longitude = float(parts[0].removesuffix(",")), float(parts[1])
         except (ValueError, IndexError):
-            self._screen.print(styled("Write its latitude and longitude, such as /place 38.7 -9.1 Home.", fg="red"))
-            return
+            raise CommandRefused("Write its latitude and longitude, such as /place 38.7 -9.1 Home.") from None
         if not (abs(latitude) <= 90 and abs(longitude) <= 180):
-            why = "A latitude is a number from -90 to 90, a longitude one from -180 to 180."
-            self._screen.print(styled(why, fg="red"))
-            return
+            raise CommandRefused("A latitude is a number from -90 to 90, a longitude one from -180 to 180.")
         place = {"latitude": latitude, "longitude": longitude}
         self._simulation.send("location", location=place | ({"name": parts[2]} if len(parts) > 2 else {}))
 
     def start(self, text: str) -> None:
         """``/start FLOW name=value``."""
-        try:
-            flow, *values = shlex.split(text)
-            data = values_of(tuple(values))
-        except (ValueError, click.UsageError):
-            self._screen.print(styled("Write a flow and its values, such as /start visit when=2030-05-12.", fg="red"))
-            return
+        flow, data = _named(text, "Write a flow and its values, such as /start visit when=2030-05-12.")
         self._tell(self._simulation.start(flow.removeprefix("/"), data, None), _NOT_STARTED)
 
     def signal(self, text: str) -> None:
         """``/signal NAME name=value``."""
-        try:
-            signal, *values = shlex.split(text)
-            data = values_of(tuple(values))
-        except (ValueError, click.UsageError):
-            self._screen.print(styled("Write a signal and its data, such as /signal paid amount=12.", fg="red"))
-            return
+        signal, data = _named(text, "Write a signal and its data, such as /signal paid amount=12.")
         self._tell(self._simulation.signal(signal, data), _NOT_HEARD)
 
     def _tell(self, refusal: str, words: Mapping[str, str]) -> None:
         """Print why a start or a signal has done nothing yet; what it did is seen."""
         answer = self._simulation.answer
         if refusal:
-            self._screen.print(styled(f"The bot refuses this: {refusal}", fg="red"))
-        elif answer["outcome"] in words:
+            raise CommandRefused(f"The bot refuses this: {refusal}")
+        if answer["outcome"] in words:
             self._screen.print(styled(words[answer["outcome"]].format(**answer), dim=True))
 
     def variables(self, _: str) -> None:
@@ -284,6 +266,15 @@ class _Chat:
     def quit(self, _: str) -> None:
         """``/quit``."""
         self._going = False
+
+
+def _named(text: str, otherwise: str) -> tuple[str, dict[str, Any]]:
+    """``visit when=2030-05-12`` -> ``("visit", {"when": "2030-05-12"})``. Raises `CommandRefused` with the text ``otherwise``."""
+    try:
+        name, *values = shlex.split(text)
+        return name, values_of(tuple(values))
+    except (ValueError, click.UsageError):
+        raise CommandRefused(otherwise) from None
 
 
 _NOT_STARTED = {

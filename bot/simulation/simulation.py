@@ -122,7 +122,7 @@ class Simulation:
         self.emulator.start()
         try:
             with ExitStack() as parts:
-                models = self._models or self._stand_in(parts)
+                models = self._models or self._stub_models(parts)
                 store = Path(parts.enter_context(TemporaryDirectory(prefix="bot-"))) / "bot.db"
                 migrate(store)
                 running = RunningBot(self._program, store, self.clock, self.emulator, models, *self._outside)
@@ -144,7 +144,7 @@ class Simulation:
             self.on_call()
         return words
 
-    def _stand_in(self, parts: ExitStack) -> ModelService:
+    def _stub_models(self, parts: ExitStack) -> ModelService:
         parts.enter_context(self.service)
         return ModelService(self.service.url, self.service.key, (STUB_MODEL,), "authorization")
 

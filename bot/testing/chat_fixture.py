@@ -77,7 +77,7 @@ class Chat:
         self._program = program
         self._folder = folder
         self._now = now or NOW
-        self._stage = StubDefinitions(random=None if random is None else _draws(random))
+        self._stubs = StubDefinitions(random=None if random is None else _draws(random))
         self._contact = contact
         self._scripted: list[TranscriptLine] = []
         self._running = ExitStack()
@@ -96,8 +96,8 @@ class Chat:
         if self._player is not None:
             raise TooLate(f'"{name}" needs its stub before anything happens: call chat.handler first')
         answers = tuple(HandlerStub(result) for result in results) or (HandlerStub(fails=fails),)
-        handlers = {**self._stage.handlers, name: StubAnswers(answers, turns=len(answers) > 1)}
-        self._stage = replace(self._stage, handlers=handlers)
+        handlers = {**self._stubs.handlers, name: StubAnswers(answers, turns=len(answers) > 1)}
+        self._stubs = replace(self._stubs, handlers=handlers)
 
     def http(
         self, request: str, *, status: int = 200, json: Any = None, text: str = "", fails: str | None = None
@@ -237,7 +237,7 @@ class Chat:
 
     def _begun(self) -> Player:
         if self._player is None:
-            beginning = isolated_simulation(self._program, self._folder, self._now, self._stage, self._contact)
+            beginning = isolated_simulation(self._program, self._folder, self._now, self._stubs, self._contact)
             self._simulation, self._player = self._running.enter_context(beginning)
         return self._player
 

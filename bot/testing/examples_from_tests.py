@@ -26,41 +26,39 @@ def examples_from(extensions: Extensions, transcripts: Iterable[Transcript]) -> 
     """All inputs and results in tests, each once."""
     known = list(transcripts)
     lines = [line for transcript in known for line in transcript.conversation]
-    stages = [transcript.stub_definitions for transcript in known]
-    http = _http_in(stages, lines)
+    stubs = [transcript.stub_definitions for transcript in known]
+    http = _http_in(stubs, lines)
     starts = [StartMove(line.flow, line.data) for line in lines if isinstance(line, StartLine)]
     return Examples(
         tuple(dict.fromkeys(line.text for line in lines if isinstance(line, UserLine))),
-        _returns_in(stages),
+        _returns_in(stubs),
         lambda request: _once(_response(request, answer) for written, answer in http if is_meant(written, request)),
-        tuple(_once(_models_in(stages, lines))),
+        tuple(_once(_models_in(stubs, lines))),
         tuple(_once(starts)),
         extensions,
     )
 
 
-def _returns_in(stages: Iterable[StubDefinitions]) -> dict[str, tuple[HandlerResult, ...]]:
+def _returns_in(stubs: Iterable[StubDefinitions]) -> dict[str, tuple[HandlerResult, ...]]:
     found: dict[str, list[HandlerResult]] = {}
-    for stub_definitions in stages:
-        for name, standing in stub_definitions.handlers.items():
+    for definitions in stubs:
+        for name, standing in definitions.handlers.items():
             found.setdefault(name, []).extend(HandlerResult(name, each.value, each.fails) for each in standing.answers)
     return {name: tuple(_once(answers)) for name, answers in found.items()}
 
 
-def _http_in(stages: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) -> list[tuple[str, HttpStub]]:
+def _http_in(stubs: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) -> list[tuple[str, HttpStub]]:
     standing = [
         (written, answer)
-        for stub_definitions in stages
-        for written, each in stub_definitions.http.items()
+        for definitions in stubs
+        for written, each in definitions.http.items()
         for answer in each.answers
     ]
     return standing + [(line.request, line.answer) for line in lines if isinstance(line, HttpLine)]
 
 
-def _models_in(stages: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) -> list[ModelResult]:
-    standing = [
-        answer for stub_definitions in stages for each in stub_definitions.models.values() for answer in each.answers
-    ]
+def _models_in(stubs: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) -> list[ModelResult]:
+    standing = [answer for definitions in stubs for each in definitions.models.values() for answer in each.answers]
     return standing + [line.answer for line in lines if isinstance(line, ModelLine)]
 
 
