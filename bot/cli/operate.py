@@ -79,11 +79,14 @@ def env_file(folder: Path) -> Path | None:
 
 
 def load_env(folder: Path) -> None:
-    """Read ``.env``. Variables that the environment has already do not change."""
+    """Read ``.env``. Variables that the environment has already do not change. Raises `bot.settings.BadSettings`."""
     if (file := env_file(folder)) is not None:
         from dotenv import load_dotenv
 
-        load_dotenv(file)
+        try:
+            load_dotenv(file)
+        except ValueError:
+            raise BadSettings([f"{file} cannot be read: save it as UTF-8, without NUL characters"]) from None
 
 
 def store_of(folder: Path | None) -> tuple[Folder, StoreAddress]:

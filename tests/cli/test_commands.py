@@ -61,6 +61,18 @@ def test_a_misspelt_setting_is_named_beside_the_one_that_is_missing(
     assert unknown == 'there is no setting BOT_GATEWAY_ULR (did you mean "BOT_GATEWAY_URL"?)'
 
 
+@pytest.mark.parametrize("content", [b"# Schl\xfcssel\nBOT_STORE=other.db\n", b"BOT_STORE=a\0b\n"])
+def test_settings_that_cannot_be_read_are_named(tmp_path: Path, content: bytes) -> None:
+    folder = make_bot(tmp_path, "flow: main\nstart: {otherwise: true}\nsteps: {hello: {say: Hello}}\n")
+    (folder / ".env").write_bytes(content)
+    for arguments in (["doctor"], ["chat"], ["sessions", "--bot"], ["serve"]):
+        refused = call(*arguments, folder)
+        assert (refused.code, refused.err) == (
+            1,
+            f"{folder}/.env cannot be read: save it as UTF-8, without NUL characters\n",
+        )
+
+
 def test_a_full_disk_is_exit_code_1_in_words() -> None:
     code = "from bot.cli import main; main()"
     with Path("/dev/full").open("w") as full:
