@@ -261,7 +261,7 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
         id = f"retry:{row.ref}:{result.attempts}"
         batch.commit.add_note(row.contact or None, id, tried, "retry", result.detail)
         return
-    batch.commit.call_ended(row)
+    batch.commit.calls_ended.add(row.id)
     if isinstance(row.effect, Tell):
         return
     ended = CallEnded(f"call:{row.ref}", row.contact, batch.now, row.ref, result.outcome, result.value, result.detail)
@@ -390,4 +390,4 @@ def with_contact(batch: Batch, event: Event) -> Event | None:
 def learn_alias(batch: Batch, alias: str, contact: str) -> None:
     """The gateway calls the contact by another number: its events are this contact's, unless that one is somebody."""
     if not batch.knows(alias):
-        batch.commit.set_alias(alias, contact)
+        batch.commit.aliases[alias] = contact

@@ -299,7 +299,7 @@ def retry_dead_letters(batch: Batch, ids: list[Any], event_id: str, by: str) -> 
         del found[id]
     held = set()
     for ordinal, (id, dead) in enumerate(found.items()):
-        batch.commit.end_dead_letter(id)
+        batch.commit.dead_letters_ended.add(id)
         ref = effect_ref(event_id, ordinal)
         broadcast = wait_again(batch, dead, ref)
         if broadcast is None:
@@ -307,12 +307,10 @@ def retry_dead_letters(batch: Batch, ids: list[Any], event_id: str, by: str) -> 
         else:
             note = "it waits for its broadcast's message again"
             held |= set() if broadcast.state in (TRYING, RUNNING) else {broadcast.name}
-        asked = json_text(
-            {"do": "retry", "id": id, "attempts": dead.attempts, "by": by}
-        )  # which count against the limits still
-        batch.commit.add_note(dead.contact, event_id, asked, OPERATOR, note)
+        tried = {"do": "retry", "id": id, "attempts": dead.attempts, "by": by}  # these count against the limits still
+        batch.commit.add_note(dead.contact, event_id, json_text(tried), OPERATOR, note)
     for id, event in events.items():
-        batch.commit.end_dead_letter(id)
+        batch.commit.dead_letters_ended.add(id)
         batch.commit.add_event(NewEvent(event.ref, event.key, event.contact, event.effect))
         asked = json_text({"do": "retry", "id": id, "by": by})
         batch.commit.add_note(event.contact, event_id, asked, OPERATOR, "an event is delivered again")
@@ -327,7 +325,7 @@ def drop_dead_letters(batch: Batch, ids: list[Any], event_id: str, by: str) -> d
     }
     for id, (what, contact) in found.items():
         dead = batch.store.dead_send(id)
-        batch.commit.end_dead_letter(id)
+        batch.commit.dead_letters_ended.add(id)
         asked = json_text({"do": "drop", "id": id, "attempts": dead.attempts if dead else 0, "by": by})
         batch.commit.add_note(contact, event_id, asked, OPERATOR, f"a dead letter was dropped: {what}")
     return _answer(ids, found.keys())

@@ -77,14 +77,13 @@ class Scheduler:
         """The next queue whose first message can be sent, and the permit for it."""
         for priority in self._priorities():
             for route, waiting in self._waiting[priority].items():
-                if not waiting.ready or not self._breakers[route].allowed(1, now):
+                if not waiting.ready or not self._breakers[route].allows(now):
                     continue
                 permit = self._limiter.take(now, priority)
                 if permit is None:
                     break
-                self._waiting[priority][route] = self._waiting[priority].pop(
-                    route
-                )  # the other routes go first next time
+                # the other routes go first next time
+                self._waiting[priority][route] = self._waiting[priority].pop(route)
                 return waiting.ready.popleft(), permit
         return None
 
@@ -299,11 +298,9 @@ class CircuitBreaker:
         self._pause = 0.0
         self._probing = False
 
-    def allowed(self, requests: int, now: float) -> int:
-        """How many of so many requests may go now."""
-        if not self.reason:
-            return requests
-        return 0 if self._probing or now < self.probe_at else min(requests, 1)
+    def allows(self, now: float) -> bool:
+        """Whether a request may go now."""
+        return not self.reason or (not self._probing and now >= self.probe_at)
 
     def free_at(self, opens: float) -> float | None:
         """When a request may go that otherwise may at ``opens``; None if that depends on the probe's answer."""

@@ -90,16 +90,14 @@ class Commit:
         self.sends_ended: set[int] = set()
         self.calls_ended: set[int] = set()
         self.events_tried: set[int] = set()  # events to deliver that ended, or are due again later
-        self.dead_letters_ended: set[int] = set()
+        self.dead_letters_ended: set[int] = set()  # what they are of is tried again now, or forgotten
         self.turns: list[tuple[Event, Turn, int]] = []  # with the microseconds of each
         self.dead_letters: list[tuple[str, str | None, str]] = []  # new dead letters: what, the contact, and why
         self.messages: dict[str, SentRow] = {}  # messages that were just sent, by each of their ids
         self.statuses: dict[str, MessageStatus] = {}
         self._status_of: dict[str, str | None] = {}  # the contact of each message
-        self.failed_early: set[str] = (
-            set()
-        )  # the ids of messages that failed, of which it is not known that the bot sent them
-        self.aliases: dict[str, str] = {}
+        self.failed_early: set[str] = set()  # ids of messages that failed, and are not known to be the bot's
+        self.aliases: dict[str, str] = {}  # the contacts who write from these numbers, too
         self.broadcasts: dict[str, Broadcast] = {}
         self.moved: set[str] = set()  # broadcasts whose state has changed
         self.recipients: set[tuple[str, str]] = set()
@@ -175,9 +173,7 @@ class Commit:
         """
         session = (*session_row(turn.session, turn.wake_at), self._at)
         effects = [json_text(effect) for effect in turn.effects]
-        met = (
-            None if before.frames else json_text(before)
-        )  # the first session of a conversation: `bot replay` begins with it
+        met = None if before.frames else json_text(before)  # `bot replay` begins a conversation with its first session
         written = turn_row(event, turn.trace, effects, micros)
         self._rows[trace_rows.ADD_TURN].append((self._at, *written, met, session[4]))
         self._sessions[event.contact] = turn.session, session
@@ -191,11 +187,11 @@ class Commit:
                 self._add(broadcast_rows.FIRST_SEND, (first.id, *whose))
         for row, effect in zip(rows, effects, strict=True):
             if isinstance(row, OutboxRow):
-                self._add_send(row, effect)
+                self.add_send(row, effect)
             elif isinstance(row, NewEvent):
-                self._add_event(row, effect)
+                self.add_event(row, effect)
             elif row is not None:
-                self._add_call(row, effect)
+                self.add_call(row, effect)
 
     def add_note(
         self, contact: str | None, event_id: str, event: str, rule: str, note: str, effects: str = "[]"
@@ -232,10 +228,6 @@ class Commit:
         """Return the contact's events that this commit would have parked, in order, and do not park them."""
         return [event for event, _ in self._parked.pop(contact, ())]
 
-    def end_dead_letter(self, dead_letter: int) -> None:
-        """Delete a dead letter: its message is sent now, or is forgotten."""
-        self.dead_letters_ended.add(dead_letter)
-
     def set_broadcast(self, before: Broadcast | None, after: Broadcast) -> None:
         """Write a broadcast."""
         self.broadcasts[after.name] = after
@@ -267,9 +259,14 @@ class Commit:
         self._add(broadcast_rows.ADD_RECIPIENT, (*what, optional_time_text(due_at), moved))
         self.recipients.add((broadcast.name, contact))
 
-    def add_send(self, row: OutboxRow) -> None:
-        """A message that was not decided by a turn."""
-        self._add_send(row, json_text(row.effect))
+    def add_send(self, row: OutboxRow, effect: str = "") -> None:
+        """A new message. ``effect`` is its effect as JSON, where that has been written."""
+        what = (storable(row.contact), effect or json_text(row.effect), row.priority, optional_storable(row.channel))
+        created, due, expires = time_text(row.created_at), time_text(row.due_at), time_text(row.expires_at)
+        self._add(
+            engine_tables.ADD_SEND, (row.id, storable(row.ref), row.key, *what, created, row.attempts, due, expires)
+        )
+        self.sends.append(row)
 
     def add_campaign_send(self, recipient: int, row: OutboxRow) -> None:
         """The message of a broadcast to a recipient."""
@@ -380,13 +377,11 @@ class Commit:
         if sent.priority == CAMPAIGN:
             self._add(broadcast_rows.ENDED, ("failed", storable(code), sent.id))
 
-    def set_alias(self, alias: str, contact: str) -> None:
-        """The contact writes from this number, too."""
-        self.aliases[alias] = contact
-
-    def add_call(self, row: CallRow) -> None:
-        """A call that was not decided by a turn."""
-        self._add_call(row, json_text(row.effect))
+    def add_call(self, row: CallRow, effect: str = "") -> None:
+        """A new call. ``effect`` is as in `add_send`."""
+        what = storable(row.contact), effect or json_text(row.effect), self._at, row.attempts, time_text(row.due_at)
+        self._add(engine_tables.ADD_CALL, (row.id, storable(row.ref), row.key, *what))
+        self.calls.append(row)
 
     def call_again(self, row: CallRow, attempts: int, due_at: datetime, detail: str) -> None:
         """The call stays and is tried again later."""
@@ -401,13 +396,10 @@ class Commit:
         counts = (used.prompt_tokens, used.completion_tokens, int(used.estimated))
         self._add(engine_tables.ADD_USAGE, (self._at, storable(row.contact), flow, storable(used.model), *counts))
 
-    def call_ended(self, row: CallRow) -> None:
-        """The call is done. Its result is an event."""
-        self.calls_ended.add(row.id)
-
-    def add_event(self, event: NewEvent) -> None:
-        """An event to deliver that was not decided by a turn."""
-        self._add_event(event, json_text(event.effect))
+    def add_event(self, event: NewEvent, effect: str = "") -> None:
+        """A new event to deliver. ``effect`` is as in `add_send`."""
+        what = storable(event.contact), effect or json_text(event.effect), self._at
+        self._add(engine_tables.ADD_EVENT, (storable(event.ref), event.key, *what))
 
     @property
     def adds_events(self) -> bool:
@@ -456,26 +448,6 @@ class Commit:
             optional_time_text(broadcast.ended_at),
             self._at,
             storable(broadcast.started_by),
-        )
-
-    def _add_send(self, row: OutboxRow, effect: str) -> None:
-        self.sends.append(row)
-        what = (storable(row.contact), effect, row.priority, optional_storable(row.channel))
-        created, due, expires = time_text(row.created_at), time_text(row.due_at), time_text(row.expires_at)
-        self._add(
-            engine_tables.ADD_SEND, (row.id, storable(row.ref), row.key, *what, created, row.attempts, due, expires)
-        )
-
-    def _add_event(self, event: NewEvent, effect: str) -> None:
-        row = storable(event.ref), event.key, storable(event.contact), effect, self._at
-        self._add(engine_tables.ADD_EVENT, row)
-
-    def _add_call(self, row: CallRow, effect: str) -> None:
-        self.calls.append(row)
-        contact, ref = storable(row.contact), storable(row.ref)
-        self._add(
-            engine_tables.ADD_CALL,
-            (row.id, ref, row.key, contact, effect, self._at, row.attempts, time_text(row.due_at)),
         )
 
 

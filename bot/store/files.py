@@ -43,9 +43,7 @@ _ADVICE = {
     sqlite3.SQLITE_FULL: "make room on its disk",
 }
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_DAMAGE = re.compile(
-    "Could not decode to UTF-8|no such column|.* has no column "
-)  # these errors have no code of their own
+_DAMAGE = re.compile("Could not decode to UTF-8|no such column|.* has no column ")  # errors without a code of their own
 
 
 class StoreLocked(BotError):
