@@ -352,8 +352,6 @@ class Bot:
         clock: Clock,
         secret: str,
         tolerance: timedelta = TOLERANCE,
-        api_key: str | None = None,
-        addresses: SignalAddresses = EXAMPLE,
     ) -> None:
         from bot.web.web_service import WebService  # not above: an engine by itself does without the web's half
 
@@ -373,8 +371,7 @@ class Bot:
                 begun=self._begun.is_set,
                 wake=engine.wake,
                 ask=engine.operate,
-                api_key=api_key,
-                addresses=addresses,
+                addresses=EXAMPLE,
                 threads=4,
             )
             opened.pop_all()

@@ -280,7 +280,7 @@ def public_address(url: str, path: str, now: datetime) -> Iterator[CheckResult]:
             with http.stream("POST", path, b"{}", unsigned, idle_seconds=PATIENCE, seconds=PATIENCE) as answer:
                 if (ends := answer.certificate_ends()) is not None:
                     yield certificate(ends, now)
-                whole = Response(answer.status, answer.headers, b"".join(answer.chunks))
+                whole = answer.whole()
             if whole.status >= 500:  # the proxy's own
                 yield fail(ABOUT, f"{url}{path} answers {whole.status}: the bot is not reached", NOT_REACHED)
                 return

@@ -25,7 +25,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import certifi
 import pycurl
@@ -111,6 +111,10 @@ class Streamed:
     headers: Mapping[str, str]
     chunks: Iterator[bytes]
     certificate_ends: Callable[[], datetime | None] = lambda: None
+
+    def whole(self) -> Response:
+        """The whole answer, once all of it is there."""
+        return Response(self.status, self.headers, b"".join(self.chunks))
 
 
 class ReachabilityAlarm:
@@ -226,9 +230,8 @@ class HttpClient:
         """Have something done on the thread that all requests share, once it has called back with the answers that are there."""
         _loop().run(call)
 
-    def get(self, path: str, headers: Mapping[str, str], query: Mapping[str, str] | None = None) -> Response:
+    def get(self, path: str, headers: Mapping[str, str]) -> Response:
         """Send a GET and read the whole answer, whatever its status. Raises `NotSent` or `Ambiguous`."""
-        path = f"{path}?{urlencode(query)}" if query else path
         answer: Response = wait_for(lambda done: self.begin("GET", path, None, headers, done))
         return answer
 

@@ -10,9 +10,18 @@ from urllib.parse import parse_qsl, quote
 
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
-from bot.core.immutable import immutable
 from bot.expressions.templates import TemplateFailed
-from bot.http_client import DeadlinePassed, HttpClient, HttpError, NotSent, Oversized, Silent, is_address, proxy_of
+from bot.http_client import (
+    DeadlinePassed,
+    HttpClient,
+    HttpError,
+    NotSent,
+    Oversized,
+    Response,
+    Silent,
+    is_address,
+    proxy_of,
+)
 from bot.public_addresses import (
     MOST_REDIRECTS,
     REDIRECTS,
@@ -27,15 +36,6 @@ from bot.steps.http_services import HttpService, is_header
 UNSAFE = ("POST", "PATCH")  # sent twice, such a request acts twice
 IDEMPOTENCY_KEY = "Idempotency-Key"
 """The header with a request's key: a service that knows it does the same request once."""
-
-
-@immutable
-class HttpAnswer:
-    """A whole answer, whatever its status. The names of headers are in small letters."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 class RequestFailed(BotError):
@@ -87,7 +87,7 @@ class Requester(Protocol):
     ``key`` is the same at every repeat of the same request. Raises `RequestFailed`, and nothing else.
     """
 
-    def __call__(self, request: HttpRequest, key: str, /) -> HttpAnswer:
+    def __call__(self, request: HttpRequest, key: str, /) -> Response:
         """The service's answer."""
         ...
 
@@ -115,7 +115,7 @@ class ServiceRequester:
                 text.prepare()
         self._services = services
 
-    def __call__(self, request: HttpRequest, key: str) -> HttpAnswer:
+    def __call__(self, request: HttpRequest, key: str) -> Response:
         """Send a request once and read the whole answer. Raises `RequestFailed`."""
         deadline = monotonic() + request.seconds
         name, _, path = request.address.partition(":/")
@@ -138,7 +138,7 @@ class ServiceRequester:
 
 def post(
     service: HttpService, secrets: Mapping[str, str], body: str, headers: dict[str, str], key: str, seconds: float
-) -> HttpAnswer:
+) -> Response:
     """Post to the address of a service that has only one, and read the whole answer. Raises `RequestFailed`."""
     deadline = monotonic() + seconds
     with _refusals(service.name, "write allow_private: true where it lies in your own network"):
@@ -207,7 +207,7 @@ def _sent(
     body: bytes | None,
     deadline: float,
     service: HttpService | None = None,
-) -> HttpAnswer:
+) -> Response:
     """Send the request, and follow redirects. The settings of the ``service`` do not apply to other hosts."""
     first = WebAddress.of(url).origin
     for _ in range(MOST_REDIRECTS + 1):
@@ -228,15 +228,14 @@ def _exchanged(
     body: bytes | None,
     deadline: float,
     service: HttpService | None,
-) -> HttpAnswer:
+) -> Response:
     own = service is not None
     try:
         address = _address(place, service, _left(deadline))
         left = _left(deadline)
         with closing(HttpClient(place.origin, seconds=left, body_limit=MOST_BYTES, address=address, own=own)) as http:
             with http.stream(method, place.target, body, headers, idle_seconds=left, seconds=left) as answer:
-                named = {name.lower(): value for name, value in answer.headers.items()}
-                return HttpAnswer(answer.status, named, b"".join(answer.chunks))
+                return answer.whole()
     except HostUnknown as error:
         raise Unreachable(str(error)) from error
     except HttpError as error:

@@ -8,7 +8,8 @@ from typing import Any
 from bot.checker.exploring.moves import ModelResult
 from bot.core.effects import HttpRequest
 from bot.emulator.completion import ERRORS, ErrorAnswer, ModelAnswer, RawAnswer, failure
-from bot.outgoing import AnswerCut, AnswerTooLarge, HttpAnswer, RequestTimedOut, Unreachable
+from bot.http_client import Response
+from bot.outgoing import AnswerCut, AnswerTooLarge, RequestTimedOut, Unreachable
 from bot.testing.stubs import calls_of
 from bot.testing.transcript import HttpLine, HttpStub, ModelLine, Transcript, is_meant
 
@@ -75,7 +76,7 @@ class World:
         with self._lock:
             return self._drawn.setdefault(key, self._chance.random())
 
-    def request(self, request: HttpRequest, key: str) -> HttpAnswer:
+    def request(self, request: HttpRequest, key: str) -> Response:
         """What a service answers. Raises `bot.outgoing.RequestFailed`."""
         name = f"{request.method} {request.address}"
         with self._lock:
@@ -85,7 +86,7 @@ class World:
             self.nonsense |= answer in NONSENSE
         if answer.fails is not None:
             raise FAILURES[answer.fails](f"{answer.fails}, by chance")
-        return HttpAnswer(answer.status, {"content-type": answer.type, **answer.headers}, answer.body)
+        return Response(answer.status, {"content-type": answer.type, **answer.headers}, answer.body)
 
     def speak(self, request: Mapping[str, Any]) -> ModelAnswer | ErrorAnswer | RawAnswer:
         """What a model says."""

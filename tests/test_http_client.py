@@ -199,7 +199,7 @@ def test_an_error_text_has_no_credentials_of_the_address() -> None:
 
 def test_a_get_carries_its_query_and_no_body(gateway: Peer) -> None:
     gateway.answers(answer(404, b"none"))
-    response = HttpClient(gateway.url + "/base").get("/x", {"X-Y": "1"}, {"page": "2", "q": "a b&c"})
+    response = HttpClient(gateway.url + "/base").get("/x?page=2&q=a+b%26c", {"X-Y": "1"})
     (request,) = gateway.requests
     assert (response.status, response.body) == (404, b"none")
     assert (request.path, request.raw, request.headers["x-y"]) == ("/base/x?page=2&q=a+b%26c", b"", "1")

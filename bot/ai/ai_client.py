@@ -226,7 +226,7 @@ class Completions:
             try:
                 answer = stack.enter_context(asked)
                 if not 200 <= answer.status < 300:
-                    self._read(Response(answer.status, answer.headers, b"".join(answer.chunks)))
+                    self._read(answer.whole())
             except HttpError as error:
                 raise failure(error) from error
             yield Stream(answer, request)

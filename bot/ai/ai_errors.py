@@ -72,9 +72,9 @@ class ModelNotInPackage(CompletionError):
 class QuotaExceeded(CompletionError):
     """The quota is used up: ``kind`` is one of `QUOTA_KINDS`, or ``""`` if the service does not say."""
 
-    def __init__(self, message: str, *, code: str = "", reset_in: timedelta | None = None, kind: str = "") -> None:
+    def __init__(self, message: str, *, reset_in: timedelta | None = None, kind: str = "") -> None:
         self.kind = kind
-        super().__init__(f"{message} ({kind})" if kind else message, code=code, reset_in=reset_in)
+        super().__init__(f"{message} ({kind})" if kind else message, reset_in=reset_in)
 
 
 class ServiceRateLimited(CompletionError):

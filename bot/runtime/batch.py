@@ -56,7 +56,7 @@ class Batch:
         self.store = store
         self.now = now
         self.commit = Commit(store.cursor(), now)
-        self._advance = advance
+        self.advance = advance
         self._run = run
         self._set_back = store.set_back
         self._sessions: dict[str, Session] = {}
@@ -97,7 +97,7 @@ class Batch:
 
     def failure_of(self, event: Event) -> str | None:
         """Why the turn of an event would fail; None if it would not. The event is not taken."""
-        return self._advance(self.session(event.contact), event).failure
+        return self.advance(self.session(event.contact), event).failure
 
     def take_due(self, due: DueRow) -> None:
         """Take a wake-up. Not in a batch that writes the session: it may want another time by now."""
@@ -276,7 +276,7 @@ class Batch:
         if storable(event.id) in self._run.suspects:
             raise TurnRefused("the engine crashed twice while it took this event")
         started = perf_counter_ns()
-        turn = self._advance(session, event)
+        turn = self.advance(session, event)
         micros = (perf_counter_ns() - started) // 1000
         if fired is not None and turn.wake_at is not None and turn.wake_at <= fired and not _was_waiting(session, turn):
             raise TurnRefused(f"the flow wants to be woken at {turn.wake_at:%Y-%m-%d %H:%M:%S %Z} once more")

@@ -478,7 +478,7 @@ def fill_outbox(batch: Batch, take_back: TakeBack) -> None:
         if broadcast.state == TRYING and not _is_out(batch, broadcast, take_back):
             _send_alone(batch, broadcast)
     room = max(0, AHEAD - batch.store.recipients_in_outbox())  # those that go alone may be beyond it
-    for recipient in batch.store.waiting_recipients(room):
+    for recipient in batch.store.waiting_recipients("templates", room):
         changed = batch.commit.broadcasts.get(recipient.broadcast)
         if (changed is None or changed.state == RUNNING) and _may_go(batch, recipient):
             _to_outbox(batch, recipient)
@@ -487,7 +487,7 @@ def fill_outbox(batch: Batch, take_back: TakeBack) -> None:
 
 def _start_flows(batch: Batch) -> None:
     """Start the flows of recipients that wait, as far as there is room for what they send and call."""
-    waiting = batch.store.waiting_to_start(STARTING)
+    waiting = batch.store.waiting_recipients("flows", STARTING)
     room = STARTING - batch.store.starting() if waiting else 0
     for recipient in waiting:
         broadcast = _known(batch, recipient.broadcast)

@@ -43,7 +43,7 @@ class Delivery:
     """Sends rows of the outbox, each when its time comes, and reports the result of each.
 
     ``report`` is called from any thread, for one contact in order, and with a lock held, so that nothing is
-    ever idle and unreported: it must not call back. No thread waits for an answer: ``most`` is how many messages are in
+    ever idle and unreported: it must not call back. No thread waits for an answer: ``most`` messages are in
     flight at a time. ``window`` returns the time of a contact's
     newest message, and ``replaced`` that of the last template that went in place of a message to it, as the store
     has them; ``opted_out`` says whether the contact wants no campaigns. ``claim`` calls back once it is durable that a

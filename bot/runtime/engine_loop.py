@@ -561,10 +561,9 @@ class EngineCycle:
     def _take_log(self, batch: Batch, most: int) -> list[LogRow]:
         """Take the next rows of the log, which are returned, and what is due once it is read to its end."""
         rows = self._inbox.after(self.cursor, most) if most > 0 else []
+        batch.advance = self.advance  # of events that came after a reload, none is taken by the old one
         batch.look_up({row.contact for row in rows if row.contact})
-        events = [
-            self._event_of(row) for row in rows
-        ]  # before any is taken: so code and data stay in the processor's cache
+        events = [self._event_of(row) for row in rows]  # all before any is taken: that is easy on the processor's cache
         for row, event in zip(rows, events, strict=True):
             self._take_row(batch, row, event)
         if len(rows) < most:  # the log is read to its end, as of a time after `batch.now`: no message came before

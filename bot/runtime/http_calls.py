@@ -13,7 +13,8 @@ from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import UnstorableValue
-from bot.outgoing import IDEMPOTENCY_KEY, UNSAFE, HttpAnswer, NotAllowed, Requester, RequestFailed
+from bot.http_client import Response
+from bot.outgoing import IDEMPOTENCY_KEY, UNSAFE, NotAllowed, Requester, RequestFailed
 from bot.runtime.performers import LONGEST_WAIT, CallAttempt, Say
 from bot.store.rows import CallRow
 
@@ -66,7 +67,7 @@ def _failed(request: HttpRequest, error: RequestFailed) -> CallAttempt:
     return CallAttempt(error.outcome, detail=f"{_name(request)}: {error}", again=again)
 
 
-def _ended(request: HttpRequest, answer: HttpAnswer) -> CallAttempt:
+def _ended(request: HttpRequest, answer: Response) -> CallAttempt:
     outcome = "done" if 200 <= answer.status < 300 else str(answer.status)
     detail = f"{_name(request)} answered {answer.status}"
     value = None
@@ -99,13 +100,13 @@ def _passes(request: HttpRequest, status: int) -> bool:
     return status in _PASSING or (status >= 500 and _repeatable(request))
 
 
-def _wait(answer: HttpAnswer) -> int | None:
+def _wait(answer: Response) -> int | None:
     """The seconds that the service asks to wait."""
     text = answer.headers.get("retry-after", "")
     return int(text[:9]) if text.isascii() and text.isdigit() else None
 
 
-def _value(answer: HttpAnswer) -> Any:
+def _value(answer: Response) -> Any:
     """JSON if the answer says so, or looks like JSON and is; else its text; null if there is none."""
     if not answer.body:
         return None
@@ -141,7 +142,7 @@ MOST_ANSWERS = 1000
 
 @immutable
 class _Kept:
-    answer: HttpAnswer  # as it came: the value that is read from it may be twenty times as large
+    answer: Response  # as it came: the value that is read from it may be twenty times as large
     size: int
     until: float  # by `Clock.elapsed`
 
@@ -155,7 +156,7 @@ class AnswerCache:
         self._kept: dict[str, _Kept] = {}  # in the order in which they came
         self._size = 0
 
-    def get(self, request: HttpRequest) -> HttpAnswer | None:
+    def get(self, request: HttpRequest) -> Response | None:
         """The answer to the same request, if it is no older than the request allows."""
         if not request.cache:
             return None
@@ -163,7 +164,7 @@ class AnswerCache:
             kept = self._kept.get(values.dumps(request))
         return kept.answer if kept is not None and kept.until > self._clock.elapsed() else None
 
-    def put(self, request: HttpRequest, answer: HttpAnswer) -> None:
+    def put(self, request: HttpRequest, answer: Response) -> None:
         """Keep the answer to a request that allows it."""
         if not request.cache:
             return

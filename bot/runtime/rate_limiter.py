@@ -10,6 +10,7 @@ from math import inf
 
 from bot.alarms import Alarms
 from bot.clock import Clock
+from bot.core.immutable import mutable
 from bot.gateway.gateway_answers import UNSAID, Rate
 from bot.store.rows import REPLY
 
@@ -175,19 +176,17 @@ def _of_day(per_minute: int, per_day: int, reserve: int) -> int:
     return per_day * reserve // per_minute
 
 
+@mutable
 class _ReportedLimit:
     """By the gateway's word, ``remaining`` requests were left when it answered the one with this permit.
 
     The answer to the newest permit counts. Permits given out since then are not in its number.
     """
 
-    __slots__ = ("given", "permit", "remaining", "until")
-
-    def __init__(self, permit: int, remaining: int, until: float, given: int) -> None:
-        self.permit = permit
-        self.remaining = remaining
-        self.until = until
-        self.given = given  # how many permits had been given out by then
+    permit: int
+    remaining: int
+    until: float
+    given: int  # how many permits had been given out by then
 
     def left(self, given: int) -> int:
         return max(self.remaining - (given - self.permit), 0)

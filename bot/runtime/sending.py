@@ -277,7 +277,7 @@ class Sender:
         try:
             attempt = do(queue, *given)
         except BotError as error:  # of the store's: nothing was sent
-            attempt = SendAttempt("retry", str(error), wait=self._backoff(queue.attempts))
+            attempt = SendAttempt("retry", str(error), wait=self._backoff(queue))
         except Exception as defect:  # of ours: it must cost no other message
             _log_defect(defect)
             attempt = SendAttempt("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True)
@@ -381,14 +381,13 @@ class Sender:
                 self._shut(queue, self._window(queue.contact))
                 return _attempt("again", error)
             case GatewayUnauthorized() | ChannelNotFound():
-                queue.attempts -= isinstance(
-                    error, GatewayUnauthorized
-                )  # that is nobody's request: it counts against no limit
+                if isinstance(error, GatewayUnauthorized):
+                    queue.attempts -= 1  # it is nobody's request, and counts against no limit
                 queue.tried_since = None
                 return replace(refused("held", error, self._clock.now()), wait=0.0)
             case GatewayRateLimited() if not queue.alone:
                 queue.tried_since = None  # waiting for the limits uses up no message's time
-                wait = self._backoff(queue.attempts, error)
+                wait = self._backoff(queue, error)
                 return replace(refused("retry", error, self._clock.now()), wait=wait)
             case OutcomeUnknown() if isinstance(content, PutContact):
                 pass  # it can be done twice
@@ -404,7 +403,7 @@ class Sender:
         return self._repeat_unclear and row.priority == REPLY
 
     def _retry(self, queue: ContactQueue, error: GatewayError) -> SendAttempt:
-        row, wait = queue.rows[0], self._backoff(queue.attempts, error)
+        row, wait = queue.rows[0], self._backoff(queue, error)
         assert queue.tried_since is not None
         tried_for = self._clock.elapsed() + wait - queue.tried_since
         if tried_for <= (row.expires_at - row.created_at).total_seconds():
@@ -412,10 +411,10 @@ class Sender:
         attempt = _attempt("unknown" if queue.unclear else "failed", error)
         return replace(attempt, detail=f"given up after {queue.attempts} tries: {error}")
 
-    def _backoff(self, attempts: int, error: GatewayError | None = None) -> float:
+    def _backoff(self, queue: ContactQueue, error: GatewayError | None = None) -> float:
         """The seconds until the next attempt: not before the answer says, but a minute or so, whatever it says."""
         said = (error and error.rate.wait(self._clock.now())) or 0.0
-        return max(backoff(attempts, self._random), min(said, LONGEST_BACKOFF))
+        return max(backoff(queue.attempts, self._random), min(said, LONGEST_BACKOFF))
 
 
 def refused(state: str, error: GatewayError, now: datetime) -> SendAttempt:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from bot.core import values
 from bot.core.session import Session, read_session
@@ -321,18 +321,9 @@ class Store:
         return None if row is None else broadcast_rows.BroadcastPlace(*row)
 
     @reads_rows
-    def waiting_recipients(self, limit: int) -> list[broadcast_rows.Recipient]:
-        """The recipients, of all running broadcasts of templates, whose message is not in the outbox yet, in order."""
-        return self._waiting("templates", limit)
-
-    @reads_rows
-    def waiting_to_start(self, limit: int) -> list[broadcast_rows.Recipient]:
-        """The recipients, of all running broadcasts of flows, whose flow has not been started, in order."""
-        return self._waiting("flows", limit)
-
-    def _waiting(self, content: str, limit: int) -> list[broadcast_rows.Recipient]:
-        """The recipients that wait for running broadcasts, in order. Few run at a time, each may have a million recipients."""
-        running = self.database.all(broadcast_rows.RUNNING_OF[content])
+    def waiting_recipients(self, of: Literal["templates", "flows"], limit: int) -> list[broadcast_rows.Recipient]:
+        """The recipients, of all running broadcasts of templates, or of flows, that wait for their message, or their flow, in order."""
+        running = self.database.all(broadcast_rows.RUNNING_OF[of])  # few at a time, of which each may have a million
         rows = (row for (name,) in running for row in self.database.all(broadcast_rows.WAITING, name, limit))
         found = [broadcast_rows.recipient(*row) for row in rows]
         return sorted(found, key=lambda each: (each.retries, each.id))[:limit]

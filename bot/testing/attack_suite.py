@@ -31,7 +31,7 @@ from bot.emulator.completion import ModelAnswer, failure
 from bot.emulator.completion.completion_api import Item, Speaker
 from bot.extensions.decorators import HandlerSpec
 from bot.folder import Folder
-from bot.outgoing import HttpAnswer
+from bot.http_client import Response
 from bot.program import Program, load_program
 from bot.simulation.phone import ShownMessage
 from bot.simulation.simulation import Simulation
@@ -153,7 +153,7 @@ class AttackEnvironment:
     def __exit__(self, *exc: object) -> None:
         self.simulation.__exit__(*exc)
 
-    def _request(self, request: HttpRequest, key: str) -> HttpAnswer:
+    def _request(self, request: HttpRequest, key: str) -> Response:
         return self.stubs.request(request, key)
 
     def begin(self, stub_definitions: StubDefinitions, facts: str | None = None) -> None:

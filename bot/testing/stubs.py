@@ -19,7 +19,8 @@ from bot.extensions.annotations import Results
 from bot.extensions.decorators import HandlerSpec
 from bot.extensions.gathered import Extensions
 from bot.extensions.verbs import VerbSpec
-from bot.outgoing import HttpAnswer, NotAllowed
+from bot.http_client import Response
+from bot.outgoing import NotAllowed
 from bot.program import Program
 from bot.testing import stub_reader
 from bot.testing.stub_reader import HTTP_FAILURES
@@ -105,7 +106,7 @@ class Stubs:
         library = program.library if self._random is None else program.library.with_draw(self._draw)
         return replace(program, extensions=extensions, library=library)
 
-    def request(self, request: HttpRequest, key: str) -> HttpAnswer:
+    def request(self, request: HttpRequest, key: str) -> Response:
         """Answer an `http` step's request. Raises `bot.outgoing.RequestFailed`."""
         name = f"{request.method} {request.address}"
         self.interrupt()
@@ -117,7 +118,7 @@ class Stubs:
                 raise NotAllowed(f"{name} is not scripted")
         if answer.fails is not None:
             raise HTTP_FAILURES[answer.fails](f"{answer.fails}, as the test says")
-        return HttpAnswer(answer.status, {"content-type": answer.type, **answer.headers}, answer.body)
+        return Response(answer.status, {"content-type": answer.type, **answer.headers}, answer.body)
 
     def speak(self, request: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
         """The model's answer: that of a line, else of what stands above all lines, else the question again."""

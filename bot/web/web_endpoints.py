@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Request, Response, request
 from flask.sessions import NullSession, SessionInterface
@@ -21,6 +21,9 @@ from bot.store.database import Write
 from bot.store.inbox import InboxBusy, InboxRefused, InboxWriter
 from bot.web.commit_barrier import CommitBarrier
 from bot.web.web_server import Environ
+
+if TYPE_CHECKING:
+    from bot.web.program_endpoints import ProgramEndpoints
 
 DELIVERY_ID = 200  # characters; a longer one is ignored
 log = logging.getLogger("bot.web")
@@ -171,10 +174,7 @@ class MonitoringEndpoints:
         return None if "error" in answer else answer
 
 
-_REFUSED = {
-    404: "there is nothing at this address",
-    405: "this method is not taken at this address",
-}
+_REFUSED = {404: "there is nothing at this address", 405: "this method is not taken at this address"}
 RETRY_AFTER = "5"  # seconds
 
 
@@ -273,17 +273,9 @@ class _NoSessions(SessionInterface):
         return self._none
 
 
-class Programs(Protocol):
-    """Answers what programs ask for."""
-
-    def add_to(self, app: Flask) -> None:
-        """Add the routes."""
-        ...
-
-
 def create_app(
     webhook: WebhookEndpoint,
-    programs: Programs,
+    programs: "ProgramEndpoints",
     health: MonitoringEndpoints,
     begun: Callable[[], bool],
     path: str = "/webhook",

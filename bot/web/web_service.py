@@ -21,12 +21,7 @@ from bot.store.integrity import check_pair
 from bot.store.store_reader import StoreReader
 from bot.web.commit_barrier import CommitBarrier
 from bot.web.program_endpoints import ProgramEndpoints
-from bot.web.web_endpoints import (
-    Ask,
-    MonitoringEndpoints,
-    WebhookEndpoint,
-    create_app,
-)
+from bot.web.web_endpoints import Ask, MonitoringEndpoints, WebhookEndpoint, create_app
 from bot.web.web_server import THREADS, WebServer
 
 PRUNE_SECONDS = 60.0

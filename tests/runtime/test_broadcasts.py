@@ -365,7 +365,7 @@ def test_stop_and_others_in_one_commit_end_as_they_were_asked(world: World) -> N
         fill_outbox(batch, set)
         store.write(batch.commit)
         assert (store.waiting_of("spring"), store.recipients_in_outbox()) == (3, 0)
-        assert (store.broadcasts_wait(), store.waiting_recipients(100)) == (False, [])
+        assert (store.broadcasts_wait(), store.waiting_recipients("templates", 100)) == (False, [])
 
 
 @pytest.mark.parametrize("do", ["stop", "resume"])

@@ -9,7 +9,7 @@ import pytest
 from bot.clock import MovableClock
 from bot.core.effects import Call
 from bot.extensions.decorators import handler
-from bot.outgoing import HttpAnswer
+from bot.http_client import Response
 from bot.runtime.model_calls import ModelBreaker
 from tests.gateway.peer import Peer, accepted, peer, refused, reset
 from tests.runtime.delivering import NOON, Bench
@@ -159,7 +159,7 @@ def test_a_call_that_hangs_times_out_when_it_would_have(by: timedelta) -> None:
 
 
 def test_an_answer_is_remembered_for_as_long(by: timedelta) -> None:
-    bench = Requests(HttpAnswer(200, JSON, b"1"), HttpAnswer(200, JSON, b"2"))
+    bench = Requests(Response(200, JSON, b"1"), Response(200, JSON, b"2"))
     bench.does(kept(60))
     bench.clock.step(by)
     bench.clock.move(timedelta(seconds=59))

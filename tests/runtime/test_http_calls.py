@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from bot.clock import MovableClock
 from bot.core import values
 from bot.core.effects import HttpRequest
-from bot.outgoing import AnswerCut, AnswerTooLarge, HttpAnswer, NotAllowed, RequestFailed, RequestTimedOut, Unreachable
+from bot.http_client import Response
+from bot.outgoing import AnswerCut, AnswerTooLarge, NotAllowed, RequestFailed, RequestTimedOut, Unreachable
 from bot.runtime.http_calls import HttpCalls
 from bot.runtime.performers import CallAttempt
 from bot.store.rows import CallRow
@@ -27,13 +28,13 @@ POST = HttpRequest("POST", "crm:/x")
 class Bench:
     """Requesting with answers that a test has written down; ``asked`` is what was sent, with its key."""
 
-    def __init__(self, *answers: HttpAnswer | RequestFailed) -> None:
+    def __init__(self, *answers: Response | RequestFailed) -> None:
         self.clock = MovableClock(NOON)
         self.answers = deque(answers)
         self.asked: list[tuple[HttpRequest, str]] = []
         self.requesting = HttpCalls(self._answer, self.clock)
 
-    def _answer(self, request: HttpRequest, key: str) -> HttpAnswer:
+    def _answer(self, request: HttpRequest, key: str) -> Response:
         self.asked.append((request, key))
         answer = self.answers.popleft()
         if isinstance(answer, RequestFailed):
@@ -45,7 +46,7 @@ class Bench:
 
 
 def answered(body: bytes, headers: dict[str, str] | None = None, status: int = 200) -> CallAttempt:
-    return Bench(HttpAnswer(status, headers or {}, body)).does()
+    return Bench(Response(status, headers or {}, body)).does()
 
 
 def value(body: bytes, kind: str = "") -> Any:
@@ -122,30 +123,30 @@ def test_a_status_that_is_no_success_is_its_own_outcome_and_tells_what_came_with
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
 def test_a_request_that_changes_nothing_more_when_repeated_is_tried_again(status: int) -> None:
     for method in ("GET", "PUT", "DELETE"):
-        assert Bench(HttpAnswer(status, {}, b"")).does(HttpRequest(method, "crm:/x")).again
+        assert Bench(Response(status, {}, b"")).does(HttpRequest(method, "crm:/x")).again
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 404, 409, 422])
 def test_an_answer_that_stays_the_same_is_not_asked_for_again(status: int) -> None:
-    assert not Bench(HttpAnswer(status, {}, b"")).does().again
+    assert not Bench(Response(status, {}, b"")).does().again
 
 
 @pytest.mark.parametrize(
     ("failure", "again"),
     [
-        (Unreachable("x"), True), (HttpAnswer(429, {}, b""), True),
-        (AnswerCut("x"), False), (RequestTimedOut("x"), False), (HttpAnswer(503, {}, b""), False), (AnswerTooLarge("x"), False),
+        (Unreachable("x"), True), (Response(429, {}, b""), True),
+        (AnswerCut("x"), False), (RequestTimedOut("x"), False), (Response(503, {}, b""), False), (AnswerTooLarge("x"), False),
     ],
 )  # fmt: skip
 def test_a_post_is_repeated_only_where_the_service_has_certainly_not_acted(
-    failure: HttpAnswer | RequestFailed, again: bool
+    failure: Response | RequestFailed, again: bool
 ) -> None:
     assert Bench(failure).does(POST).again is again
     assert Bench(failure).does(HttpRequest("PATCH", "crm:/x")).again is again
 
 
-@pytest.mark.parametrize("failure", [AnswerCut("x"), RequestTimedOut("x"), HttpAnswer(503, {}, b"")])
-def test_a_post_with_a_key_of_its_own_is_repeated(failure: HttpAnswer | RequestFailed) -> None:
+@pytest.mark.parametrize("failure", [AnswerCut("x"), RequestTimedOut("x"), Response(503, {}, b"")])
+def test_a_post_with_a_key_of_its_own_is_repeated(failure: Response | RequestFailed) -> None:
     assert Bench(failure).does(HttpRequest("POST", "crm:/x", {"idempotency-key": "order-17"})).again
 
 
@@ -166,12 +167,12 @@ def test_what_goes_wrong_has_an_outcome(error: RequestFailed, outcome: str, agai
     [("7", True, 7), ("60", True, 60), ("61", False, 60), ("9" * 50, False, 60), ("soon", True, None), ("-1", True, None)],
 )  # fmt: skip
 def test_a_service_may_ask_to_wait_but_not_for_long(asked: str, again: bool, wait: int | None) -> None:
-    ended = Bench(HttpAnswer(503, {"retry-after": asked}, b"")).does()
+    ended = Bench(Response(503, {"retry-after": asked}, b"")).does()
     assert (ended.again, ended.wait) == (again, None if wait is None else timedelta(seconds=wait))
 
 
 def test_every_try_has_the_rows_key() -> None:
-    bench = Bench(RequestTimedOut("x"), HttpAnswer(200, {}, b""))
+    bench = Bench(RequestTimedOut("x"), Response(200, {}, b""))
     bench.does(POST, "k7")
     bench.does(POST, "k7")
     assert bench.asked == [(POST, "k7"), (POST, "k7")]
@@ -183,7 +184,7 @@ def test_only_what_the_operator_must_mend_is_logged_and_without_what_a_contact_w
     request = HttpRequest("GET", "crm:/orders/Zwiebelkuchen")
     Bench(NotAllowed("10.0.0.1 is no public address")).does(request)
     Bench(RequestTimedOut("x")).does(request)
-    Bench(HttpAnswer(404, {}, b"Zwiebelkuchen")).does(request)
+    Bench(Response(404, {}, b"Zwiebelkuchen")).does(request)
     assert caplog.messages == ["an HTTP request is not sent: 10.0.0.1 is no public address"]
 
 
@@ -195,7 +196,7 @@ def kept(seconds: float = 60.0, path: str = "/x", **headers: str) -> HttpRequest
 
 
 def test_the_same_request_is_answered_from_memory_for_its_time() -> None:
-    bench = Bench(HttpAnswer(200, JSON, b"1"), HttpAnswer(200, JSON, b"2"))
+    bench = Bench(Response(200, JSON, b"1"), Response(200, JSON, b"2"))
     assert bench.does(kept()).value["answer"] == 1
     bench.clock.move(timedelta(seconds=59))
     assert bench.does(kept(), "k2").value["answer"] == 1
@@ -204,19 +205,19 @@ def test_the_same_request_is_answered_from_memory_for_its_time() -> None:
 
 
 def test_another_address_or_header_is_another_request() -> None:
-    bench = Bench(*(HttpAnswer(200, JSON, str(n).encode()) for n in range(3)))
+    bench = Bench(*(Response(200, JSON, str(n).encode()) for n in range(3)))
     found = [bench.does(request).value["answer"] for request in (kept(), kept(path="/y"), kept(A="b"), kept())]
     assert found == [0, 1, 2, 0]
 
 
 def test_without_cache_everybody_asks_anew() -> None:
-    bench = Bench(HttpAnswer(200, JSON, b"1"), HttpAnswer(200, JSON, b"2"))
+    bench = Bench(Response(200, JSON, b"1"), Response(200, JSON, b"2"))
     assert [bench.does().value["answer"], bench.does().value["answer"]] == [1, 2]
 
 
-@pytest.mark.parametrize("failure", [HttpAnswer(404, {}, b""), HttpAnswer(200, JSON, b"{"), RequestTimedOut("x")])
-def test_a_failure_is_not_kept(failure: HttpAnswer | RequestFailed) -> None:
-    bench = Bench(failure, HttpAnswer(200, JSON, b"1"))
+@pytest.mark.parametrize("failure", [Response(404, {}, b""), Response(200, JSON, b"{"), RequestTimedOut("x")])
+def test_a_failure_is_not_kept(failure: Response | RequestFailed) -> None:
+    bench = Bench(failure, Response(200, JSON, b"1"))
     assert bench.does(kept()).outcome != "done"
     assert bench.does(kept()).outcome == "done"
 
@@ -224,16 +225,16 @@ def test_a_failure_is_not_kept(failure: HttpAnswer | RequestFailed) -> None:
 def test_what_is_kept_is_bounded_in_number_and_in_size() -> None:
     bench = Bench()
     for number in range(MOST_ANSWERS + 1):
-        bench.answers.append(HttpAnswer(200, {}, b"x"))
+        bench.answers.append(Response(200, {}, b"x"))
         bench.does(kept(path=f"/{number}"))
-    bench.answers.append(HttpAnswer(200, {}, b"new"))
+    bench.answers.append(Response(200, {}, b"new"))
     assert bench.does(kept(path="/0")).value["answer"] == "new"
     assert bench.does(kept(path="/2")).value["answer"] == "x"
     large = MOST_BYTES // 3
     for number in range(4):
-        bench.answers.append(HttpAnswer(200, {}, b"x" * large))
+        bench.answers.append(Response(200, {}, b"x" * large))
         bench.does(kept(path=f"/large{number}"))
-    bench.answers.append(HttpAnswer(200, {}, b"new"))
+    bench.answers.append(Response(200, {}, b"new"))
     assert bench.does(kept(path="/large0")).value["answer"] == "new"
     assert len(bench.does(kept(path="/large3")).value["answer"]) == large
 
@@ -241,20 +242,20 @@ def test_what_is_kept_is_bounded_in_number_and_in_size() -> None:
 def test_the_headers_of_what_is_kept_count_too() -> None:
     bench, large = Bench(), {"x-large": "x" * (MOST_BYTES // 3)}
     for number in range(4):
-        bench.answers.append(HttpAnswer(200, large, b"old"))
+        bench.answers.append(Response(200, large, b"old"))
         bench.does(kept(path=f"/{number}"))
-    bench.answers.append(HttpAnswer(200, {}, b"new"))
+    bench.answers.append(Response(200, {}, b"new"))
     assert bench.does(kept(path="/0")).value["answer"] == "new"
 
 
 def test_nobody_can_change_what_the_others_are_answered() -> None:
-    bench = Bench(HttpAnswer(200, JSON, b'{"items": [1]}'))
+    bench = Bench(Response(200, JSON, b'{"items": [1]}'))
     bench.does(kept()).value["answer"]["items"].append(2)
     assert bench.does(kept()).value["answer"] == {"items": [1]}
 
 
 def test_a_reload_forgets_what_was_answered() -> None:
-    bench = Bench(HttpAnswer(200, JSON, b"1"), HttpAnswer(200, JSON, b"2"))
+    bench = Bench(Response(200, JSON, b"1"), Response(200, JSON, b"2"))
     bench.does(kept())
     bench.requesting.cache.clear()
     assert bench.does(kept()).value["answer"] == 2

@@ -33,8 +33,9 @@ from bot.emulator.event_payloads import EVENTS
 from bot.emulator.gateway_api import RawRequest
 from bot.gateway import webhook_events
 from bot.gateway.webhook_events import Verdict
+from bot.http_client import Response
 from bot.local_socket import NotRunning
-from bot.outgoing import AnswerCut, HttpAnswer, RequestTimedOut, Unreachable
+from bot.outgoing import AnswerCut, RequestTimedOut, Unreachable
 from bot.settings import ModelService
 from bot.simulation.simulation import approved_templates
 from bot.store.database import StoreAddress
@@ -344,15 +345,15 @@ class World:
         """The file of a voice note."""
         return Served(200, {"Content-Type": "audio/ogg"}, [b"OggS" + bytes(40)])
 
-    def _request(self, request: HttpRequest, key: str) -> HttpAnswer:
+    def _request(self, request: HttpRequest, key: str) -> Response:
         self.machine.point("request")
         self.machine.scheduler.sleep(self.machine.scheduler.random.choice((0.0, 0.5)))
         self.callbacks += re.findall(ADDRESS, request.body or "")
         match self.mood["http"]:
             case "404":
-                return HttpAnswer(404, {}, b"")
+                return Response(404, {}, b"")
             case "500":
-                return HttpAnswer(500, {}, b"oh")
+                return Response(500, {}, b"oh")
             case "unreachable":
                 raise Unreachable("no connection")
             case "broken":
@@ -360,7 +361,7 @@ class World:
             case "late":
                 self.machine.scheduler.sleep(request.seconds)
                 raise RequestTimedOut("timed out")
-        return HttpAnswer(200, {"content-type": "application/json"}, b'{"found": true}')
+        return Response(200, {"content-type": "application/json"}, b'{"found": true}')
 
     def _work(self, what: str, key: str) -> Any:
         self.machine.point("request")

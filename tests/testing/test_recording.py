@@ -8,7 +8,8 @@ import pytest
 from bot.clock import MovableClock
 from bot.emulator.completion import ErrorAnswer, ModelAnswer, failure
 from bot.folder import read_folder
-from bot.outgoing import HttpAnswer, RequestTimedOut
+from bot.http_client import Response
+from bot.outgoing import RequestTimedOut
 from bot.program import load_program
 from bot.simulation.phone import NotOnScreen
 from bot.testing.recorded_chat import RecordedSimulation
@@ -56,10 +57,10 @@ steps:
 CRM = BOT + "signals: {paid: {amount: number}}\n" + "http: {crm: {base: 'https://crm.example'}}\n"
 
 
-def recorded(folder: Path, *answers: HttpAnswer) -> RecordedSimulation:
+def recorded(folder: Path, *answers: Response) -> RecordedSimulation:
     left = list(answers)
 
-    def answer(request: object, key: str) -> HttpAnswer:
+    def answer(request: object, key: str) -> Response:
         if not left:
             raise RequestTimedOut("too late")
         return left.pop(0)
@@ -79,7 +80,7 @@ def passes(folder: Path, tests: str) -> bool:
 
 
 def test_what_was_said_and_answered_is_said_and_answered_again(tmp_path: Path) -> None:
-    city = HttpAnswer(200, {"content-type": "application/json"}, b'{"city": "Rome"}')
+    city = Response(200, {"content-type": "application/json"}, b'{"city": "Rome"}')
     with recorded(tmp_path, city) as chat:
         chat.user("hi")
         chat.wait(timedelta(hours=2, seconds=5))
@@ -161,7 +162,7 @@ def test_a_tap_on_what_was_never_shown_did_not_happen(tmp_path: Path) -> None:
 
 def test_voice_notes_are_said_again_and_their_service_answers_again(tmp_path: Path) -> None:
     bot = CRM + "transcribe: {http: 'POST crm:/words', form: {file: '{{ voice }}'}, text: answer.said}\n"
-    said = HttpAnswer(200, {"content-type": "application/json"}, b'{"said": "Hi"}')
+    said = Response(200, {"content-type": "application/json"}, b'{"said": "Hi"}')
     program = load_program(read_folder(make_bot(tmp_path, FLOWS, bot=bot)))
     with RecordedSimulation(program, MovableClock(START), requester=lambda request, key: said) as chat:
         chat.speak("hi")
