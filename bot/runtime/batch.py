@@ -20,7 +20,7 @@ from bot.engine.advance import is_kept, merged
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun
 from bot.store.engine_store import Store
-from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, MessageStatus, NewEvent, OutboxRow
+from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, MessageStatus, NewEvent, OutboxRow, ParkedRow
 from bot.store.trace_rows import FAILED
 
 TRIED_FOR = {REPLY: timedelta(minutes=15), SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
@@ -31,7 +31,8 @@ MOST_HOPS, MOST_CAUSED = 10, 1000
 _TOO_FAR = f"more than {MOST_HOPS} starts and signals led here, each from the last, or more than {MOST_CAUSED} followed one event"
 
 Advance = Callable[[Session, Event], Turn]
-_Parked = list[tuple[int | None, MessageReceived | Tapped]]
+_Parked = list[ParkedRow | MessageReceived | Tapped]
+"""Parked events: those that have a row, and those that this commit would give one."""
 
 log = logging.getLogger(__name__)
 
@@ -204,55 +205,53 @@ class Batch:
 
     def _take_parked(self, contact: str, after: Turn | None) -> None:
         """Take what is parked: what a step keeps as one, where that has what it awaited; then the rest, one by one."""
-        parked = self._unparked(contact)
-        kept = [each for each in parked if is_kept(each[1])]
-        unread = [each for each in parked if not is_kept(each[1])]
+        rows = (row for row in self.store.parked(contact) if row.id not in self.commit.unparked)
+        parked: _Parked = [*rows, *self.commit.unpark(contact)]
+        kept = [each for each in parked if _is_kept(each)]
+        unread = [each for each in parked if not _is_kept(each)]
         if after is not None and after.drops_parked:
             self._drop(kept)
             kept = []
         if after is not None and after.parks_message is not None:
-            kept.append((None, after.parks_message))
+            kept.append(after.parks_message)
         session = self.session(contact)
         if session.has_parked_messages and session.keeps_parked:
-            self._take_each(unread, kept)
+            self._take_each(contact, unread, kept)
         elif session.has_parked_messages and kept:
-            self.commit.unparked.update(id for id, _ in kept if id is not None)
-            self._turn(merged([event for _, event in kept]))
-            self._take_each(unread, [])
+            self._turn(merged([self._unparked(each) for each in kept]))
+            self._take_each(contact, unread, [])
         else:
-            self._take_each(kept + unread, [])
+            self._take_each(contact, kept + unread, [])
 
-    def _unparked(self, contact: str) -> _Parked:
-        """What is parked, in order, each with its row's id; what this commit would have parked is taken back, and has none."""
-        rows = ((row.id, row.event) for row in self.store.parked(contact) if row.id not in self.commit.unparked)
-        return [*rows, *((None, event) for event in self.commit.unpark(contact))]
+    def _unparked(self, parked: ParkedRow | MessageReceived | Tapped) -> MessageReceived | Tapped:
+        """A parked event, which is not parked any more."""
+        if not isinstance(parked, ParkedRow):
+            return parked
+        self.commit.unparked.add(parked.id)
+        return self.store.parked_event(parked)
 
-    def _take_each(self, parked: _Parked, stay: _Parked) -> None:
+    def _take_each(self, contact: str, parked: _Parked, stay: _Parked) -> None:
         """Take events one by one; those that the session is busy for, or keeps, stay parked, behind what it keeps already."""
-        for place, (id, event) in enumerate(parked):
-            session = self.session(event.contact)
-            if session.step_is_busy or (session.busy and not is_kept(event)):  # a voice note came after what is kept
+        for place, each in enumerate(parked):
+            session = self.session(contact)
+            if session.step_is_busy or (session.busy and not _is_kept(each)):  # a voice note came after what is kept
                 stay += parked[place:]
                 break
-            if id is not None:
-                self.commit.unparked.add(id)
-            turn = self._turn(event)
+            turn = self._turn(self._unparked(each))
             if turn is not None and turn.drops_parked:
                 self._drop(stay)
                 stay = []
             if turn is not None and turn.parks_message is not None:
-                stay.append((None, turn.parks_message))
-        for id, event in stay:
-            if id is None:
-                self._park(event)
+                stay.append(turn.parks_message)
+        for each in stay:
+            if not isinstance(each, ParkedRow):
+                self._park(each)
 
     def _drop(self, parked: _Parked) -> None:
         """Drop what a contact wrote before it went elsewhere in the flows, with a line in the trace."""
-        for id, event in parked:
+        for event in map(self._unparked, parked):
             body = json_text({"dropped": event})
             self.commit.add_note(event.contact, event.id, body, "dropped", "the contact has gone elsewhere since")
-            if id is not None:
-                self.commit.unparked.add(id)
 
     def _turn(self, event: Event, fired: datetime | None = None) -> Turn | None:
         if self._run.in_quarantine:
@@ -311,6 +310,10 @@ class Batch:
         if _nothing_else_comes(session, event):
             self._sessions[event.contact] = rest = _without_what_failed(session)
             self.commit.set_session(rest, wake_at=min((plan.at for plan in rest.plans), default=None))
+
+
+def _is_kept(parked: ParkedRow | MessageReceived | Tapped) -> bool:
+    return parked.kept if isinstance(parked, ParkedRow) else is_kept(parked)
 
 
 def _is_idle(session: Session, turn: Turn) -> bool:

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from bot.core import values
+from bot.core.events import MessageReceived, Tapped
 from bot.core.session import Session, read_session
 from bot.core.values import json_text, read_time, storable, time_text
 from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tables
@@ -191,13 +192,15 @@ class Store:
         """The contacts that write from these numbers, and are written to under other ones."""
         return self._of_all(_OF_ALIASES, aliases)
 
-    @reads_rows
     def parked(self, contact: str) -> list[ParkedRow]:
-        """A contact's parked events, in order."""
-        return [
-            ParkedRow(id, values.loads(event))
-            for id, event in self.database.all(engine_tables.PARKED, storable(contact))
-        ]
+        """A contact's parked events, in order. There may be thousands, of which few are taken: `parked_event` reads one."""
+        return [ParkedRow(*row) for row in self.database.all(engine_tables.PARKED, storable(contact))]
+
+    @reads_rows
+    def parked_event(self, row: ParkedRow) -> MessageReceived | Tapped:
+        """The event that is written in a row."""
+        event: MessageReceived | Tapped = values.loads(row.written)
+        return event
 
     @reads_rows
     def due(self, now: datetime, limit: int) -> list[DueRow]:

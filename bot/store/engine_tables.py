@@ -95,7 +95,7 @@ FIRST_EVENT = f"SELECT due_at FROM events_out WHERE due_at IS NOT NULL AND {_NOT
 
 PARK = "INSERT INTO parked (contact, event, parked_at) VALUES (?, ?, ?)"
 UNPARK = "DELETE FROM parked WHERE id = ?"
-PARKED = "SELECT id, event FROM parked WHERE contact = ? ORDER BY id"
+PARKED = """SELECT id, event, instr(event, '"id":"kept:') > 0 FROM parked WHERE contact = ? ORDER BY id"""
 
 ADD_DEAD_LETTER = "INSERT INTO dead_letters (what, contact, reason, body, at, send_id) VALUES (?, ?, ?, ?, ?, ?)"
 LETTER_ENDED = "DELETE FROM dead_letters WHERE id = ?"

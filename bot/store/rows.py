@@ -3,7 +3,6 @@
 from datetime import datetime
 
 from bot.core.effects import Performed, Publish, PutContact, Send
-from bot.core.events import MessageReceived, Tapped
 from bot.core.immutable import immutable
 
 REPLY, SYNC, CAMPAIGN = 0, 1, 2
@@ -107,10 +106,11 @@ class EventRow(CallRow):
 
 @immutable
 class ParkedRow:
-    """An event that waits for its contact's call to end."""
+    """An event that waits for its contact's call to end, as it is written. ``kept``: see `bot.engine.advance.is_kept`."""
 
     id: int
-    event: MessageReceived | Tapped
+    written: str
+    kept: bool
 
 
 @immutable

@@ -15,19 +15,22 @@ import pytest
 
 from bot.alarms import Alarms
 from bot.core.effects import Call, Send
-from bot.core.events import Event
+from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.messages import TextMessage
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import Usage
+from bot.engine.advance import is_kept
 from bot.http_client import wait_for
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused, effect_key
 from bot.runtime.engine_loop import AT_ONCE, CUT_OFF, EngineLoop, EngineStopped
+from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.files import StoreUnavailable, transaction
 from bot.store.inbox import InboxReader
 from bot.store.integrity import StoresDiffer
+from bot.store.rows import ParkedRow
 from tests.runtime.engine_kit import LONG, START, World, advance, begin, called, open_world, read, sent
 from tests.store.store_kit import sqlite
 
@@ -293,6 +296,36 @@ def test_a_timer_that_asks_for_the_same_time_again_cannot_spin(world: World) -> 
     world.say(ANN, "hi")
     assert world.rules(ANN) == ["MessageReceived", "failed"]
     assert "once more" in world.reader.dead_letters()[0].reason
+
+
+def test_of_what_a_flood_has_parked_only_what_is_taken_is_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.say(ANN, "call")
+    for _ in range(300):
+        world.say(ANN, "call", settle=False)
+    world.settle()
+    real, read_rows = world.store.parked_event, count()
+
+    def counted(row: ParkedRow) -> MessageReceived | Tapped:
+        next(read_rows)
+        return real(row)
+
+    monkeypatch.setattr(world.store, "parked_event", counted)
+    world.call_ends(world.performers.pop())
+    assert next(read_rows) == 1
+    assert world.reader.counts()["parked"] == 299
+
+
+def test_a_parked_event_is_known_to_be_kept_by_how_it_is_written(world: World) -> None:
+    world.stop()
+    commit, store = Commit(0, START), Store(world.path)
+    events = [MessageReceived(id, ANN, START, START, "text", '"id":"kept:') for id in ("kept:1", "2")]
+    for event in events:
+        commit.park(event)
+    store.write(commit)
+    parked = store.parked(ANN)
+    assert [store.parked_event(row) for row in parked] == events
+    assert [row.kept for row in parked] == [is_kept(event) for event in events] == [True, False]
+    store.close()
 
 
 # What comes of messages
