@@ -346,12 +346,7 @@ class Bot:
     """
 
     def __init__(
-        self,
-        engine: Engine,
-        store: StoreAddress,
-        clock: Clock,
-        secret: str,
-        tolerance: timedelta = TOLERANCE,
+        self, engine: Engine, store: StoreAddress, clock: Clock, secret: str, tolerance: timedelta = TOLERANCE
     ) -> None:
         from bot.web.web_service import WebService  # not above: an engine by itself does without the web's half
 

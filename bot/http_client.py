@@ -47,6 +47,10 @@ _WITH_BODY = ("POST", "PUT", "PATCH")
 _PROXIES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 
 
+PASSING = (408, 425, 429)
+"""The statuses of refusals after which the same request may succeed a little later."""
+
+
 class HttpError(BotError):
     """A request without a usable answer. ``advice``: what the operator can do; empty where only the address may be wrong."""
 

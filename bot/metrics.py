@@ -193,11 +193,7 @@ class EngineMetrics(_Metrics):
         self._tokens.add(model, "completion", by=completion)
 
     def text(
-        self,
-        rows: Mapping[str, int],
-        oldest: Mapping[str, float],
-        left: Mapping[str, int],
-        alarms: Iterable[Alarm],
+        self, rows: Mapping[str, int], oldest: Mapping[str, float], left: Mapping[str, int], alarms: Iterable[Alarm]
     ) -> str:
         """All of it in Prometheus' text format, with how things stand now: queues, their ages in seconds, limits."""
         for gauge, values in ((self._rows, rows), (self._oldest, oldest), (self._left, left)):

@@ -147,10 +147,7 @@ ERRORS: tuple[ErrorRow[CompletionError], ...] = (
     ErrorRow("server_error", ServerError, False, "name a second model in BOT_AI_MODEL"),
     ErrorRow("provider_error", ProviderError, True, _SECOND_MODEL),
     ErrorRow(  # by the HTTP status 401, whatever the code
-        "invalid_request_error",
-        ServiceUnauthorized,
-        False,
-        "set BOT_AI_KEY to a valid key of an active package",
+        "invalid_request_error", ServiceUnauthorized, False, "set BOT_AI_KEY to a valid key of an active package"
     ),
     # without a code of the service
     ErrorRow("", ServiceNotReached, True, "check BOT_AI_URL and the network"),

@@ -331,10 +331,7 @@ def words_of(error: Any) -> tuple[str, str]:
         return "", line(error, _MOST_WORDS) or ""
     fields = error if isinstance(error, dict) else {}
     code, message = fields.get("code"), fields.get("message")
-    return (
-        line(str(code), _ID) or "" if isinstance(code, str | int) else "",
-        line(message, _MOST_WORDS) or "",
-    )
+    return (line(str(code), _ID) or "" if isinstance(code, str | int) else "", line(message, _MOST_WORDS) or "")
 
 
 def _texts(said: Iterable[Mapping[str, Any]], *names: str) -> list[str]:

@@ -12,14 +12,13 @@ from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Call, Fetch, Ht
 from bot.core.errors import BotError
 from bot.core.filetypes import END, FILE_TYPES, FileType, type_of
 from bot.core.values import Media, Record
-from bot.http_client import HttpClient, HttpError, Oversized, Streamed
+from bot.http_client import PASSING, HttpClient, HttpError, Oversized, Streamed
 from bot.public_addresses import MOST_REDIRECTS, REDIRECTS, BadAddress, HostUnknown, WebAddress, redirected_to
 from bot.runtime.performers import CallAttempt, Perform, Say
 from bot.store.kept_files import FilesUnavailable, KeptFiles, ObjectFiles
 from bot.store.rows import CallRow
 
 IDLE_SECONDS = 15.0
-_PASSING = (408, 425, 429)
 
 
 class NotFetched(BotError):
@@ -91,7 +90,7 @@ def _left(deadline: float) -> float:
 
 def _checked(answer: Streamed, place: WebAddress, most: int) -> Iterator[bytes]:
     if answer.status != 200:
-        again = answer.status in _PASSING or answer.status >= 500
+        again = answer.status in PASSING or answer.status >= 500
         raise NotFetched(f"{place.host} answered {answer.status}", again=again)
     length = answer.headers.get("content-length", "")
     if length.isascii() and length.isdigit() and int(length[:18]) > most:

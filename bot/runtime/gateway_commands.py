@@ -64,10 +64,7 @@ class GatewayCommands:
     """
 
     def __init__(
-        self,
-        gateway: Gateway,
-        permit: Callable[[float], AbstractContextManager[Permit]],
-        note: Callable[[str], object],
+        self, gateway: Gateway, permit: Callable[[float], AbstractContextManager[Permit]], note: Callable[[str], object]
     ) -> None:
         self._gateway = gateway
         self._permit = permit

@@ -13,12 +13,11 @@ from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import UnstorableValue
-from bot.http_client import Response
+from bot.http_client import PASSING, Response
 from bot.outgoing import IDEMPOTENCY_KEY, UNSAFE, NotAllowed, Requester, RequestFailed
 from bot.runtime.performers import LONGEST_WAIT, CallAttempt, Say
 from bot.store.rows import CallRow
 
-_PASSING = (408, 425, 429)
 _LONGEST_TYPE = 200  # characters: parsing some longer ones takes seconds
 _CHARSETS = {
     "utf-8": "utf-8-sig",
@@ -97,7 +96,7 @@ def _repeatable(request: HttpRequest) -> bool:
 
 def _passes(request: HttpRequest, status: int) -> bool:
     """Whether another attempt may help: not if the service refused the request, but perhaps if it failed."""
-    return status in _PASSING or (status >= 500 and _repeatable(request))
+    return status in PASSING or (status >= 500 and _repeatable(request))
 
 
 def _wait(answer: Response) -> int | None:

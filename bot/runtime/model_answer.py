@@ -34,12 +34,7 @@ class AnswerReader:
     """
 
     def __init__(
-        self,
-        request: ChatRequest,
-        most: int,
-        say: Say,
-        judge: Callable[[str], None],
-        is_late: Callable[[], bool],
+        self, request: ChatRequest, most: int, say: Say, judge: Callable[[str], None], is_late: Callable[[], bool]
     ) -> None:
         self.request = request
         self.said = 0
@@ -138,12 +133,7 @@ class AnswerReader:
 
 
 def answer_value(
-    model: str,
-    text: str,
-    said: int,
-    finish: str,
-    calls: Sequence[dict[str, str]] = (),
-    usage: Usage | None = None,
+    model: str, text: str, said: int, finish: str, calls: Sequence[dict[str, str]] = (), usage: Usage | None = None
 ) -> dict[str, Any]:
     """The value of the `bot.core.events.CallEnded` of a model.
 

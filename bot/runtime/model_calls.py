@@ -336,12 +336,7 @@ class ModelCalls:
 
 def _request(effect: Complete, model: str, messages: Sequence[Mapping[str, Any]]) -> ChatRequest:
     return ChatRequest(
-        model,
-        messages,
-        effect.max_tokens,
-        effect.temperature,
-        effect.tools,
-        reasoning_split=effect.reasoning_split,
+        model, messages, effect.max_tokens, effect.temperature, effect.tools, reasoning_split=effect.reasoning_split
     )
 
 

@@ -52,41 +52,27 @@ Answer = dict[str, Any]
 def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer:
     """Do a request within a batch. Raises `RequestRefused`; nothing has been added then.
 
-    ``{"do": "reset", "contact": ...}`` ends everything that a contact is in; ``{"do": "status"}`` counts.
-    ``{"do": "start", "contact", "flow", "data", "busy"}`` starts a flow for a contact, ``{"do": "signal", "contact",
-    "name", "data"}`` lets the step hear a signal that waits for it, ``{"do": "set", "contact", "values", "flow"}`` sets variables
-    of an open flow (without ``flow`` of the active one).
-    ``{"do": "retry", "ids": [...]}`` and ``{"do": "drop", ...}`` are for `bot.runtime.operator_requests`.
-    ``{"do": "send", "contact": ..., "text": ...}``, or a ``template``, sends a message, in the contact's window only
-    where it is a text. ``{"do": "take", "contact", "by"}`` gives a conversation to a person, ``"from"`` whom where another
-    person has it; ``{"do": "answer", ...}`` is a ``send`` of that person's, and ``{"do": "give_back", "contact", "by"}`` lets the
-    bot have the conversation again. ``{"do": "broadcast", "name", "template" or "flow", "recipients"}``, perhaps with ``at`` and ``late``, is for
-    `bot.runtime.broadcasting.add_recipients`; ``{"do": "stop", "name": ...}`` and ``{"do": "resume", ...}`` stop a
-    broadcast, where ``take_back`` keeps its messages from those who send, and go on with it. ``{"do": "edit", "name",
-    "template"}`` begins a correction of one, ``{"do": "correct", "name", "edit", "recipients"}`` is part of it, and
-    ``{"do": "end_edit", "name", "edit"}`` ends it.
-    ``{"do": "erase", "contact": ...}`` deletes all that is kept of a contact.
-    ``by`` is who asks, in the line of the trace and of the broadcast: by default ``operator``.
-    ``{"do": "note_command", "call": ...}`` only leaves a trace: see `bot.runtime.gateway_commands`.
+    Each case below is one form of a request; what it does, and its other fields, are explained where it leads. ``by`` is who
+    asks, in the line of the trace and of the broadcast: by default ``operator``. ``take_back`` keeps messages from those who send.
     """
     by = str(request.get("by", OPERATOR))
     match request:
         case {"do": "reset", "contact": str(contact)}:
             return _reset(batch, contact, by)
         case {"do": "start", "contact": str(contact), "flow": str(flow)} if contact.isdecimal():
-            return _start(batch, contact, flow, request)
+            return _start(batch, contact, flow, request, by)
         case {"do": "signal", "contact": str(contact), "name": str(name)} if contact.isdecimal():
-            return _signal(batch, contact, name, request)
+            return _signal(batch, contact, name, request, by)
         case {"do": "set", "contact": str(contact), "values": dict(values)} if contact.isdecimal():
-            return _set(batch, contact, values, request)
+            return _set(batch, contact, values, request.get("flow"), by)
         case {"do": "retry", "ids": list(ids)}:
             return retry_dead_letters(batch, ids, _event_id(), by)
         case {"do": "drop", "ids": list(ids)}:
             return drop_dead_letters(batch, ids, _event_id(), by)
         case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
-            return {}  # the cycle has done it, before anything else
+            return {}  # the cycle has deleted all that is kept of the contact, before anything else
         case {"do": "send", "contact": str(contact)} if contact.isdecimal():
-            return _send(batch, contact, request)
+            return _send(batch, contact, request, by)
         case {"do": "take", "contact": str(contact), "by": str()} if contact.isdecimal() and by:
             return _take_over(batch, contact, by, request.get("from"))
         case {"do": "answer", "contact": str(contact), "by": str()} if contact.isdecimal() and by:
@@ -128,27 +114,30 @@ def refuse_mistakes(library: Library, request: Request) -> None:
 
 
 def _status(batch: Batch) -> Answer:
+    """Answers with how many rows each queue has, and how many seconds the ``oldest`` has waited."""
     oldest = {queue: max(0.0, (batch.now - at).total_seconds()) for queue, at in batch.store.oldest().items()}
     counts = batch.store.counts()
     return {"cursor": batch.commit.cursor, **counts, "stopped": batch.store.stopped(), "oldest": oldest}
 
 
 def _reset(batch: Batch, contact: str, by: str) -> Answer:
+    """End everything that a contact is in."""
     if not batch.session(contact).frames:
         raise RequestRefused(f"{contact} is in no conversation")
     batch.take(ResetRequested(_event_id(), contact, batch.now, by))
     return {"contact": contact}
 
 
-def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
-    """Answers with the outcome: ``started``, ``waits`` until the contact is free, ``skipped``, ``opted_out`` or ``failed``.
+def _start(batch: Batch, contact: str, flow: str, request: Request, by: str) -> Answer:
+    """Start a flow for a contact, with ``data``; ``busy`` is as in a flow's `start`.
 
+    Answers with the outcome: ``started``, ``waits`` until the contact is free, ``skipped``, ``opted_out`` or ``failed``.
     ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is closed.
     """
     data, busy = request.get("data", {}), request.get("busy")
     if not isinstance(data, dict) or (busy is not None and busy not in BUSY):
         raise RequestRefused(f"data is an object, and busy one of {', '.join(BUSY)}")
-    event = StartRequested(_event_id(), contact, batch.now, flow, data, busy, str(request.get("by", "operator")))
+    event = StartRequested(_event_id(), contact, batch.now, flow, data, busy, by)
     before = batch.session(contact)
     turn = batch.take(event)
     answer = {"contact": contact, "flow": flow, "detail": ""}
@@ -161,12 +150,15 @@ def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
     return answer | {"outcome": STARTED, "detail": _shut_out(turn, batch.now)}
 
 
-def _signal(batch: Batch, contact: str, name: str, request: Request) -> Answer:
-    """Answers with the outcome: ``heard``, ``waits`` until the step can hear it, ``unheard`` or ``failed``; ``detail`` says why."""
+def _signal(batch: Batch, contact: str, name: str, request: Request, by: str) -> Answer:
+    """Let the step that waits for a signal have it, with ``data``.
+
+    Answers with the outcome: ``heard``, ``waits`` until the step can hear it, ``unheard`` or ``failed``; ``detail`` says why.
+    """
     data = request.get("data", {})
     if not isinstance(data, dict):
         raise RequestRefused("data is an object")
-    event = SignalReceived(_event_id(), contact, batch.now, name, data, str(request.get("by", "operator")))
+    event = SignalReceived(_event_id(), contact, batch.now, name, data, by)
     turn = batch.take(event)
     answer = {"contact": contact, "signal": name, "detail": ""}
     if turn is None or turn.failure is not None:
@@ -176,11 +168,11 @@ def _signal(batch: Batch, contact: str, name: str, request: Request) -> Answer:
     return answer | {"outcome": "heard" if turn.trace.steps else "unheard"}
 
 
-def _set(batch: Batch, contact: str, values: dict[str, Any], request: Request) -> Answer:
-    flow = request.get("flow")
+def _set(batch: Batch, contact: str, values: dict[str, Any], flow: object, by: str) -> Answer:
+    """Set variables of an open flow: of the active one, where none is named."""
     if flow is not None and not isinstance(flow, str):
         raise RequestRefused("flow is the name of a flow")
-    event = ValuesSet(_event_id(), contact, batch.now, values, flow, str(request.get("by", "operator")))
+    event = ValuesSet(_event_id(), contact, batch.now, values, flow, by)
     if (failure := batch.failure_of(event)) is not None:
         raise RequestRefused(failure)
     batch.take(event)
@@ -230,7 +222,7 @@ def _answer_contact(batch: Batch, contact: str, by: str, request: Request) -> An
         raise RequestRefused(_has_it(batch, session))
     if "text" in request and not session.window_is_open(batch.now):
         raise RequestRefused(f"{contact} has not written in the last 24 hours: only a template can be sent")
-    return _send(batch, contact, request)
+    return _send(batch, contact, request, by)
 
 
 def _give_back(batch: Batch, contact: str, by: str) -> Answer:
@@ -251,7 +243,8 @@ def _has_it(batch: Batch, session: Session) -> str:
     return f"{session.agent} has had the conversation with {session.contact}{taken}: it can be taken over from them"
 
 
-def _send(batch: Batch, contact: str, request: Request) -> Answer:
+def _send(batch: Batch, contact: str, request: Request, by: str) -> Answer:
+    """Send a ``text``, which goes only while the contact's window is open, or a ``template``."""
     match request:
         case {"text": str(text)}:
             message: Message = TextMessage(text)
@@ -269,7 +262,7 @@ def _send(batch: Batch, contact: str, request: Request) -> Answer:
     event_id = _event_id()
     row = batch.send_row(effect_ref(event_id, 0), Send(message), session)
     batch.commit.add_send(row)
-    asked = json_text({"do": "send", "by": str(request.get("by", "operator"))})
+    asked = json_text({"do": "send", "by": by})
     batch.commit.add_note(contact, event_id, asked, OPERATOR, f"message {row.id}", json_text([row.effect]))
     return {"id": row.id, "contact": contact}
 

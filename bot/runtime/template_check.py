@@ -31,10 +31,7 @@ def misfits(uses: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list
     that fill one template differently are found all the same, since one of them must be wrong.
     """
     uses, known = list(uses), _by_name(listed)
-    found = {
-        *(misfit for use in uses for misfit in _against_list(use, known)),
-        *_against_each_other(uses),
-    }
+    found = {*(misfit for use in uses for misfit in _against_list(use, known)), *_against_each_other(uses)}
     return sorted(found, key=lambda misfit: (misfit.mark.path, misfit.mark.line, misfit.mark.column, misfit.what))
 
 

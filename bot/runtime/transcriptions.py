@@ -9,13 +9,14 @@ from typing import Any
 from bot.core.effects import Call, Fetch, HttpRequest, Transcribe
 from bot.core.messages import MEDIA_BYTES
 from bot.core.values import Media
+from bot.http_client import PASSING
 from bot.runtime.file_calls import MARGIN
 from bot.runtime.performers import CallAttempt, Perform, Say
 from bot.store.kept_files import FilesUnavailable
 from bot.store.rows import CallRow
 
 _OWN_TIME = 0.9  # of the effect's: what the performers give up ends as a time-out without a reason
-_PASSING = ("timeout", "unreachable", "408", "425", "429")
+_PASSING = ("timeout", "unreachable", *map(str, PASSING))
 
 Known = Callable[[str], str | None]
 """What the voice note at an address says; None: it is to be transcribed."""

@@ -126,14 +126,10 @@ class AccountSettings:
     )
     channel_id: str | None = _setting(str, "The channel to send by, where the account has several.")
     gateway_per_minute: int = _setting(
-        values.number(1, 1_000_000),
-        "How many requests a minute the account may make; {} by default.",
-        default=60,
+        values.number(1, 1_000_000), "How many requests a minute the account may make; {} by default.", default=60
     )
     gateway_per_day: int = _setting(
-        values.number(1, 1_000_000_000),
-        "How many requests a day the account may make; {} by default.",
-        default=10_000,
+        values.number(1, 1_000_000_000), "How many requests a day the account may make; {} by default.", default=10_000
     )
 
 
@@ -199,9 +195,7 @@ class Settings(AccountSettings):
     )
     log: str | None = _setting(values.log, "What bot serve logs beside trouble: turns, a line for each; else nothing.")
     log_format: str = _setting(
-        values.word("text", "json"),
-        "How bot serve writes its log: text or json; {} by default.",
-        default="text",
+        values.word("text", "json"), "How bot serve writes its log: text or json; {} by default.", default="text"
     )
     model_service: ModelService | None = None  # None: no model can be asked
     named: Mapping[str, str] = field(default_factory=dict, repr=False)  # the secrets that `bot.yml` names

@@ -28,7 +28,7 @@ from bot.runtime.engine_loop import AT_ONCE, CUT_OFF, EngineLoop, EngineStopped
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.files import StoreUnavailable, transaction
-from bot.store.inbox import InboxReader
+from bot.store.inbox import InboxReader, LogRow
 from bot.store.integrity import StoresDiffer
 from bot.store.rows import ParkedRow
 from tests.runtime.engine_kit import LONG, START, World, advance, begin, called, open_world, read, sent
@@ -506,6 +506,20 @@ def test_a_request_to_an_engine_that_has_stopped_is_refused(world: World) -> Non
 
 
 # The engine itself
+
+
+def test_of_the_events_that_come_after_a_reload_none_is_taken_by_the_engine_before(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = InboxReader.after
+
+    def after(inbox: InboxReader, seq: int, limit: int) -> list[LogRow]:
+        world.turns.use(lambda session, event: replace(advance(session, event), effects=(Send(TextMessage("new")),)))
+        return real(inbox, seq, limit)
+
+    monkeypatch.setattr(InboxReader, "after", after)  # the cycle has begun by then, and has not read the log
+    world.say(ANN, "hi")
+    assert world.texts() == ["new"]
 
 
 def test_a_reload_takes_effect_with_the_next_event(world: World) -> None:
