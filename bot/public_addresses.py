@@ -8,8 +8,9 @@ import socket
 import threading
 from concurrent.futures import Future
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from string import punctuation
 from typing import Any, Self
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -107,7 +108,7 @@ def look_up(host: str, port: int, seconds: float) -> _Found:
 
 @immutable
 class WebAddress:
-    """An http or https address in its parts; ``target`` is path and query."""
+    """An http or https address in its parts; ``target`` is path and query, percent-encoded where that is missing."""
 
     origin: str
     host: str
@@ -126,7 +127,8 @@ class WebAddress:
         if parts.scheme not in ("http", "https") or not _HOST.fullmatch(host) or parts.username is not None:
             raise BadAddress("it has no http or https address")
         origin = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
-        return cls(origin, host, port, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        return cls(origin, host, port, quote(target, safe=punctuation, errors="surrogatepass"))
 
     @property
     def server(self) -> str:
@@ -150,7 +152,9 @@ class WebAddress:
 def redirected_to(url: str, location: str) -> str:
     """The address that a redirect leads to. Raises `BadAddress`."""
     try:
-        return urljoin(url, location)
+        return urljoin(
+            url, quote(location, safe=punctuation, encoding="latin-1")
+        )  # the bytes that came, as browsers do it
     except ValueError:
         raise BadAddress("it was led to no address that can be read") from None
 

@@ -71,6 +71,26 @@ def names(addresses: Addresses, *, unknown: bool = False) -> Iterator[list[str]]
 # What is got
 
 
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("/fotó 1.jpg", "/fot%C3%B3%201.jpg"),
+        ("/a?name=ä&of=%20b", "/a?name=%C3%A4&of=%20b"),
+        ("/a\0b", "/a%00b"),
+    ],
+)
+def test_an_address_is_asked_for_as_a_browser_writes_it(gateway: Peer, written: str, asked: str) -> None:
+    gateway.answers(answer(200, b"a file"))
+    assert got(Downloads(gateway.url), gateway.url + written) == b"a file"
+    assert gateway.requests[0].path == asked
+
+
+def test_a_redirect_that_is_not_encoded_leads_to_the_bytes_that_came(gateway: Peer) -> None:
+    gateway.answers(redirect("/fotó 1.jpg"), answer(200, b"a file"))
+    assert got(Downloads(gateway.url), f"{gateway.url}/one") == b"a file"
+    assert gateway.requests[1].path == "/fot%C3%B3%201.jpg"
+
+
 def test_what_the_gateways_own_host_serves_is_got_wherever_that_is(gateway: Peer) -> None:
     gateway.answers(answer(200, b"a file"))
     assert got(Downloads(f"{gateway.url}/api"), f"{gateway.url}/media/1?sig=x%20y#top") == b"a file"
