@@ -121,6 +121,7 @@ def test_everything_that_is_missing_is_said_at_once_with_what_to_do(tmp_path: Pa
     [
         ("BOT_GATEWAY_URL", "gateway.example"),
         ("BOT_GATEWAY_URL", "https://user:password@gateway.example"),
+        ("BOT_GATEWAY_URL", "https://gatewäy.example"),
         ("BOT_GATEWAY_KEY", "two words"),
         ("BOT_WEBHOOK_SECRET", " , "),
         ("BOT_GATEWAY_PER_MINUTE", "0"),

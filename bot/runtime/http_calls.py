@@ -2,9 +2,9 @@
 
 import json
 import logging
+import re
 import threading
 from datetime import timedelta
-from email.message import Message
 from typing import Any
 
 from bot.clock import Clock
@@ -18,7 +18,8 @@ from bot.outgoing import IDEMPOTENCY_KEY, UNSAFE, NotAllowed, Requester, Request
 from bot.runtime.performers import LONGEST_WAIT, CallAttempt, Say
 from bot.store.rows import CallRow
 
-_LONGEST_TYPE = 200  # characters: parsing some longer ones takes seconds
+_LONGEST_TYPE = 200  # characters
+_CHARSET = re.compile(r'\bcharset\s*=\s*"?([^\s;"]+)')
 _CHARSETS = {
     "utf-8": "utf-8-sig",
     "us-ascii": "ascii",
@@ -109,10 +110,10 @@ def _value(answer: Response) -> Any:
     """JSON if the answer says so, or looks like JSON and is; else its text; null if there is none."""
     if not answer.body:
         return None
-    header = Message()
-    header["content-type"] = answer.headers.get("content-type", "text/plain")[:_LONGEST_TYPE]
-    kind = header.get_content_type()
-    text = _text(answer.body, header.get_content_charset("utf-8"))
+    kind, _, parameters = answer.headers.get("content-type", "")[:_LONGEST_TYPE].lower().partition(";")
+    charset = _CHARSET.search(parameters)
+    text = _text(answer.body, "utf-8" if charset is None else charset[1])
+    kind = kind.strip()
     if kind == "application/json" or kind.endswith("+json"):
         return _json(text)
     try:

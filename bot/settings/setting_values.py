@@ -28,7 +28,8 @@ _HERE = ("127.0.0.1", "localhost", "::1")
 def url(text: str) -> str:
     """A base address: http or https, without a name, a key or a query."""
     parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+    usable = parts.scheme in ("http", "https") and parts.hostname and text.isascii()
+    if not usable or parts.username or parts.query:
         raise ValueError("is no base address: write one such as https://gateway.example, with no name, key or query")
     return text.rstrip("/")
 

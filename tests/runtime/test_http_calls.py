@@ -72,6 +72,7 @@ def value(body: bytes, kind: str = "") -> Any:
         (b"", "application/json", None),
         ("Grüße".encode(), "text/plain", "Grüße"),
         ("Grüße €".encode("cp1252"), 'text/plain; charset="ISO-8859-1"', "Grüße €"),
+        ("Grüße".encode(), "text/plain; charset*0=utf; charset*=utf-8''", "Grüße"),
         ("Grüße".encode(), f"text/plain; a={'x' * 200}; charset=iso-8859-1", "Grüße"),
     ],
 )  # fmt: skip
