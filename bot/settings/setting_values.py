@@ -22,14 +22,18 @@ OBJECTS = "s3://"
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.-]+)*/?", re.ASCII)
 _DATABASE = re.compile(r"postgres(ql)?://([^:/@?#%]*(:([^/@%]|%[0-9A-Fa-f]{2})*)?@)?([^@%]|%[0-9A-Fa-f]{2})*")
 _KEYWORDS = re.compile(r"(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=")  # libpq's other form
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _HERE = ("127.0.0.1", "localhost", "::1")
 
 
 def url(text: str) -> str:
     """A base address: http or https, without a name, a key or a query."""
-    parts = urlsplit(text)
-    usable = parts.scheme in ("http", "https") and parts.hostname and text.isascii()
-    if not usable or parts.username or parts.query:
+    try:
+        parts = urlsplit(text)
+        usable = _HOST.fullmatch(parts.hostname or "") and parts.port != 0 and text.isascii() and " " not in text
+    except ValueError:
+        usable = False
+    if not usable or parts.scheme not in ("http", "https") or parts.username or parts.query:
         raise ValueError("is no base address: write one such as https://gateway.example, with no name, key or query")
     return text.rstrip("/")
 
@@ -89,7 +93,7 @@ def number(least: int, most: int) -> Callable[[str], int]:
     """A whole number within bounds."""
 
     def parse(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and least <= int(text[:12]) <= most):
+        if not (text.isascii() and text.isdigit() and len(text) <= 12 and least <= int(text) <= most):
             raise ValueError(f'is "{text[:40]}": write a whole number from {least} to {most}')
         return int(text)
 
