@@ -1,11 +1,11 @@
 """The requests of ``http`` steps: the address and secrets of a service are filled in, and no request reaches our own network."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
-from typing import ClassVar, Protocol
+from typing import ClassVar
 from urllib.parse import parse_qsl, quote
 
 from bot.core.effects import HttpRequest
@@ -81,16 +81,11 @@ class NotAllowed(RequestFailed):
     passes = False
 
 
-class Requester(Protocol):
-    """Sends one request, once. Called from many threads.
+Requester = Callable[[HttpRequest, str], Response]
+"""Sends one request, once, and returns the answer. Called from many threads.
 
-    ``key`` is the same at every repeat of the same request. Raises `RequestFailed`, and nothing else.
-    """
-
-    def __call__(self, request: HttpRequest, key: str, /) -> Response:
-        """The service's answer."""
-        ...
-
+The text is a key that is the same at every repeat of the same request. Raises `RequestFailed`, and nothing else.
+"""
 
 MOST_BYTES = 1 << 20
 TO_ALLOW = "what lies in your own network is made a service of bot.yml, under http, with allow_private: true"

@@ -4,14 +4,13 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any
 
-from bot.ai.ai_client import Stream
+from bot.ai.ai_client import Completions
 from bot.ai.ai_errors import (
     CompletionError,
     ContentRefused,
@@ -149,16 +148,6 @@ FAILURES: Mapping[type[CompletionError], _Failure] = {
 """What each error of a request means."""
 
 
-class StreamingService(Protocol):
-    """The part of `bot.ai.ai_client.Completions` that is needed here."""
-
-    def stream(
-        self, request: ChatRequest, *, patient: bool = False, seconds: float | None = None
-    ) -> AbstractContextManager[Stream]:
-        """Ask, and read the answer while it comes. Raises `bot.ai.ai_errors.CompletionError`."""
-        ...
-
-
 class ModelCalls:
     """Performs `Complete`. Safe to use from many threads.
 
@@ -172,7 +161,7 @@ class ModelCalls:
 
     def __init__(
         self,
-        service: StreamingService,
+        service: Completions,
         breaker: ModelBreaker,
         models: Sequence[str],
         facts: FactIndex,

@@ -291,11 +291,11 @@ class StoreReader:
 
     def cursor(self) -> int:
         """The place in the log up to which events have been taken. Events below it may be pruned from the inbox."""
-        return int(self.database.all(_CURSOR)[0][0])
+        return int(self.database.one(_CURSOR)[0])
 
     def ended_clean(self) -> bool:
         """Whether the engine's last run ended properly; True if there was none, False while one runs."""
-        return bool(self.database.all(_CLEAN)[0][0])
+        return bool(self.database.one(_CLEAN)[0])
 
     def counts(self) -> dict[str, int]:
         """How many sessions and dead letters there are, and how many rows in each queue, by table."""
@@ -326,7 +326,7 @@ class StoreReader:
 
     def count_handed_over(self) -> int:
         """How many conversations persons have, or are to take."""
-        return int(self.database.all(engine_tables.COUNT_HANDED_OVER)[0][0])
+        return int(self.database.one(engine_tables.COUNT_HANDED_OVER)[0])
 
     @reads_rows
     def find_contacts(self, search: ContactSearch, limit: int, after: str = "") -> tuple[list[FoundContact], str]:
@@ -364,12 +364,12 @@ class StoreReader:
 
     def keeps(self, contact: str) -> bool:
         """Whether something is kept of a contact, who may have no session."""
-        return bool(self.database.all(_IS_KEPT, storable(contact))[0][0])
+        return bool(self.database.one(_IS_KEPT, storable(contact))[0])
 
     def session(self, contact: str) -> Session | None:
         """One contact's session with all its variables, if there is one. Raises `bot.core.session.UnreadableSession`."""
-        rows = self.database.all(engine_tables.SESSION_STATE, storable(contact))
-        return read_session(rows[0][0]) if rows else None
+        row = self.database.one(engine_tables.SESSION_STATE, storable(contact))
+        return None if row is None else read_session(row[0])
 
     def all_sessions(self) -> Iterator[Session | None]:
         """Every session, by contact; None for one that this version cannot read. It reads in short pieces."""
@@ -385,8 +385,8 @@ class StoreReader:
     @reads_rows
     def last_inbound(self, contact: str) -> datetime | None:
         """The time of the contact's newest event, by the event itself: the window begins with it."""
-        rows = self.database.all(engine_tables.LAST_INBOUND, storable(contact))
-        return read_time(rows[0][0]) if rows else None
+        row = self.database.one(engine_tables.LAST_INBOUND, storable(contact))
+        return None if row is None else read_time(row[0])
 
     @reads_rows
     def opted_out(self, contact: str) -> bool:
@@ -396,7 +396,7 @@ class StoreReader:
     @reads_rows
     def last_replaced(self, contact: str) -> datetime | None:
         """When a template last went to the contact in place of a message whose window was closed."""
-        return read_time(self.database.all(_LAST_REPLACED, storable(contact))[0][0])
+        return read_time(self.database.one(_LAST_REPLACED, storable(contact))[0])
 
     @reads_rows
     def requests(self, now: datetime) -> list[tuple[float, int]]:
@@ -420,13 +420,13 @@ class StoreReader:
 
     @reads_rows
     def _end(self, now: datetime) -> datetime:
-        last = read_time(self.database.all(_WRITTEN_AT)[0][0])
+        last = read_time(self.database.one(_WRITTEN_AT)[0])
         return now if last is None else max(now, last)
 
     def broadcast(self, name: str) -> broadcast_rows.Broadcast | None:
         """The broadcast with this name, if there is one."""
-        rows = self.database.all(broadcast_rows.BROADCAST, storable(name))
-        return broadcast_rows.broadcast(*rows[0]) if rows else None
+        row = self.database.one(broadcast_rows.BROADCAST, storable(name))
+        return None if row is None else broadcast_rows.broadcast(*row)
 
     def outcomes(self, name: str) -> dict[str, int]:
         """How many recipients a broadcast has, by outcome, with the gateway's code of a refusal: ``failed (132000)``.
@@ -465,15 +465,15 @@ class StoreReader:
         }
 
     def _state_of(self, broadcast: str) -> str:
-        rows = self.database.all(broadcast_rows.STATE, storable(broadcast))
-        return rows[0][0] if rows else ""
+        row = self.database.one(broadcast_rows.STATE, storable(broadcast))
+        return "" if row is None else row[0]
 
     def send_outcome(self, id: int) -> tuple[str, str] | None:
         """The outcome of a message, by its id in the outbox, and why; None while it is in the outbox."""
-        if self.database.all(_IN_OUTBOX, id):
+        if self.database.one(_IN_OUTBOX, id):
             return None
-        rows = self.database.all(_SENT, id) or self.database.all(_GIVEN_UP, id)
-        return rows[0] if rows else None
+        outcome: tuple[str, str] | None = self.database.one(_SENT, id) or self.database.one(_GIVEN_UP, id)
+        return outcome
 
     @reads_rows
     def pending_sends(self, limit: int = 100) -> list[PendingSend]:
@@ -569,7 +569,7 @@ class StoreReader:
         There is no index by contacts. But ids follow the time, and a message is written with a line of its contact's trace, so the times of
         these lines lead to it.
         """
-        low, last = self.database.all(_MESSAGES_BETWEEN)[0]
+        low, last = self.database.one(_MESSAGES_BETWEEN)
         if not times or last is None:
             return []
         low = self._first_message(low, last + 1, time_text(times[0]))
@@ -586,8 +586,8 @@ class StoreReader:
         """The id of the first message that was decided on since a time, of those from ``low`` and before ``end``."""
         while low < end:
             middle = (low + end) // 2
-            made = self.database.all(_MESSAGE_MADE, middle)  # nothing where it has gone meanwhile
-            if made and made[0][0] < since:
+            made = self.database.one(_MESSAGE_MADE, middle)  # nothing where it has gone meanwhile
+            if made and made[0] < since:
                 low = middle + 1
             else:
                 end = middle
@@ -632,8 +632,8 @@ class StoreReader:
     def used(self, contact: str | None, since: datetime) -> int:
         """The tokens that models used since a time: for one contact, or (None) for all together."""
         if contact is None:
-            return int(self.database.all(engine_tables.TOKENS_USED, time_text(since))[0][0])
-        return int(self.database.all(engine_tables.TOKENS_USED_BY, time_text(since), storable(contact))[0][0])
+            return int(self.database.one(engine_tables.TOKENS_USED, time_text(since))[0])
+        return int(self.database.one(engine_tables.TOKENS_USED_BY, time_text(since), storable(contact))[0])
 
     def usage(self, since: datetime, by: str) -> list[UsageSum]:
         """What models used since a time, the most first, days in order. ``by``: one of `bot.store.engine_tables.USAGE_BY`."""
