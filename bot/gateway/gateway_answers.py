@@ -258,6 +258,7 @@ ERRORS: tuple[ErrorRow[GatewayError], ...] = (
 """Every error of the gateway's client. docs/errors.md explains each."""
 
 BY_CODE: Mapping[str, ErrorRow[GatewayError]] = {row.code: row for row in ERRORS if row.code}
+_BY_STATUS = {401: GatewayUnauthorized, 429: GatewayRateLimited}  # where its code says nothing
 
 
 _MOST_WORDS = 500  # characters of the gateway's that are kept
@@ -361,10 +362,8 @@ def _refusal(status: int, error: Any, keyed: bool, rate: Rate) -> GatewayError:
         return ChannelNotFound(message, details, rate, code)  # the account has several
     if code in BY_CODE:
         return BY_CODE[code].raises(message, details, rate, code)
-    if status == 401:
-        return GatewayUnauthorized(message, details, rate, code)
-    if status == 429:
-        return GatewayRateLimited(message, details, rate, code)
+    if status in _BY_STATUS:
+        return _BY_STATUS[status](message, details, rate, code)
     if status >= 500:
         return OutcomeUnknown(f"{code}: {message}" if code else message, keyed, rate)
     return GatewayRefused(message, details, rate, code)
@@ -373,10 +372,8 @@ def _refusal(status: int, error: Any, keyed: bool, rate: Rate) -> GatewayError:
 def _bare(status: int, keyed: bool, rate: Rate) -> GatewayError:
     """The error of an answer that is no envelope."""
     message = f"HTTP status {status} without an envelope"
-    if status == 401:
-        return GatewayUnauthorized(message, rate=rate)
-    if status == 429:
-        return GatewayRateLimited(message, rate=rate)
+    if status in _BY_STATUS:
+        return _BY_STATUS[status](message, rate=rate)
     if 300 <= status < 500:
         return NotTheGateway(message, rate=rate)
     return OutcomeUnknown(message, keyed, rate)

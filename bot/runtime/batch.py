@@ -204,7 +204,7 @@ class Batch:
             self._fail(event, error)
 
     def _take_parked(self, contact: str, after: Turn | None) -> None:
-        """Take what is parked: what a step keeps as one, where that has what it awaited; then the rest, one by one."""
+        """Take parked events: those that a step keeps, as one message, once it takes messages again; then the others."""
         rows = (row for row in self.store.parked(contact) if row.id not in self.commit.unparked)
         parked: _Parked = [*rows, *self.commit.unpark(contact)]
         kept = [each for each in parked if _is_kept(each)]
@@ -321,8 +321,8 @@ def _is_idle(session: Session, turn: Turn) -> bool:
 
 
 def _was_waiting(session: Session, turn: Turn) -> bool:
-    """Whether a turn wants to be woken for what was due before, and waited for what has happened now: a flow, or a time-out
-    while messages were gathered.
+    """Whether a turn may want to be woken again for a time that has come: another schedule was due then as well, or a
+    time-out, which waited while messages were gathered.
     """
     gathered = session.gathers and not turn.session.gathers
     changed = replace(turn.session, woken=session.woken) != session

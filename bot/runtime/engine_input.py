@@ -209,7 +209,7 @@ class EngineInput:
 
 
 def can_wait(result: SendResult) -> bool:
-    """Whether nothing follows from the result of a message but that it is done with."""
+    """Whether a result only says that a message was sent, so that nobody waits for its commit."""
     row = result.row
     expected = result.state == "sent" and result.alias is None
     return expected and row.priority == REPLY and isinstance(row.effect, Send) and not row.effect.report

@@ -84,7 +84,7 @@ class CrashQuarantine:
 
 
 class Prompter(Protocol):
-    """Asks a person before calls are made, where nothing but the person is waited for."""
+    """Asks a person before a call is made, such as a question to a model in `bot chat`."""
 
     def before(self, perform: Perform) -> Perform:
         """What asks the person, and then makes the call."""

@@ -161,10 +161,7 @@ class Scheduler:
 
     def remove_contact(self, contact: str) -> None:
         """Forget all queues of a contact."""
-        for queue in [queue for queue in self if queue.contact == contact]:
-            del self._queues[queue.name]
-            self._rows[queue.route] -= len(queue.rows)
-        self._remove_waiting(lambda queue: queue.contact == contact)
+        self._remove({row.id for queue in self if queue.contact == contact for row in queue.rows})
 
     def remove(self, ids: Set[int]) -> Set[int]:
         """Forget those of these rows that were certainly not sent. Returns their ids."""
@@ -202,18 +199,15 @@ class Scheduler:
         by_route[queue.route].add(queue, queue.due_at, now)
 
     def _remove(self, ids: Set[int]) -> None:
-        """Forget rows; none of them is in flight."""
+        """Forget rows. One that is in flight goes only with its whole queue."""
         whole = {name for name, queue in self._queues.items() if all(row.id in ids for row in queue.rows)}
-        self._remove_waiting(lambda queue: queue.name in whole)
+        for waiting in self._all_waiting():
+            waiting.remove(lambda queue: queue.name in whole)
         for name in whole:
             del self._queues[name]
         for queue in self:
             _drop(queue, ids)
         self._rows = Counter(queue.route for queue in self for _ in queue.rows)
-
-    def _remove_waiting(self, gone: Callable[[ContactQueue], bool]) -> None:
-        for waiting in self._all_waiting():
-            waiting.remove(gone)
 
     # The room in memory
 
