@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
-from ipaddress import ip_address
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -34,6 +33,7 @@ from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.networks import is_this_machine
 
 log = logging.getLogger(__name__)
 
@@ -689,20 +689,6 @@ def _is_proxy(url: str) -> bool:
         return parts.scheme in _PROXIES and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
-
-
-def is_address(host: str) -> bool:
-    """Whether a host is given by its IP address, so that no name server is asked."""
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def is_this_machine(host: str) -> bool:
-    """Whether a host is the loopback interface, by its name or by one of its addresses."""
-    return host == "localhost" or (is_address(host) and ip_address(host).is_loopback)
 
 
 # -- what its errors mean ------------------------------------------------------------------------

@@ -10,18 +10,9 @@ from urllib.parse import parse_qsl, quote
 
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
+from bot.core.networks import is_address
 from bot.expressions.templates import TemplateFailed
-from bot.http_client import (
-    DeadlinePassed,
-    HttpClient,
-    HttpError,
-    NotSent,
-    Oversized,
-    Response,
-    Silent,
-    is_address,
-    proxy_of,
-)
+from bot.http_client import DeadlinePassed, HttpClient, HttpError, NotSent, Oversized, Response, Silent, proxy_of
 from bot.public_addresses import (
     MOST_REDIRECTS,
     REDIRECTS,

@@ -7,25 +7,18 @@ import re
 import socket
 import threading
 from concurrent.futures import Future
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from string import punctuation
 from typing import Any, Self
 from urllib.parse import quote, urljoin, urlsplit
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.http_client import CONNECT_SECONDS, is_address, is_this_machine
+from bot.core.networks import is_address, is_public, is_this_machine
+from bot.http_client import CONNECT_SECONDS
 
 MOST_REDIRECTS = 3
 REDIRECTS = (301, 302, 303, 307, 308)
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+(%[a-z0-9]+)?")
-_PUBLIC_6 = IPv6Network("2000::/3")  # so neither mapped IPv4 nor local addresses
-_SPECIAL_4 = tuple(map(IPv4Network, (
-    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
-    "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
-    "224.0.0.0/4", "240.0.0.0/4",
-)))  # fmt: skip
-_SPECIAL_6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
 
 
 class BadAddress(BotError):
@@ -157,12 +150,3 @@ def redirected_to(url: str, location: str) -> str:
         )  # the bytes that came, as browsers do it
     except ValueError:
         raise BadAddress("it was led to no address that can be read") from None
-
-
-def is_public(address: str) -> bool:
-    """Whether an IP address is one of the Internet, and neither of a private network nor kept for special uses."""
-    match ip_address(address):
-        case IPv4Address() as ip:
-            return not any(ip in network for network in _SPECIAL_4)
-        case IPv6Address() as ip:
-            return ip in _PUBLIC_6 and not any(ip in network for network in _SPECIAL_6)

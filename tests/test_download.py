@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.public_addresses import is_public
+from bot.core.networks import is_public
 from bot.runtime.file_calls import Downloads, DownloadTooLarge, NotFetched
 from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, reset
 

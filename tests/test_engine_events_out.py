@@ -115,6 +115,7 @@ def test_what_goes_over_the_wire_is_plain_json() -> None:
         ),
         ("{url: 'https://crm.example', secret: CRN, on: [end]}", "E509", 'no secret "CRN" (did you mean "CRM"?)'),
         ("{url: 'https://crm.example/{{ secret.X }}', secret: CRM, on: [end]}", "E509", 'no secret "X"'),
+        ("{url: 'http://10.0.0.5/hooks', secret: CRM, on: [end]}", "E510", "url: 10.0.0.5 is in a private network"),
         ("{url: 'https://crm.example/{{ name }}', secret: CRM, on: [end]}", "E301", '"name" means nothing here'),
         ("{url: 'https://crm.example', secret: CRM, on: [ends]}", "E109", 'did you mean "end"?'),
         ("{url: 'https://crm.example', secret: CRM, on: []}", "E105", "on: no event goes there (write some of result,"),

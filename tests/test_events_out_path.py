@@ -288,7 +288,9 @@ def test_a_secret_that_is_not_set_keeps_the_events_until_it_is(world: World) -> 
 
 
 def test_an_address_in_the_own_network_must_be_allowed(world: World) -> None:
-    with world.running((BOT % world.receiver.url).replace(", allow_private: true", "")):
+    world.secrets["CRM_URL"] = world.receiver.url
+    bot = (BOT % "{{ secret.CRM_URL }}").replace("[CRM_SECRET]", "[CRM_SECRET, CRM_URL]")
+    with world.running(bot.replace(", allow_private: true", "")):
         world.user("hi", "M")
     assert (world.receiver.requests, world.counts()) == ([], (2, 0))
     assert "allow_private: true" in call("queue", "--bot", world.folder).out

@@ -4,6 +4,7 @@ import logging
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from email.parser import BytesParser
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,12 @@ http:
     base: "{base}"
     headers: {{Authorization: "Bearer {{{{ secret.CRM_KEY }}}}"}}
     query: {{token: "{{{{ secret.CRM_KEY }}}}"}}
-    allow_private: {str(private).lower()}
+    allow_private: true
 {more}
 """
-    return dict(library_of(FLOW, bot).bot.services)
+    return {
+        name: replace(service, allow_private=private) for name, service in library_of(FLOW, bot).bot.services.items()
+    }
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from bot.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, one_of, on
 from bot.keys.fields import Fields
 from bot.lang.problems import Mark, did_you_mean
 from bot.lang.source import Scalar, one_or_more
-from bot.steps.http_services import ALLOW_PRIVATE, HttpService, check_service_text, is_web_address
+from bot.steps.http_services import ALLOW_PRIVATE, HttpService, check_public, check_service_text, is_web_address
 
 RESULT, TAGS, OPT_OUT = "result", "tags", "opt_out"
 EVENTS: dict[str, tuple[str, ...]] = {
@@ -44,6 +44,7 @@ def read_receiver(fields: Fields | None, secrets: tuple[str, ...]) -> EventRecei
         _ON.report(fields, "E105", "on: no event goes there", f"write some of {', '.join(EVENTS)}")
     if url is None or secret is None:
         return None
+    check_public(fields, _URL.name, url)
     check_service_text(fields, url, secrets)
     url.prepare()  # threads render it
     marks = {item.text: item.mark for item in one_or_more(fields.raw(_ON.name)) if isinstance(item, Scalar)}

@@ -90,6 +90,11 @@ class KeySpec(Generic[Written]):
         fields.report(code, self.mark(fields), what, fix)
 
 
+def read_over(key: KeySpec[T], fields: Fields, inherited: T | None) -> T:
+    """The value of a key; where it is not written, what is inherited, if there is anything."""
+    return key.read(fields) if inherited is None or key.written(fields) else inherited
+
+
 class KeySet:
     """The keys that a map may have; ``most`` of them at once, where that is said."""
 

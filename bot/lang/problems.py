@@ -92,6 +92,7 @@ CODES: dict[str, str] = {
     "E507": "a handler whose result is of the wrong type",
     "E508": "no such service",
     "E509": "no such secret",
+    "E510": "an address in a private network",
     # E6: tests
     "E601": "a line of a conversation that cannot be read",
     "E602": "a time that cannot be read",

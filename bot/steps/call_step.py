@@ -10,22 +10,19 @@ from bot.core.immutable import immutable
 from bot.expressions.abstract_values import ValueKind, kinds_of_type
 from bot.expressions.templates import Template
 from bot.extensions.decorators import HandlerSpec
-from bot.keys.declared_keys import STRING, KeySet, KeySpec, integer, seconds
+from bot.keys.declared_keys import STRING, KeySet, KeySpec
 from bot.keys.fields import Fields, refuse_altered
 from bot.lang.problems import did_you_mean, nearest
 from bot.lang.source import Map
+from bot.steps.attempts import TRIES_KEY, WITHIN_KEY
 from bot.steps.message_parts import check_error_names
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, SavedResult, StepFailed, Used
 from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, StepContext, StepKind, StepResult, WaitForEffect
 from bot.steps.transition import ASSIGNMENTS, Assignment
 
-WITHIN = 10.0  # seconds, where the step says nothing
-MOST_TRIES = 10
 OWN_ERRORS = ("timeout", "mismatch")
 UNDECLARED = (*OWN_ERRORS, "error")
 """How every call may end; ``error`` is an exception that the handler does not declare."""
-WITHIN_KEY = KeySpec("within", seconds(WITHIN), f"How long one try may take; {WITHIN:.0f}s by default.")
-TRIES_KEY = KeySpec("tries", integer(1, MOST_TRIES), "How often it is tried; once by default.")
 _CALL = KeySpec("call", STRING, "The handler's name.", required=True)
 _WITH = KeySpec("with", ASSIGNMENTS, "The handler's arguments.")
 

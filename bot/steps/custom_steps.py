@@ -35,7 +35,8 @@ from bot.keys.text_shapes import MAY
 from bot.lang.problems import Problems
 from bot.lang.source import Node
 from bot.steps import KINDS
-from bot.steps.call_step import TRIES_KEY, WITHIN_KEY, check_errors
+from bot.steps.attempts import TRIES_KEY, WITHIN_KEY
+from bot.steps.call_step import check_errors
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, StepFailed, Used
 from bot.steps.step_kind import (
     Awaited,

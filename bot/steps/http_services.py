@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from urllib.parse import urlencode, urlsplit
 
 from bot.core.immutable import immutable
+from bot.core.networks import private_host
 from bot.core.values import Record
 from bot.expressions.grammar import check_calls
 from bot.expressions.templates import FUNCTIONS, Template
@@ -14,6 +15,7 @@ from bot.keys.declared_keys import BOOLEAN, STRINGS, TEMPLATE, Form, KeySet, Key
 from bot.keys.fields import Fields, entries_of, name_of, template_of
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Node, Scalar
+from bot.steps.attempts import ATTEMPT_KEYS, Attempts
 
 SECRET = "secret"
 OURS = "BOT_"  # the settings, which are nobody else's
@@ -28,7 +30,8 @@ Entries = tuple[tuple[Scalar, Node], ...]
 class HttpService:
     """One service. Its texts may hold ``secret.NAME``, and nothing of a conversation: no flow sees them.
 
-    ``allow_private``: it may lie in a private network.
+    ``allow_private``: it may lie in a private network. ``attempts``: for requests that do not
+    say themselves how they are tried.
     """
 
     name: str
@@ -36,6 +39,7 @@ class HttpService:
     headers: Named = ()
     query: Named = ()
     allow_private: bool = False
+    attempts: Attempts = field(default_factory=Attempts)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -96,12 +100,14 @@ def _read_service(name: str, fields: Fields, secrets: tuple[str, ...]) -> HttpSe
         HEADERS.read(fields),
         _QUERY.read(fields),
         ALLOW_PRIVATE.read(fields),
+        Attempts(**ATTEMPT_KEYS.values(fields)),
     )
     if base is not None and base.constant and not _is_base(base.source):
         what = f"{fields.what}: base: this is no address"
         fields.problems.add(
             "E405", base.mark, what, "write one like https://api.example/v1, with no name, key or query"
         )
+    check_public(fields, _BASE.name, service.base)
     for text in service.texts():
         check_service_text(fields, text, secrets)
     return service
@@ -144,6 +150,14 @@ def _is_base(text: str) -> bool:
     return is_web_address(text) and not urlsplit(text).query
 
 
+def check_public(fields: Fields, key: str, url: Template) -> None:
+    """An address in a private network, as far as it is written out, is one that may lie there."""
+    host = private_host(url.source)
+    if host is not None and not ALLOW_PRIVATE.read(fields):
+        what = f"{fields.what}: {key}: {host} is in a private network"
+        fields.problems.add("E510", url.mark, what, "write allow_private: true beside it, if that is your own")
+
+
 def check_service_text(fields: Fields, text: Template, secrets: tuple[str, ...]) -> None:
     """A service's texts know the bot's secrets and nothing else, not even its own Python."""
     check_calls(text.calls, {}, fields.problems)
@@ -162,7 +176,7 @@ HEADERS: KeySpec[Named] = KeySpec("headers", replace(_NAMED, read=_read_headers)
 _BASE = KeySpec("base", TEMPLATE, "The address that all requests to it begin with.", required=True)
 _QUERY = KeySpec("query", _NAMED, "What is added to the query of every request.")
 ALLOW_PRIVATE = KeySpec("allow_private", BOOLEAN, "Whether it may lie in a private network; false by default.")
-_SERVICE = KeySet(_BASE, HEADERS, _QUERY, ALLOW_PRIVATE)
+_SERVICE = KeySet(_BASE, HEADERS, _QUERY, *ATTEMPT_KEYS, ALLOW_PRIVATE)
 SERVICES: Form[Entries] = Form(key_schemas.map_of(_SERVICE.schema()), entries_of, absent=())
 """Services by name; `read_services` makes them of it."""
 SECRETS = Form(

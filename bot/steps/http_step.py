@@ -11,16 +11,17 @@ from urllib.parse import quote, urlencode
 from bot.core.effects import HttpRequest
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
+from bot.core.networks import private_host
 from bot.core.values import Media, json_default
 from bot.expressions.formats import shown
 from bot.expressions.templates import Expression, Pieces, Template, TemplateFailed, pieces_of
-from bot.keys.declared_keys import EXPRESSION, NAME, STRING, Form, KeySet, KeySpec, either, map_of, raw_node, seconds
+from bot.keys.declared_keys import EXPRESSION, NAME, STRING, Form, KeySet, KeySpec, either, map_of, raw_node, read_over
 from bot.keys.definitions import refuse_defined
 from bot.keys.fields import Fields, entries_of, name_of, refuse_altered
 from bot.keys.key_schemas import ANY
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Node, Scalar
-from bot.steps.call_step import TRIES_KEY, WITHIN_KEY
+from bot.steps.attempts import ATTEMPT_KEYS, CACHE_KEY, TRIES_KEY, WITHIN_KEY, Attempts
 from bot.steps.http_services import HEADERS, HttpService, Named, is_header
 from bot.steps.message_parts import check_error_names
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, StepFailed, Used
@@ -31,6 +32,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _ADDRESS_START = re.compile(
     r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?=[/?]|\Z)|(?!https?:)([a-z][a-z0-9_]*):(?=/(?!/))"
 )
+_OWN = "own"  # what a service could be called
 _WRITTEN = re.compile(r"[A-Za-z0-9/?:@!$&'()*+,;=._~%-]*")
 _VALUE = "\0"  # stands for a value in the address's shape
 
@@ -75,6 +77,11 @@ def read_address(fields: Fields, services: Mapping[str, HttpService]) -> Address
     return Address(method, "" if pieces is None else _check_address(fields, pieces, services), pieces or ())
 
 
+def attempts_at(address: Address, services: Mapping[str, HttpService]) -> Attempts:
+    """What the service of an address says of how requests to it are tried."""
+    return services[address.service].attempts if address.service in services else Attempts()
+
+
 def _check_address(fields: Fields, pieces: Pieces, services: Mapping[str, HttpService]) -> str:
     """Check the constant parts of an address; returns the name of its service, or an empty text."""
     start = _ADDRESS_START.match(_shape(pieces))
@@ -88,6 +95,9 @@ def _check_address(fields: Fields, pieces: Pieces, services: Mapping[str, HttpSe
     elif start[1] is not None and start[1] not in services:
         fix = did_you_mean(start[1], services, f"add it to bot.yml: http: {{{start[1]}: {{base: https://...}}}}")
         fields.problems.add("E508", mark, f'{what}: no service "{start[1]}"', fix)
+    elif (host := private_host(_shape(pieces))) is not None:
+        fix = f"add a service to bot.yml: http: {{{_OWN}: {{base: {start[0]}, allow_private: true}}}}; then write {_OWN}:/path"
+        fields.problems.add("E510", mark, f"{what}: {host} is in a private network", fix)
     return "" if start is None else start[1] or ""
 
 
@@ -136,7 +146,6 @@ _QUERY = KeySpec("query", TEXT_ASSIGNMENTS, "What is added to the address as its
 _HEADERS = replace(HEADERS, about="The request's headers.")
 _JSON = KeySpec("json", raw_node(ANY), "The request's body, as JSON.")
 _FORM = KeySpec("form", TEXT_ASSIGNMENTS, "The request's body, as a form.")
-_CACHE = KeySpec("cache", seconds(0.0), "How long an answer to GET is kept and used again; not at all by default.")
 Taken = tuple[tuple[Scalar, Expression | None], ...]
 
 
@@ -156,7 +165,7 @@ _SAVE: KeySpec[Taken] = KeySpec(
     either(Form(NAME.schema, _read_whole, absent=()), map_of(EXPRESSION, _read_taken)),
     "The variable that takes the answer, or several with their parts.",
 )
-REQUEST = KeySet(_HTTP, _QUERY, _HEADERS, _JSON, _FORM, WITHIN_KEY, TRIES_KEY, _CACHE)
+REQUEST = KeySet(_HTTP, _QUERY, _HEADERS, _JSON, _FORM, *ATTEMPT_KEYS)
 """What a request is made of."""
 
 
@@ -184,15 +193,16 @@ class HttpStep(StepKind):
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``http`` with what goes along, and what becomes of the answer."""
         address = read_address(fields, reading.services)
-        within = WITHIN_KEY.read(fields)
+        service = attempts_at(address, reading.services)
+        cache = read_over(CACHE_KEY, fields, service.cache)
         step = cls(
             address,
             _QUERY.read(fields),
             _HEADERS.read(fields),
             _read_body(fields),
-            within,
-            TRIES_KEY.read(fields) or 1,
-            _CACHE.read(fields),
+            read_over(WITHIN_KEY, fields, service.within),
+            read_over(TRIES_KEY, fields, service.tries) or 1,
+            cache if address.method == "GET" else 0.0,
             _read_outputs(fields, reading),
             frozenset(reading.errors),
         )
@@ -315,8 +325,8 @@ def _check_method(fields: Fields, step: HttpStep) -> None:
     wrong: list[tuple[KeySpec[Any], str]] = []
     if method == "GET" and step.body is not None:
         wrong.append((_FORM if step.body.is_form else _JSON, "use `query`, or another method"))
-    if method != "GET" and step.cache:
-        wrong.append((_CACHE, "leave it out: only what a GET answers is kept"))
+    if method != "GET" and CACHE_KEY.written(fields):
+        wrong.append((CACHE_KEY, "leave it out: only what a GET answers is kept"))
     for key, fix in wrong:
         what = f'{fields.what}: "{key.name}" means nothing with {method}'
         fields.problems.add("E123", key.mark(fields), what, fix)

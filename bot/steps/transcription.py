@@ -11,12 +11,13 @@ from bot.core.text import KEPT_CHARACTERS, without_controls
 from bot.core.values import Media
 from bot.expressions.templates import Expression
 from bot.extensions.decorators import HandlerSpec
-from bot.keys.declared_keys import EXPRESSION, STRING, KeySet, KeySpec, integer, opened_by, seconds
+from bot.keys.declared_keys import EXPRESSION, STRING, KeySet, KeySpec, integer, opened_by, read_over, seconds
 from bot.keys.fields import Fields
 from bot.lang.problems import did_you_mean
-from bot.steps.call_step import TRIES_KEY, argument_uses, check_known
+from bot.steps.attempts import ATTEMPT_KEYS, TRIES_KEY
+from bot.steps.call_step import argument_uses, check_known
 from bot.steps.http_services import HttpService
-from bot.steps.http_step import ANSWER, REQUEST, STATUS, HttpStep
+from bot.steps.http_step import ANSWER, REQUEST, STATUS, HttpStep, attempts_at
 from bot.steps.step_facts import StepFailed, Used
 from bot.steps.step_kind import ReadContext
 from bot.steps.transition import ASSIGNMENTS, Assignment
@@ -38,7 +39,7 @@ _DAILY = KeySpec(
 )
 _ALL = (_WITHIN, TRIES_KEY, _DAILY)
 _HANDLER_KEYS = KeySet(_CALL, _WITH, *_ALL)
-_REQUEST_KEYS = KeySet(*(key for key in REQUEST if key.name not in ("within", "tries", "cache")), _TEXT, *_ALL)
+_REQUEST_KEYS = KeySet(*(key for key in REQUEST if key not in ATTEMPT_KEYS), _TEXT, *_ALL)
 
 
 @immutable
@@ -102,11 +103,13 @@ def read_transcription(
     within, tries, daily = _WITHIN.read(fields), TRIES_KEY.read(fields) or 1, _DAILY.read(fields) or DAILY
     if fields.has(HttpStep.verb):
         reading = ReadContext("", fields.problems, {}, handlers, None, {}, {}, services=services)
-        sent = replace(HttpStep.read(fields, reading), within=within, tries=1)
+        read = HttpStep.read(fields, reading)
+        within = read_over(_WITHIN, fields, attempts_at(read.address, services).within)
+        sent = replace(read, within=within, tries=1, cache=0.0)
         if sent.address.pieces and not any(VOICE in used.text.names for used in sent.uses()):
             what = "the request does not carry the voice note"
             fields.report("E503", fields.mark, what, 'add it, like form: {file: "{{ voice }}"}')
-        return Transcription(sent, text=_TEXT.read(fields), within=within, tries=tries, daily=daily)
+        return Transcription(sent, text=_TEXT.read(fields), within=within, tries=read.tries, daily=daily)
     name, given = _CALL.read(fields) or "", _WITH.read(fields)
     spec = handlers.get(name)
     if spec is not None:
