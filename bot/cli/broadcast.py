@@ -149,6 +149,10 @@ def command(
         raise click.UsageError(USAGE)
     if (at is not None or flow is not None) and not (asked[0] in (template, flow) and sends):
         raise click.UsageError(USAGE)
+    if as_json and (sends or stopped or resumed):
+        raise click.UsageError(
+            "--json shows a broadcast, or the list: leave it out where a broadcast is sent, stopped or resumed"
+        )
     if late is not None and at is None:
         raise click.UsageError("--late is for --at: it says how late a message is sent if no server ran at its time")
     if stopped is not None:

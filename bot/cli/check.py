@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.operate import bot_argument, loaded, store_of
+from bot.cli.operate import bot_argument, loaded, refuse_together, store_of
 from bot.cli.output import counted, echo_json, path_from_here, place_object, styled, where
 from bot.folder import Folder, NoBot, Watch, find_bot, read_folder
 from bot.store.database import StoreAddress
@@ -42,7 +42,6 @@ def _known(ctx: click.Context, option: click.Parameter, code: str | None) -> str
     "--format",
     "form",
     type=click.Choice(["text", "short", "json", "sarif"]),
-    default="text",
     help="text for people (the default), short: one line each, json for programs, sarif for code reviews.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json: a list of objects.")
@@ -77,7 +76,7 @@ def _known(ctx: click.Context, option: click.Parameter, code: str | None) -> str
 def command(
     ctx: click.Context,
     folder: Path | None,
-    form: str,
+    form: str | None,
     as_json: bool,
     tests: Path | None,
     cuts: bool,
@@ -106,7 +105,8 @@ def command(
 
     Exit code 0: nothing was found. 1: there are problems or findings.
     """
-    form = "json" if as_json else form
+    refuse_together(format=form, json=as_json)
+    form = form or ("json" if as_json else "text")
     if explain is not None:
         if watch or live or cuts or load or tests is not None or form != "text":
             raise click.UsageError("--explain prints text only, and goes with no other option")
@@ -114,8 +114,8 @@ def command(
     if (store is not None or number is not None) and not live:
         raise click.UsageError("--store and --version go with --live")
     if live:
-        if watch or form not in ("text", "json"):
-            raise click.UsageError("--live accepts --json, but no --watch and no other --format")
+        if watch or cuts or load or tests is not None or form not in ("text", "json"):
+            raise click.UsageError("--live goes with --json, --store and --version only")
         bot, own = store_of(folder)
         ctx.exit(report_live(bot, store or own, form == "json", number))
     if (cuts or load) and (watch or form not in ("text", "short")):

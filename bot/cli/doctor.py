@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import bot_argument, env_file, load_env, reach_gateway, served_bot
+from bot.cli.operate import bot_argument, env_file, load_env, reach_gateway, refuse_together, served_bot
 from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.core.errors import BotError
 from bot.folder import Folder, find_bot, read_folder
@@ -57,6 +57,7 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, only_serve
 
     Exit code 0: no check failed. 1: a check failed.
     """
+    refuse_together(url=url, server=only_server)
     bot = read_folder(find_bot(folder))
     load_env(bot.path)
     found: list[CheckResult] = []

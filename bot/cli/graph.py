@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import loaded
+from bot.cli.operate import loaded, refuse_together
 from bot.folder import Folder, find_bot, read_folder
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ FORMS = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
 @click.command("graph")
 @click.argument("folder", metavar="[DIR]", required=False)
 @click.argument("flow", metavar="[FLOW]", required=False)
-@click.option("--svg", "form", flag_value="svg", help="Print SVG, a picture that any browser shows.")
-@click.option("--mermaid", "form", flag_value="mermaid", help="Print Mermaid text (the default).")
+@click.option("--svg", is_flag=True, help="Print SVG, a picture that any browser shows.")
+@click.option("--mermaid", is_flag=True, help="Print Mermaid text (the default).")
 @click.option(
     "--all", "everything", is_flag=True, help="Include what every step has: inherited time-outs, words and so on."
 )
@@ -29,7 +29,9 @@ FORMS = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write to a file; .svg or .mmd decides the format.",
 )
-def command(folder: str | None, flow: str | None, form: str | None, everything: bool, output: Path | None) -> None:
+def command(
+    folder: str | None, flow: str | None, svg: bool, mermaid: bool, everything: bool, output: Path | None
+) -> None:
     """Draw how the flows of the bot in DIR are connected, or the steps of one FLOW.
 
     The findings of `bot check` are marked. A single argument is DIR if a folder of this name exists, else FLOW.
@@ -43,7 +45,7 @@ def command(folder: str | None, flow: str | None, form: str | None, everything: 
     """
     if folder is not None and flow is None and not Path(folder).is_dir():
         folder, flow = None, folder
-    form = form or _form_of(output)
+    form = _form_of(output, svg, mermaid)
     drawing = _drawing(read_folder(find_bot(folder)), flow, everything)
     text = _written(drawing, form)
     if output is None:
@@ -52,10 +54,14 @@ def command(folder: str | None, flow: str | None, form: str | None, everything: 
         output.write_text(text, encoding="utf-8")
 
 
-def _form_of(output: Path | None) -> str:
-    if output is None:
-        return "mermaid"
-    form = FORMS.get(output.suffix.lower())
+def _form_of(output: Path | None, svg: bool, mermaid: bool) -> str:
+    refuse_together(svg=svg, mermaid=mermaid)
+    asked = "svg" if svg else "mermaid" if mermaid else None
+    named = None if output is None else FORMS.get(output.suffix.lower())
+    if asked is not None and named not in (asked, None):
+        what = f"--{asked} and {output} are two formats"
+        raise click.UsageError(f"{what}: leave --{asked} out, or give the file another ending")
+    form = asked or named or ("mermaid" if output is None else None)
     if form is None:
         raise click.BadParameter(f"{output} ends neither in .svg nor in .mmd: add --svg or --mermaid", param_hint="-o")
     return form

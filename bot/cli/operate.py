@@ -278,6 +278,13 @@ def span(ctx: click.Context, option: click.Parameter, value: str | None) -> time
     return found
 
 
+def refuse_together(**written: object) -> None:
+    """Raise `click.UsageError` if more than one of these options is written: ``csv=True, json=True``."""
+    both = [f"--{name.replace('_', '-')}" for name, value in written.items() if value]
+    if len(both) > 1:
+        raise click.UsageError(f"{both[0]} and {both[1]} exclude each other: leave one of them out")
+
+
 def loaded(bot: Folder) -> "Program":
     """A bot's flows and Python. Where its files have problems these are listed, and the command ends with 1."""
     from bot.program import FaultyBot, load_program

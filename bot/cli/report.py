@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from bot.cli.operate import CommandRefused, bot_option, loaded, open_store, span, used_bot
+from bot.cli.operate import CommandRefused, bot_option, loaded, open_store, refuse_together, span, used_bot
 from bot.cli.output import echo_json, quiet_log, styled
 from bot.core.turn import ANSWERED, ENTERED, WAYS
 from bot.lang import wall_clock
@@ -34,6 +34,7 @@ def command(flow: str | None, since: timedelta, folder: Path | None, as_csv: boo
 
     Exit code 0: success. 1: there is no such flow, the bot has problems, or there is no store yet.
     """
+    refuse_together(csv=as_csv, json=as_json)
     quiet_log()
     library = loaded(used_bot(folder)).library
     with open_store(folder) as store:

@@ -56,6 +56,10 @@ def command(
     """
     if (text is None) == (template is None):
         raise click.UsageError("write a text, or --template NAME")
+    if template is None and (body or head):
+        raise click.UsageError(
+            "--body and --header are parameters of a template: add --template NAME in place of the text"
+        )
     request = {"do": "send", "contact": phone(contact), "by": "bot send"}
     if template is None:
         answer = operate(folder, {**request, "text": text})

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from bot import telemetry
-from bot.cli.operate import bot_argument, load_env
+from bot.cli.operate import bot_argument, load_env, refuse_together
 from bot.folder import Folder, find_bot, read_folder
 from bot.process.supervisor import ROLES, Supervisor
 from bot.settings import BadSettings, Settings, read_settings, unknown_variables
@@ -19,10 +19,10 @@ log = logging.getLogger("bot.serve")
 @click.command("serve")
 @bot_argument
 @click.option("--console", is_flag=True, help="Also serve the console: pages of the live store, for those who log in.")
-@click.option("--web", "role", flag_value="web", help="Only take events; engines on other machines answer them.")
-@click.option("--engine", "role", flag_value="engine", help="Only answer events; other machines take them.")
+@click.option("--web", is_flag=True, help="Only take events; engines on other machines answer them.")
+@click.option("--engine", is_flag=True, help="Only answer events; other machines take them.")
 @click.pass_context
-def command(ctx: click.Context, folder: Path | None, console: bool, role: str | None) -> None:
+def command(ctx: click.Context, folder: Path | None, console: bool, web: bool, engine: bool) -> None:
     """Run the bot in DIR: receive the gateway's events at /webhook, and answer through the gateway.
 
     Settings come from the environment, from a file .env (here, or beside bot.yml), or from "settings" in bot.yml.
@@ -58,6 +58,8 @@ def command(ctx: click.Context, folder: Path | None, console: bool, role: str | 
     stay. Once a version was published (bot publish), that is served instead of the files. Ctrl-C or SIGTERM stops the
     bot within 30 seconds; unfinished work continues at the next start.
     """
+    refuse_together(web=web, engine=engine)  # a server does both without either
+    role = "web" if web else "engine" if engine else None
     bot = read_folder(find_bot(folder))
     settings = _settings(bot)
     if console and not settings.console_users:

@@ -31,6 +31,29 @@ def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
     assert CliRunner().invoke(bot, arguments).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("report --csv --json", "--csv and --json exclude each other: leave one of them out"),
+        ("graph --svg --mermaid", "--svg and --mermaid exclude each other"),
+        ("graph --mermaid -o bot.svg", "--mermaid and bot.svg are two formats: leave --mermaid out, or give the file"),
+        ("check --json --format sarif", "--format and --json exclude each other"),
+        ("check --live --cuts", "--live goes with --json, --store and --version only"),
+        ("serve --web --engine", "--web and --engine exclude each other"),
+        ("doctor --server --url https://bot.example", "--url and --server exclude each other"),
+        ("send 6281234567890 Hello --body 17", "--body and --header are parameters of a template: add --template NAME"),
+        (
+            "broadcast --stop sale --json",
+            "--json shows a broadcast, or the list: leave it out where a broadcast is sent",
+        ),
+    ],
+)
+def test_options_of_which_one_would_do_nothing_are_refused(arguments: str, words: str) -> None:
+    refused = call(*arguments.split())
+    assert refused.code == 2
+    assert words in " ".join(refused.err.split())
+
+
 def test_a_command_that_is_misspelt_is_guessed() -> None:
     assert 'there is no command "sned" (did you mean "send"?)' in CliRunner().invoke(bot, ["sned"]).output
 
