@@ -15,6 +15,7 @@ from bot.checker.analysis.timed_graph import (
     StepNodes,
     TimedEdge,
     keeps_waiting,
+    rests_during_run,
     speaks,
     timed_edges,
 )
@@ -156,6 +157,9 @@ class SilentTimes:
             yield Constraint(timed.seconds, here, edge=edge, anew=True)
         elif timed.in_window:
             yield Constraint(_LONGEST_OPEN, here, edge=edge, anew=True)
+        elif edge.cause is Cause.SIGNAL and any(self._graph.steps[edge.source].kind.flows_run()):
+            for place, seconds in rests_during_run(self._graph, edge.source):
+                yield Constraint(seconds, self._nodes.put(place), edge=edge)
         elif timed.runs:
             for ends in self._summaries.run(timed):
                 yield from (Constraint(onward=here, inner=end, edge=edge, anew=end.heard) for end in ends)

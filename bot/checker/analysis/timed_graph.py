@@ -5,6 +5,7 @@ from dataclasses import field
 
 from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
+from bot.checker.graph.edges import reachable
 from bot.core.immutable import immutable
 from bot.expressions.abstract_texts import AbstractText
 from bot.expressions.abstract_values import FALSE, NULL
@@ -137,9 +138,7 @@ def keeps_waiting(edge: Edge) -> bool:
 
 def _different(graph: Graph, place: Place, step: Step) -> tuple[TimedEdge, ...]:
     runs = tuple((graph.opened_by(run.flow), run.most) for run in step.kind.flows_run())
-    reminders = _reminders(
-        step, any(edge.cause is Cause.REMINDER and keeps_waiting(edge) for edge in graph.edges[place])
-    )
+    reminders = _reminders_at(graph, place)
     plans = bool(step.options.schedule)
     found: dict[tuple[object, ...], TimedEdge] = {}
     for edge in graph.edges[place]:
@@ -175,8 +174,12 @@ _APART = ("timeout", "visits.else")
 """Outcomes that differ from others of the same cause: one expires the flow, the other skips the step."""
 
 
-def _reminders(step: Step, stays: bool) -> int:
-    """How many reminders follow each other: none after the time-out, if that comes first."""
+def _reminders_at(graph: Graph, place: Place) -> int:
+    """How many reminders follow each other at a step: none after the time-out, if that comes first."""
+    step, stays = (
+        graph.steps[place],
+        any(edge.cause is Cause.REMINDER and keeps_waiting(edge) for edge in graph.edges[place]),
+    )
     remind, timeout = step.defaults.remind if step.kind.waits else None, step.timeout
     if remind is None or remind.after is None:
         return 0
@@ -190,17 +193,14 @@ def _reminders(step: Step, stays: bool) -> int:
 
 def _seconds(step: Step, edge: Edge, reminders: int) -> float:
     """The longest dwell time at a step before it is left by an edge without a word of the contact (docs/language/time.md)."""
-    rest, remind = step.kind.rest, step.defaults.remind
-    reminded = 0.0 if remind is None or remind.after is None else remind.after.total_seconds() * reminders
+    rest, reminded = step.kind.rest, _reminded(step, reminders)
     match edge.cause:
         case Cause.REMINDER:
             return reminded
         case Cause.TIMEOUT:
             return _until_timeout(step, reminded) or 0.0
-        case Cause.SIGNAL if rest is not None and rest.what is RestFor.TIME and rest.longest is not None:
-            return rest.longest.total_seconds()
         case Cause.SIGNAL:
-            return _until_timeout(step, reminded) or UNBOUNDED
+            return _longest_rest(step, reminders)
         case Cause.TIME | Cause.RESULT:
             if rest is None or rest.what is RestFor.CONTACT:  # what is sent there is taken or refused at once
                 return 0.0
@@ -210,6 +210,35 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
         case Cause.REPLY if step.kind.can_gather and step.defaults.gather:
             return step.defaults.gather.total_seconds()
     return 0.0
+
+
+def _reminded(step: Step, reminders: int) -> float:
+    """The time that reminders take."""
+    remind = step.defaults.remind
+    return 0.0 if remind is None or remind.after is None else remind.after.total_seconds() * reminders
+
+
+def _longest_rest(step: Step, reminders: int) -> float:
+    """How long the conversation stays at a step at most without a word of the contact; of a flow that it runs nothing is known."""
+    rest = step.kind.rest
+    if rest is not None and rest.what in (RestFor.TIME, RestFor.RESULT):
+        return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
+    return _until_timeout(step, _reminded(step, reminders)) or UNBOUNDED
+
+
+def rests_during_run(graph: Graph, place: Place) -> Iterator[tuple[Place, float]]:
+    """The steps at which the conversation can be while a step runs a flow, each with how long it stays there at most."""
+
+    def opened(at: Place) -> list[Place]:
+        return [graph.opened_by(run.flow) for run in graph.steps[at].kind.flows_run()]
+
+    def onward(at: Place) -> list[Place]:
+        return opened(at) + [edge.target for edge in graph.edges[at] if edge.target is not None and not edge.ends_all]
+
+    for each in reachable(opened(place), onward):
+        rest = graph.steps[each].kind.rest
+        if rest is not None and rest.what is not RestFor.FLOW:
+            yield each, _longest_rest(graph.steps[each], _reminders_at(graph, each))
 
 
 def _until_timeout(step: Step, reminded: float) -> float | None:

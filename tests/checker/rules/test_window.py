@@ -283,6 +283,23 @@ def test_a_signal_comes_while_the_step_waits_and_no_later(waits: str, found: lis
 
 
 @pytest.mark.parametrize(
+    ("inside", "found"),
+    [
+        ("a: {ask: A, timeout: {after: 10h, then: end}}\n  b: {wait: 8h}", []),
+        ("a: {ask: A, timeout: {after: 10h, then: b}}\n  b: {wait: 20h}", [("bye", "30 hours")]),
+        ("a: {ask: A, remind: {after: 2h}, timeout: {after: 23h, then: end}}", [("bye", "25 hours")]),
+        ("a: {run: /inner}\n---\nflow: inner\nsteps:\n  a: {wait: 26h}", [("bye", "26 hours")]),
+        ("a: {ask: A, timeout: never}", [("bye", "any time")]),
+        ("a: {wait: 26h, other: end}", [("bye", "26 hours")]),
+    ],
+)
+def test_a_signal_comes_at_any_step_of_the_flow_that_is_run(inside: str, found: list[tuple[str, str]]) -> None:
+    flow = "flow: a\nstart: {words: [a]}\nsteps:\n  r: {run: /child, signals: {paid: bye}, expired: t}\n"
+    rest = "  t: {template: {name: gone, language: en}, then: end}\n  bye: {say: Thanks., then: end}\n---\nflow: child\nsteps:\n  "
+    assert late(flow + rest + inside, bot=SIGNALS) == found
+
+
+@pytest.mark.parametrize(
     ("heard", "found"),
     [
         ("{if: window_open, say: Thanks., then: end}", []),
