@@ -49,6 +49,7 @@ def read_documents(sources: Iterable[Source], problems: Problems) -> Documents:
 
 
 _BOT = re.compile("")  # whatever it says
+_FIRST = ("flow", "test", "evaluate")
 _FLOW = re.compile(r"(?:---[^\n]*\n)?(?:\s*(?:#[^\n]*)?\n)*flow\s*:")
 
 
@@ -76,11 +77,15 @@ def _sort_in(documents: Documents, path: str, node: Node, problems: Problems) ->
     first = node.entries[0][0].text if isinstance(node, Map) and node.entries else ""
     if isinstance(node, Map) and first == "flow":
         documents.flows.append(node)
-    elif isinstance(node, Map) and first in ("test", "evaluate"):
+    elif isinstance(node, Map) and first in _FIRST:
         documents.tests.append(node)
     else:
         what = f'this document begins with "{first}"' if first else "this document is no map of keys"
         fix = 'begin it with "flow: name", "test: what it shows" or "evaluate: what it shows"'
+        if path == BOT_FILE:
+            fix = "begin it with the bot's name: name: My bot"
+        elif first.lower() in _FIRST:
+            fix = f'write "{first.lower()}" in small letters'
         problems.add("E101", node.mark, what, fix)
 
 

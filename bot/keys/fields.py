@@ -1,16 +1,18 @@
 """The fields of a map, and readers of values: they collect every problem instead of stopping at the first."""
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable
 from decimal import Decimal
 from typing import Any
 
 from bot.expressions.templates import Template, compile_template
-from bot.lang.problems import Mark, Problems, did_you_mean
+from bot.lang.problems import Mark, Problems, did_you_mean, lookalike
 from bot.lang.source import List, Map, Node, Scalar, one_or_more, plain
 
 NAME_PATTERN = "[a-z][a-z0-9_]{0,63}"
-NAME_FIX = "use small letters, digits and _, a letter first, 64 at most"
+NAME_FIX = "use small letters from a to z, digits and _, a letter first, 64 at most"
+_SPELT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "ł": "l", "ı": "i"})
 _NEARLY_A_NAME = re.compile(r"[A-Za-z0-9 _{}-]+")
 
 
@@ -132,7 +134,7 @@ def refuse_left_over(left: Iterable[Scalar], node: Map, known: Collection[str], 
             problems.add("E104", key.mark, f'{what}: unknown key "{key.text}", without a value', fix)
         elif not cut:  # one text may have several commas
             cut = True
-            fix = "if it belongs to a text with a comma, put that text in quotes"
+            fix = lookalike(key.text) or "if it belongs to a text with a comma, put that text in quotes"
             problems.add("E104", key.mark, f'{what}: "{key.text}" is a key without a value', fix)
 
 
@@ -192,10 +194,19 @@ def name_of(node: Node, problems: Problems, what: str) -> str | None:
     text = text_of(node, problems, what)
     if text is None or is_name(text):
         return text
-    meant = "_".join(re.findall("[a-z0-9]+", text.lower())) if _NEARLY_A_NAME.fullmatch(text) else ""
-    fix = f"write {meant}: small letters, digits and _ only" if is_name(meant) else NAME_FIX
-    problems.add("E108", node.mark, f'{what}: "{text}" is no name', fix)
+    spelt = _in_ascii(text)
+    meant = "_".join(re.findall("[a-z0-9]+", spelt)) if _NEARLY_A_NAME.fullmatch(spelt) else ""
+    fix = f"write {meant}: small letters from a to z, digits and _ only" if is_name(meant) else NAME_FIX
+    if re.match(r"\w+:\S", text):
+        fix = "write a space behind the colon"
+    problems.add("E108", node.mark, f'{what}: "{text}" is no name', lookalike(text) or fix)
     return None
+
+
+def _in_ascii(text: str) -> str:
+    """A text in small letters without accents: ``Größe`` is ``groesse``."""
+    letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", text).lower().translate(_SPELT))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 def is_name(text: str) -> bool:

@@ -226,7 +226,25 @@ def meant_by(word: str, candidates: Iterable[str]) -> str | None:
     return known[0] if known else nearest(word, candidates)
 
 
+_LOOKALIKES = {
+    **dict.fromkeys("\u00a0\u2007\u202f\u3000", "a plain space in place of one that does not break"),
+    **dict.fromkeys("“”„‟«»‘‚", "straight quotes in place of curly ones"),
+    "：": "a plain colon and a space in place of the wide one",
+    "，": "a plain comma in place of the wide one",
+}
+"""Characters that YAML does not take for the one that is meant, each with what to write."""
+
+
+def lookalike(word: str) -> str | None:
+    """The text of a fix for a name that has a character which only looks like the one that is meant."""
+    return next((f"write {meant}" for letter, meant in _LOOKALIKES.items() if letter in word), None)
+
+
 def did_you_mean(word: str, candidates: Iterable[str], otherwise: str = "") -> str:
     """The text of a fix: the candidate that is meant, or what to do when there is none."""
+    if "=" in word:
+        return "write a colon and a space in place of ="
+    if (fix := lookalike(word)) is not None:
+        return fix
     found = meant_by(word, candidates)
     return otherwise if found is None else f'did you mean "{found}"?'

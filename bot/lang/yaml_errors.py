@@ -5,9 +5,12 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from bot.lang.problems import lookalike
+
 QUOTE = "put the whole text in quotes"
 MISALIGNED = "this line fits neither the lines above nor their indentation"
 NO_KEY_HERE = "a key is not expected here"
+_NO_SPACE = re.compile(r"\s*([A-Za-z_]\w*:(?=[^\s/:])|-(?=[{\[A-Za-z]))")
 NEVER_CLOSED = "the quote that opens here is never closed"
 _GOES_ON = ",:{["  # a line that ends with one of these is not the last one of what stands between brackets
 
@@ -42,7 +45,7 @@ class SyntaxFault:
     def explained(self) -> Explained:
         """The first reading of it that fits."""
         readings = (
-            self._tab, self._quoted, self._directive, self._first_character, self._colon, self._bracket, self._more,
+            self._tab, self._no_space, self._quoted, self._never_closed, self._directive, self._first_character, self._colon, self._bracket, self._more,
             self._alignment,
         )  # fmt: skip
         for reading in readings:
@@ -63,6 +66,21 @@ class SyntaxFault:
             fix = r"write \\ for a backslash, or put the text in single quotes"
             return Explained("E002", self._at, r"a \ before something that it cannot escape", fix)
         return Explained("E002", self._began, NEVER_CLOSED, "close it")
+
+    def _never_closed(self) -> Explained | None:
+        """The quote of the next text has ended one that is never closed."""
+        last = self._last
+        if (
+            not isinstance(last, yaml.ScalarEvent)
+            or last.style not in ('"', "'")
+            or _line(last.end_mark) != self._at.line
+        ):
+            return None
+        ends: Any = last.end_mark
+        before = self._text[: ends.index - 1].rpartition("\n")[2]
+        if _line(last.start_mark) < self._at.line and before.endswith((": ", "- ", "{", "[", ", ")):
+            return Explained("E002", last.start_mark, NEVER_CLOSED, "close it")
+        return None
 
     def _directive(self) -> Explained | None:
         if "directive" not in self._context:
@@ -89,8 +107,24 @@ class SyntaxFault:
         if "mapping values" not in self._problem:
             return None
         if self._follows_plain_text():
-            return Explained("E007", self._last.start_mark, 'a text without quotes has ": " in it', QUOTE)
-        return self._no_colon() or Explained("E002", self._at, NO_KEY_HERE, "look at the indentation")
+            return Explained("E007", self._last.start_mark, 'a text without quotes has ": " in it', self._quote())
+        return self._no_colon() or Explained(
+            "E002", self._at, NO_KEY_HERE, "align the line with the keys that it belongs to"
+        )
+
+    def _quote(self) -> str:
+        """What to do with the text without quotes that was read last."""
+        return lookalike(self._last.value[0]) or QUOTE
+
+    def _no_space(self) -> Explained | None:
+        """A line, or the one above, that has no space behind its dash or its key's colon."""
+        lines = self._text.split("\n")
+        for number in (self._at.line, self._at.line - 1):
+            found = _NO_SPACE.match(lines[number]) if 0 <= number < len(lines) else None
+            if found is not None:
+                what = f"no space behind the {'dash' if found[1] == '-' else 'colon of a key'}"
+                return Explained("E002", _Place(number, found.end()), what, "write a space there")
+        return None
 
     def _no_colon(self) -> Explained | None:
         """The line above has no colon, so that this one goes on with it."""
@@ -99,12 +133,16 @@ class SyntaxFault:
         if above is None or re.fullmatch(r"\s*[\w/]+( [\w/]+)?\s*", lines[above]) is None:
             return None
         column = len(lines[above]) - len(lines[above].lstrip())
-        return Explained(
-            "E002",
-            _Place(above, column),
-            'a line that is neither "key: value" nor "- item"',
-            "add the colon with a space behind it",
-        )
+        return self._no_key(_Place(above, column), "add the colon with a space behind it")
+
+    def _no_key(self, place: Any, fix: str) -> Explained:
+        """A line that is nothing to YAML. ``fix`` is what to do where the line itself does not show it."""
+        line = self._text.split("\n")[place.line].strip()
+        if line.startswith("//"):
+            fix = "a comment begins with #"
+        elif re.fullmatch(r"[-=_*]+", line):
+            fix = "a line of --- stands between two documents"
+        return Explained("E002", place, 'a line that is neither "key: value" nor "- item"', fix)
 
     def _bracket(self) -> Explained | None:
         """Inside of ``{...}`` or ``[...]``."""
@@ -121,7 +159,9 @@ class SyntaxFault:
             return Explained("E002", self._began, what, "close it; if it belongs to a text, quote the text")
         if self._follows_plain_text():
             what = f'inside "{bracket}" a text with any of : {{ }} [ ] needs quotes'
-            return Explained("E007", self._last.start_mark, what, QUOTE)
+            key = re.search(r"\s([a-z]\w*)$", self._text[self._last.start_mark.index : self._at.index])
+            fix = self._quote() if key is None else f"{self._quote()}; or: {_no_comma(key[1])}"
+            return Explained("E007", self._last.start_mark, what, fix)
         return self._after_quotes() or Explained(
             "E007", self._at, f'this does not fit inside "{bracket}"', "close the bracket, or quote the text"
         )
@@ -138,23 +178,16 @@ class SyntaxFault:
     def _after_quotes(self) -> Explained | None:
         last = self._last
         if isinstance(last, yaml.ScalarEvent) and last.style in ('"', "'") and _line(last.end_mark) == self._at.line:
-            ends: Any = last.end_mark
-            before = self._text[: ends.index - 1].rpartition("\n")[2]
-            if _line(last.start_mark) < self._at.line and before.endswith((": ", "- ", "{", "[", ", ")):
-                return Explained("E002", last.start_mark, NEVER_CLOSED, "close it")  # the next text's quote ends it
             fix = f"{QUOTE}; where one is a part of it, use the others around it"
+            if (key := re.match(r"\s*(\w+):", self._text[self._at.index :])) is not None:
+                fix = _no_comma(key[1])
             return Explained("E007", last.start_mark, "the text goes on after its closing quote", fix)
         return None
 
     def _alignment(self) -> Explained | None:
         if "expected ':'" in self._problem:
-            what = 'a line that is neither "key: value" nor "- item"'
-            return Explained(
-                "E002",
-                self._began,
-                what,
-                "add the colon with a space behind it, or indent it as a part of the text above",
-            )
+            fix = "add the colon with a space behind it, or indent it as a part of the text above"
+            return self._no_key(self._began, fix)
         if "block" in self._context:
             fix = "align it with the keys that it belongs to"
             if (above := self._less_indented()) is not None:
@@ -178,6 +211,10 @@ class SyntaxFault:
         if not isinstance(last, yaml.ScalarEvent) or last.style or not last.value:
             return False
         return bool(_line(last.start_mark) == self._at.line)
+
+
+def _no_comma(key: str) -> str:
+    return f'if "{key}" is a key, put a comma before it'
 
 
 def _line(place: Any) -> int:

@@ -82,7 +82,7 @@ def _read_exit(
 ) -> Exit:
     when = f"it is about: {name.text}"
     if not _NAME.fullmatch(name.text):
-        fix = "use small letters, digits and _, a letter first, 50 at most"
+        fix = "use small letters from a to z, digits and _, a letter first, 50 at most"
         fields.report("E108", name.mark, f'exits: "{name.text}" is no name', fix)
     if not isinstance(node, Map):
         return Exit(name.text, name.mark, when, (), transition_to(node, fields.problems, f"{fields.what}: exits"))

@@ -97,7 +97,7 @@ CASES = {
     ),
     "a bad name": (
         flow("  My-step: {say: x}\n"),
-        '4:3: E108 step: "My-step" is no name (write my_step: small letters, digits and _ only)',
+        '4:3: E108 step: "My-step" is no name (write my_step: small letters from a to z, digits and _ only)',
     ),
     "a step that cannot be read and that others lead to": (
         flow("  a: {sya: x}\n  b: {say: y, then: a}\n"),

@@ -45,13 +45,13 @@ def problems(where: str, right: str, wrong: str) -> list[str]:
     return [str(problem) for problem in load(sources, extensions, folder.documents).problems]
 
 
-def problems_of(flow: str) -> list[str]:
+BOT = "name: Cafe\ndefaults: {timeout: {after: 20h, then: end}}\n"
+
+
+def problems_of(flow: str, bot: str = BOT) -> list[str]:
     """What is found in a bot of one flow."""
-    bot = b"name: Cafe\ndefaults: {timeout: {after: 20h, then: end}}\n"
-    return [
-        str(problem)
-        for problem in load([Source("bot.yml", bot), Source("flow.yml", flow.encode())], Extensions()).problems
-    ]
+    sources = [Source("bot.yml", bot.encode()), Source("flow.yml", flow.encode())]
+    return [str(problem) for problem in load(sources, Extensions()).problems]
 
 
 TARGETS = "write a step, /flow, /flow/step, next, again, stay, back, end or route"
@@ -341,8 +341,7 @@ TEXTS: dict[str, Mistake] = {
         "shop",
         "    then: number",
         "    then:number",
-        '40:5: E002 a line that is neither "key: value" nor "- item" '
-        "(add the colon with a space behind it, or indent it as a part of the text above)",
+        "40:10: E002 no space behind the colon of a key (write a space there)",
     ),
     "a step that is indented like the keys of another": (
         "shop",
@@ -654,13 +653,15 @@ USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "flow: order",
         "flow: Order Coffee",
         (
-            '1:7: E108 this document: flow: "Order Coffee" is no name (write order_coffee: small letters, digits and _ only)',
+            '1:7: E108 this document: flow: "Order Coffee" is no name (write order_coffee: small letters from a to z, digits and _ only)',
         ),
     ),
     "a variable in braces": (
         "save: drink",
         "save: '{{ drink }}'",
-        ('9:11: E108 step "drink": save: "{{ drink }}" is no name (write drink: small letters, digits and _ only)',),
+        (
+            '9:11: E108 step "drink": save: "{{ drink }}" is no name (write drink: small letters from a to z, digits and _ only)',
+        ),
     ),
     "a condition that is not closed": (
         "{{ n }}.",
@@ -709,6 +710,43 @@ def test_the_usual_mistakes_of_a_beginner_have_fixes_for_their_case(name: str) -
     right, wrong, expected = USUAL[name]
     assert right in CAFE
     assert problems_of(CAFE.replace(right, wrong, 1)) == [f"flow.yml:{each}" for each in expected]
+
+
+TYPED: dict[str, tuple[str, str]] = {
+    "letters with marks in a name": ("  begrüßung: {say: Hallo}", '5:3: E108 step: "begrüßung" is no name (write begruessung: small letters from a to z, digits and _ only)'),
+    "no space behind a step": ("  hello:{say: Hi, then: end}", "5:9: E002 no space behind the colon of a key (write a space there)"),
+    "no space behind a step in braces": ("  hello:{say: Hi}", '5:3: E108 step: "hello:{say" is no name (write a space behind the colon)'),
+    "no space behind a dash": ("  hello:\n    branch:\n      -{if: n, then: end}", "7:8: E002 no space behind the dash (write a space there)"),
+    "no comma before a key": ("  hello: {say: Hi there then: end}", '5:16: E007 inside "{" a text with any of : { } [ ] needs quotes (put the whole text in quotes; or: if "then" is a key, put a comma before it)'),
+    "no comma behind a quote": ('  hello: {say: "Hi" then: end}', '5:16: E007 the text goes on after its closing quote (if "then" is a key, put a comma before it)'),
+    "a quote in braces that the next one closes": ('  hello: {say: "Hi, then: bye}\n  bye: {say: "Bye"}', "5:16: E002 the quote that opens here is never closed (close it)"),
+    "curly quotes around a comma": ("  hello: {say: “Hi, there”}", '5:21: E104 step "hello": "there”" is a key without a value (write straight quotes in place of curly ones)'),
+    "curly quotes around a colon": ("  hello:\n    say: „Hi: there“", '6:10: E007 a text without quotes has ": " in it (write straight quotes in place of curly ones)'),
+    "an equals sign": ("  hello: {say = Hi}", '5:10: E107 step "hello" has no verb, it begins with "say = Hi" (write a colon and a space in place of =)'),
+    "a space that does not break": ("  hello: {say:\u00a0Hi}", '5:10: E107 step "hello" has no verb, it begins with "say:\u00a0Hi" (write a plain space in place of one that does not break)'),
+    "a wide colon": ("  hello： {say: Hi}", '5:3: E108 step: "hello： {say" is no name (write a plain colon and a space in place of the wide one)'),
+    "a comment of another language": ("  // greets\n  hello: {say: Hi}", '5:3: E002 a line that is neither "key: value" nor "- item" (a comment begins with #)'),
+    "a key that is indented too far": ("  hello:\n    say: Hi\n      then: end", "7:11: E002 a key is not expected here (align the line with the keys that it belongs to)"),
+}  # fmt: skip
+"""Mistakes of the hand: what is written below `steps`, and what is found."""
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_a_mistake_of_the_hand_has_a_fix_for_its_case(name: str) -> None:
+    steps, expected = TYPED[name]
+    found = problems_of(f"flow: a\nstart: {{words: [a]}}\nvars: {{n: integer, s: text, b: boolean}}\nsteps:\n{steps}\n")
+    assert found == [f"flow.yml:{expected}"]
+
+
+@pytest.mark.parametrize(
+    ("bot", "flow", "expected"),
+    [
+        (BOT, "Flow: a\nsteps: {a: {say: A}}\n", 'flow.yml:1:1: E101 this document begins with "Flow" (write "flow" in small letters)'),
+        ("- name: Cafe\n", CAFE, "bot.yml:1:1: E101 this document is no map of keys (begin it with the bot's name: name: My bot)"),
+    ],
+)  # fmt: skip
+def test_a_document_that_begins_otherwise_has_a_fix_for_its_case(bot: str, flow: str, expected: str) -> None:
+    assert problems_of(flow, bot)[0] == expected
 
 
 def test_steps_that_are_not_indented_are_one_problem() -> None:

@@ -127,7 +127,7 @@ BAD: dict[str, tuple[str, Form[Any], str]] = {
         '1:5: E105 step "a": x: a text is missing (write one; if a text has a comma in it, put it in quotes)'),
     "a bad name": ("{x: My-Name}", NAME,
         '1:5: E108 step "a": x: "My-Name" is no name '
-        "(write my_name: small letters, digits and _ only)"),
+        "(write my_name: small letters from a to z, digits and _ only)"),
     "a text for a whole number": ("{x: '3'}", integer(),
         '1:5: E106 step "a": x: "3" is not a whole number (write a whole number)'),
     "true for a whole number": ("{x: true}", integer(),
@@ -153,7 +153,7 @@ BAD: dict[str, tuple[str, Form[Any], str]] = {
     "several texts without brackets": ("x: hi, hello", STRINGS,
         '1:4: E106 step "a": x: "hi, hello" is one text (write [hi, hello] where several are meant, else put it in quotes)'),
     "a text that is no name among names": ("{x: [a, '?!']}", NAMES,
-        '1:9: E108 step "a": x: "?!" is no name (use small letters, digits and _, a letter first, 64 at most)'),
+        '1:9: E108 step "a": x: "?!" is no name (use small letters from a to z, digits and _, a letter first, 64 at most)'),
     "several names without brackets": ("x: a, b", NAMES, '1:4: E108 step "a": x: "a, b" is no name (write [a, b])'),
     "a list for a wording": ("{x: [a, b]}", WORDING,
         '1:5: E106 step "a": x: a text is expected, YAML reads a list here '

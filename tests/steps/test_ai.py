@@ -1063,7 +1063,7 @@ CASES = {
     ),
     "an exit with a name that models do not take": (
         "    exits: {Größe: end}\n",
-        'E108 step "t": exits: "Größe" is no name (use small letters, digits and _, a letter first, 50 at most)',
+        'E108 step "t": exits: "Größe" is no name (use small letters from a to z, digits and _, a letter first, 50 at most)',
     ),
     "an exit that needs no variable": (
         "    exits: {a: {when: x, needs: [ordr], then: end}}\n",
