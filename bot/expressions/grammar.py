@@ -45,6 +45,8 @@ def _unknown(called: Called, mark: Mark, own: Mapping[str, FunctionSpec], proble
     built_in = FUNCTIONS if called.kind == FUNCTION else FILTERS
     known = [*built_in, *(spec.name for spec in own.values() if spec.kind == called.kind)]
     fix = did_you_mean(called.name, known, f"there are {', '.join(sorted(known))}; or declare it in handlers.py")
+    if called.name in RESERVED_NAMES:
+        fix = f"write {called.name} without brackets"
     problems.add("E204", mark, f'no {called.kind} "{called.name}"', fix)
 
 

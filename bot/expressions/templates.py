@@ -19,7 +19,7 @@ from bot.expressions.grammar import Called, TemplateUses
 from bot.expressions.inlining import MOST_NODES, Hidden, TooMany, inlined
 from bot.expressions.sandbox import EACH, OWN_FILTER, Missing, RenderContext, Sandbox
 from bot.expressions.template_failures import CALL, TemplateFailed, kinds_in
-from bot.lang.problems import Mark, Problems
+from bot.lang.problems import Mark, Problems, lookalike
 
 __all__ = ["FILTERS", "FUNCTIONS", "Expression", "Template", "TemplateFailed", "compile_expression", "compile_template"]
 
@@ -27,8 +27,12 @@ SANDBOX = Sandbox()
 _SYNTAX = re.compile(r"\{[{%#]")
 _PLAIN = re.compile(r"(?:[^{]|\{(?![{%#])|\{\{ ?[a-z_]\w* ?\}\})*")
 _OF_OTHER_LANGUAGES = (
+    (re.compile(r"=>"), "write >= for at least"),
+    (re.compile(r"=<"), "write <= for at most"),
+    (re.compile(r"[!=]=="), "write == to compare, or !="),
     (re.compile(r"&&|\|\||!(?!=)"), "write `and`, `or`, `not`"),
     (re.compile(r"(?<![=!<>])=(?!=)"), "write == to compare"),
+    (re.compile(r"\bis (not )?[\d\"']"), "write == or != to compare"),
 )
 _ONE_VALUE = "write one value or one comparison; a text in it needs quotes, as in name == 'Ann'"
 _FAILURES = (
@@ -362,7 +366,7 @@ def _fix_of_expression(source: str) -> str | None:
     if any(source.count(opening) > source.count(closing) for opening, closing in ("()", "[]", "{}")):
         return "close its bracket; if it has a comma, put all of it in quotes"
     found = (fix for pattern, fix in _OF_OTHER_LANGUAGES if pattern.search(source))
-    return next(found, None)
+    return lookalike(source) or next(found, None)
 
 
 def _fix_of(error: jinja2.TemplateSyntaxError) -> str:

@@ -95,11 +95,17 @@ def bot_schema(settings: Form[Any]) -> Schema:
     return KeySet(*(key for key in BOT_KEYS if key is not _SETTINGS), below).schema()
 
 
+_AREAS = ("Europe", "America", "Asia", "Africa", "Australia", "Pacific", "Atlantic", "Indian")
+
+
 def _read_zone(node: Node, problems: Problems, what: str) -> ZoneInfo | None:
     name = text_of(node, problems, what)
     zone = None if name is None else zone_named(name)
     if name is not None and zone is None:
-        problems.add("E109", node.mark, f'no time zone "{name}"', "write one like Asia/Jakarta or UTC")
+        cities = (f"{area}/{name.strip().title().replace(' ', '_')}" for area in _AREAS)
+        city = next((each for each in cities if zone_named(each) is not None), None)
+        fix = "write one like Asia/Jakarta or UTC" if city is None else f'did you mean "{city}"?'
+        problems.add("E109", node.mark, f'no time zone "{name}"', fix)
     return zone
 
 
@@ -136,7 +142,7 @@ _BACK_WORDS = KeySpec("back", SPOKEN, "A contact who has opted out and writes on
 def _read_languages(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
     languages, fix = STRINGS.read(node, problems, what), "write codes like en, id or pt-BR"
     for language in languages:
-        if not re.fullmatch(LANGUAGE_PATTERN, language):
+        if not re.fullmatch(LANGUAGE_PATTERN, language) and ", " not in language:  # which is a problem already
             problems.add("E109", node.mark, f'{what}: "{language}" is no language code', fix)
     return languages
 
@@ -198,6 +204,11 @@ _STARTS_WITH_A_TIME = re.compile(r"\s*\d")
 
 def _read_hours(written: tuple[tuple[Scalar, Node], ...], zone: ZoneInfo, problems: Problems) -> dict[str, Hours]:
     """The opening hours by name. ``zone`` is the bot's."""
+    for key, node in written:
+        if days_in(key.text) is not None and not isinstance(node, Map):
+            fix = f'name them: hours: {{shop: {{{key.text}: "9:00-18:00"}}}}'
+            problems.add("E104", key.mark, f'hours: "{key.text}" stands where a name of opening hours is expected', fix)
+            return {}
     named = [(key.text, node) for key, node in written if name_of(key, problems, "hours") is not None]
     return {name: _read_one(name, node, zone, problems) for name, node in named}
 
@@ -259,6 +270,8 @@ def _span_of(node: Node, problems: Problems, what: str) -> Span | None:
     start, end = minutes_in(opens), minutes_in(closes)
     if start is None or end is None or start in (end, A_DAY):
         fix = 'write "9:00-18:00", "22:00-2:00", or a list of such'
+        if text in ("closed", "shut", "off", "no"):
+            fix = "leave the day out: it is closed then"
         if start is not None and start == end:
             fix = 'write "0:00-24:00" for a whole day'
         problems.add("E106", node.mark, f'{what}: "{text}" is not from when to when', fix)
@@ -296,7 +309,11 @@ _OPT_OUT = KeySpec(
     nested(KeySet(_OUT_WORDS, _OUT_SAY, _BACK_WORDS), _read_opt_out, "{words: [stop], say: ..., back: [start]}"),
     "Words with which a contact opts out of everything that it does not ask for.",
 )
-_DEFAULTS = KeySpec("defaults", nested(DEFAULTS, read_defaults), "Values for each step that has none of its own.")
+_DEFAULTS = KeySpec(
+    "defaults",
+    nested(DEFAULTS, read_defaults, "{timeout: {after: 20h, then: end}}"),
+    "Values for each step that has none of its own.",
+)
 _LANGUAGES = KeySpec(
     "languages",
     Form(schemas.one_or_several(_LANGUAGE), _read_languages, absent=()),

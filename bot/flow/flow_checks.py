@@ -31,7 +31,7 @@ from bot.lang.word_matching import normalise
 from bot.steps.step_facts import SavedResult, Used
 from bot.steps.tools import STRUCTURES
 from bot.steps.transition import ALL, END, NEXT, Assignment, Cleared, Word, Words, evaluate, templates_in
-from bot.types.type_registry import check_written
+from bot.types.type_registry import check_written, to_fit
 from bot.types.variable import Mismatch, Variable
 
 CONTACT_FIELDS = ("id", "name", "email", "tags")
@@ -206,6 +206,8 @@ def _to_declare(name: str, used: Used, vars_of: str) -> str:
     """What to do about a name that is not known: of a bare expression it may be a text that wants quotes."""
     if name in RESERVED_NAMES:
         return f"choose another name: {RESERVED_LIST}"
+    if name in ("yes", "no", "on", "off"):
+        return f'write true or false; a text stands in quotes: "{name}"'
     quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
     of_record = any(path[0] == name and path[1:] for path in used.text.paths)
     return f"declare it under {vars_of}: {name}: {{type: {'object' if of_record else 'text'}}}{quoted}"
@@ -301,14 +303,14 @@ def _check_given(item: Assignment, flow: Flow, problems: Problems) -> None:
     """What is given to a flow is a value of one of its variables."""
     variable = _declared(item.name, item.mark, flow, problems)
     if variable is not None:
-        _check_constant(variable, item, problems)
+        _check_constant(variable, item, problems, flow.variables)
 
 
-def _check_constant(variable: Variable, item: Assignment, problems: Problems) -> None:
+def _check_constant(variable: Variable, item: Assignment, problems: Problems, known: Collection[str] = ()) -> None:
     if item.altered is not None and not check_written(variable, item.altered, problems):
         return
     if all(text.constant for text in item.uses()):
-        _check_value(variable, item.evaluate({}), item.mark, problems)
+        _check_value(variable, item.evaluate({}), item.mark, problems, known)
 
 
 def _check_saves(flow: Flow, problems: Problems) -> None:
@@ -365,14 +367,18 @@ def _declared(name: str, mark: Mark, flow: Flow, problems: Problems) -> Variable
     return variable
 
 
-def _check_value(variable: Variable, value: object, mark: Mark, problems: Problems) -> None:
+def _check_value(
+    variable: Variable, value: object, mark: Mark, problems: Problems, known: Collection[str] = ()
+) -> None:
     """A constant value fits its variable, as far as that can be known without the time."""
     if variable.type == "date":
         return
     try:
         variable.coerce(value, None)
     except Mismatch as mismatch:
-        problems.add("E303", mark, f'"{value}" does not fit {variable.name}: {mismatch}', "change one of them")
+        problems.add(
+            "E303", mark, f'"{value}" does not fit {variable.name}: {mismatch}', to_fit(variable, value, known)
+        )
 
 
 # -- flows that are run and scheduled ---------------------------------------------------------------

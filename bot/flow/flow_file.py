@@ -345,7 +345,7 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     if len(verbs) != 1:
         return None
     kind_class = reading.kinds[verbs[0]]
-    fields = _step_keys(kind_class).open(node, problems, what)
+    fields = _step_keys(kind_class, reading.kinds).open(node, problems, what)
     options = read_step_options(fields, saves=kind_class.saves)
     defaults = options.defaults.over(inherited)
     instead = options.defaults.window_closed if options.brings_later else None
@@ -400,15 +400,24 @@ def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[St
         problems.add("E107", node.mark, found, did_you_mean(first or "", kinds, fix))
     for extra in verbs[1:]:
         found = f'{what} has two verbs, "{verbs[0]}" and "{extra}"'
-        problems.add("E107", keys[extra].mark, found, "make two steps of it")
+        inner = next(
+            (one for one, other in ((verbs[0], extra), (extra, verbs[0])) if other in kinds[one].takes_below), ""
+        )
+        fix = f"write {inner}: {{..., {({verbs[0], extra} - {inner}).pop()}: ...}}" if inner else "make two steps of it"
+        problems.add("E107", keys[extra].mark, found, fix)
     return verbs
 
 
-def _step_keys(kind: type[StepKind]) -> KeySet:
+def _step_keys(kind: type[StepKind], kinds: Mapping[str, type[StepKind]]) -> KeySet:
     """What may stand on a step of a kind. An outcome that is not written is reported as one that leads nowhere."""
+
+    def elsewhere(key: str) -> str:
+        verbs = [verb for verb, each in kinds.items() if key in each.keys.names or (key == SAVE.name and each.saves)]
+        return f"it belongs to {', '.join(verbs)}, not to {kind.verb}" if verbs else ""
+
     own = (replace(key, required=False) if key.form is TRANSITION else key for key in kind.keys)
     general = (key for key in STEP_OPTIONS if key.name not in kind.keys.names and (key is not SAVE or kind.saves))
-    return KeySet(*own, *general)
+    return KeySet(*own, *general, elsewhere=elsewhere)
 
 
 def _refuse_options(fields: Fields, kind: StepKind) -> None:

@@ -96,8 +96,11 @@ class Targets:
             self._check_absolute(target, flow)
         elif flow is None:
             what = f'"{target.text}" is a step, and bot.yml belongs to no flow'
-            owner = next((name for name, each in self._flows.items() if target.text in each.steps), "flow")
-            fix = did_you_mean(target.text, RESERVED, f"write /{owner}/{target.text}")
+            owner = next((name for name, each in self._flows.items() if target.text in each.steps), None)
+            fix = f"write /{owner}/{target.text}"
+            if owner is None:
+                fix = f"write /{target.text} for a flow, /flow/{target.text} for a step of one"
+            fix = did_you_mean(target.text, [*RESERVED, *map("/{}".format, self._flows)], fix)
             if target.text in self._flows:
                 fix = f"for the flow write /{target.text}"
             self._problems.add("E112", target.mark, what, fix)
@@ -108,8 +111,10 @@ class Targets:
                     fix = f"where it is the value to be saved, write {{value: {target.text}}}; else {fix}"
                 fix = did_you_mean(target.text, [*flow.steps, *RESERVED], fix)
             else:
-                value = f"steps have names in small letters; for a value to be saved write {{value: {target.text}}}"
-                fix = did_you_mean(target.text, flow.steps, value)
+                fix = "write the name of a step, in small letters"
+                if may_be_value:
+                    fix += f"; for a value to be saved write {{value: {target.text}}}"
+                fix = did_you_mean(target.text, [*flow.steps, *RESERVED], fix)
             if target.text in self._flows:
                 fix = f"for the flow write /{target.text}"
             self._problems.add("E102", target.mark, f'no step "{target.text}"', fix)

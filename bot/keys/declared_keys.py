@@ -11,6 +11,7 @@ Forms are made of forms: `nested` is a map of known keys, `map_of` one of free n
 short form or a map. A reader that must know its step or its bot gets a map `opened`, or a node as it is (`as_node`).
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -96,11 +97,16 @@ def read_over(key: KeySpec[T], fields: Fields, inherited: T | None) -> T:
 
 
 class KeySet:
-    """The keys that a map may have; ``most`` of them at once, where that is said."""
+    """The keys that a map may have; ``most`` of them at once, where that is said. ``elsewhere``: what to do with a key that
+    belongs somewhere else, or an empty text.
+    """
 
-    def __init__(self, *declared: KeySpec[Any], most: int | None = None) -> None:
+    def __init__(
+        self, *declared: KeySpec[Any], most: int | None = None, elsewhere: Callable[[str], str] = lambda key: ""
+    ) -> None:
         self.keys = declared
         self._most = most
+        self._elsewhere = elsewhere
 
     def __iter__(self) -> Iterator[KeySpec[Any]]:
         return iter(self.keys)
@@ -151,7 +157,7 @@ class KeySet:
             if meant is not None:
                 fields.take(meant, item)
         if unknown:
-            refuse_left_over([key for key, _ in unknown], node, self.names, what, problems)
+            refuse_left_over([key for key, _ in unknown], node, self.names, what, problems, self._elsewhere)
         else:
             for name in missing:
                 fields.miss(name)
@@ -291,7 +297,8 @@ def _number(kind: Any, name: str, called: str, least: float | None, most: float 
         fits = isinstance(value, kind) and not isinstance(value, bool)
         if fits and (least is None or value >= least) and (most is None or value <= most):
             return value
-        refuse(node, problems, what, called + within)
+        bare = isinstance(node, Scalar) and node.quoted and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", node.text) is not None
+        refuse(node, problems, what, called + within, "write it without the quotes" if bare else "")
         return None
 
     return Form({"type": name, **{key: bound for key, bound in bounds.items() if bound is not None}}, read)

@@ -2,12 +2,12 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal
 from typing import Any
 
 from bot.expressions.templates import Template, compile_template
-from bot.lang.problems import Mark, Problems, did_you_mean, lookalike
+from bot.lang.problems import Mark, Problems, called_here, did_you_mean, lookalike
 from bot.lang.source import List, Map, Node, Scalar, one_or_more, plain
 
 NAME_PATTERN = "[a-z][a-z0-9_]{0,63}"
@@ -120,13 +120,23 @@ def _as_written(form: str, node: Node) -> str:
     return form.replace("{name: {", f"{{{words[0]}: {{") if is_name(words[0]) else form
 
 
-def refuse_left_over(left: Iterable[Scalar], node: Map, known: Collection[str], what: str, problems: Problems) -> None:
-    """Report the keys of a map that are left over. ``known`` are the keys that it may have."""
+def refuse_left_over(
+    left: Iterable[Scalar],
+    node: Map,
+    known: Collection[str],
+    what: str,
+    problems: Problems,
+    elsewhere: Callable[[str], str] = lambda key: "",
+) -> None:
+    """Report the keys of a map that are left over. ``known`` are the keys that it may have; ``elsewhere`` is what to do with one
+    that belongs somewhere else.
+    """
     in_braces = node.mark != node.entries[0][0].mark
     cut = False
     for key in left:
         if not _has_no_value(node.get(key.text)):
             fix = did_you_mean(key.text, known, f"known here: {', '.join(known)}" if known else "leave it out")
+            fix = fix if called_here(key.text, known) else elsewhere(key.text) or fix
             problems.add("E104", key.mark, f'{what}: unknown key "{key.text}"', fix)
         elif not in_braces:
             text = "if it is a part of the text above, indent it further"

@@ -200,30 +200,41 @@ class Problems:
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that is most like a misspelt word."""
-    known = list(candidates)
+    known = {candidate.lower(): candidate for candidate in reversed([*candidates])}
     import difflib  # 1 ms, which a bot without problems need not spend
 
-    close = difflib.get_close_matches(word.lower(), [c.lower() for c in known], n=1, cutoff=0.62)
-    return next((c for c in known if close and c.lower() == close[0]), None)
+    word = word.lower()
+    alike = [each for each in known if each[:1] == word[:1] or word.endswith(each)]  # "main" is not "again"
+    close = difflib.get_close_matches(word, known, 1, 0.72) or difflib.get_close_matches(word, alike, 1, 0.62)
+    return known[close[0]] if close else None
 
 
 CALLED_ELSEWHERE: dict[str, str | tuple[str, ...]] = {
     "text": "say", "message": "say", "send": "say", "reply": "say",
     "question": "ask", "prompt": "ask", "input": "ask",
     "if": "branch", "condition": "branch", "switch": "branch",
-    "goto": "then", "next": "then",
-    "choices": ("options", "of"), "options": "of", "enum": "of", "quick_replies": ("buttons", "replies"), "buttons": "replies",
+    "goto": "then", "next": "then", "exit": "end", "quit": "end", "stop": "end", "finish": "end", "repeat": "again", "previous": "back",
+    "body": "json", "params": ("body", "query"), "parameters": ("body", "query"), "photo": "image", "picture": "image", "file": "document",
+    "delay": ("wait", "after"), "pause": "wait", "sleep": "wait", "variables": "vars", "trigger": "start", "description": "about",
+    "choices": ("options", "of"), "options": "of", "values": "of", "enum": ("of", "choice"), "quick_replies": ("buttons", "replies"), "buttons": "replies",
     "required": "needed", "mandatory": "needed", "default": "value", "min": "after", "max": "before", "regex": "pattern",
     "string": "text", "str": "text", "int": "integer", "float": "number", "bool": "boolean", "array": "list",
 }  # fmt: skip
 """What other tools call some verbs, keys and types, and what they are called here: the first that is known in a place."""
 
 
+def called_here(word: str, candidates: Collection[str]) -> str | None:
+    """What is called here, among the candidates, as other tools call it."""
+    elsewhere = CALLED_ELSEWHERE.get(word.lower(), ())
+    return next(
+        (each for each in ([elsewhere] if isinstance(elsewhere, str) else elsewhere) if each in candidates), None
+    )
+
+
 def meant_by(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that is meant: what other tools call so, or what is most like it."""
-    candidates, elsewhere = list(candidates), CALLED_ELSEWHERE.get(word.lower(), ())
-    known = [each for each in ([elsewhere] if isinstance(elsewhere, str) else elsewhere) if each in candidates]
-    return known[0] if known else nearest(word, candidates)
+    candidates = list(candidates)
+    return called_here(word, candidates) or nearest(word, candidates)
 
 
 _LOOKALIKES = {

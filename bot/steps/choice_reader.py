@@ -147,15 +147,26 @@ def _read_fixed(node: Node, problems: Problems, what: str, section: str = "") ->
     if isinstance(node, List) and any(isinstance(item, Map) for item in node.items):
         node = map_in(node, problems, what, "{Title: target}") or Map(node.mark, ())
     match node:
+        case Map(entries=entries) if entries and all(_alone(item) for _, item in entries):
+            fix = f"write [{', '.join(key.text for key, _ in entries)}]: titles alone stand in square brackets"
+            problems.add("E106", node.mark, f"{what}: no title has a target", fix)
+            found = [_plain_choice(key, problems, what) for key, _ in entries]
         case List(items=items):
             found = [_plain_choice(item, problems, what) for item in items]
         case Map(entries=entries):
             found = [_named_choice(key, value, problems, what) for key, value in entries]
         case _:
             fix = 'write "Title: target" or a list of titles'
+            if isinstance(node, Scalar) and node.text:
+                fix = f"write [{node.text}], or {{{node.text.partition(',')[0]}: target}}"
             problems.add("E106", node.mark, f"{what}: choices are expected", fix)
             found = []
     return tuple(replace(choice, section=section) for choice in found if choice is not None)
+
+
+def _alone(node: Node) -> bool:
+    """Whether nothing is written behind a title."""
+    return isinstance(node, Scalar) and node.value is None and not node.text
 
 
 def _plain_choice(node: Node, problems: Problems, what: str) -> FixedChoice | None:

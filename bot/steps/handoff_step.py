@@ -38,6 +38,7 @@ class HandoffStep(StepKind):
     closed: Transition | None
     verb = "handoff"
     keys = KeySet(_HANDOFF, _CLOSED)
+    takes_below = frozenset({_SAY.name})
     options = frozenset({"timeout"})
     ignores_messages = True
     rest = Rest(RestFor.PERSON)

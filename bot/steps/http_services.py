@@ -14,7 +14,7 @@ from bot.keys import key_schemas
 from bot.keys.declared_keys import BOOLEAN, STRINGS, TEMPLATE, Form, KeySet, KeySpec, map_of
 from bot.keys.fields import Fields, entries_of, name_of, template_of
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import Node, Scalar
+from bot.lang.source import Map, Node, Scalar
 from bot.steps.attempts import ATTEMPT_KEYS, Attempts
 
 SECRET = "secret"
@@ -72,6 +72,11 @@ class HttpService:
 
 
 def _read_secrets(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
+    if isinstance(node, Map):
+        listed = ", ".join(key.text for key, _ in node.entries)
+        fix = f"write secrets: [{listed}]; the values stand in the environment or in .env"
+        problems.add("E106", node.mark, f"{what}: a list of names is expected, without their values", fix)
+        return tuple(key.text for key, _ in node.entries)
     names = STRINGS.read(node, problems, what)
     for name in names:
         if not _SECRET_NAME.fullmatch(name) or name.startswith(OURS):
@@ -87,7 +92,7 @@ def read_services(entries: Entries, secrets: tuple[str, ...], problems: Problems
     services = {}
     for key, item in entries:
         if name_of(key, problems, "service") is not None:
-            entry = _SERVICE.open(item, problems, f'service "{key.text}"')
+            entry = _SERVICE.open(item, problems, f'service "{key.text}"', f"{key.text}: {{base: https://host/path}}")
             services[key.text] = _read_service(key.text, entry, secrets)
     return services
 
@@ -114,7 +119,10 @@ def _read_service(name: str, fields: Fields, secrets: tuple[str, ...]) -> HttpSe
 
 
 def _read_named(node: Node, problems: Problems, what: str) -> Named:
-    texts = ((name.text, template_of(item, problems, what)) for name, item in entries_of(node, problems, what))
+    texts = (
+        (name.text, template_of(item, problems, what))
+        for name, item in entries_of(node, problems, what, "{name: text}")
+    )
     return tuple((name, text) for name, text in texts if text is not None)
 
 

@@ -20,7 +20,7 @@ from bot.keys.definitions import refuse_defined
 from bot.keys.fields import Fields, entries_of, name_of, refuse_altered
 from bot.keys.key_schemas import ANY
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import Node, Scalar
+from bot.lang.source import Map, Node, Scalar
 from bot.steps.attempts import ATTEMPT_KEYS, CACHE_KEY, TRIES_KEY, WITHIN_KEY, Attempts
 from bot.steps.http_services import HEADERS, HttpService, Named, is_header
 from bot.steps.message_parts import check_error_names
@@ -64,12 +64,18 @@ class Address:
 
 def read_address(fields: Fields, services: Mapping[str, HttpService]) -> Address:
     """Read ``http: GET https://...`` or ``http: POST service:/path``."""
+    if isinstance(fields.raw(_HTTP.name), Map):
+        fix = "write the method and the address: http: GET https://host/path"
+        fields.problems.add("E106", _HTTP.mark(fields), f"{fields.what}: http: a text is expected, this is a map", fix)
+        return Address("GET", "", ())
     text = _HTTP.read(fields)
     method, _, written = (text or "").strip().partition(" ")
     if text is None:
         return Address("GET", "", ())
     if method not in METHODS:
         fix = did_you_mean(method, METHODS, f"begin with one of {', '.join(METHODS)}")
+        if "/" in method:
+            fix = f"write the method before the address: GET {method}"
         fields.problems.add("E109", _HTTP.mark(fields), f'{fields.what}: "{method}" is no method', fix)
         return Address("GET", "", ())
     mark = _HTTP.mark(fields)

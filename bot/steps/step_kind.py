@@ -308,6 +308,7 @@ class StepKind:
     needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
     can_bring_later: ClassVar[bool] = False  # it takes `wait` in its `window_closed`
     keys: ClassVar[KeySet] = KeySet()  # its verb and what else belongs to it
+    takes_below: ClassVar[frozenset[str]] = frozenset()  # verbs of others that are keys of the map under its own
     options: ClassVar[frozenset[str]] = frozenset({"then"})  # those that it has of `bot.steps.step_options.SOME_HAVE`
     gives_any: ClassVar[bool] = False  # it may give a value to any variable, which nobody knows beforehand
     names_in_errors: ClassVar[frozenset[str]] = frozenset()  # what templates of its `errors` may use beside the rest

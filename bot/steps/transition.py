@@ -341,7 +341,7 @@ Signals = Mapping[str, tuple[Word, ...]]
 def _words_of(node: Node, problems: Problems, what: str) -> Words:
     """What means the same in other languages leads there too."""
     words: dict[str, Word] = {}
-    for key, item in entries_of(node, problems, what):
+    for key, item in entries_of(node, problems, what, "{menu: /main}"):
         _add(_word_of(key, item, problems, f'word "{key.text}"'), (key.text, *key.also), words, problems)
     return words
 

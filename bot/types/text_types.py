@@ -51,7 +51,8 @@ class TextVariable(Variable):
             try:
                 variable._bounded(example)
             except Mismatch as error:
-                _EXAMPLE.report(fields, "E303", f'the example "{example}" does not fit: {error}', "change one of them")
+                what = f'the example "{example}" does not fit: {error}'
+                _EXAMPLE.report(fields, "E303", what, "change the example, or what the variable takes")
         return variable
 
     @property

@@ -3,6 +3,8 @@
 A new type is a subclass of `Variable` in a file of its own, and a line in `TYPES`.
 """
 
+import re
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -108,6 +110,10 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
     if declared is None:
         if kind is not None:
             fix = did_you_mean(kind, TYPES, f"write one of {', '.join(TYPES)}")
+            written = fields.raw(_TYPE.name)
+            if isinstance(written, Scalar) and isinstance(written.value, bool | int | float):
+                meant = "boolean" if isinstance(written.value, bool) else "number"
+                fix = f"write {name}: {{type: {meant}, value: {kind}}}"
             problems.add("E304", _TYPE.mark(fields), f'{what}: no type "{kind}"', fix)
         return TextVariable(name, node.mark)
     fields = _settings_of(declared.type).open(node, problems, what)
@@ -139,6 +145,19 @@ def check_written(variable: Variable, written: Node, problems: Problems) -> bool
     return len(problems) == before
 
 
+def to_fit(variable: Variable, given: object = None, known: Collection[str] = ()) -> str:
+    """What to do about a value that does not fit a variable. ``given``: what a step gives it, in a flow with the ``known`` names."""
+    if variable.type == BooleanVariable.type:
+        return "write true or false"
+    calculated = _CALCULATION.match(given) if isinstance(given, str) else None
+    if calculated is not None and calculated[1] in known:
+        return f'write "{{{{ {given} }}}}" if it is to be calculated'
+    return "change the value, or what the variable takes"
+
+
+_CALCULATION = re.compile(r"([a-z][a-z0-9_]*)(\.\w+)*\s*([-+*/~|].+)?$")
+
+
 def _starting_at(variable: Variable, initial: Node, problems: Problems) -> Variable:
     if not check_written(variable, initial, problems):
         return variable
@@ -146,7 +165,7 @@ def _starting_at(variable: Variable, initial: Node, problems: Problems) -> Varia
         value = variable.coerce(plain(initial), None)
     except Mismatch as error:
         what = f'variable "{variable.name}": its value does not fit: {error}'
-        problems.add("E303", initial.mark, what, "change one of them")
+        problems.add("E303", initial.mark, what, to_fit(variable))
         return variable
     if isinstance(value, datetime) and value.tzinfo is None:
         what = f'variable "{variable.name}": its value is in no time zone'

@@ -726,6 +726,22 @@ TYPED: dict[str, tuple[str, str]] = {
     "a space that does not break": ("  hello: {say:\u00a0Hi}", '5:10: E107 step "hello" has no verb, it begins with "say:\u00a0Hi" (write a plain space in place of one that does not break)'),
     "a wide colon": ("  hello： {say: Hi}", '5:3: E108 step: "hello： {say" is no name (write a plain colon and a space in place of the wide one)'),
     "a comment of another language": ("  // greets\n  hello: {say: Hi}", '5:3: E002 a line that is neither "key: value" nor "- item" (a comment begins with #)'),
+    "a key of another verb": ("  hello: {say: Hi, buttons: [A]}", '5:20: E104 step "hello": unknown key "buttons" (it belongs to ask, not to say)'),
+    "a text beside a hand-over": ("  hello: {handoff: desk, say: Wait, closed: end}", '5:26: E107 step "hello" has two verbs, "handoff" and "say" (write handoff: {..., say: ...})'),
+    "one choice": ("  hello: {ask: Which?, options: Red}", '5:33: E106 step "hello": options: choices are expected (write [Red], or {Red: target})'),
+    "titles in braces": ("  hello: {ask: Which?, options: {Red, Blue}}", '5:33: E106 step "hello": options: no title has a target (write [Red, Blue]: titles alone stand in square brackets)'),
+    "a target of another tool": ("  hello: {say: Hi, then: exit}", '5:26: E102 no step "exit" (did you mean "end"?)'),
+    "a target in capitals": ("  hello: {say: Hi, then: END}", '5:26: E102 no step "END" (did you mean "end"?)'),
+    "an address without its method": ("  hello: {http: 'https://cafe.example/a', errors: {else: end}}", '5:17: E109 step "hello": "https://cafe.example/a" is no method (write the method before the address: GET https://cafe.example/a)'),
+    "a method as a key": ("  hello: {http: {get: 'https://cafe.example/a'}, errors: {else: end}}", '5:17: E106 step "hello": http: a text is expected, this is a map (write the method and the address: http: GET https://host/path)'),
+    "a calculation without braces": ("  hello: {set: {n: n + 1}}", '5:17: E303 "n + 1" does not fit n: it is no number (write "{{ n + 1 }}" if it is to be calculated)'),
+    "yes as a value": ("  hello: {set: {b: yes}}", '5:17: E303 "yes" does not fit b: a text is not true or false (write true or false)'),
+    "yes in a condition": ("  hello: {branch: [{if: b == yes, then: end}]}", '5:25: E301 no variable "yes" (write true or false; a text stands in quotes: "yes")'),
+    "an arrow in a condition": ("  hello: {branch: [{if: n => 3, then: end}]}", '5:25: E202 this expression cannot be read: "=" is not expected here (write >= for at least)'),
+    "three signs in a condition": ("  hello: {branch: [{if: n !== 3, then: end}]}", "5:25: E202 this expression cannot be read: unexpected '=' (write == to compare, or !=)"),
+    "is before a number": ("  hello: {branch: [{if: n is 3, then: end}]}", "5:25: E202 this expression cannot be read: expected token 'name', got 'integer' (write == or != to compare)"),
+    "curly quotes in a condition": ("  hello: {branch: [{if: s == “a”, then: end}]}", "5:25: E202 this expression cannot be read: unexpected char '“' at 5 (write straight quotes in place of curly ones)"),
+    "a value that is called": ("  hello: {say: '{{ today() }}'}", '5:16: E204 no function "today" (write today without brackets)'),
     "a key that is indented too far": ("  hello:\n    say: Hi\n      then: end", "7:11: E002 a key is not expected here (align the line with the keys that it belongs to)"),
 }  # fmt: skip
 """Mistakes of the hand: what is written below `steps`, and what is found."""
@@ -741,12 +757,23 @@ def test_a_mistake_of_the_hand_has_a_fix_for_its_case(name: str) -> None:
 @pytest.mark.parametrize(
     ("bot", "flow", "expected"),
     [
+        (f"{BOT}timezone: Berlin\n", CAFE, 'bot.yml:3:11: E109 no time zone "Berlin" (did you mean "Europe/Berlin"?)'),
+        (f"{BOT}languages: en, de\n", CAFE, 'bot.yml:3:12: E106 bot: languages: "en, de" is one text (write [en, de] where several are meant, else put it in quotes)'),
+        (f"{BOT}hours: {{mon-fri: 9:00-18:00}}\n", CAFE, 'bot.yml:3:9: E104 hours: "mon-fri" stands where a name of opening hours is expected (name them: hours: {shop: {mon-fri: "9:00-18:00"}})'),
+        (f"{BOT}hours: {{shop: {{mon-fri: 9:00-18:00, sat: closed}}}}\n", CAFE, 'bot.yml:3:42: E106 hours "shop": "closed" is not from when to when (leave the day out: it is closed then)'),
+        (f"{BOT}words: [menu]\n", CAFE, "bot.yml:3:8: E106 bot: words: a map of keys is expected (write words: {menu: /main})"),
+        (f"{BOT}words: {{menu: main}}\n", CAFE, 'bot.yml:3:15: E112 "main" is a step, and bot.yml belongs to no flow (write /main for a flow, /flow/main for a step of one)'),
+        (f"{BOT}http: {{crm: https://crm.example}}\n", CAFE, 'bot.yml:3:13: E106 service "crm": a map of keys is expected (write crm: {base: https://host/path})'),
+        (f"{BOT}secrets: {{KEY: abc}}\n", CAFE, "bot.yml:3:10: E106 bot: secrets: a list of names is expected, without their values (write secrets: [KEY]; the values stand in the environment or in .env)"),
+        (BOT, CAFE.replace("n: {type: integer", "k: 5, n: {type: integer"), 'E304 variable "k": no type "5" (write k: {type: number, value: 5})'),
+        (BOT, CAFE.replace("n: {type: integer", "k: {type: boolean, value: yes}, n: {type: integer"), 'E303 variable "k": its value does not fit: a text is not true or false (write true or false)'),
+        (BOT, CAFE.replace("n: {type: integer", 'k: {type: integer, min: "1"}, n: {type: integer'), 'E106 variable "k": min: "1" is not a number (write it without the quotes)'),
         (BOT, "Flow: a\nsteps: {a: {say: A}}\n", 'flow.yml:1:1: E101 this document begins with "Flow" (write "flow" in small letters)'),
         ("- name: Cafe\n", CAFE, "bot.yml:1:1: E101 this document is no map of keys (begin it with the bot's name: name: My bot)"),
     ],
 )  # fmt: skip
-def test_a_document_that_begins_otherwise_has_a_fix_for_its_case(bot: str, flow: str, expected: str) -> None:
-    assert problems_of(flow, bot)[0] == expected
+def test_a_mistake_above_the_steps_has_a_fix_for_its_case(bot: str, flow: str, expected: str) -> None:
+    assert problems_of(flow, bot)[0].endswith(expected)
 
 
 def test_steps_that_are_not_indented_are_one_problem() -> None:

@@ -129,7 +129,7 @@ BAD: dict[str, tuple[str, Form[Any], str]] = {
         '1:5: E108 step "a": x: "My-Name" is no name '
         "(write my_name: small letters from a to z, digits and _ only)"),
     "a text for a whole number": ("{x: '3'}", integer(),
-        '1:5: E106 step "a": x: "3" is not a whole number (write a whole number)'),
+        '1:5: E106 step "a": x: "3" is not a whole number (write it without the quotes)'),
     "true for a whole number": ("{x: true}", integer(),
         '1:5: E106 step "a": x: "true" is not a whole number (write a whole number)'),
     "a number out of bounds": ("{x: 9}", integer(1, 3),

@@ -285,7 +285,7 @@ def test_a_record_in_json_is_an_object() -> None:
     ("http", "more", "found"),
     [
         ("get crm:/x", "", 'E109 step "look": "get" is no method (did you mean "GET"?)'),
-        ("crm:/x", "", 'E109 step "look": "crm:/x" is no method (begin with one of GET, POST, PUT, PATCH, DELETE)'),
+        ("crm:/x", "", 'E109 step "look": "crm:/x" is no method (write the method before the address: GET crm:/x)'),
         ("GET", "", "E405"),
         ("GET crm.example/x", "", "E405"),
         ("GET ftp://crm.example/x", "", "E405"),

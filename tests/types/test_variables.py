@@ -295,9 +295,9 @@ def test_what_a_variable_says_and_asks_is_known_to_the_checks() -> None:
         ("{type: text, pattern: '((a{99999}){99999})'}", '1:23: E305 variable "v": pattern: it cannot be read: '
                                        "it repeats too much (use smaller counts in { })"),
         ("{type: text, pattern: '\\d+', example: abc}", '1:39: E303 variable "v": the example "abc" does not fit: '
-                                                        "it does not match the pattern (change one of them)"),
+                                                        "it does not match the pattern (change the example, or what the variable takes)"),
         ("{type: integer, value: x}", '1:24: E303 variable "v": its value does not fit: it is no number '
-                                      "(change one of them)"),
+                                      "(change the value, or what the variable takes)"),
         ("{type: choice}", '1:1: E105 variable "v": "of" is missing (add of:)'),
         ("{type: number, min: 5, max: 1}", '1:29: E307 variable "v": max is below min (swap them)'),
         ("{type: date, after: today, before: today}", '1:36: E307 variable "v": nothing is after today and before '

@@ -45,7 +45,7 @@ def _cut(comment: Comment, before: str, texts: Iterable[Template]) -> Iterator[F
             return
 
 
-_SINGLE_BRACES = re.compile(r"\$?(?<!\{)\{ *([a-z]\w*)((?:\.\w+)*) *\}(?!\})")  # {name}, ${name}, {order.number}
+_SINGLE_BRACES = re.compile(r"\$?(?<!\{)\{ *([a-z]\w*)((?:\.\w+)*) *\}{1,2}(?!\})")  # {name}, ${name}, {order.number}
 
 
 @rule(W004="a value in single braces")
