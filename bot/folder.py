@@ -122,7 +122,12 @@ def find_bot(given: str | Path | None) -> Path:
     for folder in (Path(), DEFAULT):
         if (folder / BOT_FILE).is_file():
             return folder
+        if (folder / _MISNAMED).is_file():
+            raise NoBot(_why_no_bot(folder))
     raise NoBot(f"there is no {BOT_FILE} here or in {DEFAULT}/: name the bot's folder, or make one with `bot new DIR`")
+
+
+_MISNAMED = "bot.yaml"
 
 
 def _why_no_bot(folder: Path) -> str:
@@ -130,6 +135,8 @@ def _why_no_bot(folder: Path) -> str:
         return f"there is no folder {folder}: name a bot's folder, or make one with `bot new {folder}`"
     if not folder.is_dir():
         return f"{folder} is no folder: name the folder that {BOT_FILE} lies in"
+    if (folder / _MISNAMED).is_file():
+        return f"there is no {BOT_FILE} in {folder}: rename {_MISNAMED} to {BOT_FILE}"
     return f"there is no {BOT_FILE} in {folder}: a bot is a folder with one (`bot new DIR` makes a bot)"
 
 

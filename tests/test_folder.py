@@ -71,7 +71,7 @@ def test_the_bot_is_the_folder_given_or_this_one_or_flows(tmp_path: Path, monkey
     with pytest.raises(NoBot, match=r"flows/bot\.yml is no folder: name the folder that bot\.yml lies in"):
         find_bot("flows/bot.yml")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(NoBot, match=r"there is no bot\.yml in empty: "):
+    with pytest.raises(NoBot, match=r"there is no bot\.yml in empty: a bot is a folder with one"):
         find_bot("empty")
 
 
@@ -135,3 +135,12 @@ def test_the_env_file_of_the_bots_folder_is_one_where_one_stands_in_it(
     assert env_files(tmp_path) == [tmp_path / ".env"]
     monkeypatch.chdir(tmp_path)
     assert len(env_files(tmp_path)) == len(env_files(Path())) == 1
+
+
+def test_a_bot_file_with_another_ending_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bot.yaml").write_text("name: Cafe\n")
+    with pytest.raises(NoBot, match=r"there is no bot\.yml in .*: rename bot\.yaml to bot\.yml"):
+        find_bot(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NoBot, match=r"rename bot\.yaml to bot\.yml"):
+        find_bot(None)

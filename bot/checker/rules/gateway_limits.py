@@ -43,9 +43,12 @@ def find_late_messages(graph: Graph) -> Iterator[Finding]:
         reported.setdefault((late[sender].mark, late[sender].what), []).append(late[sender])
     for (mark, what), messages in reported.items():
         latest = max(messages, key=lambda message: message.seconds)
-        yield _finding(
-            mark, what, latest, len({message.step for message in messages}), silent_times.path_to(latest.sent_by)
+        path = silent_times.path_to(latest.sent_by)
+        begun = (
+            path[0].source if path else latest.sent_by.source if isinstance(latest.sent_by, Edge) else latest.sent_by
         )
+        unstarted = begun[0] if graph.flow(begun).trigger is None else None
+        yield _finding(mark, what, latest, len({message.step for message in messages}), path, unstarted)
 
 
 def senders_too_late(graph: Graph) -> set[Sender]:
@@ -76,10 +79,15 @@ def _said_on(edge: Edge, step: Step) -> str:
     return "its reminder" if again and step.kind.needs_window else ""
 
 
-def _finding(mark: Mark, what: str, latest: _Late, steps: int, path: tuple[Edge, ...]) -> Finding:
+def _finding(
+    mark: Mark, what: str, latest: _Late, steps: int, path: tuple[Edge, ...], unstarted: str | None
+) -> Finding:
+    """``unstarted`` is the flow in which it begins, if no message of a contact starts that."""
     where = f'step "{latest.step}"' + (f" and {steps - 1} more" if steps > 1 else "")
     text = f"{where}: {what} can be sent {_long(latest.seconds)}: only templates can be sent then"
     fix = _FIX + (_SOONER if latest.seconds < UNBOUNDED else "")
+    if unstarted is not None:
+        fix += f"; or add `start` to flow {unstarted}, if contacts begin it"
     return Finding.at("W501", mark, text, fix, path)
 
 

@@ -23,6 +23,11 @@ def test_a_time_out_of_a_day_comes_too_late_to_say_anything() -> None:
     ]
 
 
+def test_a_flow_that_no_message_starts_may_lack_its_start() -> None:
+    (found,) = LATE.found("flow: a\nsteps:\n  b: {say: B}")
+    assert found.endswith(" under `defaults`; or add `start` to flow a, if contacts begin it)")
+
+
 @pytest.mark.parametrize(("after", "found"), [("23h54m", []), ("23h55m", [("q", "23 hours and 55 minutes")])])
 def test_the_window_is_closed_five_minutes_early_as_it_is_for_the_delivery(
     after: str, found: list[tuple[str, str]]
