@@ -257,7 +257,7 @@ class _Reading:
                 tree = self._inlined(tree, [self._problems.definitions[name] for name in sorted(used)])
         except jinja2.TemplateSyntaxError as error:
             what = f"{kind} cannot be read: {_in_words(error)}"
-            fix = _fix_of_expression(self._source) or _ONE_VALUE if code == "E202" else _fix_of(error)
+            fix = _fix_of_expression(self._source) or _ONE_VALUE if code == "E202" else _fix_of(error, self._source)
             self._problems.add(code, self._at(error.lineno), what, fix)
             return None
         except RecursionError:
@@ -369,8 +369,16 @@ def _fix_of_expression(source: str) -> str | None:
     return lookalike(source) or next(found, None)
 
 
-def _fix_of(error: jinja2.TemplateSyntaxError) -> str:
+def _fix_of(error: jinja2.TemplateSyntaxError, source: str) -> str:
     """What to do if a text cannot be read."""
+    if "unknown tag 'end" in (error.message or "") and _open_block(error) is None:
+        return "leave it out, or write the {% if %} or {% for %} before it"
+    if re.search(r"\{%-?\s*else\s+if\b", source) is not None:
+        return "write {% elif %} in place of {% else if %}"
+    if "char '?'" in (error.message or ""):
+        return 'write {{ "one" if condition else "other" }}'
+    if "unexpected char" in (error.message or "") and (fix := lookalike(source)) is not None:
+        return fix
     if "unknown tag" in (error.message or "") and "was looking for" not in (error.message or ""):
         return "only if and for stand in {% %}; write a value as {{ name }}"
     if (block := _open_block(error)) is not None:

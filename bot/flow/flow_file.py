@@ -35,7 +35,7 @@ from bot.keys.fields import Fields, entries_of, name_of, refuse_no_map
 from bot.keys.key_schemas import ANY, Schema, by_key, record
 from bot.keys.patterns import MATCH, PATTERN
 from bot.keys.text_shapes import TEXT
-from bot.lang.problems import Mark, Problems, did_you_mean, nearest
+from bot.lang.problems import Mark, Problems, called_here, did_you_mean, nearest
 from bot.lang.source import List, Map, Node, Scalar, digest, fingerprint
 from bot.lang.wall_clock import in_zone
 from bot.steps import KINDS, step_options
@@ -193,10 +193,11 @@ def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) 
     if MATCH.written(fields) and not _START_WORDS.written(fields):
         fix = "add words, or remove it"
         MATCH.report(fields, "E105", '"match" is for words', fix)
-    for name in () if trigger.pattern is None else trigger.pattern.groupindex.keys() - variables.keys():
+    unknown = () if trigger.pattern is None else trigger.pattern.groupindex.keys() - variables.keys()
+    for name in unknown:
         fix = did_you_mean(name, variables, f"declare it under vars: {name}: {{type: text}}")
         PATTERN.report(fields, "E301", f'no variable "{name}"', fix)
-    return trigger
+    return replace(trigger, pattern=None) if unknown else trigger
 
 
 # -- its keys ---------------------------------------------------------------------------------------
@@ -413,6 +414,8 @@ def _step_keys(kind: type[StepKind], kinds: Mapping[str, type[StepKind]]) -> Key
 
     def elsewhere(key: str) -> str:
         verbs = [verb for verb, each in kinds.items() if key in each.keys.names or (key == SAVE.name and each.saves)]
+        if not verbs and (verb := called_here(key, kinds)) is not None:
+            return f"there is {verb}, a step of its own"
         return f"it belongs to {', '.join(verbs)}, not to {kind.verb}" if verbs else ""
 
     own = (replace(key, required=False) if key.form is TRANSITION else key for key in kind.keys)

@@ -204,7 +204,7 @@ def name_of(node: Node, problems: Problems, what: str) -> str | None:
     text = text_of(node, problems, what)
     if text is None or is_name(text):
         return text
-    spelt = _in_ascii(text)
+    spelt = _in_ascii(re.sub("(?<=[a-z])(?=[A-Z])", "_", text))
     meant = "_".join(re.findall("[a-z0-9]+", spelt)) if _NEARLY_A_NAME.fullmatch(spelt) else ""
     fix = f"write {meant}: small letters from a to z, digits and _ only" if is_name(meant) else NAME_FIX
     if re.match(r"\w+:\S", text):

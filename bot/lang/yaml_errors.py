@@ -101,6 +101,9 @@ class SyntaxFault:
             return Explained("E002", place, "a tab where the indentation is", "indent with spaces")
         if not character.strip():
             return None
+        if self._text[place.index : place.index + 3] == "```":
+            what = "a line of ``` stands around an example, and is no part of it"
+            return Explained("E002", place, what, "leave it out, and the one at the end, too")
         return Explained("E007", place, f'a text without quotes cannot begin with "{character}"', QUOTE)
 
     def _colon(self) -> Explained | None:
@@ -140,7 +143,7 @@ class SyntaxFault:
         line = self._text.split("\n")[place.line].strip()
         if line.startswith("//"):
             fix = "a comment begins with #"
-        elif re.fullmatch(r"[-=_*]+", line):
+        elif re.fullmatch(r"[-=_*–—]+", line):
             fix = "a line of --- stands between two documents"
         return Explained("E002", place, 'a line that is neither "key: value" nor "- item"', fix)
 

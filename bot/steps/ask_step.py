@@ -378,7 +378,8 @@ def _check_message(fields: Fields, body: Template, header: Template | None, foot
     check_length(fields, "footer", footer, limits.FOOTER_TEXT)
     for key, wanted in ((_HEADER, _BUTTONS), (_FOOTER, _LIST)):
         if key.written(fields) and form not in (wanted, _OPEN):
-            key.report(fields, "E403", f"a {key.name} goes with {wanted} only", "put it in the text")
+            goes_with = "a list" if wanted == _LIST else wanted
+            key.report(fields, "E403", f"a {key.name} goes with {goes_with} only", "put it in the text")
 
 
 def _form_of(choices: Choices | None) -> str:

@@ -29,7 +29,7 @@ from bot.keys.fields import NAME_PATTERN, Fields, entries_of, items_of, template
 from bot.keys.key_schemas import ANY_TEXT, NEVER, list_of, pattern, record, with_key
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import Map, Node
-from bot.lang.wall_clock import read_iso
+from bot.lang.wall_clock import minutes_in, read_iso
 from bot.steps.schedule import CLOCK, duration_of, in_time, start_of
 from bot.steps.step_facts import Falls, FlowRun, Given, Null, Outcome, Rest, RestFor, StepFailed, Used
 from bot.steps.step_kind import (
@@ -283,7 +283,10 @@ def _read_hours(fields: Fields, reading: ReadContext) -> Hours | None:
     """The opening hours that are named under `until`."""
     name = _UNTIL.read(fields)
     if name is not None and name not in reading.hours:
-        reading.problems.add("E115", _UNTIL.mark(fields), *no_hours(name, reading.hours))
+        what, fix = no_hours(name, reading.hours)
+        if minutes_in(name) is not None:
+            fix = f"for a time of day write wait: '{{{{ today | at(\"{name}\") }}}}'"
+        reading.problems.add("E115", _UNTIL.mark(fields), what, fix)
     return None if name is None else reading.hours.get(name)
 
 

@@ -96,7 +96,7 @@ _TEMPLATE = "template"  # in the step state: what has been sent is the template
 _ATTACHMENTS: tuple[KeySpec[LinkPart | FilePart | LocationPart | None], ...] = (
     KeySpec("link", nested(KeySet(_TITLE, _URL), _read_link), "A button that opens an address."),
     *map(_file, limits.MEDIA_KINDS),
-    KeySpec("location", nested(LOCATION, read_location), "A place on the map."),
+    KeySpec("location", nested(LOCATION, read_location, "{latitude: 38.7, longitude: -9.1}"), "A place on the map."),
 )
 
 

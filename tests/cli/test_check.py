@@ -427,3 +427,10 @@ def test_the_documented_hook_is_the_one_that_there_is() -> None:
     page = (ROOT / "docs" / "checks" / "README.md").read_text()
     written = yaml.safe_load(page.partition("```yaml .pre-commit-config.yaml\n")[2].partition("```")[0])
     assert [hook["id"] for repository in written["repos"] for hook in repository["hooks"]] == [hooks()[0]["id"]]
+
+
+def test_a_group_of_a_pattern_that_is_no_variable_is_a_problem_and_no_defect(tmp_path: Path) -> None:
+    flow = "flow: a\nstart: {pattern: 'take (?P<count>[0-9]+)'}\nsteps:\n  a: {say: A, then: end}\n"
+    checked = call("check", make_bot(tmp_path, flow), "--format", "short")
+    assert checked.code == 1
+    assert 'E301 flow "a": start: no variable "count" (declare it under vars: count: {type: text})' in checked.out

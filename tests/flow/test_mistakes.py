@@ -741,6 +741,13 @@ TYPED: dict[str, tuple[str, str]] = {
     "three signs in a condition": ("  hello: {branch: [{if: n !== 3, then: end}]}", "5:25: E202 this expression cannot be read: unexpected '=' (write == to compare, or !=)"),
     "is before a number": ("  hello: {branch: [{if: n is 3, then: end}]}", "5:25: E202 this expression cannot be read: expected token 'name', got 'integer' (write == or != to compare)"),
     "curly quotes in a condition": ("  hello: {branch: [{if: s == “a”, then: end}]}", "5:25: E202 this expression cannot be read: unexpected char '“' at 5 (write straight quotes in place of curly ones)"),
+    "a condition on a step": ("  hello: {say: Hi, if: n > 3}", '5:20: E104 step "hello": unknown key "if" (there is branch, a step of its own)'),
+    "an example's marks": ("```", "5:1: E002 a line of ``` stands around an example, and is no part of it (leave it out, and the one at the end, too)"),
+    "else if": ("  hello: {say: '{% if n %}a{% else if b %}c{% endif %}'}", "5:16: E201 this text cannot be read: expected token 'end of statement block', got 'if' (write {% elif %} in place of {% else if %})"),
+    "an end without a beginning": ("  hello: {say: '{% endif %}'}", "5:16: E201 this text cannot be read: Encountered unknown tag 'endif' (leave it out, or write the {% if %} or {% for %} before it)"),
+    "a question mark for a condition": ("  hello: {say: '{{ n ? 1 : 2 }}'}", "5:16: E201 this text cannot be read: unexpected char '?' at 5 (write {{ \"one\" if condition else \"other\" }})"),
+    "a capital within a name": ("  sayHello: {say: Hi}", '5:3: E108 step: "sayHello" is no name (write say_hello: small letters from a to z, digits and _ only)'),
+    "a time of day for opening hours": ("  hello: {wait: {until: 9:00}}", "5:25: E115 no opening hours \"9:00\" (for a time of day write wait: '{{ today | at(\"9:00\") }}')"),
     "a value that is called": ("  hello: {say: '{{ today() }}'}", '5:16: E204 no function "today" (write today without brackets)'),
     "a key that is indented too far": ("  hello:\n    say: Hi\n      then: end", "7:11: E002 a key is not expected here (align the line with the keys that it belongs to)"),
 }  # fmt: skip
