@@ -306,6 +306,10 @@ def test_visits_are_counted_on_where_the_answer_fails() -> None:
             "say: Hm., reset: try",
             'E123 step "q": "reset" has no effect: only the answer to a question has visits counted',
         ),
+        (  # while the window is open it waits for nobody, and the circle would have no end
+            "say: Hm., window_closed: {template: {name: x, language: en}, wait: true}, reset: try",
+            'E123 step "q": "reset" has no effect: only the answer to a question has visits counted',
+        ),
     ],
 )
 def test_a_reset_without_effect_is_reported(step: str, problem: str) -> None:

@@ -440,7 +440,7 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
     if not kind.can_gather:
         free = "only what the contact writes in its own words is gathered"
         refused[step_options.GATHER.name] = free, "put it on a question for a text, or on an ai step"
-    if not kind.waits or kind.takes_pending_input:
+    if not kind.waits or kind.takes_pending_input or kind.can_bring_later:  # which waits while the window is closed only
         only = "only the answer to a question has visits counted anew"
         refused[step_options.RESET.name] = only, "put it on a question"
     if kind.takes_pending_input or (kind.can_bring_later and kind.waits):
