@@ -353,6 +353,8 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     read = replace(reading, step=name, save=options.save, errors=defaults.errors or {}, instead=instead)
     kind = kind_class.read(fields, read)
     _refuse_options(fields, kind)
+    if kind.waits:
+        step_options.check_reminder(fields, options.defaults.remind, defaults.timeout)
     said = fingerprint(node, without=("renamed_from", "report"))  # for a new name alone nobody is asked anew
     step = Step(name, key.mark, kind, options, defaults, said, written=_in_a_line(node.get(kind_class.verb)))
     return _with_definitions(step) if problems.definitions else step
@@ -440,7 +442,9 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
     if not kind.can_gather:
         free = "only what the contact writes in its own words is gathered"
         refused[step_options.GATHER.name] = free, "put it on a question for a text, or on an ai step"
-    if not kind.waits or kind.takes_pending_input or kind.can_bring_later:  # which waits while the window is closed only
+    if (
+        not kind.waits or kind.takes_pending_input or kind.can_bring_later
+    ):  # which waits while the window is closed only
         only = "only the answer to a question has visits counted anew"
         refused[step_options.RESET.name] = only, "put it on a question"
     if kind.takes_pending_input or (kind.can_bring_later and kind.waits):

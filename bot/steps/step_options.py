@@ -227,9 +227,20 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
     )
 
 
+def check_reminder(fields: Fields, remind: Timed | None, timeout: Timed | None) -> None:
+    """Report a reminder that is written here, and comes after the time-out. At the same time the reminder comes first."""
+    if remind is None or timeout is None or remind.after is None or timeout.after is None:
+        return
+    if remind.after > timeout.after:
+        what = f'{fields.what}: "{REMIND.name}" has no effect: the time-out comes first, after {wall_clock.duration_words(timeout.after)}'
+        fields.problems.add("E123", remind.mark, what, "write a shorter `after` there, or a longer one at the time-out")
+
+
 def read_defaults(fields: Fields) -> Defaults:
     """Read the `defaults` of a flow or of the bot."""
-    return Defaults(**{key.name: key.read(fields) for key in DEFAULTS})
+    defaults = Defaults(**{key.name: key.read(fields) for key in DEFAULTS})
+    check_reminder(fields, defaults.remind, defaults.timeout)
+    return defaults
 
 
 def _named(*transitions: tuple[str, Transition | None]) -> Iterator[tuple[str, Transition]]:

@@ -748,6 +748,8 @@ TYPED: dict[str, tuple[str, str]] = {
     "a question mark for a condition": ("  hello: {say: '{{ n ? 1 : 2 }}'}", "5:16: E201 this text cannot be read: unexpected char '?' at 5 (write {{ \"one\" if condition else \"other\" }})"),
     "a capital within a name": ("  sayHello: {say: Hi}", '5:3: E108 step: "sayHello" is no name (write say_hello: small letters from a to z, digits and _ only)'),
     "a time of day for opening hours": ("  hello: {wait: {until: 9:00}}", "5:25: E115 no opening hours \"9:00\" (for a time of day write wait: '{{ today | at(\"9:00\") }}')"),
+    "a reminder after the time-out": ("  hello: {ask: Hi?, remind: {after: 21h}}", '5:29: E123 step "hello": "remind" has no effect: the time-out comes first, after 20h (write a shorter `after` there, or a longer one at the time-out)'),
+    "a reminder after the step's own time-out": ("  hello: {ask: Hi?, remind: {after: 2h}, timeout: {after: 90m, then: end}}", '5:29: E123 step "hello": "remind" has no effect: the time-out comes first, after 1h 30m (write a shorter `after` there, or a longer one at the time-out)'),
     "a value that is called": ("  hello: {say: '{{ today() }}'}", '5:16: E204 no function "today" (write today without brackets)'),
     "a key that is indented too far": ("  hello:\n    say: Hi\n      then: end", "7:11: E002 a key is not expected here (align the line with the keys that it belongs to)"),
 }  # fmt: skip
@@ -765,6 +767,7 @@ def test_a_mistake_of_the_hand_has_a_fix_for_its_case(name: str) -> None:
     ("bot", "flow", "expected"),
     [
         (f"{BOT}timezone: Berlin\n", CAFE, 'bot.yml:3:11: E109 no time zone "Berlin" (did you mean "Europe/Berlin"?)'),
+        (BOT.replace("defaults: {", "defaults: {remind: {after: 1d}, "), CAFE, 'bot.yml:2:20: E123 bot: defaults: "remind" has no effect: the time-out comes first, after 20h (write a shorter `after` there, or a longer one at the time-out)'),
         (f"{BOT}languages: en, de\n", CAFE, 'bot.yml:3:12: E106 bot: languages: "en, de" is one text (write [en, de] where several are meant, else put it in quotes)'),
         (f"{BOT}hours: {{mon-fri: 9:00-18:00}}\n", CAFE, 'bot.yml:3:9: E104 hours: "mon-fri" stands where a name of opening hours is expected (name them: hours: {shop: {mon-fri: "9:00-18:00"}})'),
         (f"{BOT}hours: {{shop: {{mon-fri: 9:00-18:00, sat: closed}}}}\n", CAFE, 'bot.yml:3:42: E106 hours "shop": "closed" is not from when to when (leave the day out: it is closed then)'),
@@ -781,6 +784,13 @@ def test_a_mistake_of_the_hand_has_a_fix_for_its_case(name: str) -> None:
 )  # fmt: skip
 def test_a_mistake_above_the_steps_has_a_fix_for_its_case(bot: str, flow: str, expected: str) -> None:
     assert problems_of(flow, bot)[0].endswith(expected)
+
+
+def test_a_reminder_at_the_time_of_the_time_out_comes_and_an_inherited_one_need_not() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nsteps:\n  hello: {ask: Hi?, REST}\n"
+    assert problems_of(flow.replace("REST", "remind: {after: 20h}")) == []
+    reminding = BOT.replace("defaults: {", "defaults: {remind: {after: 2h}, ")
+    assert problems_of(flow.replace("REST", "timeout: {after: 1h, then: end}"), reminding) == []
 
 
 def test_steps_that_are_not_indented_are_one_problem() -> None:

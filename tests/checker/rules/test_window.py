@@ -56,7 +56,11 @@ def test_a_reminder_that_puts_the_question_again_may_come_too_late() -> None:
 
 def test_no_reminder_comes_after_the_time_out() -> None:
     asking = "flow: a\nstart: {words: [a]}\nsteps:\n  q: {ask: How?, remind: {after: 9h, max: 3}, timeout: "
-    assert late(asking + "{after: 8h, say: Bye, then: end}}") == []
+    inherited = "name: Test\ndefaults: {remind: {after: 9h, max: 3}}"
+    assert (
+        late(asking.replace("remind: {after: 9h, max: 3}, ", "") + "{after: 8h, say: Bye, then: end}}", bot=inherited)
+        == []
+    )
     assert late(asking + "{after: 26h, fixed: true, then: end}}") == []
     assert late(asking + "{after: 27h, fixed: true, then: end}}") == [("q", "27 hours")]
 
