@@ -124,11 +124,21 @@ class _LocaleReading:
             elif here in self._above:
                 if not _is_empty(value):
                     what = f"{self._at(here)}: a map of keys is expected"
-                    self._problems.add("E106", value.mark, what, f"write one of {', '.join(self._below(here))}")
+                    form = ", ".join(f"{name}: ..." for name in self._below(here))
+                    self._problems.add("E106", value.mark, what, f"write {key.text}: {{{form}}}")
             else:
                 self.unknown.append((here, value))
-                fix = did_you_mean(key.text, self._below(path), f"there are {', '.join(self._below(path))}")
-                self._problems.add("E104", key.mark, f'{self._at(path)}: there is no "{key.text}" to translate', fix)
+                what = f'{self._at(path)}: there is no "{key.text}" to translate'
+                self._problems.add("E104", key.mark, what, self._instead(key.text, value, path))
+
+    def _instead(self, key: str, value: Node, path: Path) -> str:
+        """What to do about a key that says nothing here."""
+        there = f"there are {', '.join(self._below(path))}"
+        if key in ("steps", "flow"):
+            return f"the name of a flow is a key, and those of its steps stand below it: {there}"
+        if _is_empty(value) and isinstance(value, Scalar) and not value.quoted:
+            there += "; if it belongs to a text with a comma, put that text in quotes"
+        return did_you_mean(key, self._below(path), there)
 
     def _take_text(self, spot: Spot, value: Node) -> None:
         if _is_empty(value):

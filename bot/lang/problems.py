@@ -214,7 +214,7 @@ CALLED_ELSEWHERE: dict[str, str | tuple[str, ...]] = {
     "question": "ask", "prompt": "ask", "input": "ask",
     "if": "branch", "condition": "branch", "switch": "branch",
     "goto": "then", "next": "then", "exit": "end", "quit": "end", "stop": "end", "finish": "end", "repeat": "again", "previous": "back",
-    "body": "json", "params": ("body", "query"), "parameters": ("body", "query"), "photo": "image", "picture": "image", "file": "document",
+    "body": "json", "params": ("body", "query", "with"), "parameters": ("body", "query", "with"), "args": "with", "arguments": "with", "photo": "image", "picture": "image", "file": "document",
     "url": "link", "lat": "latitude", "lon": "longitude", "lng": "longitude", "in": "after",
     "delay": ("wait", "after"), "pause": "wait", "sleep": "wait", "variables": "vars", "trigger": "start", "description": "about",
     "choices": ("options", "of"), "options": "of", "values": "of", "enum": ("of", "choice"), "quick_replies": ("buttons", "replies"), "buttons": "replies",

@@ -162,8 +162,8 @@ def check_public(fields: Fields, key: str, url: Template) -> None:
     """An address in a private network, as far as it is written out, is one that may lie there."""
     host = private_host(url.source)
     if host is not None and not ALLOW_PRIVATE.read(fields):
-        what = f"{fields.what}: {key}: {host} is in a private network"
-        fields.problems.add("E510", url.mark, what, "write allow_private: true beside it, if that is your own")
+        what = f"{key}: {host} is in a private network"
+        fields.report("E510", url.mark, what, "write allow_private: true beside it, if that is your own")
 
 
 def check_service_text(fields: Fields, text: Template, secrets: tuple[str, ...]) -> None:

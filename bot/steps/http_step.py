@@ -66,7 +66,7 @@ def read_address(fields: Fields, services: Mapping[str, HttpService]) -> Address
     """Read ``http: GET https://...`` or ``http: POST service:/path``."""
     if isinstance(fields.raw(_HTTP.name), Map):
         fix = "write the method and the address: http: GET https://host/path"
-        fields.problems.add("E106", _HTTP.mark(fields), f"{fields.what}: http: a text is expected, this is a map", fix)
+        _HTTP.report(fields, "E106", "http: a text is expected, this is a map", fix)
         return Address("GET", "", ())
     text = _HTTP.read(fields)
     method, _, written = (text or "").strip().partition(" ")

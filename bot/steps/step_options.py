@@ -232,8 +232,10 @@ def check_reminder(fields: Fields, remind: Timed | None, timeout: Timed | None) 
     if remind is None or timeout is None or remind.after is None or timeout.after is None:
         return
     if remind.after > timeout.after:
-        what = f'{fields.what}: "{REMIND.name}" has no effect: the time-out comes first, after {wall_clock.duration_words(timeout.after)}'
-        fields.problems.add("E123", remind.mark, what, "write a shorter `after` there, or a longer one at the time-out")
+        what = (
+            f'"{REMIND.name}" has no effect: the time-out comes first, after {wall_clock.duration_words(timeout.after)}'
+        )
+        fields.report("E123", remind.mark, what, "write a shorter `after` there, or a longer one at the time-out")
 
 
 def read_defaults(fields: Fields) -> Defaults:

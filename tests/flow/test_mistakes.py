@@ -750,6 +750,7 @@ TYPED: dict[str, tuple[str, str]] = {
     "a time of day for opening hours": ("  hello: {wait: {until: 9:00}}", "5:25: E115 no opening hours \"9:00\" (for a time of day write wait: '{{ today | at(\"9:00\") }}')"),
     "a reminder after the time-out": ("  hello: {ask: Hi?, remind: {after: 21h}}", '5:29: E123 step "hello": "remind" has no effect: the time-out comes first, after 20h (write a shorter `after` there, or a longer one at the time-out)'),
     "a reminder after the step's own time-out": ("  hello: {ask: Hi?, remind: {after: 2h}, timeout: {after: 90m, then: end}}", '5:29: E123 step "hello": "remind" has no effect: the time-out comes first, after 1h 30m (write a shorter `after` there, or a longer one at the time-out)'),
+    "arguments of another tool": ("  hello: {run: /a, args: {n: 1}}", '5:20: E104 step "hello": unknown key "args" (did you mean "with"?)'),
     "a value that is called": ("  hello: {say: '{{ today() }}'}", '5:16: E204 no function "today" (write today without brackets)'),
     "a key that is indented too far": ("  hello:\n    say: Hi\n      then: end", "7:11: E002 a key is not expected here (align the line with the keys that it belongs to)"),
 }  # fmt: skip
