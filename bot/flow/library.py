@@ -35,7 +35,7 @@ from bot.flow.flow_checks import check, check_sound
 from bot.flow.flow_file import intents_flow, read_flow, slot_flow, wired
 from bot.flow.translations import Translations, read_translations
 from bot.lang.problems import Mark, Problem, Problems
-from bot.lang.source import Map
+from bot.lang.source import Map, Scalar
 from bot.lang.text_patterns import named_parts
 from bot.lang.word_matching import ANYWHERE, CLOSE, match_wider, normalise
 from bot.steps.template_message import SentTemplate, TemplateToSend
@@ -363,9 +363,14 @@ def _the_flows(
 def _sound(
     loading: "_Loading", documents: Documents, flows: Mapping[str, Flow], problems: Problems
 ) -> dict[str, Flow] | None:
-    """The flows without steps that have problems; None where one is in ``bot.yml`` or a document was not read at all."""
+    """The flows without steps that have problems; None where one is in ``bot.yml``, or a document or the name of a flow was not
+    read at all.
+    """
     parts = PartIndex(documents)
     found = [parts.of(problem) for problem in problems.sorted()]
+    names = [node.get("flow") for node in documents.flows]
+    if any(not isinstance(name, Scalar) or name.text not in flows for name in names):
+        return None  # something may lead there
     if loading.unread or any(part is None or (part.flow is None and part.document[0] == BOT_FILE) for part in found):
         return None
     return without(flows, faulty_steps(flows, found))

@@ -434,3 +434,12 @@ def test_a_group_of_a_pattern_that_is_no_variable_is_a_problem_and_no_defect(tmp
     checked = call("check", make_bot(tmp_path, flow), "--format", "short")
     assert checked.code == 1
     assert 'E301 flow "a": start: no variable "count" (declare it under vars: count: {type: text})' in checked.out
+
+
+@pytest.mark.parametrize("name", ["Main", "my-flow", "5", "[a, b]"])
+def test_a_flow_whose_name_is_none_is_a_problem_and_no_defect(tmp_path: Path, name: str) -> None:
+    leading = "flow: a\nstart: {words: [a]}\nsteps:\n  a: {say: A, then: /main}\n---\n"
+    folder = make_bot(tmp_path, f"{leading}flow: {name}\nstart: {{words: [b]}}\nsteps:\n  b: {{say: B}}\n")
+    checked = call("check", folder, "--format", "short")
+    assert (checked.code, checked.out.count(" E1")) == (1, 1)
+    assert " this document: flow: " in checked.out
