@@ -111,9 +111,8 @@ class Targets:
                     fix = f"where it is the value to be saved, write {{value: {target.text}}}; else {fix}"
                 fix = did_you_mean(target.text, [*flow.steps, *RESERVED], fix)
             else:
-                fix = "write the name of a step, in small letters"
-                if may_be_value:
-                    fix += f"; for a value to be saved write {{value: {target.text}}}"
+                meant = "value: " if may_be_value else "say: "
+                fix = f"write the name of a step, in small letters; where a text is meant, {{{meant}{target.text}}}"
                 fix = did_you_mean(target.text, [*flow.steps, *RESERVED], fix)
             if target.text in self._flows:
                 fix = f"for the flow write /{target.text}"

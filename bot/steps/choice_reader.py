@@ -96,7 +96,7 @@ def _read_list(fields: Fields) -> Choices:
 
 def _read_sections(node: Node, problems: Problems, what: str) -> tuple[FixedChoice, ...]:
     found: tuple[FixedChoice, ...] = ()
-    for title, members in entries_of(node, problems, what):
+    for title, members in entries_of(node, problems, what, "{Heading: [a title, another]}"):
         _check_section(title, members, problems, what)
         found += _read_fixed(members, problems, what, title.text)
     return found

@@ -355,7 +355,7 @@ def _add(word: Word, texts: Iterable[str], words: dict[str, Word], problems: Pro
 
 
 def _signals_of(node: Node, problems: Problems, what: str) -> Signals:
-    entries = entries_of(node, problems, what)
+    entries = entries_of(node, problems, what, "{paid: thanks}")
     return {key.text: _heard_in_order(key, item, problems) for key, item in entries}
 
 

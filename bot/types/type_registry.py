@@ -150,7 +150,7 @@ def to_fit(variable: Variable, given: object = None, known: Collection[str] = ()
     if variable.type == BooleanVariable.type:
         return "write true or false"
     calculated = _CALCULATION.match(given) if isinstance(given, str) else None
-    if calculated is not None and calculated[1] in known:
+    if calculated is not None and calculated[1] in {*known, *RESERVED_NAMES}:
         return f'write "{{{{ {given} }}}}" if it is to be calculated'
     return "change the value, or what the variable takes"
 

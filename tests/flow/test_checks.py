@@ -200,7 +200,7 @@ CASES = {
     ),
     "a value where a step is meant": (
         flow("  a: {ask: x, buttons: {Red: Red, Blue: b}, save: t}\n  b: {say: x}\n", "vars: {t: {type: text}}\n"),
-        '5:30: E102 no step "Red" (write the name of a step, in small letters; for a value to be saved write {value: Red})',
+        '5:30: E102 no step "Red" (write the name of a step, in small letters; where a text is meant, {value: Red})',
     ),
     "a step with a capital": (
         flow("  a: {say: x, then: Pay}\n  pay: {say: x}\n"),

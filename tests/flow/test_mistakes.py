@@ -751,6 +751,8 @@ TYPED: dict[str, tuple[str, str]] = {
     "a reminder after the time-out": ("  hello: {ask: Hi?, remind: {after: 21h}}", '5:29: E123 step "hello": "remind" has no effect: the time-out comes first, after 20h (write a shorter `after` there, or a longer one at the time-out)'),
     "a reminder after the step's own time-out": ("  hello: {ask: Hi?, remind: {after: 2h}, timeout: {after: 90m, then: end}}", '5:29: E123 step "hello": "remind" has no effect: the time-out comes first, after 1h 30m (write a shorter `after` there, or a longer one at the time-out)'),
     "arguments of another tool": ("  hello: {run: /a, args: {n: 1}}", '5:20: E104 step "hello": unknown key "args" (did you mean "with"?)'),
+    "a text as a target": ("  hello: {ask: Hi?, other: Pardon}", '5:28: E102 no step "Pardon" (write the name of a step, in small letters; where a text is meant, {say: Pardon})'),
+    "the element without braces": ("  hello: {run: /a, each: '[1]', with: {n: it}}", '5:40: E303 "it" does not fit n: it is no number (write "{{ it }}" if it is to be calculated)'),
     "a value that is called": ("  hello: {say: '{{ today() }}'}", '5:16: E204 no function "today" (write today without brackets)'),
     "a key that is indented too far": ("  hello:\n    say: Hi\n      then: end", "7:11: E002 a key is not expected here (align the line with the keys that it belongs to)"),
 }  # fmt: skip
