@@ -176,10 +176,8 @@ _APART = ("timeout", "visits.else")
 
 def _reminders_at(graph: Graph, place: Place) -> int:
     """How many reminders follow each other at a step: none after the time-out, if that comes first."""
-    step, stays = (
-        graph.steps[place],
-        any(edge.cause is Cause.REMINDER and keeps_waiting(edge) for edge in graph.edges[place]),
-    )
+    step = graph.steps[place]
+    stays = any(edge.cause is Cause.REMINDER and keeps_waiting(edge) for edge in graph.edges[place])
     remind, timeout = step.defaults.remind if step.kind.waits else None, step.timeout
     if remind is None or remind.after is None:
         return 0

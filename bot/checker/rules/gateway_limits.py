@@ -11,7 +11,7 @@ from bot.checker.graph import Cause, Edge, Graph
 from bot.checker.graph.edges import strongly_connected_components
 from bot.core.immutable import immutable
 from bot.core.session import SENDING_WINDOW
-from bot.flow.definition import Step
+from bot.flow.definition import Flow, Step
 from bot.lang.problems import Mark
 
 _FIX = "declare `window_closed` with a template here or under `defaults`"
@@ -44,11 +44,9 @@ def find_late_messages(graph: Graph) -> Iterator[Finding]:
     for (mark, what), messages in reported.items():
         latest = max(messages, key=lambda message: message.seconds)
         path = silent_times.path_to(latest.sent_by)
-        begun = (
-            path[0].source if path else latest.sent_by.source if isinstance(latest.sent_by, Edge) else latest.sent_by
-        )
-        unstarted = begun[0] if graph.flow(begun).trigger is None else None
-        yield _finding(mark, what, latest, len({message.step for message in messages}), path, unstarted)
+        sender = latest.sent_by.source if isinstance(latest.sent_by, Edge) else latest.sent_by
+        begun = graph.flow(path[0].source if path else sender)
+        yield _finding(mark, what, latest, len({message.step for message in messages}), path, begun)
 
 
 def senders_too_late(graph: Graph) -> set[Sender]:
@@ -79,15 +77,13 @@ def _said_on(edge: Edge, step: Step) -> str:
     return "its reminder" if again and step.kind.needs_window else ""
 
 
-def _finding(
-    mark: Mark, what: str, latest: _Late, steps: int, path: tuple[Edge, ...], unstarted: str | None
-) -> Finding:
-    """``unstarted`` is the flow in which it begins, if no message of a contact starts that."""
+def _finding(mark: Mark, what: str, latest: _Late, steps: int, path: tuple[Edge, ...], begun: Flow) -> Finding:
+    """``begun`` is the flow in which the path begins: no message of a contact may start it."""
     where = f'step "{latest.step}"' + (f" and {steps - 1} more" if steps > 1 else "")
     text = f"{where}: {what} can be sent {_long(latest.seconds)}: only templates can be sent then"
     fix = _FIX + (_SOONER if latest.seconds < UNBOUNDED else "")
-    if unstarted is not None:
-        fix += f"; or add `start` to flow {unstarted}, if contacts begin it"
+    if begun.trigger is None:
+        fix += f"; or add `start` to flow {begun.name}, if contacts begin it"
     return Finding.at("W501", mark, text, fix, path)
 
 
