@@ -64,24 +64,9 @@ class RateLimiter:
             for window, _ in self._windows:
                 window.count(at, count)
 
-    def left(self, now: float, priority: int = REPLY) -> int:
-        """How many permits are free now."""
-        others = priority != REPLY
-        if others:
-            left = min(window.left(now) - kept for window, kept in self._windows) - self._in_flight
-        else:
-            left = min(self._minute.left(now), self._day.left(now)) - self._in_flight
-        if self._said is not None and self._said.until > now:
-            left = min(left, self._said.left(self._given) - (self._reserve if others else 0))
-        if others:
-            left = min(left, 1 if self._turn(now) <= now else 0)
-        if self._first_until is not None:
-            left = min(left, 1 if self._first_until <= now else 0)
-        return max(left, 0)
-
     def take(self, now: float, priority: int = REPLY) -> int | None:
         """A permit for one request, or None if none is free. `give_back` takes it back."""
-        if not self.left(now, priority):
+        if self.free_at(now, priority) != now:
             return None
         if priority != REPLY:
             last, self._next = self._next, now + self._gap
@@ -139,12 +124,15 @@ class RateLimiter:
         """When the next permit is free: ``now`` if one is; None if that depends on a request in progress."""
         others = priority != REPLY
         free = max(now, self._turn(now)) if others else now
-        if self._said is not None and self._said.left(self._given) <= (self._reserve if others else 0):
-            free = max(free, self._said.until)
+        said, needed = self._said, self._in_flight + 1
+        if said is not None and said.until > free and said.left(self._given) <= (self._reserve if others else 0):
+            free = said.until
         if self._first_until is not None:
             free = max(free, self._first_until)
         for window, kept in self._windows:
-            free = max(free, window.free_at(now, requests=self._in_flight + 1 + (kept if others else 0)))
+            fits_at = window.free_at(now, "", needed + kept if others else needed)
+            if fits_at > free:
+                free = fits_at
         return free if free < inf else None
 
     def room(self, now: float) -> dict[str, int]:
