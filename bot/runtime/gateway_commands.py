@@ -218,7 +218,7 @@ class CommandPermits:
 
     def _take(self) -> int | None:
         now = self._clock.elapsed()
-        return self._limiter.take(now, SYNC) if self._breaker.allows(now) else None
+        return self._limiter.take(now, SYNC) if self._breaker.free_at(now) == now else None
 
     def _free_at(self) -> float | None:
         free = self._limiter.free_at(self._clock.elapsed(), SYNC)

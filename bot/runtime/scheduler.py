@@ -77,7 +77,7 @@ class Scheduler:
         """The next queue whose first message can be sent, and the permit for it."""
         for priority in self._priorities():
             for route, waiting in self._waiting[priority].items():
-                if not waiting.ready or not self._breakers[route].allows(now):
+                if not waiting.ready or self._breakers[route].free_at(now) != now:
                     continue
                 permit = self._limiter.take(now, priority)
                 if permit is None:
@@ -291,10 +291,6 @@ class CircuitBreaker:
         self._since = inf  # the first refusal of its own for this reason
         self._pause = 0.0
         self._probing = False
-
-    def allows(self, now: float) -> bool:
-        """Whether a request may go now."""
-        return not self.reason or (not self._probing and now >= self.probe_at)
 
     def free_at(self, opens: float) -> float | None:
         """When a request may go that otherwise may at ``opens``; None if that depends on the probe's answer."""

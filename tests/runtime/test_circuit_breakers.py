@@ -32,7 +32,7 @@ def test_a_probe_that_comes_back_after_another_channels_has_shown_that_the_key_i
     assert [breakers[route].begin() for route in ("one", "two")] == [True, True]
     breakers.judge("one", True, TAKEN, 61)
     breakers.judge("two", True, late, 62)
-    assert all(breakers[route].allows(62) for route in ("one", "two"))
+    assert all(breakers[route].free_at(62) == 62 for route in ("one", "two"))
     assert alarms.current() == []
 
 
