@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from bot.core import values
 from bot.core.events import MessageReceived, Tapped
-from bot.core.session import Session, read_session
+from bot.core.session import Session
 from bot.core.values import json_text, read_time, storable, time_text
 from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tables
 from bot.store.commit import OF_BROADCASTS, Commit
@@ -17,6 +17,7 @@ from bot.store.files import reads_rows
 from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.opening import engine_writer
 from bot.store.rows import CallRow, DueRow, EventRow, MessageStatus, OutboxRow, ParkedRow, SentRow
+from bot.store.store_reader import EngineRows
 from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR
 
 KEPT = {
@@ -65,8 +66,9 @@ _LAST_IDS = "SELECT last_send, last_call, last_turn FROM meta"
 _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} WHERE at IS NOT NULL ORDER BY id LIMIT ?) AS oldest WHERE at < ?)"
 
 
-class Store:
-    """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
+class Store(EngineRows):
+    """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`. To close it releases its lock,
+    and does not end the run: see `end_run`.
 
     ``set_back`` counts how often the clock was found to be set back. ``failed_early`` are ids of the gateway's: these
     messages failed before the bot knew that they are its own. ``results_days`` is how long results are kept, ``files`` has the
@@ -95,10 +97,6 @@ class Store:
         except BaseException:
             self.database.close()
             raise
-
-    def close(self) -> None:
-        """Close the file and release its lock. The run does not end by this: see `end_run`."""
-        self.database.close()
 
     # How a run begins and ends
 
@@ -150,11 +148,6 @@ class Store:
         """A contact's session, where it was written not long ago. Nobody changes a session that was written."""
         return self._recent.get(contact)
 
-    def session(self, contact: str) -> Session | None:
-        """A contact's session, if it has one. Raises `bot.core.session.UnreadableSession`."""
-        row = self.database.one(engine_tables.SESSION_STATE, storable(contact))
-        return None if row is None else read_session(row[0])
-
     def states(self, contacts: Iterable[str]) -> dict[str, str | None]:
         """The sessions of contacts as they are written, for `bot.core.session.read_session`; None for a contact without one."""
         return self._of_all(engine_tables.SESSION_STATES_OF, contacts)
@@ -162,11 +155,6 @@ class Store:
     def knows(self, contact: str) -> bool:
         """Whether a contact has a session."""
         return self.database.one(engine_tables.SESSION_STATE, storable(contact)) is not None
-
-    def opted_out(self, contact: str) -> bool:
-        """Whether a contact has opted out, also if its session cannot be read."""
-        row = self.database.one(engine_tables.SESSION_OPTED_OUT, storable(contact))
-        return row is not None and bool(row[0])
 
     def contact_in(self, conversation: str) -> str | None:
         """The contact of one of the gateway's conversations, if a session has its id."""
@@ -276,12 +264,6 @@ class Store:
         row = self.database.one(engine_tables.DEAD_LETTER, id)
         return None if row is None else (row[0], row[1])
 
-    @reads_rows
-    def broadcast(self, name: str) -> broadcast_rows.Broadcast | None:
-        """The broadcast with this name, if there is one."""
-        row = self.database.one(broadcast_rows.BROADCAST, storable(name))
-        return None if row is None else broadcast_rows.broadcast(*row)
-
     def broadcasts_wait(self) -> bool:
         """Whether any broadcast has a message that could go into the outbox."""
         if self._some_wait is None:
@@ -365,11 +347,6 @@ class Store:
         """How many of the recipients whose time is noted next have missed it: see `bot.store.commit.Commit.release`."""
         return int(self.database.one(broadcast_rows.MISSED_OF, *broadcast_rows.release_row(broadcast, now))[0])
 
-    def to_come(self, broadcast: str) -> dict[datetime, int]:
-        """How many recipients of a broadcast wait for each time that has not come, in order."""
-        rows = self.database.all(broadcast_rows.TO_COME, storable(broadcast))
-        return {datetime.fromisoformat(at): count for at, count in rows}
-
     def waiting_of(self, broadcast: str) -> int:
         """How many recipients of a broadcast wait while their message is not in the outbox."""
         return int(self.database.one(broadcast_rows.WAITING_OF, storable(broadcast))[0])
@@ -385,10 +362,6 @@ class Store:
     def stopped(self) -> int:
         """How many recipients, of all broadcasts, did not get a message because the broadcast was stopped or paused."""
         return int(self.database.one(broadcast_rows.STOPPED_OF_ALL)[0])
-
-    def counts(self) -> dict[str, int]:
-        """How many rows each queue has."""
-        return dict(self.database.all(engine_tables.COUNTS))
 
     def oldest(self) -> dict[str, datetime]:
         """Since when the oldest row of each queue waits; no entry for an empty queue."""

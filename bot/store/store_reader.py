@@ -17,7 +17,7 @@ from bot.core.turn import Conversation
 from bot.core.values import read_time, storable, time_text
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.contact_data import ERASING
-from bot.store.database import StoreAddress
+from bot.store.database import Database, StoreAddress
 from bot.store.engine_tables import ResultCount, UsageSum
 from bot.store.files import reads_rows
 from bot.store.opening import engine_reader
@@ -275,7 +275,42 @@ class DeadLetter:
         return next((advice for of, advice in _ADVICE.items() if str(self.body).startswith(of)), _TURN_ADVICE)
 
 
-class StoreReader:
+class EngineRows:
+    """What the engine and those who only read ask of its file alike."""
+
+    database: Database
+
+    def close(self) -> None:
+        """Close the file."""
+        self.database.close()
+
+    def session(self, contact: str) -> Session | None:
+        """A contact's session with all its variables, if there is one. Raises `bot.core.session.UnreadableSession`."""
+        row = self.database.one(engine_tables.SESSION_STATE, storable(contact))
+        return None if row is None else read_session(row[0])
+
+    def opted_out(self, contact: str) -> bool:
+        """Whether a contact has opted out, also if its session cannot be read."""
+        row = self.database.one(engine_tables.SESSION_OPTED_OUT, storable(contact))
+        return row is not None and bool(row[0])
+
+    @reads_rows
+    def broadcast(self, name: str) -> broadcast_rows.Broadcast | None:
+        """The broadcast with this name, if there is one."""
+        row = self.database.one(broadcast_rows.BROADCAST, storable(name))
+        return None if row is None else broadcast_rows.broadcast(*row)
+
+    @reads_rows
+    def to_come(self, broadcast: str) -> dict[datetime, int]:
+        """How many recipients of a broadcast wait for each time that has not come, in order."""
+        return {_time(at): count for at, count in self.database.all(broadcast_rows.TO_COME, storable(broadcast))}
+
+    def counts(self) -> dict[str, int]:
+        """How many sessions there are, and how many rows in each queue, by table."""
+        return dict(self.database.all(engine_tables.COUNTS))
+
+
+class StoreReader(EngineRows):
     """Reads a store's engine file, from any thread.
 
     Raises `bot.store.files.StoreMissing` and `bot.store.files.StoreOutdated`; this and its methods raise
@@ -285,10 +320,6 @@ class StoreReader:
     def __init__(self, address: StoreAddress) -> None:
         self.database = engine_reader(address)
 
-    def close(self) -> None:
-        """Close the file."""
-        self.database.close()
-
     def cursor(self) -> int:
         """The place in the log up to which events have been taken. Events below it may be pruned from the inbox."""
         return int(self.database.one(_CURSOR)[0])
@@ -296,10 +327,6 @@ class StoreReader:
     def ended_clean(self) -> bool:
         """Whether the engine's last run ended properly; True if there was none, False while one runs."""
         return bool(self.database.one(_CLEAN)[0])
-
-    def counts(self) -> dict[str, int]:
-        """How many sessions and dead letters there are, and how many rows in each queue, by table."""
-        return dict(self.database.all(engine_tables.COUNTS))
 
     def queue_counts(self) -> dict[str, int]:
         """How many rows each queue has, by table: without what takes longer to count."""
@@ -366,11 +393,6 @@ class StoreReader:
         """Whether something is kept of a contact, who may have no session."""
         return bool(self.database.one(_IS_KEPT, storable(contact))[0])
 
-    def session(self, contact: str) -> Session | None:
-        """One contact's session with all its variables, if there is one. Raises `bot.core.session.UnreadableSession`."""
-        row = self.database.one(engine_tables.SESSION_STATE, storable(contact))
-        return None if row is None else read_session(row[0])
-
     def all_sessions(self) -> Iterator[Session | None]:
         """Every session, by contact; None for one that this version cannot read. It reads in short pieces."""
         rows = self.database.all(engine_tables.ALL_SESSION_STATES, "", _AT_ONCE)
@@ -387,11 +409,6 @@ class StoreReader:
         """The time of the contact's newest event, by the event itself: the window begins with it."""
         row = self.database.one(engine_tables.LAST_INBOUND, storable(contact))
         return None if row is None else read_time(row[0])
-
-    @reads_rows
-    def opted_out(self, contact: str) -> bool:
-        """Whether the contact has opted out."""
-        return self.database.all(engine_tables.SESSION_OPTED_OUT, storable(contact)) == [(1,)]
 
     @reads_rows
     def last_replaced(self, contact: str) -> datetime | None:
@@ -423,11 +440,6 @@ class StoreReader:
         last = read_time(self.database.one(_WRITTEN_AT)[0])
         return now if last is None else max(now, last)
 
-    def broadcast(self, name: str) -> broadcast_rows.Broadcast | None:
-        """The broadcast with this name, if there is one."""
-        row = self.database.one(broadcast_rows.BROADCAST, storable(name))
-        return None if row is None else broadcast_rows.broadcast(*row)
-
     def outcomes(self, name: str) -> dict[str, int]:
         """How many recipients a broadcast has, by outcome, with the gateway's code of a refusal: ``failed (132000)``.
 
@@ -446,11 +458,6 @@ class StoreReader:
     def unfinished_broadcasts(self) -> dict[str, dict[str, int]]:
         """The broadcasts for which contacts wait, or that were stopped before all had their message: how many, by name."""
         return {name: self.outcomes(name) for (name,) in self.database.all(broadcast_rows.UNFINISHED)}
-
-    @reads_rows
-    def to_come(self, name: str) -> dict[datetime, int]:
-        """How many recipients of a broadcast wait for each time that has not come, in order."""
-        return {_time(at): count for at, count in self.database.all(broadcast_rows.TO_COME, storable(name))}
 
     def recipients(self, name: str) -> list[tuple[str, str, str]]:
         """The recipients of a broadcast in order: contact, outcome as in `outcomes`, and the code of a refusal."""
