@@ -6,6 +6,7 @@ limits, alarms) is looked up when somebody asks. prometheus_client, which writes
 
 import threading
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate
@@ -43,9 +44,9 @@ class _Number:
         with self._lock:
             self._values[labels] = to
 
-    def clear(self) -> None:
+    def show(self, values: Mapping[tuple[str, ...], float]) -> None:
         with self._lock:
-            self._values.clear()
+            self._values = dict(values)
 
     def metric(self) -> "Metric":
         from prometheus_client import Metric
@@ -118,9 +119,7 @@ class _Metrics:
         return [each.metric() for each in self._all]
 
     def _show_alarms(self, alarms: Iterable[Alarm]) -> None:
-        self._alarms.clear()
-        for alarm in alarms:
-            self._alarms.add(alarm.name)
+        self._alarms.show(Counter((alarm.name,) for alarm in alarms))  # at once: two may ask at a time
 
     def _text(self) -> str:
         from prometheus_client import generate_latest
