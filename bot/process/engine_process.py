@@ -49,7 +49,10 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
     end_when_deaf()
     signals = _signals()
     end_with(files["lifeline"])
-    with os.fdopen(files["last_good"], "r+b") as last_good, closing(engine_reader(settings.store)) as versions:
+    with (
+        os.fdopen(files["last_good"], "r+b", buffering=0) as last_good,
+        closing(engine_reader(settings.store)) as versions,
+    ):
         shares_files = settings.files is not None or not is_shared(settings.store)
         loader = ProgramLoader(folder, last_good, versions, shares_files=shares_files)
         _check_files(settings)

@@ -237,7 +237,7 @@ DEADLY = 3
 
 
 class LastGood:
-    """Remembers over the engine's death; the supervisor holds the file open."""
+    """Remembers over the engine's death; the supervisor holds the file open, which has no buffer. On a full disk it remembers nothing."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -273,9 +273,11 @@ class LastGood:
 
     def _write(self, value: object) -> None:
         self._file.seek(self._end)
-        self._file.truncate()
-        pickle.dump(value, self._file)
-        self._file.flush()
+        try:
+            self._file.truncate()
+            self._file.write(pickle.dumps(value))
+        except OSError as error:
+            log.warning("after a crash the last files without problems are not known: %s", error.strerror)
 
     def _read(self) -> "Folder | tuple[str, int] | None":
         try:

@@ -34,6 +34,14 @@ def test_the_last_files_that_were_good_are_remembered_whatever_is_tried_after_th
         assert LastGood(file).folder == good
 
 
+def test_a_full_disk_stops_no_engine_which_remembers_nothing_beyond_its_own_life_then() -> None:
+    with Path("/dev/full").open("r+b", buffering=0) as file:
+        remembers = LastGood(file)
+        remembers.trying(SHORT)
+        remembers.keep(SHORT)
+        assert remembers.folder == SHORT and LastGood(file).folder is None
+
+
 def test_python_at_whose_import_the_process_died_three_times_in_a_row_is_deadly() -> None:
     file = BytesIO()
     for _ in range(3):
