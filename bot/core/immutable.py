@@ -71,10 +71,11 @@ def _with_slots(cls: type[T], kw_only: bool) -> type[T]:
     return made
 
 
-def filled(value: T, others: T) -> T:
-    """A dataclass's object, with the fields of another one in place of its own that are None."""
-    empty = (field.name for field in dataclasses.fields(value) if getattr(value, field.name) is None)  # type: ignore[arg-type]
-    return dataclasses.replace(value, **{name: getattr(others, name) for name in empty})  # type: ignore[type-var]
+def filled(value: T, others: T, **changes: Any) -> T:
+    """A dataclass's object with these changes, and with the fields of another one in place of its own that are None."""
+    names = (field.name for field in dataclasses.fields(value))  # type: ignore[arg-type]
+    empty = {name: getattr(others, name) for name in names if getattr(value, name) is None}
+    return dataclasses.replace(value, **empty | changes)  # type: ignore[type-var]
 
 
 class _AskedFor:

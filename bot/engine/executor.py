@@ -258,7 +258,7 @@ class Executor:
 
     def resume(self, event: Awaited, rule: str) -> None:
         """Continue after the event that the active step waited for."""
-        self.run(self._resumed(event), rule)
+        self.run(self.ask(self.turn.step.kind.resume, event), rule)
 
     def follow(self, outcome: str, *, expired: bool = False, objection: str | None = None) -> None:
         """Leave the active step by an outcome that it did not decide on: `retry`, `timeout`, an error.
@@ -610,13 +610,10 @@ class Executor:
         change, result = self._migrate()
         if change.moves or ended.notice:
             return result
-        result = self._resumed(FlowEnded(expired, turn.values_of(ended), failed))
+        result = self.ask(turn.step.kind.resume, FlowEnded(expired, turn.values_of(ended), failed))
         if result is not None:
             turn.trace.rule = turn.trace.rule or "returned"
         return result
-
-    def _resumed(self, event: Awaited) -> StepResult | None:
-        return self.ask(self.turn.step.kind.resume, event)
 
     # -- interruptions: a flow begins on top of another, which continues later ------------------------
 

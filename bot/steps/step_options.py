@@ -80,7 +80,7 @@ class Retry:
         if inherited is None:
             return self
         mark = inherited.mark if self.most is None else self.mark
-        return replace(filled(self, inherited), mark=mark, transition=_over(self.transition, inherited.transition))
+        return filled(self, inherited, mark=mark, transition=_over(self.transition, inherited.transition))
 
 
 @immutable
@@ -98,7 +98,7 @@ class Timed:
         """This one, with missing keys taken from the inherited one."""
         if inherited is None or self.never or inherited.never:
             return self
-        return replace(filled(self, inherited), transition=_over(self.transition, inherited.transition))
+        return filled(self, inherited, transition=_over(self.transition, inherited.transition))
 
 
 SIGNAL = "signals."
@@ -156,8 +156,9 @@ class Defaults:
         """These, with missing keys taken from the inherited ones."""
         if self == _NOTHING:  # as on most steps
             return inherited
-        return replace(
-            filled(self, inherited),
+        return filled(
+            self,
+            inherited,
             retry=_over(self.retry, inherited.retry),
             remind=_over(self.remind, inherited.remind),
             timeout=_over(self.timeout, inherited.timeout),
