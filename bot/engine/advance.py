@@ -210,8 +210,7 @@ def _agent(executor: Executor, reply: Reply) -> bool:
 
 def _edited_flow(executor: Executor, reply: Reply) -> bool:
     """A flow that was edited while the contact waited. If that moves the contact, an event for the old step has no meaning."""
-    session = executor.turn.session
-    return session.frame is not None and session.agent is None and executor.migrate_session()
+    return executor.migrate_session()
 
 
 def _voice_note(executor: Executor, reply: Reply) -> bool:

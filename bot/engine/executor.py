@@ -661,12 +661,15 @@ class Executor:
 
     def migrate_session(self) -> bool:
         """Adapt the contact's step to an edit of its flow. True: that led the contact elsewhere, where the event means nothing.
+        While an agent has the conversation, nothing is adapted.
 
         Unchanged: it keeps waiting. Changed: its question is asked again when the contact writes. A step of another
         kind: it is entered. Removed: the target of `gone` follows; if the conversation ends by that, the event counts.
         """
-        step = self.turn.known_step
-        if step is not None and step.fingerprint == self.turn.frame.fingerprint:  # nearly always
+        session, step = self.turn.session, self.turn.known_step
+        if session.frame is None or session.agent is not None:
+            return False
+        if step is not None and step.fingerprint == session.frame.fingerprint:  # nearly always
             return False
         change, result = self._migrate()
         self.run(result)
@@ -736,18 +739,15 @@ class Executor:
 
     def ask_what_about(self, reply: Reply) -> bool:
         """Ask a model which flow a message is about. Returns False if there is nothing to ask."""
-        asks = self._can_ask_about(reply)
-        if asks:
-            self.run(self._ask_what_about(reply))
-        return asks
-
-    def _can_ask_about(self, reply: Reply) -> bool:
-        turn = self.turn
-        written = bool(reply.text and reply.text.strip()) and reply.tap is None and reply.payload is None
-        return INTENTS in turn.library.flows and written and len(turn.session.frames) < MOST_FRAMES
+        asked = self._ask_what_about(reply)
+        self.run(asked)
+        return asked is not None
 
     def _ask_what_about(self, reply: Reply) -> StepResult | None:
         turn, frame = self.turn, self.turn.session.frame
+        written = reply.text and reply.text.strip() and reply.tap is None and reply.payload is None
+        if not written or INTENTS not in turn.library.flows or len(turn.session.frames) >= MOST_FRAMES:
+            return None
         turn.pending_input = reply
         turn.trace.rule = f"{turn.trace.rule}: " if turn.trace.rule else ""
         turn.trace.rule += "a model is asked what it is about"
@@ -757,8 +757,8 @@ class Executor:
     def _start_by_message(self, reply: Reply) -> StepResult | None:
         turn, triggers = self.turn, self.triggers()
         match, by_event = triggers.by_texts(reply.texts), triggers.by_event(turn.event)
-        if match is None and by_event is None and self._can_ask_about(reply):
-            return self._ask_what_about(reply)
+        if match is None and by_event is None and (asked := self._ask_what_about(reply)) is not None:
+            return asked
         flow = by_event or triggers.otherwise if match is None else match.flow
         handed_on = f"{turn.trace.rule}: " if turn.trace.rule else ""  # by a word, or by `other`
         if flow is None:

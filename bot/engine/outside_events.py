@@ -189,7 +189,7 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
     if _is_older(turn, event):
         return
     had, session.agent, session.taken_at = session.agent, None, None
-    if had is not None and session.frame is not None and executor.migrate_session():
+    if had is not None and executor.migrate_session():
         return
     frame = session.frame
     if frame is None:
@@ -243,8 +243,7 @@ def take_start(executor: Executor, event: StartRequested) -> None:
     if session.opted_out:
         turn.trace.rule = f"no start of {event.flow} by {event.by}: {HAS_OPTED_OUT}"
         return
-    if session.frame is not None and session.agent is None:
-        executor.migrate_session()
+    executor.migrate_session()
     turn.trace.rule = f"start of {event.flow} by {event.by}"
     busy = turn.library.busy_of(event.flow, event.busy)
     plan = Plan(event.id, event.flow, event.at, event.data, busy, after=timedelta(), broadcast=event.broadcast)
@@ -263,8 +262,7 @@ def take_start(executor: Executor, event: StartRequested) -> None:
 def take_signal(executor: Executor, event: SignalReceived) -> None:
     """Something has happened outside: the step that waits for it hears of it, now or when it can."""
     turn, session = executor.turn, executor.turn.session
-    if session.frame is not None and session.agent is None:
-        executor.migrate_session()
+    executor.migrate_session()
     try:
         data = signal_data(turn.library, event.name, event.data, turn.now, event.first_visit is not None)
         plan = Plan(event.id, "", event.at, data, signal=event.name, first_visit=event.first_visit)
@@ -285,8 +283,7 @@ def take_signal(executor: Executor, event: SignalReceived) -> None:
 def take_values(executor: Executor, event: ValuesSet) -> None:
     """An operator sets variables; nothing else happens. What does not fit any more is a failure, and changes nothing."""
     turn, session = executor.turn, executor.turn.session
-    if session.frame is not None and session.agent is None:
-        executor.migrate_session()
+    executor.migrate_session()
     turn.trace.rule = f"set by {event.by}"
     try:
         flow, values = values_to_set(turn.library, session, event.flow, event.values, turn.now)
