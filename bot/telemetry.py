@@ -45,6 +45,13 @@ def set_up(process: str, secrets: Iterable[str] = (), format: str = "text", *, t
     turn_log.setLevel(logging.INFO if turns else logging.WARNING)
 
 
+def hide(secrets: Iterable[str]) -> None:
+    """Blot out these secrets, too, in every record that this process logs from now on."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler.formatter, _OneLine):
+            handler.formatter.hide(secrets)
+
+
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """The text without secrets, and with long numbers cut to their last two digits: the last line of defence."""
     for secret in secrets:
@@ -94,7 +101,11 @@ class _OneLine(logging.Formatter):
     def __init__(self, process: str, secrets: Iterable[str]) -> None:
         super().__init__()
         self._process = process
-        self._secrets = tuple(secrets)
+        self._secrets: Sequence[str] = ()
+        self.hide(secrets)
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        self._secrets = sorted({*self._secrets, *secrets} - {""}, key=len, reverse=True)  # one may begin with another
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC).isoformat(sep=" ", timespec="milliseconds")[:23]

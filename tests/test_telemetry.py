@@ -42,6 +42,13 @@ def test_secrets_and_long_numbers_are_blotted_out(capsys: pytest.CaptureFixture[
     assert "6281234" not in line
 
 
+def test_of_a_secret_that_begins_with_another_nothing_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_set_up() as log:
+        telemetry.hide([f"{SECRET}-2", ""])
+        log.info("%s-2 and %s", SECRET, SECRET)
+    assert capsys.readouterr().err.endswith(" [secret] and [secret]\n")
+
+
 def test_a_version_of_the_flows_is_never_taken_for_a_number() -> None:
     versions = [load([Source("bot.yml", f"name: {n}".encode()), FLOW], Extensions()).library for n in range(300)]
     for library in versions:

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import bot_argument, env_file, load_env, reach_gateway, refuse_together, served_bot
+from bot.cli.operate import bot_argument, bot_as_served, env_file, load_env, reach_gateway, refuse_together
 from bot.cli.output import counted, echo_json, path_from_here, styled
-from bot.core.errors import BotError
 from bot.folder import Folder, find_bot, read_folder
-from bot.settings import BadSettings, ModelService, Settings, read_settings, read_store
+from bot.settings import BadSettings, ModelService, Settings, missing_secrets, read_settings, read_store
 from bot.settings.setting_values import OBJECTS
 from bot.store.database import PostgresAddress, StoreAddress
 
@@ -114,13 +113,13 @@ def _findings(bot: Folder, url: str | None) -> Iterator["CheckResult"]:
     late = f"there was no answer within {SECONDS:.0f} s"
     checks = [
         Check(
-            lambda: _flows(bot, store, library),
+            lambda: _flows(bot, library),
             warn("flows", f"they were not checked within {SECONDS:.0f} s", "`bot check` takes the time it needs"),
         ),
         Check(lambda: _machine(bot, store), fail("disk", late, f"see what is wrong with the disk of {store}")),
     ]
     try:
-        settings = read_settings(bot.path, os.environ, bot.settings(), bot.secrets())
+        settings = read_settings(bot.path, os.environ, bot.settings())
     except BadSettings as error:
         checks.append(_known(*(fail("settings", problem) for problem in error.problems)))
     else:
@@ -136,18 +135,16 @@ def _known(*findings: "CheckResult") -> "Check":
     return Check(lambda: findings, findings[0])
 
 
-def _flows(bot: Folder, store: StoreAddress, loaded: "Future[Library | None]") -> Iterator["CheckResult"]:
+def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResult"]:
     """Whether the files that are served are in order. As soon as their flows load, others get them: None where they do not."""
     from bot.checker.prove import prove
     from bot.clock import SystemClock
     from bot.doctor import fail, ok, past_dates, warn
     from bot.program import FaultyBot, load_program
 
-    try:
-        files, _ = served_bot(bot, store)
-    except BotError:  # the look at the store says why
-        files = bot
+    files = bot_as_served(bot)
     own = files is bot
+    yield from (fail("secrets", problem) for problem in missing_secrets(os.environ, files.secrets()))
     try:
         library = load_program(files).library
     except Exception as error:

@@ -130,6 +130,13 @@ def served_bot(bot: Folder, store: StoreAddress) -> tuple[Folder, str]:
         return bot, ""
 
 
+def bot_as_served(bot: Folder) -> Folder:
+    """The same without the sentence; the bot as it is in its folder where the store cannot be read, which others say."""
+    with suppress(BotError):
+        return served_bot(bot, read_store(bot.path, os.environ, bot.settings()))[0]
+    return bot
+
+
 def used_bot(folder: Path | None) -> Folder:
     """The bot that is served, for a command that acts on it; where the files in its folder differ, it says which it uses. Raises as `open_store`."""
     bot, differ = served_bot(*store_of(folder))

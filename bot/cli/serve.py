@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from bot import telemetry
-from bot.cli.operate import bot_argument, load_env, refuse_together
+from bot.cli.operate import bot_argument, bot_as_served, load_env, refuse_together
 from bot.folder import Folder, find_bot, read_folder
 from bot.process.supervisor import ROLES, Supervisor
 from bot.settings import BadSettings, Settings, read_settings, unknown_variables
@@ -49,7 +49,7 @@ def command(ctx: click.Context, folder: Path | None, console: bool, web: bool, e
       BOT_CONSOLE_USERS (`bot console password` prints an entry), BOT_CONSOLE_URL,
       BOT_CONSOLE_HOST (127.0.0.1), BOT_CONSOLE_PORT (8001)
 
-    The secrets that bot.yml names under "secrets" are required, too.
+    The secrets that bot.yml, or the version that is served, names under "secrets" are required, too.
 
     With a store in PostgreSQL several machines can serve the bot, each as a whole or with --web or --engine
     (docs/scaling.md). A server with --engine needs no port: `bot doctor --server` says whether it answers.
@@ -96,7 +96,7 @@ def _settings(bot: Folder) -> Settings:
     """Read the settings. If they are wrong, also list what is wrong with the flows."""
     load_env(bot.path)
     try:
-        return read_settings(bot.path, os.environ, bot.settings(), bot.secrets())
+        return read_settings(bot.path, os.environ, bot.settings(), bot_as_served(bot).secrets())
     except BadSettings as error:
         from bot.program import problems_of
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import os
 import pickle
 import sys
 import threading
@@ -11,11 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from bot import telemetry
 from bot.alarms import Alarm, Alarms
 from bot.core.errors import BotError
 from bot.folder import Folder, NoBot, Watch, read_folder, unpacked
 from bot.lang.problems import Mark, Problem, Problems
 from bot.program import FaultyBot, Program, load_program
+from bot.settings import missing_secrets
 from bot.store.database import Database
 from bot.store.published_versions import (
     PublishedVersion,
@@ -30,23 +33,26 @@ ALARM = "reload-refused"
 log = logging.getLogger("bot.flows")
 
 
-class FilesNotShared(BotError):
-    """Several machines serve a bot whose files only one of them would have."""
+class SettingMissing(BotError):
+    """A setting is missing without which this machine cannot serve the bot. The text says which."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "flows keep files, and each machine would have its own: set BOT_FILES to a folder that all machines share, "
-            "or to s3://bucket/prefix"
-        )
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}, and restart the server")
+
+
+FILES_NOT_SHARED = (
+    "flows keep files, and each machine would have its own: set BOT_FILES to a folder that all machines share, "
+    "or to s3://bucket/prefix"
+)
 
 
 class VersionRefused(BotError):
     """The version that is published cannot be served by this machine."""
 
-    def __init__(self, version: PublishedVersion, error: FaultyBot | FilesNotShared) -> None:
+    def __init__(self, version: PublishedVersion, error: FaultyBot | SettingMissing) -> None:
         what = f"version {version.number}, which {version.by} has published, cannot be loaded on this machine{_place(error)}"
-        missing = "install what is missing here" if isinstance(error, FaultyBot) else error
-        advice = f"{missing}, and restart the server, or `bot rollback`"
+        missing = "install what is missing here, and restart the server" if isinstance(error, FaultyBot) else error
+        advice = f"{missing}, or `bot rollback`"
         super().__init__(f"{what}: {advice}")
         self.alarm = Alarm("version-refused", "", what, advice, datetime.now(UTC))
 
@@ -83,7 +89,7 @@ class ProgramLoader:
             log.warning("%s%s", what, ": `bot publish` publishes them" if differ else "")
 
     def newest(self) -> Program:
-        """What is to be served now, which is loaded once. Raises `VersionRefused`, and `FaultyBot`, `NoBot` or `FilesNotShared` where
+        """What is to be served now, which is loaded once. Raises `VersionRefused`, and `FaultyBot`, `NoBot` or `SettingMissing` where
         there never were good files.
         """
         with self._lock:
@@ -106,7 +112,7 @@ class ProgramLoader:
             try:
                 files = self._read_folder() if served is None else self._files_of(served)
                 self._serve(files, self._load(files))
-            except (FaultyBot, NoBot, FilesNotShared) as error:
+            except (FaultyBot, NoBot, SettingMissing) as error:
                 self._refuse(error, "the flows loaded before go on")
                 return None
             assert self._program is not None
@@ -123,7 +129,7 @@ class ProgramLoader:
         """Publish what ``content`` of a request has (see `bot.folder.Folder.packed`), or without it the files here, which are followed then.
 
         It is loaded, added to the store by the engine's connection, and only then served (``swap``). Raises `FaultyBot`, `NoBot`,
-        `FilesNotShared` and `bot.store.published_versions.PublishRefused`; nothing has changed then.
+        `SettingMissing` and `bot.store.published_versions.PublishRefused`; nothing has changed then.
         """
         content = request.get("content")
         published = None if content is None else unpacked(self._path, b64decode(content))
@@ -155,7 +161,7 @@ class ProgramLoader:
             try:
                 files = self._files_of(newest)
                 self._serve(files, self._load(files))
-            except (FaultyBot, FilesNotShared) as error:
+            except (FaultyBot, SettingMissing) as error:
                 print(error, file=sys.stderr, flush=True)
                 refusal = VersionRefused(newest, error)
                 log.error("%s", refusal)
@@ -165,11 +171,11 @@ class ProgramLoader:
         try:
             files = self._read_folder()
             program = self._load(files)
-        except (FaultyBot, NoBot, FilesNotShared) as error:
+        except (FaultyBot, NoBot, SettingMissing) as error:
             if self._last_good.folder is None:
                 raise
             self._refuse(error, "the files from before the last change are used until they are corrected")
-            self._program = load_program(self._last_good.folder)
+            self._program = _program_of(self._last_good.folder)
         else:
             self._serve(files, program)
 
@@ -185,11 +191,13 @@ class ProgramLoader:
             raise FaultyBot([_deadly(files)])
         self._last_good.trying(files)
         try:
-            program = load_program(files)
+            program = _program_of(files)
         finally:
             self._last_good.survived()
         if program.library.keeps_files and not self._shares_files:
-            raise FilesNotShared
+            raise SettingMissing(FILES_NOT_SHARED)
+        if missing := missing_secrets(os.environ, program.library.bot.secrets):
+            raise SettingMissing("; ".join(missing))
         return program
 
     def _serve(self, files: Folder, program: Program) -> None:
@@ -198,11 +206,11 @@ class ProgramLoader:
         self._refused = None
         self._report()
 
-    def _refuse(self, error: FaultyBot | NoBot | FilesNotShared, consequence: str) -> None:
+    def _refuse(self, error: FaultyBot | NoBot | SettingMissing, consequence: str) -> None:
         print(error, file=sys.stderr, flush=True)
         log.error("the bot's files cannot be loaded, see above: %s", consequence)
         corrected = "`bot check` says what is wrong; they are taken once it is corrected"
-        advice = str(error) if isinstance(error, FilesNotShared) else corrected
+        advice = str(error) if isinstance(error, SettingMissing) else corrected
         self._refused = f"the bot's files cannot be loaded{_place(error)}: {consequence}", advice
         self._report()
 
@@ -215,6 +223,12 @@ class ProgramLoader:
             self._alarms.clear(ALARM)
 
 
+def _program_of(files: Folder) -> Program:
+    """The program of a bot's files. From before its Python is imported, the log of this process does not show the secrets that they name."""
+    telemetry.hide(os.environ.get(name, "") for name in files.secrets())
+    return load_program(files)
+
+
 def _deadly(folder: Folder) -> Problem:
     """What is wrong with Python whose import ended the process at each try."""
     problems = Problems()
@@ -223,7 +237,7 @@ def _deadly(folder: Folder) -> Problem:
     return problems.sorted()[0]
 
 
-def _place(error: FaultyBot | NoBot | FilesNotShared) -> str:
+def _place(error: FaultyBot | NoBot | SettingMissing) -> str:
     """The place of the first problem. Its text is left out, because it may quote a text of the bot's."""
     if not isinstance(error, FaultyBot):
         return ""

@@ -243,7 +243,15 @@ def read_settings(
     if any(read.text(spec.name) for spec in _specs(ModelService).values()):
         found["model_service"] = ModelService(**read.all_of(ModelService))
     read.refuse_unknown()
-    return read.complete(Settings(**found, named={name: read.named(name) for name in named}))
+    found["named"] = {name: environ.get(name, "") for name in named}
+    read.problems += missing_secrets(environ, found["named"])
+    return read.complete(Settings(**found))
+
+
+def missing_secrets(environ: Mapping[str, str], named: Iterable[str]) -> list[str]:
+    """A sentence for each secret that `bot.yml` names and that is not set: it stands in the environment alone."""
+    missing = (name for name in named if not environ.get(name))
+    return [f"{name} is missing: set it, in the environment or in .env, since bot.yml names it" for name in missing]
 
 
 def read_webhook(environ: Mapping[str, str], written: Mapping[str, str]) -> WebhookSettings:
@@ -304,13 +312,6 @@ class _Reader:
     def text(self, name: str) -> str:
         """A setting as it is written; an empty text where it is not."""
         return (self.environ.get(SETTINGS[name].variable) or self.written.get(name) or "").strip()
-
-    def named(self, name: str) -> str:
-        """A secret that `bot.yml` names: it stands in the environment alone."""
-        value = self.environ.get(name, "")
-        if not value:
-            self.problems.append(f"{name} is missing: set it, in the environment or in .env, since bot.yml names it")
-        return value
 
     def store(self, folder: Path) -> StoreAddress:
         """A relative path is relative to where the command runs, or to the bot's folder if `bot.yml` names it."""

@@ -253,12 +253,15 @@ def test_what_is_served_is_looked_at_and_not_the_files_in_the_folder(
         with closing(sqlite3.connect(tmp_path / "bot.db")) as store, store:
             files = read_folder(tmp_path)
             store.execute("INSERT INTO versions VALUES (1, ?, 'ann', '', ?, ?)", (NOON, files.digest, files.packed()))
-        make_bot(tmp_path, "flow: main\nsteps: {}\n")
+        make_bot(tmp_path, "flow: main\nsteps: {}\n", bot=f"{BOT}secrets: [MAP_KEY]\n")
         settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
         _, found = doctor(tmp_path)
+        assert "MAP_KEY" not in str(found)
         assert about(found, "flows") == ["ok: 1 flow in the version that is served, without problems"]
         assert any('"offer" is not in' in one for one in about(found, "templates"))
         assert about(found, "receiver") == ["ok: something answers there"]
+        monkeypatch.delenv("CRM_SECRET")
+        assert about(doctor(tmp_path)[1], "secrets")[0].startswith("fail: CRM_SECRET is missing: set it, ")
         with closing(sqlite3.connect(tmp_path / "bot.db")) as store, store:
             files = read_folder(tmp_path)
             store.execute("INSERT INTO versions VALUES (2, ?, 'ann', '', ?, ?)", (NOON, files.digest, files.packed()))

@@ -14,7 +14,7 @@ from bot.alarms import Alarms
 from bot.clock import SystemClock
 from bot.flow.documents import Source
 from bot.folder import Folder, read_folder
-from bot.process.program_loader import FilesNotShared, LastGood, ProgramLoader, VersionRefused
+from bot.process.program_loader import LastGood, ProgramLoader, SettingMissing, VersionRefused
 from bot.store.database import Database
 from bot.store.files import StoreUnavailable
 from bot.store.opening import engine_reader, engine_writer
@@ -144,12 +144,43 @@ def test_flows_that_keep_files_which_only_one_of_several_machines_would_have_are
         loader.tell(alarms := Alarms(SystemClock()))
         (tmp_path / "main.yml").write_text(keeps)
         assert loader.again() is None
-        assert [alarm.advice for alarm in alarms.current()] == [str(FilesNotShared())]
+        (alarm,) = alarms.current()
+        assert alarm.advice.endswith("or to s3://bucket/prefix, and restart the server")
         content = b64encode(read_folder(tmp_path).packed()).decode()
-        with pytest.raises(FilesNotShared, match="set BOT_FILES to a folder that all machines share"):
+        with pytest.raises(SettingMissing, match="set BOT_FILES to a folder that all machines share"):
             loader.publish({"content": content}, database, lambda program: None)
         assert (newest_version(database), loader.newest()) == (None, served)
         files = read_folder(tmp_path)
         add_version(database, files, after=0, by="ann", note="", now=datetime(2030, 5, 6, tzinfo=UTC))  # from elsewhere
         with pytest.raises(VersionRefused, match=r"version 1, .*: set BOT_FILES to .*, and restart the server, or"):
             loader.newest()
+
+
+def test_flows_whose_secrets_are_missing_are_neither_published_nor_loaded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bot.yml").write_text("name: Test\n")
+    (tmp_path / "main.yml").write_text("flow: main\nstart: {otherwise: true}\nsteps: {s: {say: Hi., then: end}}\n")
+    migrate(tmp_path / "bot.db")
+    with closing(engine_writer(tmp_path / "bot.db")) as database:
+        loader = ProgramLoader(tmp_path, BytesIO(), database)
+        served = loader.newest()
+        loader.tell(alarms := Alarms(SystemClock()))
+        (tmp_path / "bot.yml").write_text("name: Test\nsecrets: [CRM_KEY, MAP_KEY]\n")
+        monkeypatch.setenv("MAP_KEY", "sk-of-the-map")
+        assert loader.again() is None
+        (alarm,) = alarms.current()
+        missing = (
+            "CRM_KEY is missing: set it, in the environment or in .env, since bot.yml names it, and restart the server"
+        )
+        assert alarm.advice == missing
+        content = b64encode(read_folder(tmp_path).packed()).decode()
+        with pytest.raises(SettingMissing, match=missing):
+            loader.publish({"content": content}, database, lambda program: None)
+        assert (newest_version(database), loader.newest()) == (None, served)
+        files = read_folder(tmp_path)
+        add_version(database, files, after=0, by="ann", note="", now=datetime(2030, 5, 6, tzinfo=UTC))  # from elsewhere
+        with pytest.raises(VersionRefused, match=f"version 1, .*: {missing}, or `bot rollback`"):
+            loader.newest()
+        monkeypatch.setenv("CRM_KEY", "sk-of-the-crm")
+        assert ProgramLoader(tmp_path, BytesIO(), database).newest().library.bot.secrets == ("CRM_KEY", "MAP_KEY")

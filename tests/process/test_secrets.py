@@ -1,6 +1,8 @@
 """Whatever comes from outside: no secret in any output, no number and no text in a log, nothing that a terminal obeys."""
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,9 @@ from bot import local_socket
 from bot.store.store_reader import StoreReader
 from tests.cli.terminal import call
 from tests.gateway.peer import Answer, Peer, answer, peer, refused
-from tests.process.serving import CONTACT, SECRET, Serve, body_of, until
+from tests.patience import PATIENCE
+from tests.process.serving import BOT, CONTACT, SECRET, Serve, body_of, until
+from tests.process.test_publish import published
 
 KEYS = ("key-of-the-gateway", "sk-of-the-models", SECRET)
 WORD = "Zwiebelkuchen"
@@ -128,3 +132,43 @@ def test_no_output_holds_a_secret_and_no_log_a_number_or_a_text(
         assert not any(key in line for key in KEYS), line
         assert CONTACT not in line and WORD not in line and "obeyed" not in line, line
         assert "defect" not in line and "its log says why" not in line and "a local request failed" not in line, line
+
+
+TELLS = """\
+import logging
+import os
+
+logging.getLogger("crm").warning("its key is %s", os.environ["CRM_KEY"])
+"""
+
+
+def test_the_log_shows_no_secret_that_only_an_edit_or_a_version_names(
+    serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CRM_KEY", "sk-of-the-crm")
+    serving = serve().up()
+    (folder / "handlers.py").write_text(TELLS)
+    (folder / "bot.yml").write_text(f"{BOT}secrets: [CRM_KEY]\n")
+    serving.line_with("its key is [secret]")
+    assert call("publish", folder).code == 0
+    (folder / "bot.yml").write_text(BOT)
+    os.kill(serving.child("engine"), signal.SIGKILL)
+    serving.line_with("its key is [secret]")
+    serving.end()
+    again = serve()
+    again.line_with("its key is [secret]")
+    again.up().end()
+    assert not any("sk-of-the-crm" in line for line in (*serving.seen, *again.seen))
+
+
+def test_the_secrets_that_are_needed_are_those_of_what_is_served(
+    serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published(folder)
+    (folder / "bot.yml").write_text(f"{BOT}secrets: [CRM_KEY]\n")
+    serve().up().end()
+    published(folder)
+    (folder / "bot.yml").write_text(BOT)
+    serving = serve()
+    assert serving.process.wait(PATIENCE) == 1
+    serving.line_with("CRM_KEY is missing: set it, in the environment or in .env, since bot.yml names it")
