@@ -99,6 +99,7 @@ class Engine:
     ) -> None:
         program.library.prepare()
         self._program = program
+        self._store = store
         self._addresses = addresses
         self._clock = clock
         self.alarms = Alarms(clock)
@@ -264,17 +265,18 @@ class Engine:
         refuse_mistakes(self._program.library, request)
         answer = self._loop.operate(request)
         if request.get("do") == "metrics":
-            return {"text": self._metrics_text(answer)}
+            return {"text": self._metrics_text(answer["cursor"])}
         if request.get("do") == "status":
             answer |= asdict(self._delivery.status()) | {"alarms": [alarm.as_json() for alarm in self.alarms.current()]}
         return answer
 
-    def _metrics_text(self, status: Answer) -> str:
-        queues = "outbox", "calls", "events_out", "parked"
-        rows = {queue: status[queue] for queue in (*queues, "dead_letters")}
-        rows["inbox"] = self._inbox.count_after(status["cursor"])
-        oldest = dict.fromkeys(queues, 0.0) | status["oldest"]
-        return self._metrics.text(rows, oldest, self._delivery.status().left, self.alarms.current())
+    def _metrics_text(self, cursor: int) -> str:
+        queues, now = ("outbox", "calls", "events_out", "parked"), self._clock.now()
+        with closing(StoreReader(self._store)) as reader:  # nobody waits for this one while it counts
+            rows, since = reader.counts(), reader.oldest()
+        rows = {queue: rows[queue] for queue in (*queues, "dead_letters")} | {"inbox": self._inbox.count_after(cursor)}
+        ages = {queue: max(0.0, (now - since[queue]).total_seconds()) if queue in since else 0.0 for queue in queues}
+        return self._metrics.text(rows, ages, self._delivery.status().left, self.alarms.current())
 
     def judge(self, asked: Mapping[str, Any]) -> dict[str, str]:
         """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact."""

@@ -27,6 +27,7 @@ from bot.store.sqlite_schema import migrate
 from bot.telemetry import TURNS
 from bot.web.web_service import WebService
 from tests.patience import PATIENCE
+from tests.store.store_kit import sqlite
 
 CONTACT = "6281234567890"
 ROOT = Path(__file__).parent.parent
@@ -137,7 +138,7 @@ def test_without_a_model_no_message_is_asked_about_also_after_a_swap(talk: Calla
 def test_an_operator_asks_the_engine(talk: Callable[[], Talk]) -> None:
     bot = talk()
     bot.says("hi")
-    assert bot.engine.operate({"do": "status"})["sessions"] == 1
+    assert bot.engine.operate({"do": "status"})["cursor"] == 1
     assert bot.engine.operate({"do": "reset", "contact": CONTACT}) == {"contact": CONTACT}
     with pytest.raises(BotError):
         bot.engine.operate({"do": "dance"})
@@ -184,14 +185,26 @@ def test_what_waits_and_why_stands_in_the_metrics(talk: Callable[[], Talk]) -> N
     bot = talk()
     bot.emulator.faults.add("unauthorized")
     bot.says("hi")
+    bot.clock.move(timedelta(seconds=30))
     found = metrics(bot)
     assert found['bot_engine_alarms{alarm="delivery-held"}'] == found['bot_queue_rows{queue="outbox"}'] == 1
     assert found['bot_sends_total{outcome="held",priority="reply"}'] == 1
-    assert found['bot_queue_oldest_seconds{queue="outbox"}'] >= 0
+    assert found['bot_queue_oldest_seconds{queue="outbox"}'] >= 30
     bot.emulator.faults.clear()
     bot.clock.move(timedelta(minutes=2))
     assert bot.engine.wait_settled(PATIENCE)
     assert metrics(bot)['bot_queue_oldest_seconds{queue="outbox"}'] == 0
+
+
+def test_nothing_is_counted_where_turns_wait_for_it(talk: Callable[[], Talk]) -> None:
+    bot = talk()
+    bot.says("hi")
+    connection, read = sqlite(bot.engine), list[str]()
+    connection.set_trace_callback(read.append)
+    assert bot.engine.operate({"do": "status"})["cursor"] == 1
+    assert metrics(bot)['bot_queue_rows{queue="dead_letters"}'] == 0
+    connection.set_trace_callback(None)
+    assert [sql for sql in read if "count(" in sql] == []
 
 
 def test_every_metric_is_explained(talk: Callable[[], Talk]) -> None:

@@ -1,6 +1,6 @@
 """The view of the bot's state: alarms, queues, limits, and why messages wait."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from flask import render_template
@@ -31,22 +31,15 @@ def state(console: Console, user: User) -> str:
         waits = console.ask({"do": "waits", "ids": [send.id for send in pending]})["waits"]
     except (ActionRefused, NotRunning) as error:
         trouble = str(error)
-    now, counts = console.clock.now(), console.reader.queue_counts()
-    oldest = status.get("oldest", {})
+    counts, oldest = console.reader.queue_counts(), console.reader.oldest()
     return render_template(
         "state.html",
         trouble=trouble,
         alarms=[_shown(alarm) for alarm in status.get("alarms", ())],
         queues=[
-            (
-                one if counts[name] == 1 else more,
-                counts[name],
-                now - timedelta(seconds=oldest[name]) if counts[name] and name in oldest else None,
-            )
-            for name, (one, more) in QUEUES.items()
+            (one if counts[name] == 1 else more, counts[name], oldest.get(name)) for name, (one, more) in QUEUES.items()
         ],
         left=status.get("left", {}),
-        stopped=status.get("stopped", 0),
         pending=[(send, effect_in_words(send.effect), _why(waits.get(str(send.id)))) for send in pending],
         running=not trouble,
         machines=console.reader.database.machines(),

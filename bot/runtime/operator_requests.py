@@ -95,7 +95,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
             note_command(batch.commit, call)
             return {}
         case {"do": do} if do in QUESTIONS:
-            return _status(batch)
+            return {"cursor": batch.commit.cursor}  # the place in the log up to which events were taken
     raise RequestRefused(f'the engine knows no request "{request.get("do")}" of this form')
 
 
@@ -111,13 +111,6 @@ def refuse_mistakes(library: Library, request: Request) -> None:
             wrong = signal_objections(library, name, data, by_address=False)
     if wrong:
         raise RequestRefused("; ".join(wrong.values()))
-
-
-def _status(batch: Batch) -> Answer:
-    """Answers with how many rows each queue has, and how many seconds the ``oldest`` has waited."""
-    oldest = {queue: max(0.0, (batch.now - at).total_seconds()) for queue, at in batch.store.oldest().items()}
-    counts = batch.store.counts()
-    return {"cursor": batch.commit.cursor, **counts, "stopped": batch.store.stopped(), "oldest": oldest}
 
 
 def _reset(batch: Batch, contact: str, by: str) -> Answer:

@@ -98,10 +98,6 @@ _SOME_OUT_OF = """
 """
 DONE = f"SELECT name FROM {_LIVE} AND NOT {_SOME_WAIT_IN} AND NOT {_SOME_OUT_OF}"
 WAITING_OF = f"SELECT count(*) FROM {_BY_WAITING} WHERE broadcast = ? AND {_WAIT}"
-STOPPED_OF_ALL = f"""
-    SELECT count(*) FROM broadcasts CROSS JOIN {_BY_WAITING}
-    WHERE broadcast = name AND {_WAIT} AND state IN ('paused', 'stopped', 'editing')
-"""
 IN_OUTBOX_OF = """
     SELECT outbox.id, outbox.contact, claimed_at IS NOT NULL
     FROM recipients INDEXED BY recipients_in_outbox JOIN outbox ON outbox.id = send_id

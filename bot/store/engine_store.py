@@ -359,16 +359,6 @@ class Store(EngineRows):
         """How many recipients that wait are not part of a broadcast's last correction."""
         return int(self.database.one(broadcast_rows.NOT_CORRECTED_OF, storable(broadcast.name), broadcast.edit)[0])
 
-    def stopped(self) -> int:
-        """How many recipients, of all broadcasts, did not get a message because the broadcast was stopped or paused."""
-        return int(self.database.one(broadcast_rows.STOPPED_OF_ALL)[0])
-
-    def oldest(self) -> dict[str, datetime]:
-        """Since when the oldest row of each queue waits; no entry for an empty queue."""
-        return {
-            queue: datetime.fromisoformat(at) for queue, at in self.database.all(engine_tables.OLDEST) if at is not None
-        }
-
     # Writing
 
     def write(self, commit: Commit) -> bool:

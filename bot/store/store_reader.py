@@ -305,10 +305,6 @@ class EngineRows:
         """How many recipients of a broadcast wait for each time that has not come, in order."""
         return {_time(at): count for at, count in self.database.all(broadcast_rows.TO_COME, storable(broadcast))}
 
-    def counts(self) -> dict[str, int]:
-        """How many sessions there are, and how many rows in each queue, by table."""
-        return dict(self.database.all(engine_tables.COUNTS))
-
 
 class StoreReader(EngineRows):
     """Reads a store's engine file, from any thread.
@@ -328,9 +324,18 @@ class StoreReader(EngineRows):
         """Whether the engine's last run ended properly; True if there was none, False while one runs."""
         return bool(self.database.one(_CLEAN)[0])
 
+    def counts(self) -> dict[str, int]:
+        """How many sessions and dead letters there are, and how many rows in each queue, by table."""
+        return dict(self.database.all(engine_tables.COUNTS))
+
     def queue_counts(self) -> dict[str, int]:
         """How many rows each queue has, by table: without what takes longer to count."""
         return dict(self.database.all(engine_tables.QUEUE_COUNTS))
+
+    @reads_rows
+    def oldest(self) -> dict[str, datetime]:
+        """Since when the oldest row of each queue waits; no entry for an empty queue."""
+        return {queue: _time(at) for queue, at in self.database.all(engine_tables.OLDEST) if at is not None}
 
     @reads_rows
     def sessions(self, after: str = "", limit: int = 100) -> list[SessionSummary]:

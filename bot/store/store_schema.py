@@ -167,7 +167,7 @@ ENGINE_TABLES = """
         at TEXT NOT NULL,
         send_id INTEGER
     );
-    CREATE INDEX dead_letters_by_contact ON dead_letters (contact) WHERE contact IS NOT NULL;
+    CREATE INDEX dead_letters_by_contact ON dead_letters (contact);
     CREATE INDEX dead_letters_by_send ON dead_letters (send_id) WHERE send_id IS NOT NULL;
     CREATE TABLE broadcasts (
         name TEXT PRIMARY KEY,

@@ -240,7 +240,7 @@ def flood_at_limits(trial: Trial) -> None:
     trial.up(BOT_GATEWAY_PER_MINUTE="60", BOT_GATEWAY_PER_DAY="10000")
     trial.write(*[VICTIM] * 200)
     trial.serves(times=5)
-    trial.shows("outbox in the status", lambda: trial.status()["outbox"] > 100)
+    trial.shows("messages in the queue", lambda: trial.rows("outbox") > 100)
     trial.cells[HEALS] = Cell(None, "as fast as the contact's share of each minute lets it")
 
 
@@ -475,7 +475,7 @@ def model_hangs(trial: Trial) -> None:
         models.answer_with(lambda request: NoAnswer())
         trial.up(BOT_AI_URL=models.url, BOT_AI_KEY=models.key, BOT_AI_MODEL="acme/swift")
         trial.write(VICTIM, text="clever")
-        trial.shows("call in the status", lambda: trial.status().get("calls"))
+        trial.shows("call in the queue", lambda: trial.rows("calls"))
         trial.serves(times=3)
         trial.heals("the step's errors", within=60)
 
@@ -502,7 +502,7 @@ handler(
     "a handler never returns",
     "time.sleep(3600)",
     "the step's errors",
-    lambda trial: trial.shows("call in the status", lambda: trial.status().get("calls")),
+    lambda trial: trial.shows("call in the queue", lambda: trial.rows("calls")),
 )
 handler(
     "a handler ends the process",

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
@@ -19,6 +19,7 @@ from typing import Any
 
 from bot import local_socket
 from bot.store.inbox import InboxReader
+from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
 from tests.process.warm import Forked, role_of
 
@@ -116,7 +117,10 @@ class Serving:
         return int(found[0])
 
     def status(self) -> dict[str, Any]:
-        return local_socket.ask(self.store, {"do": "status"})
+        """What the engine says, and how many rows each queue has."""
+        answer = local_socket.ask(self.store, {"do": "status"})
+        with closing(StoreReader(self.store)) as reader:
+            return answer | reader.counts()
 
     def settle(self, cursor: int) -> None:
         """Wait until the engine has taken so many events of the log."""

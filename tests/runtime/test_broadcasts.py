@@ -27,7 +27,7 @@ from bot.store.crash_quarantine import ORDINARY
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, SYNC
-from bot.store.store_reader import LetterSearch
+from bot.store.store_reader import LetterSearch, StoreReader
 from tests.gateway.peer import Answer, accepted, hang_up, peer, refused
 from tests.postgres import about_files
 from tests.runtime.broadcasting import SALE, ask, begun, continued, copied, done, letters, people, resume, stop
@@ -231,7 +231,6 @@ def test_a_broadcast_that_is_stopped_takes_back_all_but_what_is_being_sent(world
     assert world.reader.outcomes("spring") == {"sent": 1, "failed": 1, "stopped": 148}
     assert world.reader.counts()["outbox"] == 0
     assert world.reader.unfinished_broadcasts() == {"spring": {"failed": 1, "sent": 1, "stopped": 148}}
-    assert world.turns.operate({"do": "status"})["stopped"] == 148
 
 
 def test_stopped_twice_is_stopped_once(world: World) -> None:
@@ -470,7 +469,9 @@ def test_of_two_requests_for_one_letter_in_one_commit_the_first_is_done(
         assert operate(batch, {"do": first, "ids": ids})["done"] == ids
         assert operate(batch, {"do": second, "ids": ids})["missing"] == ids
         store.write(batch.commit)
-        assert (store.counts()["dead_letters"], store.counts()["outbox"]) == (0, left)
+        with closing(StoreReader(store.address)) as reader:
+            counts = reader.counts()
+        assert (counts["dead_letters"], counts["outbox"]) == (0, left)
 
 
 def test_drop_and_retry_of_one_letter_at_once_do_one_of_them(world: World) -> None:

@@ -92,7 +92,7 @@ def test_an_operator_is_told_what_became_of_a_start(open_with: Callable[..., Wor
     failed = ask(world, data={"n": "x"})
     assert failed["outcome"] == "failed" and "later was not started: n:" in failed["detail"]
     assert ask(world, "latr")["detail"] == 'there is no flow "latr" to start: did you mean "later"?'
-    assert world.store.counts()["dead_letters"] == 2
+    assert world.reader.counts()["dead_letters"] == 2
     world.say(CONTACT, "fine")
     assert world.texts()[-1] == "Later "
 
@@ -120,7 +120,7 @@ def test_a_scheduled_flow_starts_when_its_time_has_come_and_what_waited_comes_ri
     world.settle()
     assert world.texts() == ["Well?", "Well?", "Later ", "Later "]
     assert plans(world) == []
-    assert world.store.counts()["dead_letters"] == 0
+    assert world.reader.counts()["dead_letters"] == 0
 
 
 def test_a_defect_when_time_has_come_ends_the_conversation_and_then_costs_one_start_after_another(

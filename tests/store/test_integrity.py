@@ -258,7 +258,7 @@ class Damaged:
     "use",
     [
         lambda store: store.written_at(),
-        lambda store: store.counts(),
+        lambda store: store.paused_broadcasts(),
         lambda store: store.caught_up(),
         lambda store: store.begin_run(),
         lambda store: store.clock_set_back(START, timedelta(hours=1)),
