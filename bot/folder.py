@@ -50,6 +50,12 @@ class Folder:
             return ZoneInfo("UTC")
 
     @property
+    def is_named(self) -> bool:
+        """Whether `bot.yml` can be read and its time zone is one; else `name` and `timezone` are what nobody has written."""
+        zone = self.written("timezone")
+        return self._bot_file is not None and (not isinstance(zone, Scalar) or zone.text == self.timezone.key)
+
+    @property
     def files(self) -> tuple[Source, ...]:
         """All of its files."""
         return *self.sources, *self.code, *self.documents
@@ -83,9 +89,13 @@ class Folder:
 
     def written(self, key: str) -> Node | None:
         """The value of a key of `bot.yml`."""
+        return None if self._bot_file is None else self._bot_file.get(key)
+
+    @property
+    def _bot_file(self) -> Map | None:
         texts = [source.text for source in self.sources if source.path == BOT_FILE]
         documents = [node for text in texts for node in read(BOT_FILE, text, Problems())]
-        return documents[0].get(key) if documents and isinstance(documents[0], Map) else None
+        return documents[0] if documents and isinstance(documents[0], Map) else None
 
 
 @immutable

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import tzinfo
+from functools import partial
 from time import monotonic
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
@@ -18,16 +19,17 @@ from bot.console.login import Login
 from bot.console.masking import masked_number
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.folder import Folder
+from bot.flow.documents import BOT_FILE
+from bot.folder import Folder, NoBot, read_folder
 from bot.store.database import StoreAddress
 from bot.store.files import StoreUnavailable
-from bot.store.published_versions import served_files, served_version
+from bot.store.published_versions import PublishedVersion, files_of, served_version
 from bot.store.store_reader import StoreReader
 
 REFRESH = "X-Refresh"  # the header of a page that asks for itself, while its user may be far away
 ENGINE_SECONDS = 10.0  # for the engine to answer
 LONG = 0.05  # seconds
-A_VERSION_LASTS = 3600.0  # seconds: the files of a version never change
+THE_SAME_FILES_LAST = 3600.0  # seconds
 _MOST_KEPT = 100
 T = TypeVar("T")
 Answer = dict[str, Any]
@@ -61,18 +63,21 @@ class Console:
         return self._served_bot()[1]
 
     def _served_bot(self) -> tuple[str, ZoneInfo]:
-        """Both, looked up once for each request. While the store cannot be read they are as they were."""
+        """Both, looked up once for each request. While the store or the file cannot be read they are as they were."""
         if "served_bot" not in g:
-            with suppress(StoreUnavailable):
+            with suppress(StoreUnavailable, NoBot, OSError):
                 served = served_version(self.reader.database)
-                self._bot = self.seldom(("bot", served), self._read_served_bot, lambda _: A_VERSION_LASTS)
+                file = (self.folder.path / BOT_FILE).stat() if served is None else None
+                what = "bot", served, file and (file.st_mtime_ns, file.st_size)
+                self._bot = self.seldom(what, partial(self._read_served_bot, served), lambda _: THE_SAME_FILES_LAST)
             g.served_bot = self._bot
         found: tuple[str, ZoneInfo] = g.served_bot
         return found
 
-    def _read_served_bot(self) -> tuple[str, ZoneInfo]:
-        files = served_files(self.reader.database, self.folder)
-        return files.name, files.timezone
+    def _read_served_bot(self, served: PublishedVersion | None) -> tuple[str, ZoneInfo]:
+        path = self.folder.path
+        files = read_folder(path) if served is None else files_of(self.reader.database, served.number, path)
+        return (files.name, files.timezone) if files.is_named else self._bot
 
     def seldom(self, what: object, read: Callable[[], T], seconds: Callable[[T], float] = lambda found: 0.0) -> T:
         """What ``read`` returns, kept for all users: for ``seconds``, and if reading takes long, for fifty times as long as it took."""

@@ -69,6 +69,27 @@ def test_the_name_and_the_times_are_those_of_the_version_that_is_served(served: 
     assert "Times are those of Asia/Jakarta." in shown and "Toko" in shown and "Test Bot" not in shown
 
 
+def test_without_a_version_the_name_and_the_times_follow_the_files_but_no_faulty_edit(served: Served) -> None:
+    client, file = logged_in(served, "vera"), served.console.folder.path / "bot.yml"
+
+    def shown() -> tuple[str, str]:
+        text = client.ask("/state").text
+        zone = re.search(r"Times are those of ([\w/]+)", text)
+        return text.partition("<title>")[2].partition("</title>")[0].rpartition(" ")[2], zone[1] if zone else ""
+
+    assert shown() == ("Bot", "UTC")
+    edited = f"{SETTINGS.replace('Test Bot', 'Toko')}timezone: Asia/Jakarta\n"
+    file.write_text(edited)
+    assert shown() == ("Toko", "Asia/Jakarta")
+    for faulty in (f"{edited}oops: [\n", edited.replace("Jakarta", "Jakart"), ""):
+        file.write_text(faulty.replace("Toko", "Kedai"))
+        assert shown() == ("Toko", "Asia/Jakarta")
+    file.unlink()
+    assert shown() == ("Toko", "Asia/Jakarta")
+    file.write_text(SETTINGS)
+    assert shown() == ("Bot", "UTC")
+
+
 def test_the_state_names_the_machines_that_serve(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     machines = [ServingMachine("one", "works"), ServingMachine("two", "waits"), ServingMachine("three", "none")]
     monkeypatch.setattr(served.console.reader.database, "machines", lambda: machines)
