@@ -25,6 +25,7 @@ def logging_set_up(format: str = "text", *, turns: bool = False) -> Iterator[log
     finally:
         root.handlers[:] = handlers
         root.setLevel(level)
+        telemetry.turn_log.setLevel(logging.NOTSET)
 
 
 def test_a_record_is_one_line_with_its_level_and_process(capsys: pytest.CaptureFixture[str]) -> None:
