@@ -7,10 +7,11 @@ from typing import Any
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from bot.checker.analysis.silent_time import SilentTimes
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place
 from bot.checker.prove import prove
-from bot.checker.rules.gateway_limits import PER_MINUTE, senders_too_late
+from bot.checker.rules.gateway_limits import PER_MINUTE, late_messages
 from bot.core.effects import Send
 from bot.core.events import Event
 from bot.core.messages import TemplateMessage
@@ -125,7 +126,8 @@ def test_what_comes_too_late_or_is_too_much_has_been_found_before(seed: int) -> 
     written = written_by(Slower(seed))
     library, found = written.library, prove(written.library)
     note("\n".join([str(written), *map(str, found)]))
-    late = senders_too_late(Graph(library))
+    graph = Graph(library)
+    late = (message.sent_by for message in late_messages(graph, SilentTimes(graph)))
     foreseen = {sender if isinstance(sender, tuple) else sender.source for sender in late}
     for talk in range(TALKS):
         contact = talked(library, Random(f"{seed} {talk}"))

@@ -20,7 +20,7 @@ _OPEN_FOR = SENDING_WINDOW.total_seconds()
 
 
 @immutable
-class _Late:
+class LateMessage:
     """A message that can come too late: of a step, or on an edge."""
 
     sent_by: Sender
@@ -37,8 +37,8 @@ def find_late_messages(graph: Graph) -> Iterator[Finding]:
     What several steps inherit is one finding.
     """
     silent_times = SilentTimes(graph)
-    late = {message.sent_by: message for message in _late_messages(graph, silent_times)}
-    reported: dict[tuple[Mark, str], list[_Late]] = {}
+    late = {message.sent_by: message for message in late_messages(graph, silent_times)}
+    reported: dict[tuple[Mark, str], list[LateMessage]] = {}
     for sender in dict.fromkeys(silent_times.first(late).values()):
         reported.setdefault((late[sender].mark, late[sender].what), []).append(late[sender])
     for (mark, what), messages in reported.items():
@@ -49,23 +49,19 @@ def find_late_messages(graph: Graph) -> Iterator[Finding]:
         yield _finding(mark, what, latest, len({message.step for message in messages}), path, begun)
 
 
-def senders_too_late(graph: Graph) -> set[Sender]:
-    """All steps and edges with a message that may come too late and that no template replaces."""
-    return {message.sent_by for message in _late_messages(graph, SilentTimes(graph))}
-
-
-def _late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[_Late]:
+def late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[LateMessage]:
+    """All messages that may come too late and that no template replaces."""
     for place, step in graph.steps.items():
         if step.defaults.window_closed is not None:
             continue
         silent = silent_times.before(place)
         if silent is not None and silent >= _OPEN_FOR and step.kind.needs_window and step.kind.most_messages:
-            yield _Late(place, step.mark, step.name, "its message", silent)
+            yield LateMessage(place, step.mark, step.name, "its message", silent)
         for edge in (timed.edge for timed in silent_times.timed_edges[place] if speaks(timed.edge)):
             silent, what = silent_times.before(edge), _said_on(edge, step)
             if silent is not None and silent >= _OPEN_FOR and what:
                 mark = step.mark if edge.transition is None else edge.transition.mark
-                yield _Late(edge, mark, step.name, what, silent)
+                yield LateMessage(edge, mark, step.name, what, silent)
 
 
 def _said_on(edge: Edge, step: Step) -> str:
@@ -77,7 +73,7 @@ def _said_on(edge: Edge, step: Step) -> str:
     return "its reminder" if again and step.kind.needs_window else ""
 
 
-def _finding(mark: Mark, what: str, latest: _Late, steps: int, path: tuple[Edge, ...], begun: Flow) -> Finding:
+def _finding(mark: Mark, what: str, latest: LateMessage, steps: int, path: tuple[Edge, ...], begun: Flow) -> Finding:
     """``begun`` is the flow in which the path begins: no message of a contact may start it."""
     where = f'step "{latest.step}"' + (f" and {steps - 1} more" if steps > 1 else "")
     text = f"{where}: {what} can be sent {_long(latest.seconds)}: only templates can be sent then"
