@@ -1,7 +1,7 @@
 """``bot ai``."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +12,10 @@ from bot.cli.operate import bot_option, load_env
 from bot.cli.output import counted, echo_json
 from bot.core.text import printable
 from bot.folder import find_bot, read_folder
+from bot.lang.problems import did_you_mean
 
 if TYPE_CHECKING:
-    from bot.ai.ai_client import Completion, Completions
+    from bot.ai.ai_client import ChatRequest, Completion, Completions
 
 
 @contextmanager
@@ -28,6 +29,21 @@ def model_service(folder: Path | None) -> Iterator[tuple["Completions", tuple[st
     settings = read_model_service(os.environ, bot.settings())
     with closing(Completions(settings.url, settings.key, key_in=settings.key_in)) as service:
         yield service, settings.models
+
+
+def check_models(service: "Completions", models: Sequence[str]) -> None:
+    """Raise `click.UsageError` for a model that the service does not list."""
+    from bot.ai.ai_errors import CompletionError
+
+    try:
+        listed = [model.id for model in service.models()]
+    except CompletionError:
+        return  # a request to a model reports what is wrong
+    for model in models if listed else ():
+        if model not in listed:
+            raise click.UsageError(
+                f'there is no model "{model}" ({did_you_mean(model, listed, "`bot models` lists them")})'
+            )
 
 
 @click.command("ai")
@@ -47,6 +63,7 @@ def command(question: str, model: str | None, stream: bool, folder: Path | None,
     Exit code 0: the model answered. 1: the service failed, or the settings are wrong.
     """
     from bot.ai.ai_client import ChatRequest
+    from bot.ai.ai_errors import InvalidRequest
 
     if stream and as_json:
         raise click.UsageError("--stream prints text: leave out --json")
@@ -54,20 +71,26 @@ def command(question: str, model: str | None, stream: bool, folder: Path | None,
         if model is None and not models:
             raise click.UsageError("which model? Write --model SLUG, or set BOT_AI_MODEL: `bot models` lists them")
         request = ChatRequest(model or models[0], [{"role": "user", "content": question}])
-        if stream:
-            with service.stream(request) as pieces:
-                for piece in pieces:
-                    click.echo(printable(piece), nl=False)
-                click.echo()
-            answer = pieces.completion
-        else:
-            answer = service.complete(request)
-            if not as_json:
-                click.echo(printable(answer.text))
+        try:
+            answer = _streamed(service, request) if stream else service.complete(request)
+        except InvalidRequest:
+            check_models(service, (request.model,))
+            raise
     if as_json:
         echo_json(_plain(answer))
-    else:
-        click.echo(_about(answer), err=True)
+        return
+    if not stream:
+        click.echo(printable(answer.text))
+    click.echo(_about(answer), err=True)
+
+
+def _streamed(service: "Completions", request: "ChatRequest") -> "Completion":
+    """Ask, and print the answer as it arrives."""
+    with service.stream(request) as pieces:
+        for piece in pieces:
+            click.echo(printable(piece), nl=False)
+        click.echo()
+    return pieces.completion
 
 
 def _plain(answer: "Completion") -> dict[str, object]:

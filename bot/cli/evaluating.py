@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from bot.ai.ai_client import Completions
-from bot.ai.ai_errors import CompletionError
+from bot.cli.ai import check_models
 from bot.cli.operate import load_env
 from bot.cli.output import (
     INDENT,
@@ -26,7 +26,6 @@ from bot.cli.output import (
 )
 from bot.core.immutable import immutable
 from bot.folder import Folder
-from bot.lang.problems import did_you_mean
 from bot.program import Program
 from bot.settings import read_model_service
 from bot.testing.evaluation import EvaluationResult, EvaluationTry, evaluate, replay
@@ -177,13 +176,19 @@ def run_with_models(
     bot: Folder,
     program: Program,
     evaluations: Sequence[Transcript],
+    name: str,
     names: Sequence[str],
     wanted: Wanted,
     as_json: bool,
 ) -> bool:
-    """Run evaluations with real models, and print the results. Returns whether all passed. ``names`` are those of all evaluations."""
+    """Run those evaluations that have ``name`` in their name with real models, and print the results. Returns whether all
+    passed. ``names`` are those of all evaluations.
+    """
     if not evaluations:
-        click.echo(f'{bot.name} has no such evaluation: a document that begins with "evaluate:" is one.', err=as_json)
+        why = f'{bot.name} has no evaluation: a document that begins with "evaluate:" is one.'
+        if names:
+            why = f'{bot.name} has no evaluation with "{name}" in its name: there are {", ".join(names)}.'
+        click.echo(why, err=as_json)
         return False
     done = Evaluations(bot, program, quiet=as_json)
     done.ask(evaluations, names, wanted)
@@ -207,21 +212,8 @@ def live_models(bot: Folder, wanted: Wanted) -> Iterator[tuple[list[LiveModel], 
         raise click.UsageError("which model? Write --model SLUG, or set BOT_AI_MODEL: `bot models` lists them")
     judge, budget = wanted.judge or (settings.models or models)[0], RunBudget(wanted.budget or BUDGET)
     with closing(Completions(settings.url, settings.key, key_in=settings.key_in, seconds=SECONDS)) as service:
-        _check_models(service, (*models, judge))
+        check_models(service, (*models, judge))
         yield [LiveModel(service, model, judge, budget, alone=bool(wanted.models)) for model in models], budget
-
-
-def _check_models(service: Completions, models: Sequence[str]) -> None:
-    """Raise `click.UsageError` for a model that the service does not list: each try with it would fail."""
-    try:
-        listed = [model.id for model in service.models()]
-    except CompletionError:
-        return  # the first request reports what is wrong
-    for model in models if listed else ():
-        if model not in listed:
-            raise click.UsageError(
-                f'there is no model "{model}" ({did_you_mean(model, listed, "`bot models` lists them")})'
-            )
 
 
 def _are(number: int) -> str:

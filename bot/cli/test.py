@@ -167,7 +167,7 @@ def command(
     if models is not None:
         names = [transcript.name for transcript in loaded.transcripts if transcript.tries is not None]
         assert wanted is not None
-        ctx.exit(0 if run_with_models(bot, loaded.program, evaluations, names, wanted, as_json) else 1)
+        ctx.exit(0 if run_with_models(bot, loaded.program, evaluations, name, names, wanted, as_json) else 1)
     if not chosen:
         click.echo(f'{bot.name} has no test with "{name}" in its name.' if name else _no_tests(bot.name), err=as_json)
         ctx.exit(1)

@@ -41,6 +41,17 @@ def test_another_model_can_be_asked(bot: Path, service: CompletionService) -> No
     assert service.requests()[0].body["model"] == SECOND
 
 
+@pytest.mark.parametrize("options", [[], ["--stream"]])
+def test_a_model_that_the_service_does_not_list_is_named(bot: Path, options: list[str]) -> None:
+    refused = call("ai", "Hello", "--model", "maker/frist", "--bot", bot, *options)
+    assert (refused.code, 'there is no model "maker/frist" (did you mean "maker/first"?)' in refused.err) == (2, True)
+
+
+def test_a_request_that_is_refused_for_another_reason_says_it(bot: Path, service: CompletionService) -> None:
+    service.fail("invalid_request_error", message="too long")
+    assert call("ai", "Hello", "--bot", bot).err.startswith("invalid_request_error: too long")
+
+
 def test_programs_get_the_answer_as_an_object(bot: Path, service: CompletionService) -> None:
     service.say("Yes", finish="length", usage=False)
     answer = json.loads(call("ai", "Yes?", "--json", "--bot", bot).out)

@@ -196,7 +196,7 @@ def test_without_a_model_or_an_evaluation_nothing_is_held(
 ) -> None:
     none = call("test", "--model", "-k", "a greeting")
     assert none.code == 1
-    assert none.out.startswith("Test Bot has no such evaluation: ")
+    assert none.out == 'Test Bot has no evaluation with "a greeting" in its name: there are it greets.\n'
     monkeypatch.delenv("BOT_AI_MODEL")
     unnamed = call("test", "--model")
     assert unnamed.code != 0 and "BOT_AI_MODEL" in unnamed.err
