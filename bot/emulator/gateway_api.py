@@ -132,7 +132,7 @@ class GatewayApi:
         except Refusal as refusal:
             reply = GatewayReply(self._failure(refusal))
         with self._account.lock:
-            limits = self._budget.state(self._account.clock.now()).headers()
+            limits = self._budget.headers(self._account.clock.now())
             self.counts["requests"] += 1
             if reply.answer.status:
                 self.counts[f"answered {reply.answer.status}"] += 1

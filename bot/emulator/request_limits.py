@@ -1,7 +1,6 @@
 """The limits of an API key: requests a minute and a day, over all endpoints together (spec: "Limits")."""
 
 from collections import deque
-from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime
 from math import ceil
@@ -11,23 +10,6 @@ from bot.emulator.request_rules import refuse
 
 MINUTE = 60.0
 DAY = 86400.0
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """What is left after a request, for the three headers. ``reset`` is in Unix seconds."""
-
-    limit: int
-    remaining: int
-    reset: int
-
-    def headers(self) -> dict[str, str]:
-        """The rate-limit headers of a response."""
-        return {
-            "X-RateLimit-Limit": str(self.limit),
-            "X-RateLimit-Remaining": str(self.remaining),
-            "X-RateLimit-Reset": str(self.reset),
-        }
 
 
 class _CountWindow:
@@ -62,12 +44,16 @@ class RequestLimits:
         self._day = _CountWindow(per_day, DAY)
         self._behaviour = behaviour
 
-    def state(self, now: datetime) -> Allowance:
-        """What is left, without counting a request."""
+    def headers(self, now: datetime) -> dict[str, str]:
+        """The three headers of an answer: what is left, without counting a request, and until when."""
         seconds = now.timestamp()
         window, remaining, fixed = self._tightest(seconds)
         # Rounded up: in that second there is room again.
-        return Allowance(self._minute.limit, max(remaining, 0), ceil(window.reset(seconds, fixed)))
+        return {
+            "X-RateLimit-Limit": str(self._minute.limit),
+            "X-RateLimit-Remaining": str(max(remaining, 0)),
+            "X-RateLimit-Reset": str(ceil(window.reset(seconds, fixed))),
+        }
 
     def take(self, now: datetime) -> None:
         """Count a request. Raises `Refusal` with ``RATE_LIMIT_EXCEEDED`` when none is left."""
