@@ -24,9 +24,8 @@ def turn_lines(turn: TurnTraced, zone: tzinfo | None = None) -> Iterator[str]:
     the form of `local_time`.
     """
     at, happened = styled(local_time(turn.at, zone), dim=True), styled(event_in_words(turn.event), bold=True)
-    taken = (
-        f"  by rule: {turn.rule}  {styled(f'{turn.micros} µs', dim=True)}" if turn.micros else ""
-    )  # else it was no turn
+    # without a time it was no turn
+    taken = f"  by rule: {turn.rule}  {styled(f'{turn.micros} µs', dim=True)}" if turn.micros else ""
     yield f"{at}  {happened}{taken}"
     for step in turn.steps:
         here = f"{step['flow']}/{step['step']}"

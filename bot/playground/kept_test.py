@@ -36,9 +36,8 @@ def kept_test(playground: Playground, contact: str) -> str:
     for bubble in bubbles:
         if bubble.message is not None:
             said[refs.get(bubble.id, "").rpartition("#")[0]].append(bubble)
-    acts = [
-        bubble for bubble in bubbles if bubble.message is None and bubble.kind != "model"
-    ]  # the turns have the answers
+    # what models answered is in the turns
+    acts = [bubble for bubble in bubbles if bubble.message is None and bubble.kind != "model"]
     lines = _lines(acts, turns, playground.acts, said)
     return document(head, (*lines, {"expect": place}))
 

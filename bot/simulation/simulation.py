@@ -102,9 +102,7 @@ class Simulation:
         self._asks_models = asks_models or models is not None
         self.contact = contact or FIRST_CONTACT
         self._on_message = on_message
-        self._phones: defaultdict[str, _Phone] = defaultdict(
-            _Phone
-        )  # by number: messages may go to other contacts, too
+        self._phones = defaultdict[str, _Phone](_Phone)  # by number: messages may go to other contacts, too
         self.emulator = Emulator(clock, per_minute=LIMIT, per_day=LIMIT, threads=4, delivery_threads=1)
         self.emulator.templates.add(*approved_templates(program.library))
         self.emulator.on_sent(self._take)

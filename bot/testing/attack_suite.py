@@ -268,9 +268,8 @@ class _AttackRun:
         seen.strangers = {each.to for each in simulation.emulator.sent[first:]} - world.contacts
         seen.ours = _ours(world.folder, stub_definitions)
         failed = any(outcome.startswith("errors.") for outcome in seen.outcomes)
-        if failed and not any(
-            ": unsafe: " in note for note in seen.notes
-        ):  # in a safe failure the other contacts are served
+        safe = any(": unsafe: " in note for note in seen.notes)  # then the other contacts are served
+        if failed and not safe:
             seen.others_served = world.serves(target, self._plan)
         return seen
 

@@ -88,9 +88,8 @@ class RouteFinder:
 
     def filled(self, target: AttackTarget, moves: MoveSequence, text: str) -> MoveSequence | None:
         """The moves with a text in place of something that the contact fills in, if the model then gets it."""
-        unread = (
-            isinstance(target.kind, ClassifyStep) and target.kind.text is None
-        )  # the last one is what it classifies
+        # the last one may be what is classified
+        unread = isinstance(target.kind, ClassifyStep) and target.kind.text is None
         role = None if target.brief is None else "system"
         return self._telling(
             target, text, (_written(moves, number, text) for number in range(len(moves) - unread)), role

@@ -114,10 +114,7 @@ VISITS_OVER = "visits.else"
 _ALIKE = 4  # states at the same steps with similar variables from which the exploration continues
 _IN_VAIN = 2500  # turns without anything new after which the exploration ends
 _MET = 6  # states that are remembered at a step
-_AIMS, _AIMED = (
-    4,
-    600,
-)  # paths that are tried to one step or outcome that was not taken yet, and the turns for each path
+_AIMS, _AIMED = 4, 600  # paths that are tried to something that was not taken yet, and the turns for each
 
 
 class PathFinder:

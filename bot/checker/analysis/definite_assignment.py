@@ -3,6 +3,7 @@
 A worklist over the graph: the state at a step is the union over all edges that lead there, each by its transfer function.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations
@@ -56,9 +57,7 @@ class DefiniteAssignment:
         self._declarations = Declarations(graph, self.nulls, self._given())
         self._inputs = {id(root): self._given_to(root) for root in graph.roots}
         self._runs_of: dict[Place, list[Place]] = {}  # the steps that run a flow, by the flow's first step
-        self._before: dict[Place, list[Place]] = {
-            place: [] for place in graph.steps
-        }  # the steps before each step, in the same frame
+        self._before = defaultdict[Place, list[Place]](list)  # the steps before each step, in the same frame
         self._returning: dict[Place, list[Place]] = {}  # the steps from which a conversation returns to each step
         self._link()
         self._above = {place: above for place in graph.steps if (above := self.stack.may_change_below(place))}
@@ -321,15 +320,17 @@ def set_together(graph: Graph, assigned: "DefiniteAssignment") -> Together:
     pairs = {pair for _, names in given for pair in permutations(bits_of(names), 2)}
     for transfer, names in given if pairs else ():
         null = transfer.past(assigned.left(transfer, assigned.rested(transfer.edge.source))).null
-        brought = names & ~nulls.of(
-            *graph.flow(transfer.edge.source).kept
-        )  # kept by a flow that comes later, where it fits
+        # kept by a flow that comes later, where it fits
+        brought = names & ~nulls.of(*graph.flow(transfer.edge.source).kept)
         pairs = {
             (one, other)
             for one, other in pairs
             if not brought & (one | other) and (not (names & (one | other) and other & null) or one & transfer.empties)
         }
-    return {other: sum({one for one, each in pairs if each == other}) for _, other in pairs}
+    together: dict[VariableSet, VariableSet] = {}
+    for one, other in pairs:
+        together[other] = together.get(other, 0) | one
+    return together
 
 
 def _given(graph: Graph, assigned: "DefiniteAssignment", transfer: EdgeTransfer) -> VariableSet:

@@ -161,15 +161,10 @@ class AssignedValue:
 NOTHING = TransferFunction()
 
 
-_ERRORS, _VISITS = (
-    "errors.",
-    "visits.",
-)  # the first letters of outcomes by which a step is left before it has done its work
-_SAVED = {
-    SavedResult.VALUE: (True,),
-    SavedResult.PERHAPS: (None,),
-    SavedResult.NULL: (None,),
-}  # a value that is as null as what is saved
+_ERRORS, _VISITS = "errors.", "visits."
+"""How the outcomes begin by which a step is left before it has done its work."""
+_SAVED = {SavedResult.VALUE: (True,), SavedResult.PERHAPS: (None,), SavedResult.NULL: (None,)}
+"""For what is saved, a value that is null as it is."""
 BroughtBack = tuple[VariableSet, VariableSet]
 """The variables that get an output of a flow that was run, and those of them that may be null."""
 

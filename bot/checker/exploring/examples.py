@@ -98,9 +98,8 @@ class FlowReads:
         read = " ".join(sources)
         if compared := self.compared(name):
             return compared[0]
-        if isinstance(
-            variable := self._flow.variables.get(name), NumberVariable
-        ):  # a field usually has the name of the variable that gets its value
+        variable = self._flow.variables.get(name)  # usually the one that gets the field's value has its name
+        if isinstance(variable, NumberVariable):
             return int(variable.least or 7)
         if re.search(rf"\bnot [\w.]*\.{re.escape(name)}\b", read):
             return False

@@ -92,9 +92,7 @@ class MoveSearch:
         self._route = [edge for number, edge in enumerate(route) if number == last or not edge.ends_all]
         self._shown, self._whole = shown, whole
         self._numbers, self._turns = count(), count()
-        self._tries: defaultdict[int, list[_Try]] = defaultdict(
-            list
-        )  # heaps, by the number of edges that have been taken
+        self._tries = defaultdict[int, list[_Try]](list)  # heaps, by the number of edges that have been taken
         self._met: set[int] = set()
         for state in begins:
             self._open(state, 0, 0)
