@@ -372,9 +372,7 @@ def _models(library: Library) -> Iterator[str]:
     width = max(len("/".join(load.place)) for load in found)
     for load in found:
         budget = "no budget" if load.contact is None else f"{load.contact:,} of its budget"
-        under_way = (
-            f"{load.at_once} x {load.request:,} under way" if load.at_once > 1 else f"{load.request:,} under way"
-        )
+        under_way = f"{f'{load.at_once} x ' if load.at_once > 1 else ''}{load.request:,} under way"
         calls = f", {_most(load.calls)} calls of tools ({load.each} each)" if load.each else ""
         requests = f"{_most(load.requests)} requests (each counts {LEAST_COUNTED} or more)"
         yield f"  {'/'.join(load.place):{width}}  {_most(load.tokens)} tokens ({budget}, {under_way}), {requests}{calls}"

@@ -82,10 +82,8 @@ class LiveCheck:
                     out, trouble = process.communicate(timeout=PATIENCE)
                 except subprocess.TimeoutExpired:
                     process.kill()
-                    out, trouble = (
-                        "",
-                        f"It took longer than {PATIENCE:.0f} s: use `bot check --live` in the bot's folder.",
-                    )
+                    out = ""
+                    trouble = f"It took longer than {PATIENCE:.0f} s: use `bot check --live` in the bot's folder."
         try:
             self.reports[version] = LiveReport(at, json.loads(out))
         except ValueError:

@@ -1,21 +1,17 @@
 """A small file of each type that contacts can send: its beginning, by which the type is told."""
 
-import zlib
 from collections.abc import Mapping
+from io import BytesIO
+from zipfile import ZipFile, ZipInfo
 
 
 def _zipped(*names: str) -> bytes:
     """A zip archive of empty members: what an office document looks like from outside."""
-    members, directory = b"", b""
-    for name in names:
-        fields = (
-            b"\x14\0" + bytes(8) + zlib.crc32(b"").to_bytes(4, "little") + bytes(8) + len(name).to_bytes(2, "little")
-        )
-        directory += b"PK\x01\x02\x14\0" + fields + bytes(12) + len(members).to_bytes(4, "little") + name.encode()
-        members += b"PK\x03\x04" + fields + bytes(2) + name.encode()
-    counts = len(names).to_bytes(2, "little") * 2
-    sizes = len(directory).to_bytes(4, "little") + len(members).to_bytes(4, "little")
-    return members + directory + b"PK\x05\x06" + bytes(4) + counts + sizes + bytes(2)
+    content = BytesIO()
+    with ZipFile(content, "w") as archive:
+        for name in names:
+            archive.writestr(ZipInfo(name), b"")
+    return content.getvalue()
 
 
 _BOX = b"\0\0\0\x18ftyp"

@@ -250,16 +250,12 @@ class Explorer:
         closed = state.is_late and not isinstance(effect.message, TemplateMessage)
         covered = state.replaced is not None and (newest is None or state.replaced > newest)
         outcome, shown = "sent", effect.message
-        if closed and covered:
-            return _noted(state, ExploredSend(effect.message, "covered", None, silence)), "covered"
-        if closed and effect.instead is None:
-            return _noted(state, ExploredSend(effect.message, "failed", None, silence)), "failed"
-        if state.next_send_refused:
-            outcome, state = (
-                ("failed" if closed else "refused"),
-                (state if closed else replace(state, next_send_refused=False)),
-            )
+        if closed and (covered or effect.instead is None or state.next_send_refused):
+            outcome = "covered" if covered else "failed"
             return _noted(state, ExploredSend(effect.message, outcome, None, silence)), outcome
+        if state.next_send_refused:
+            state = replace(state, next_send_refused=False)
+            return _noted(state, ExploredSend(effect.message, "refused", None, silence)), "refused"
         if closed and effect.instead is not None:
             state, outcome, shown = replace(state, replaced=now), "replaced", effect.instead
         options = tuple(options_of(shown, self.library))
