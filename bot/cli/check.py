@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.operate import bot_argument, loaded, refuse_together, store_of
+from bot.cli.operate import NUMBER, bot_argument, loaded, refuse_together, store_of
 from bot.cli.output import counted, echo_json, path_from_here, place_object, styled, where
 from bot.folder import Folder, NoBot, Watch, find_bot, read_folder
 from bot.store.database import StoreAddress
@@ -64,8 +64,10 @@ def _known(ctx: click.Context, option: click.Parameter, code: str | None) -> str
     is_flag=True,
     help="Show what the flows do to current conversations in the store; exit code 1 if a contact would be dropped.",
 )
-@click.option("--store", metavar="PATH", type=click.Path(path_type=Path), help="With --live: use another store.")
-@click.option("--version", "number", metavar="N", type=int, help="With --live: a published version, not the files.")
+@click.option(
+    "--store", metavar="PATH", type=click.Path(path_type=Path, dir_okay=False), help="With --live: use another store."
+)
+@click.option("--version", "number", metavar="N", type=NUMBER, help="With --live: a published version, not the files.")
 @click.option(
     "--explain",
     metavar="CODE",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bot.cli.operate import ask_server, bot_option, open_store, operate, store_of
+from bot.cli.operate import NUMBER, ask_server, bot_option, open_store, operate, store_of
 from bot.cli.output import counted, echo_json, local_time, styled
 from bot.core.errors import BotError
 from bot.core.text import printable
@@ -30,9 +30,7 @@ MISSING = {"retry": "dead letter {} of a message or of an event to deliver", "dr
 @click.option("--code", metavar="CODE", help="With --all: only those with this code of the gateway.")
 @click.option("--broadcast", metavar="NAME", help="With --all: only messages of this broadcast.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option(
-    "-n", "limit", metavar="N", type=click.IntRange(min=1), default=50, show_default=True, help="At most N of each."
-)
+@click.option("-n", "limit", metavar="N", type=NUMBER, default=50, show_default=True, help="At most N of each.")
 @click.option(
     "--json",
     "as_json",

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import CommandRefused, bot_option, loaded, store_of
+from bot.cli.operate import NUMBER, CommandRefused, bot_option, loaded, store_of
 from bot.cli.output import quiet_log
 from bot.cli.publish import confirm_for, note_option, publish, yes_option
 
 
 @click.command("rollback")
-@click.argument("number", metavar="[N]", required=False, type=click.IntRange(min=1))
+@click.argument("number", metavar="[N]", required=False, type=NUMBER)
 @bot_option
 @note_option
 @yes_option

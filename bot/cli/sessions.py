@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import CommandRefused, bot_option, number, open_store, operate
+from bot.cli.operate import NUMBER, CommandRefused, bot_option, number, open_store, operate
 from bot.cli.output import counted, echo_json, local_time
 
 RESET = "reset"
@@ -13,9 +13,7 @@ RESET = "reset"
 @click.command("sessions")
 @click.argument("words", metavar="[CONTACT | reset CONTACT]", nargs=-1)
 @bot_option
-@click.option(
-    "-n", "limit", metavar="N", type=click.IntRange(min=1), default=100, show_default=True, help="At most N contacts."
-)
+@click.option("-n", "limit", metavar="N", type=NUMBER, default=100, show_default=True, help="At most N contacts.")
 @click.option("--after", metavar="CONTACT", default="", help="Continue after this contact.")
 @click.option("--json", "as_json", is_flag=True, help="Print objects for a program to read.")
 def command(words: tuple[str, ...], folder: Path | None, limit: int, after: str, as_json: bool) -> None:

@@ -4,16 +4,14 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import CommandRefused, bot_option, number, open_store
+from bot.cli.operate import NUMBER, CommandRefused, bot_option, number, open_store
 from bot.cli.output import echo_json
 
 
 @click.command("trace")
 @click.argument("contact")
 @bot_option
-@click.option(
-    "-n", "limit", metavar="N", type=click.IntRange(min=1), default=10, show_default=True, help="The last N turns."
-)
+@click.option("-n", "limit", metavar="N", type=NUMBER, default=10, show_default=True, help="The last N turns.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a turn.")
 def command(contact: str, folder: Path | None, limit: int, as_json: bool) -> None:
     """Show the last turns of CONTACT: the event, the rule that handled it, and the steps that ran.

@@ -8,17 +8,15 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import bot_option, store_of
+from bot.cli.operate import NUMBER, bot_option, store_of
 from bot.cli.output import echo_json, local_time, styled
 from bot.folder import Folder
 
 
 @click.command("versions")
-@click.argument("number", metavar="[N]", required=False, type=click.IntRange(min=1))
+@click.argument("number", metavar="[N]", required=False, type=NUMBER)
 @bot_option
-@click.option(
-    "-n", "limit", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="At most N versions."
-)
+@click.option("-n", "limit", metavar="N", type=NUMBER, default=20, show_default=True, help="At most N versions.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 def command(number: int | None, folder: Path | None, limit: int, as_json: bool) -> None:
     """List the versions that were published, the newest first: when, by whom, why, and how many files differ from the one before.

@@ -96,6 +96,23 @@ def test_settings_that_cannot_be_read_are_named(tmp_path: Path, content: bytes) 
         )
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("versions",),
+        ("rollback",),
+        ("versions", "-n"),
+        ("trace", "6281234567890", "-n"),
+        ("queue", "-n"),
+        ("sessions", "-n"),
+        ("check", "--live", "--version"),
+    ],
+)
+def test_a_number_that_no_store_can_hold_is_wrong_usage(arguments: tuple[str, ...]) -> None:
+    refused = CliRunner().invoke(bot, [*arguments, str(2**63)])
+    assert (refused.exit_code, "is not in the range 1<=x<=" in refused.output) == (2, True)
+
+
 def test_a_full_disk_is_exit_code_1_in_words() -> None:
     code = "from bot.cli import main; main()"
     with Path("/dev/full").open("w") as full:

@@ -98,6 +98,7 @@ def test_another_store_can_be_named_and_a_server_may_run(folder: Path, tmp_path:
         outcome = live(folder, "--store", tmp_path / "other" / "bot.db")
     assert outcome.out.startswith("1 conversation under way: 1 goes on unchanged")
     assert "there is no store at" in live(folder, "--store", tmp_path / "none.db").err
+    assert "is a directory" in live(folder, "--store", tmp_path).err
 
 
 def test_mistakes_are_told(folder: Path) -> None:
