@@ -36,7 +36,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Answer = dict[str, Any]
 Ask = Callable[[dict[str, Any]], Answer]
 
-NUMBER = click.IntRange(1, 2**31 - 1)  # of rows, or of a version
+NUMBER = click.IntRange(1, 1_000_000)  # of rows, or of a version
 COMMAND_SECONDS = 120.0  # a command waits a minute for a permit, and then for the gateway
 
 
