@@ -176,7 +176,9 @@ class Engine:
         self, downloads: Downloads, clock: Clock, events: Perform, spoken: Known, prompter: Prompter | None
     ) -> PerformersByEffect:
         """The performers of all kinds of calls."""
-        called, quarantine = self._loop.called, CrashQuarantine(lambda: self._loop.in_quarantine, self._loop.claim)
+        loop = self._loop
+        quarantine = CrashQuarantine(lambda: loop.in_quarantine, loop.claim, is_suspect=loop.is_suspect)
+        called = loop.called
         files = self._kept_files
         file_calls = FileCalls(downloads, files)
         python, http = self._near(self._python_calls), self._near(self._http_calls)
@@ -294,6 +296,11 @@ class Engine:
         """Whether every event that has come was taken, and perhaps parked."""
         return not self._inbox.has_after(self._loop.operate({"do": "status"})["cursor"])
 
+    @property
+    def run_number(self) -> int:
+        """The number of the run that `start` began: see `bot.store.crash_quarantine`."""
+        return self._loop.run_number
+
     def settled(self) -> bool:
         """True when nothing is left to do until something comes in or time passes."""
         return self._loop.settled()
@@ -310,9 +317,11 @@ class Engine:
         return min(times if wake is None else [*times, wake], default=None)
 
     def check(self) -> None:
-        """Raise `EngineFailed` if the loop has ended by itself, or another engine may write the store now."""
+        """Raise what has ended the loop if it was not `stop`, and `bot.store.files.ConnectionLost` if another engine may write the
+        store now.
+        """
         if isinstance(self._loop.failure, BotError):
-            raise EngineFailed(str(self._loop.failure))
+            raise self._loop.failure
         if self._loop.failure is not None:
             raise EngineFailed("the engine's loop has ended: see the log")
         self.database.require()

@@ -118,6 +118,7 @@ class LocalServer:
             request = None
         if not isinstance(request, dict):
             return {"error": "a request is one line of JSON, an object"}
+        request.pop("asked_as", None)  # which only the table of requests gives
         try:
             return self._answer(request)
         except BotError as error:

@@ -18,10 +18,12 @@ from bot.core.signal_addresses import SignalAddresses
 from bot.process.child import end_with, tell, tell_up
 from bot.process.program_loader import ProgramLoader, VersionRefused
 from bot.program import Program
+from bot.runtime.engine_loop import EngineStopped
 from bot.runtime.wake_pipe import WakePipe
 from bot.settings import Settings
-from bot.store.database import StoreAddress
-from bot.store.files import StoreLocked, StoreUnavailable
+from bot.store.crash_quarantine import lost_connection
+from bot.store.database import Database, StoreAddress
+from bot.store.files import ConnectionLost, StoreLocked, StoreUnavailable
 from bot.store.kept_files import FilesUnavailable, kept_files
 from bot.store.opening import ask_elsewhere, engine_reader, engine_writer, is_shared, other_engines, serves_others
 from bot.watchdog import WATCHDOG, end_when_deaf
@@ -54,6 +56,7 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
         closing(engine_reader(settings.store)) as versions,
     ):
         shares_files = settings.files is not None or not is_shared(settings.store)
+        _report_lost_run(files["lost_run"], versions)
         loader = ProgramLoader(folder, last_good, versions, shares_files=shares_files)
         _check_files(settings)
         engine = _composed_in_turn(settings, loader, files, signals)
@@ -61,14 +64,26 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
             return
         loader.tell(engine.alarms)
         server = local_socket.LocalServer(settings.store, partial(_answer, engine, loader))
-        engine.start()
-        tell(files["begin"], b"x")
-        server.start()
-        tell_up(files["news"], b"engine\n")
-        with serves_others(settings.store, engine.wake, partial(_answer, engine, loader)):
-            _run_until_sigterm(engine, loader, signals)
+        try:
+            engine.start()
+            tell(files["begin"], b"x")
+            server.start()
+            tell_up(files["news"], b"engine\n")
+            with serves_others(settings.store, engine.wake, partial(_answer_others, engine, loader)):
+                _run_until_sigterm(engine, loader, signals)
+        except ConnectionLost:
+            os.pwrite(files["lost_run"], str(engine.run_number).encode(), 0)
+            raise
         server.stop()
         engine.stop()
+
+
+def _report_lost_run(file: int, database: Database) -> None:
+    """Note in the store that the run of the process before this one was no crash, if it ended because its connection was lost."""
+    if run := os.pread(file, 20, 0):
+        with database.transaction() as execute:
+            lost_connection(execute, int(run))
+        os.ftruncate(file, 0)
 
 
 def _composed_in_turn(
@@ -168,6 +183,13 @@ def _answer(engine: Engine, loader: ProgramLoader, request: dict[str, Any]) -> d
     if request.get("do") == "publish":
         return loader.publish(request, engine.database, engine.swap)
     return engine.operate(request)
+
+
+def _answer_others(engine: Engine, loader: ProgramLoader, request: dict[str, Any]) -> dict[str, Any] | None:
+    """What is asked on another machine; None if this engine ends before it is done: the next one does it."""
+    with suppress(EngineStopped, ConnectionLost):
+        return _answer(engine, loader, request)
+    return None
 
 
 def _reload(engine: Engine, loader: ProgramLoader) -> bool:

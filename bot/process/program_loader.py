@@ -26,6 +26,7 @@ from bot.store.published_versions import (
     files_of,
     in_folder,
     newest_version,
+    published,
     served_version,
 )
 
@@ -132,18 +133,18 @@ class ProgramLoader:
         `SettingMissing` and `bot.store.published_versions.PublishRefused`; nothing has changed then.
         """
         content = request.get("content")
-        published = None if content is None else unpacked(self._path, b64decode(content))
+        packed = None if content is None else unpacked(self._path, b64decode(content))
         by, note = str(request.get("by", "operator")), str(request.get("note", ""))
         with self._lock:
-            files = self._read_folder() if published is None else published
+            files = self._read_folder() if packed is None else packed
             program = self._load(files)
-            now, after = datetime.now(UTC), int(request.get("after", 0))
-            added = add_version(database, published, after=after, by=by, note=note, now=now)
+            now, after, asked_as = datetime.now(UTC), int(request.get("after", 0)), request.get("asked_as")
+            added = add_version(database, packed, after=after, by=by, note=note, now=now, asked_as=asked_as)
             self._note(added)
             self._serve(files, program)
             swap(program)
         log.warning("%s has published version %d", by, added.number)
-        return {"version": added.number}
+        return published(added)
 
     def _knows(self, newest: PublishedVersion | None) -> bool:
         return self._number == (0 if newest is None else newest.number)

@@ -143,6 +143,7 @@ class Supervisor:
         begun, begin = _pipe(held)
         os.set_blocking(begin, False)
         last_good = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+        lost_run = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
         common = {"lifeline": lifeline, "news": news, "lock": self._children_lock}
         if self._listener is not None:  # web first: it is forked before the engine's half, which is larger, is imported
             web = {"listener": self._listener.fileno(), "begun": begun}
@@ -150,7 +151,7 @@ class Supervisor:
                 web["wake"] = wake
             self._children.append(_Child("web", self._settings, self._folder, common | web))
         if "engine" in self._roles:
-            engine = {"woken": woken, "begin": begin, "last_good": last_good.fileno()}
+            engine = {"woken": woken, "begin": begin, "last_good": last_good.fileno(), "lost_run": lost_run.fileno()}
             self._children.append(_Child("engine", self._settings, self._folder, common | engine))
         else:
             tell(begin, b"x")  # an engine of another machine takes what is accepted here

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Set
 from concurrent.futures import Future
+from dataclasses import replace
 from datetime import datetime, timedelta
 from time import monotonic, sleep
 
@@ -203,6 +204,15 @@ class EngineLoop:
         """Whether the crash quarantine is on in this run: see `bot.store.crash_quarantine`."""
         return self._cycle.in_quarantine
 
+    def is_suspect(self, row: CallRow) -> bool:
+        """Whether a call was in progress at two crashes: it is not made again."""
+        return row.key in self._cycle.run.suspects
+
+    @property
+    def run_number(self) -> int:
+        """The number of this run: see `bot.store.crash_quarantine`."""
+        return self._cycle.run.number
+
     def settled(self) -> bool:
         """True when nothing is left to do until something comes in or time passes.
 
@@ -396,7 +406,7 @@ class EngineCycle:
         self._metrics = metrics
         self._alarms = alarms
         self._paused: set[str] = set()  # broadcasts
-        self._run = ORDINARY
+        self.run = ORDINARY
         self._begun: dict[str, int] = {}  # the last ids by table, when the run began
         self._caught_up = False
         self._jumps = ClockJumps(clock)
@@ -429,7 +439,7 @@ class EngineCycle:
         last, now = store.written_at(), self._clock.now()
         if last is not None and last - now >= SMALLEST_STEP:
             self._set_back(last - now, "while the bot was down, at least")
-        self._run, self._begun = store.begin_run(), store.last_ids()
+        self.run, self._begun = store.begin_run(), store.last_ids()
         unclear = store.claimed_sends()
         self._sends.adopt(unclear)
         self._report_paused()
@@ -442,7 +452,7 @@ class EngineCycle:
     @property
     def in_quarantine(self) -> bool:
         """Whether the crash quarantine is on in this run: see `bot.store.crash_quarantine`."""
-        return self._run.in_quarantine
+        return self.run.in_quarantine
 
     @property
     def at_once(self) -> int:
@@ -465,7 +475,7 @@ class EngineCycle:
         self._set_by = timedelta()
         self._sends.refill()
         self._calls.refill()
-        batch = Batch(self._store, self.advance, self._run, self._clock.now())
+        batch = Batch(self._store, self.advance, self.run, self._clock.now())
         for sent in incoming.sent:
             known = sent.row.id in self._sends and sent.row.id not in batch.commit.sends_ended
             (handle_send_result if known else handle_late_result)(batch, sent)
@@ -515,7 +525,7 @@ class EngineCycle:
 
     def question(self, request: Request) -> Answer:
         """Answer one of `bot.runtime.operator_requests.QUESTIONS`, and write nothing."""
-        return operate(Batch(self._store, self.advance, self._run, self._clock.now()), request)
+        return operate(Batch(self._store, self.advance, self.run, self._clock.now()), request)
 
     def rest(self) -> bool:
         """Do the housekeeping, after a cycle that found nothing. True when there is more of it to do."""
@@ -524,7 +534,7 @@ class EngineCycle:
         ):  # all that was there then
             self._store.caught_up()
             self._caught_up = True
-            self._run = ORDINARY
+            self.run = replace(ORDINARY, number=self.run.number)
         event = self._store.next_event(self._events) if len(self._events) < _EVENTS_AT_ONCE else None
         times = self._store.next_wake(), self._store.next_broadcast(), event
         self.next_wake = min((at for at in times if at is not None), default=None)
@@ -617,7 +627,10 @@ class EngineCycle:
             if isinstance(request, CallRow):
                 batch.commit.claim_call(request)
                 return {}
-            return operate(batch, request, self._take_back)
+            answer = operate(batch, request, self._take_back)
+            if request.get("do") not in QUESTIONS and (asked_as := request.get("asked_as")) is not None:
+                batch.commit.answer(asked_as, answer)
+            return answer
         except RequestRefused as refusal:
             return refusal
 

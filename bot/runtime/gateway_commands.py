@@ -46,6 +46,10 @@ class UnknownCommand(BotError):
     """The request has an unknown form."""
 
 
+class NotRepeated(BotError):
+    """An engine that has ended may have done this, and twice is not the same as once."""
+
+
 class NoPermit(BotError):
     """The gateway's limits left no request for a command."""
 
@@ -71,12 +75,12 @@ class GatewayCommands:
         self._note = note
 
     def run(self, request: Request) -> Answer:
-        """Run a command. Raises `UnknownCommand`, `NoPermit` and the errors of `bot.gateway.gateway_answers`.
+        """Run a command. Raises `UnknownCommand`, `NotRepeated`, `NoPermit` and the errors of `bot.gateway.gateway_answers`.
 
         ``{"call": "templates"}``, ``{"call": "chat_templates", "page": 1}`` and ``{"call": "contacts", "page": 1}``
         return ``items`` and ``has_more``. ``put_contact`` (phone, name, email, tags) returns ``id``, or ``refused``
         with the reason if the contact is at fault. ``register_webhook`` (name, url, events, secret) returns the whole
-        registration.
+        registration. With ``again``, an engine that has ended may have made this request: all but the last one are harmless then.
         """
         gateway = self._gateway
         match request:
@@ -88,6 +92,10 @@ class GatewayCommands:
                 return _items(self._ask("contacts", lambda: gateway.contacts_page(page)))
             case {"call": "put_contact", "phone": str(phone), "tags": list(tags)}:
                 return self._put(phone, request.get("name"), request.get("email"), tags)
+            case {"call": "register_webhook", "again": True}:
+                raise NotRepeated(
+                    "the engine ended while it registered this: see in the gateway's inbox whether it did, and delete one of two"
+                )
             case {"call": "register_webhook", "name": str(name), "url": str(url), "events": list(events)}:
                 secret = request.get("secret")
                 registered = self._ask("register_webhook", lambda: gateway.register_webhook(name, url, events, secret))

@@ -15,7 +15,6 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import Usage
 from bot.runtime.batch import place_of
-from bot.store.crash_quarantine import MOST_CRASHES
 from bot.store.rows import CallRow
 
 LONGEST_WAIT = LONGEST_BACKOFF
@@ -75,12 +74,14 @@ class CrashQuarantine:
     """How calls are made that may have crashed the engine, while the quarantine ``is_on``: see `bot.store.crash_quarantine`.
 
     They are made one at a time, each after ``claim`` has returned: then it is durable that the row is about to be
-    performed. ``concerns`` says which rows may end the process: those that run the bot's own Python.
+    performed. ``concerns`` says which rows may end the process: those that run the bot's own Python. ``is_suspect``: a row
+    was in progress at two crashes.
     """
 
     is_on: Callable[[], bool] = lambda: False
     claim: Callable[[CallRow], None] = lambda row: None
     concerns: Callable[[CallRow], bool] = lambda row: True
+    is_suspect: Callable[[CallRow], bool] = lambda row: False
 
 
 class Prompter(Protocol):
@@ -194,7 +195,7 @@ class Performers:
     # On threads
 
     def _do(self, job: _Job) -> CallAttempt:
-        if job.row.crashes >= MOST_CRASHES:
+        if self._quarantine.is_suspect(job.row):
             log.error("%s is not done again: the engine crashed twice while it was", name_of(job.row))
             return CallAttempt("error", detail="the engine crashed twice while this was done")
         try:

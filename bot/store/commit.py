@@ -71,6 +71,7 @@ _ORDER = (
     *(engine_tables.CALL_SAID, engine_tables.CALL_ENDED, engine_tables.ADD_USAGE),
     *(engine_tables.ADD_EVENT, engine_tables.EVENT_AGAIN, engine_tables.EVENT_ENDED, engine_tables.NEXT_EVENT_DUE),
     engine_tables.COUNT_RESULT,
+    engine_tables.ANSWER,
 )
 _PLACE = {sql: place for place, sql in enumerate(_ORDER)}
 
@@ -324,6 +325,10 @@ class Commit:
         self._add(engine_tables.SENT, ("opted_out", "[]", 0, self._at, HAS_OPTED_OUT, send_id))
         self._add(broadcast_rows.ENDED, ("opted_out", "", send_id))
         self.sends_ended.add(send_id)
+
+    def answer(self, request: str, answer: Mapping[str, Any]) -> None:
+        """What was asked on another machine is done by this commit, or was before."""
+        self._add(engine_tables.ANSWER, (json_text(answer), request))
 
     def claim_call(self, row: CallRow) -> None:
         """In the crash quarantine, the call is about to be made. If the engine crashes now, this call was the cause."""

@@ -6,48 +6,62 @@ from bot.store.database import Execute
 MOST_CRASHES = 2
 """After so many crashes in a row the quarantine begins. An event or call that was in progress at so many of them is given up."""
 
-_LAST = "SELECT clean, crashes, taking FROM meta"
+_BEGIN = "UPDATE meta SET run = run + 1, clean = 0"
 _SUSPECT = """
-    INSERT INTO suspects (event_id, crashes) VALUES (?, 1) ON CONFLICT (event_id) DO UPDATE SET crashes = suspects.crashes + 1
+    INSERT INTO crashes (run, work)
+    SELECT run, under_way.work FROM crashes, (
+        SELECT taking AS work FROM meta WHERE taking IS NOT NULL UNION SELECT key FROM calls WHERE claimed_at IS NOT NULL
+    ) AS under_way
+    WHERE run = (SELECT run - 1 FROM meta) AND crashes.work = ''
 """
-_SUSPECTS = "SELECT event_id FROM suspects WHERE crashes >= ?"
-_CRASHED = "UPDATE calls SET crashes = crashes + 1 WHERE claimed_at IS NOT NULL"
 _UNCLAIM = "UPDATE calls SET claimed_at = NULL WHERE claimed_at IS NOT NULL"
-_STARTED = "UPDATE meta SET clean = 0, crashes = ?, taking = NULL"
+_CRASHES = "SELECT count(*) FROM crashes WHERE work = ''"
+_SUSPECTS = "SELECT work FROM crashes WHERE work <> '' GROUP BY work HAVING count(*) >= ?"
+_MAY_CRASH = "INSERT INTO crashes (run, work) SELECT run, '' FROM meta"
+_NUMBER = "SELECT run FROM meta"
+_WAIT_FOR_BEGINNING = "UPDATE meta SET run = run"
+_NO_CRASH = "DELETE FROM crashes WHERE run = ?"
 TAKING = "UPDATE meta SET taking = ?"
-CAUGHT_UP = ("UPDATE meta SET crashes = 0, taking = NULL", "DELETE FROM suspects")
-ENDED = "UPDATE meta SET clean = 1, crashes = 0, taking = NULL"
+CAUGHT_UP = ("UPDATE meta SET taking = NULL", "DELETE FROM crashes WHERE run < (SELECT run FROM meta)")
+ENDED = ("UPDATE meta SET clean = 1, taking = NULL", "DELETE FROM crashes WHERE run = (SELECT run FROM meta)")
 
 
 @immutable
 class EngineRun:
-    """How a run of the engine begins. ``in_quarantine``: each event is marked and taken in a
-    commit of its own.
+    """How a run of the engine begins. ``in_quarantine``: each event is marked and taken in a commit of its own.
 
-    ``suspects`` are the events that were being taken at two crashes: they are not taken again.
+    ``suspects`` are the ids of events and the keys of calls that were in progress at two crashes: they are not repeated.
     """
 
+    number: int
     in_quarantine: bool
     suspects: frozenset[str]
 
 
-ORDINARY = EngineRun(in_quarantine=False, suspects=frozenset())
+ORDINARY = EngineRun(number=0, in_quarantine=False, suspects=frozenset())
 """A run without the quarantine."""
 
 
 def begin_run(execute: Execute) -> EngineRun:
-    """Note, within a transaction, that a run begins, and whether the last one ended properly.
+    """Note, within a transaction, that a run begins, which counts as a crash until it has ended properly or `lost_connection`.
 
-    The quarantine begins after two crashes in a row before the engine has taken all events. So one kill, or many
-    kills of an engine that catches up in between, put no event under suspicion.
+    The quarantine begins after two crashes before the engine has taken all events. So one kill, or many kills of an engine
+    that catches up in between, put no event under suspicion.
     """
-    clean, crashes, taking = execute(_LAST).fetchone()
-    crashes = 0 if clean else crashes + 1
-    if taking is not None:
-        execute(_SUSPECT, (taking,))
-    if not clean:
-        execute(_CRASHED)
+    execute(_BEGIN)
+    execute(_SUSPECT)
+    execute(TAKING, (None,))
     execute(_UNCLAIM)
-    execute(_STARTED, (crashes,))
-    suspects = frozenset(id for (id,) in execute(_SUSPECTS, (MOST_CRASHES,)))
-    return EngineRun(crashes >= MOST_CRASHES, suspects)
+    ((crashes,),) = execute(_CRASHES).fetchall()
+    suspects = frozenset(work for (work,) in execute(_SUSPECTS, (MOST_CRASHES,)))
+    execute(_MAY_CRASH)
+    ((number,),) = execute(_NUMBER).fetchall()
+    return EngineRun(number, crashes >= MOST_CRASHES, suspects)
+
+
+def lost_connection(execute: Execute, run: int) -> None:
+    """Note, within a transaction, that a run was no crash: it ended because its connection to the store was lost. Another
+    run may have begun since, or be about to begin.
+    """
+    execute(_WAIT_FOR_BEGINNING)
+    execute(_NO_CRASH, (run,))

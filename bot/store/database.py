@@ -51,8 +51,8 @@ class ServingMachine:
         return f"{self.name} {'accepts events' if self.engine == 'none' else self.engine}"
 
 
-Answer = Callable[[dict[str, Any]], dict[str, Any]]
-"""Answers what an operator asks on another machine."""
+Answer = Callable[[dict[str, Any]], dict[str, Any] | None]
+"""Answers what an operator asks on another machine; None where that is for the next engine."""
 
 
 class Write:

@@ -101,7 +101,7 @@ class Store(EngineRows):
     # How a run begins and ends
 
     def begin_run(self) -> crash_quarantine.EngineRun:
-        """Note that a run begins: see `bot.store.crash_quarantine.begin_run`."""
+        """Note that a run begins: see `bot.store.crash_quarantine`."""
         with self.database.transaction() as execute:
             return crash_quarantine.begin_run(execute)
 
@@ -115,7 +115,7 @@ class Store(EngineRows):
 
     def end_run(self) -> None:
         """Note that the run ended properly."""
-        self.database.write((crash_quarantine.ENDED, [()]))
+        self.database.write(*((sql, [()]) for sql in crash_quarantine.ENDED))
 
     # The clock
 

@@ -66,12 +66,13 @@ CLAIMED_SENDS = f"{_SENDS} WHERE claimed_at IS NOT NULL ORDER BY outbox.id"
 ADD_CALL = """
     INSERT INTO calls (id, ref, key, contact, effect, created_at, attempts, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
+ANSWER = "UPDATE requests SET answer = ? WHERE id = ?"
 CLAIM_CALL = "UPDATE calls SET claimed_at = ? WHERE id = ?"
 CALL_AGAIN = "UPDATE calls SET attempts = ?, due_at = ?, detail = ?, claimed_at = NULL WHERE id = ?"
 CALL_SAID = "UPDATE calls SET said = said + 1 WHERE id = ?"
 CALL_ENDED = "DELETE FROM calls WHERE id = ?"
 PENDING_CALLS = """
-    SELECT id, ref, key, contact, effect, attempts, due_at, said, crashes FROM calls WHERE id > ? ORDER BY id LIMIT ?
+    SELECT id, ref, key, contact, effect, attempts, due_at, said FROM calls WHERE id > ? ORDER BY id LIMIT ?
 """
 
 ADD_EVENT = """
@@ -180,11 +181,9 @@ def outbox_row(
     )
 
 
-def call_row(
-    id: int, ref: str, key: str, contact: str, effect: str, attempts: int, due_at: str, said: int, crashes: int
-) -> CallRow:
+def call_row(id: int, ref: str, key: str, contact: str, effect: str, attempts: int, due_at: str, said: int) -> CallRow:
     """A call to make, from its row."""
-    return CallRow(id, ref, key, contact, values.loads(effect), attempts, datetime.fromisoformat(due_at), said, crashes)
+    return CallRow(id, ref, key, contact, values.loads(effect), attempts, datetime.fromisoformat(due_at), said)
 
 
 def event_row(

@@ -85,6 +85,13 @@ class StoreUnavailable(BotError):
         self.advice = advice
 
 
+class ConnectionLost(BotError):
+    """The one connection that writes is gone, and with it the right to write."""
+
+    def __init__(self, store: object) -> None:
+        super().__init__(f"the connection to {store} is lost: the engine begins anew")
+
+
 class StoreDamaged(StoreUnavailable):
     """The file has other content than was written to it. Only restoring a backup helps."""
 

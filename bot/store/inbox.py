@@ -295,11 +295,13 @@ class InboxWriter:
             with self._changed:
                 self._committing_since = None
             group.ended = True
-            if group.trouble is None and any(write.sql is _APPEND and write.rows_changed for write in group.writes):
+            grown = any(write.sql is _APPEND and write.rows_changed for write in group.writes if group.trouble is None)
+            if grown:
                 self._wake()
-                self.database.wake()
             for when_ended in group.when_ended:
                 when_ended()
+            if grown:
+                self.database.wake()
             if any(write.erases for write in group.writes):
                 self.database.wipe()
 

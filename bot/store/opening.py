@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -104,14 +105,18 @@ def is_shared(store: StoreAddress) -> bool:
 
 @contextmanager
 def serves_others(store: StoreAddress, wake: Callable[[], None], answer: Answer) -> Iterator[None]:
-    """Be the engine for other machines, too: ``wake`` is called when they have new events, ``answer`` for what is asked there."""
+    """Be the engine for other machines, too: ``wake`` is called when they have new events, ``answer`` for what is asked there (None: the
+    next engine answers).
+    """
     if isinstance(store, Path):
         yield
         return
-    from bot.store.postgres_database import EventNotices
-    from bot.store.postgres_requests import RequestServer
+    from bot.store.postgres_database import EVENTS
+    from bot.store.postgres_notices import NoticeListener
+    from bot.store.postgres_requests import REQUESTS, answer_requests
 
-    with closing(EventNotices(store, wake)), closing(RequestServer(store, answer)):
+    requests = NoticeListener(store, REQUESTS, partial(answer_requests, answer=answer))
+    with closing(NoticeListener(store, EVENTS, lambda _: wake())), closing(requests):
         yield
 
 

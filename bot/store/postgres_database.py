@@ -7,7 +7,7 @@ planner, and the few functions that have another name: `translated`.
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
@@ -20,10 +20,9 @@ from psycopg.adapt import Buffer, Loader
 from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 
-from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.store.database import Execute, PostgresAddress, ServingMachine, StoreAddress, Write
-from bot.store.files import StoreLocked, StoreMissing, StoreOutdated, StoreTooNew, StoreUnavailable
+from bot.store.files import ConnectionLost, StoreLocked, StoreMissing, StoreOutdated, StoreTooNew, StoreUnavailable
 from bot.store.store_schema import schema_version
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -48,8 +47,8 @@ cursor would pass those that come late for ever."""
 VERSION = "SELECT number, oldest FROM bot.version"
 """The version of a store, and the earliest one whose programs can use it: see `bot.store.store_schema.Migration`."""
 
-_CHANNEL = "bot"
-_LISTENS_AGAIN_SECONDS = 1.0
+EVENTS = "bot"
+"""The channel on which an engine hears of new events."""
 ALONE = "SELECT pg_try_advisory_lock(7031, 3)"
 _ALONE_NO_MORE = "SELECT pg_advisory_unlock(7031, 3)"
 
@@ -85,13 +84,6 @@ END_SILENT = f"""
 also where half a commit has come. Who works asks this itself, again and again (`PostgresDatabase.require`). A copy of the store
 may be silent.
 """
-
-
-class ConnectionLost(BotError):
-    """The one connection that writes is gone, and with it the right to write."""
-
-    def __init__(self, address: PostgresAddress) -> None:
-        super().__init__(f"the connection to {address} is lost: the engine begins anew")
 
 
 class _Text(StrDumperUnknown):
@@ -199,7 +191,7 @@ class PostgresDatabase:
     def wake(self) -> None:
         """Wake the engine of another machine. Not in the commit of what is new: notices are committed one after the other."""
         with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
-            self._connection().execute(f"NOTIFY {_CHANNEL}")
+            self._connection().execute(f"NOTIFY {EVENTS}")
 
     def machines(self) -> list[ServingMachine]:
         """The machines that serve the bot, by the names of their sessions (`connect`)."""
@@ -322,32 +314,6 @@ def require_version(address: PostgresAddress, connection: Connection) -> None:
         raise StoreTooNew(str(address))
     if number < schema_version():
         raise StoreOutdated(f"{address} is of an older version: start the server once, it brings it up to date")
-
-
-class EventNotices:
-    """Calls ``wake``, on a thread of its own, when another machine has new events, and whenever it may have missed that."""
-
-    def __init__(self, address: PostgresAddress, wake: Callable[[], None]) -> None:
-        self._address = address
-        self._wake = wake
-        self._ended = threading.Event()
-        threading.Thread(target=self._run, name="listener", daemon=True).start()
-
-    def close(self) -> None:
-        """Call no more."""
-        self._ended.set()
-
-    def _run(self) -> None:
-        while not self._ended.is_set():
-            try:
-                with connect(self._address, "engine") as connection:
-                    connection.execute(f"LISTEN {_CHANNEL}")
-                    self._wake()
-                    while not self._ended.is_set():
-                        if any(True for _ in connection.notifies(timeout=_LISTENS_AGAIN_SECONDS, stop_after=1)):
-                            self._wake()
-            except (psycopg.Error, StoreUnavailable):
-                self._ended.wait(_LISTENS_AGAIN_SECONDS)  # meanwhile the engine looks by itself, now and then
 
 
 _SERVER = """

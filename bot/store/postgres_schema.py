@@ -31,9 +31,9 @@ in JSON: `as_json` makes of them the texts that stand for them in a column.
 
 _REQUESTS = """
     CREATE TABLE bot.requests (
-        id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id TEXT PRIMARY KEY,
         body TEXT NOT NULL,
-        taken BOOLEAN NOT NULL DEFAULT false,
+        tries BIGINT NOT NULL DEFAULT 0,
         answer TEXT,
         asked_at TIMESTAMPTZ NOT NULL DEFAULT now()
     );

@@ -10,10 +10,11 @@ from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.core.values import storable, time_text
+from bot.core.values import json_text, storable, time_text
 from bot.folder import FileChanges, Folder, NoBot, file_changes, read_folder, unpacked
 from bot.local_socket import REQUEST_BYTES
 from bot.store.database import Database
+from bot.store.engine_tables import ANSWER
 
 KEPT_VERSIONS = 50
 _LISTED = "SELECT id, at, published_by, note, digest FROM versions ORDER BY id DESC LIMIT ?"
@@ -102,12 +103,20 @@ def publish_request(files: Folder | None, note: str, *, after: int) -> dict[str,
 
 
 def add_version(
-    database: Database, files: Folder | None, *, after: int, by: str, note: str, now: datetime
+    database: Database,
+    files: Folder | None,
+    *,
+    after: int,
+    by: str,
+    note: str,
+    now: datetime,
+    asked_as: str | None = None,
 ) -> PublishedVersion:
     """Add a version in a durable commit; without ``files`` engines follow those of their machines from now on.
 
     ``after`` is the newest version that the publisher knew. Raises `PublishRefused` if there is another one, whose effect on the
-    conversations nobody has looked at, or if these files are served already.
+    conversations nobody has looked at, or if these files are served already. ``asked_as`` is the name of a request of another
+    machine: see `bot.store.engine_tables.ANSWER`.
     """
     digest, content = (None, None) if files is None else (files.digest, files.packed())
     with database.transaction() as execute:
@@ -121,7 +130,14 @@ def add_version(
         execute(_ADD, (added.number, time_text(now), storable(by), storable(note), digest, content))
         execute(_FORGET, (added.number - KEPT_VERSIONS,))
         execute(_COMMITTED, (time_text(now),))
+        if asked_as is not None:
+            execute(ANSWER, (json_text(published(added)), asked_as))
     return added
+
+
+def published(version: PublishedVersion) -> dict[str, int]:
+    """The answer to whoever has published a version."""
+    return {"version": version.number}
 
 
 def already_served(served: PublishedVersion | None) -> str:

@@ -72,8 +72,8 @@ class MessageStatus:
 class CallRow:
     """Something that is to be done outside, and whose end a session waits for.
 
-    ``said`` is how many paragraphs of a model's answer have been taken already, ``crashes`` at how many crashes of the
-    engine it was being done, alone. The rest is as in `OutboxRow`.
+    ``said`` is how many paragraphs of a model's answer have been taken already. The rest is as in
+    `OutboxRow`.
     """
 
     id: int
@@ -84,7 +84,6 @@ class CallRow:
     attempts: int
     due_at: datetime
     said: int = 0
-    crashes: int = 0
 
 
 @immutable

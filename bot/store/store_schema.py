@@ -33,17 +33,18 @@ ENGINE_TABLES = """
         written_at TEXT,
         set_back INTEGER NOT NULL DEFAULT 0,
         clean INTEGER NOT NULL DEFAULT 1,
-        crashes INTEGER NOT NULL DEFAULT 0,
+        run INTEGER NOT NULL DEFAULT 0,
         taking TEXT,
         last_send INTEGER NOT NULL DEFAULT 0,
         last_call INTEGER NOT NULL DEFAULT 0,
         last_turn INTEGER NOT NULL DEFAULT 0
     );
     INSERT INTO meta (id) VALUES (1);
-    CREATE TABLE suspects (
-        event_id TEXT PRIMARY KEY,
-        crashes INTEGER NOT NULL
-    );
+    CREATE TABLE crashes (
+        run INTEGER NOT NULL,
+        work TEXT NOT NULL,
+        PRIMARY KEY (run, work)
+    ) WITHOUT ROWID;
     CREATE TABLE sessions (
         contact TEXT PRIMARY KEY,
         flow TEXT,
@@ -126,8 +127,7 @@ ENGINE_TABLES = """
         due_at TEXT NOT NULL,
         detail TEXT NOT NULL DEFAULT '',
         said INTEGER NOT NULL DEFAULT 0,
-        claimed_at TEXT,
-        crashes INTEGER NOT NULL DEFAULT 0
+        claimed_at TEXT
     );
     CREATE TABLE events_out (
         id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,8 @@ ENGINES = (
 )
 
 
+HELD_UP = "FROM pg_stat_activity WHERE application_name LIKE 'bot-flows engine %' AND wait_event_type = 'Lock'"
+END_HELD_UP = f"SELECT count(pg_terminate_backend(pid, 10000)) {HELD_UP}"
 PHOTOS = """
 flow: main
 start: {otherwise: true}
@@ -226,6 +229,39 @@ def test_an_engine_that_loses_its_connection_begins_anew_and_loses_nothing(machi
     wait_for(lambda: "is lost: the engine begins anew" in machines.first.log.read_text())
     assert "loop has ended" not in machines.first.log.read_text(), "this is no defect"
     assert machines.texts() == ["You wrote:", "You wrote: again"]
+
+
+def test_an_event_that_is_taken_while_engines_lose_their_connection_again_and_again_is_no_dead_letter(
+    machines: Machines,
+) -> None:
+    machines.says("hi")
+    with (
+        psycopg.connect(machines.store.url) as holder,
+        psycopg.connect(machines.store.url, autocommit=True) as connection,
+    ):
+        holder.execute("LOCK TABLE engine.turns IN SHARE MODE")
+        machines.gateway.receive(ANN, "again")
+        for _ in range(6):
+            wait_for(lambda: connection.execute(END_HELD_UP).fetchone() == (1,))
+    assert machines.gateway.wait_until(lambda: len(machines.gateway.sent) == 2, PATIENCE)
+    assert machines.texts() == ["You wrote:", "You wrote: again"]
+    assert StoreReader(machines.store).dead_letters() == []
+
+
+def test_what_is_asked_of_an_engine_that_is_killed_meanwhile_is_done_by_the_next_one(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machines.says("hi")
+    monkeypatch.setenv("BOT_STORE", machines.store.url)
+    with psycopg.connect(machines.store.url) as holder, ThreadPoolExecutor() as threads:
+        holder.execute("LOCK TABLE engine.versions IN SHARE MODE")
+        published = threads.submit(call, "publish", machines.second.folder)
+        with psycopg.connect(machines.store.url, autocommit=True) as connection:
+            wait_for(lambda: connection.execute(f"SELECT {HELD_UP}").fetchone() is not None)
+        with fails(machines.first):
+            holder.rollback()
+            assert published.result(PATIENCE).lines[-1] == "Version 1 is served now."
+    assert machines.ask(machines.first, do="status")["alarms"] == []
 
 
 def test_a_newer_version_that_adds_to_the_tables_stops_no_machine_and_one_that_takes_away_ends_it_in_words(

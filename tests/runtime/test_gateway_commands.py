@@ -18,7 +18,13 @@ from bot.emulator import Emulator
 from bot.gateway.gateway_answers import GatewayRateLimited, GatewayUnauthorized, OutcomeUnknown
 from bot.gateway.gateway_client import Gateway
 from bot.runtime.engine_loop import EngineStopped
-from bot.runtime.gateway_commands import CommandPermits, GatewayCommands, UnknownCommand, commands_without_server
+from bot.runtime.gateway_commands import (
+    CommandPermits,
+    GatewayCommands,
+    NotRepeated,
+    UnknownCommand,
+    commands_without_server,
+)
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.scheduler import CircuitBreakers
 from bot.settings import AccountSettings
@@ -59,6 +65,13 @@ def test_each_answer_is_plain_enough_for_the_local_socket(commands: GatewayComma
     answer = json.loads(json.dumps(commands.run(webhook | {"secret": "mine"})))
     assert (answer["url"], answer["events"], answer["secret"]) == ("https://bot.example/w", ["message.read"], "mine")
     assert gateway.unknown_fields == set()
+
+
+def test_what_an_engine_had_begun_that_ended_is_done_again_where_that_is_harmless(commands: GatewayCommands) -> None:
+    assert commands.run(PUT | {"again": True})["id"]
+    webhook = {"call": "register_webhook", "name": "n", "url": "https://bot.example/w", "events": ["message.read"]}
+    with pytest.raises(NotRepeated, match="see in the gateway's inbox whether it did"):
+        commands.run(webhook | {"again": True})
 
 
 @pytest.mark.parametrize(

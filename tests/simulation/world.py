@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache, partial
@@ -38,8 +38,9 @@ from bot.local_socket import NotRunning
 from bot.outgoing import AnswerCut, RequestTimedOut, Unreachable
 from bot.settings import ModelService
 from bot.simulation.simulation import approved_templates
+from bot.store.crash_quarantine import lost_connection
 from bot.store.database import StoreAddress
-from bot.store.files import inbox_path
+from bot.store.files import ConnectionLost, inbox_path
 from bot.store.opening import engine_reader, log_reader
 from bot.store.sqlite_schema import migrate
 from bot.web.web_service import WebService
@@ -135,6 +136,7 @@ class World:
         self.operated: list[tuple[str, str]] = []  # texts that an operator asked to be sent: contact, text
         self.retried: set[str] = set()
         self.jumped = False
+        self._lost_run: int | None = None
         self.crashes = 0  # of the engine, and connections that it has lost
         self.seen = Seen()
         self.engine: Engine | None = None
@@ -238,6 +240,10 @@ class World:
 
     def _engine(self) -> None:
         world = self.plan.world
+        if self._lost_run is not None:
+            with closing(engine_reader(self.store)) as database, database.transaction() as execute:
+                lost_connection(execute, self._lost_run)
+            self._lost_run = None
         engine = Engine(
             bots.programs()[self._version],
             self.store,
@@ -255,7 +261,11 @@ class World:
         self.engine, self._up["engine"], self._begun = engine, True, True
         self.machine.scheduler.begin(self._running["engine"], "watch", lambda: self._stop_when_failed(engine))
         self._stops["engine"].wait()
-        engine.check()
+        try:
+            engine.check()
+        except ConnectionLost:
+            self._lost_run = engine.run_number
+            raise
         engine.stop()
         self.machine.note("engine has stopped")
 

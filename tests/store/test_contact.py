@@ -138,7 +138,7 @@ NOBODYS: dict[str, dict[str, Any]] = {
     "dead_letters": {"what": "event", "reason": f"it could not be read: {ANN}", "body": "", "at": AT},
     "calls": {"ref": "r", "key": "k", "contact": "", "effect": f'{{"reason": "{ANN}"}}', "created_at": AT}
     | {"attempts": 0, "due_at": AT, "detail": f"{ALIAS} failed"},
-    "suspects": {"event_id": f"call:time:{ANN}:1:2#0", "crashes": 1},
+    "crashes": {"run": 1, "work": f"call:time:{ANN}:1:2#0"},
 }
 """Rows that name a contact and do not say whose they are."""
 

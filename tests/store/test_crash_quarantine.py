@@ -1,9 +1,15 @@
-"""How often the engine may crash before the quarantine begins, and before the event that it was taking is given up."""
+"""How often the engine may crash before the quarantine begins, and before what it was doing is given up."""
 
 from contextlib import closing
 from pathlib import Path
 
+from bot.store.crash_quarantine import lost_connection
 from bot.store.engine_store import Store
+from tests.store.store_kit import beside_the_store
+
+CLAIMED = """
+    INSERT INTO calls (ref, key, contact, effect, created_at, attempts, due_at, claimed_at) VALUES ('r', 'k', '', '', '', 0, '', ?)
+"""
 
 
 def test_after_two_crashes_in_a_row_the_engine_is_careful_until_it_has_caught_up(path: Path) -> None:
@@ -13,10 +19,49 @@ def test_after_two_crashes_in_a_row_the_engine_is_careful_until_it_has_caught_up
         assert [store.begin_run().in_quarantine for _ in range(2)] == [False, True]
 
 
-def test_an_event_that_was_being_taken_at_two_crashes_is_a_suspect(path: Path) -> None:
+def test_a_run_that_ended_properly_is_no_crash(path: Path) -> None:
+    with closing(Store(path)) as store:
+        for _ in range(4):
+            assert not store.begin_run().in_quarantine
+            store.end_run()
+
+
+def test_what_was_being_done_at_two_crashes_is_a_suspect(path: Path) -> None:
     with closing(Store(path)) as store:
         store.begin_run()
-        wanted: tuple[set[str], ...] = (set(), {"evt_1"})
+        wanted: tuple[set[str], ...] = (set(), {"evt_1", "k"})
         for suspects in wanted:
             store.mark_taking("evt_1")
+            with beside_the_store(path) as execute:
+                execute(CLAIMED, ("2026-01-01",))
             assert store.begin_run().suspects == suspects
+            with beside_the_store(path) as execute:
+                execute("DELETE FROM calls")
+
+
+def test_runs_that_lost_their_connection_are_no_crashes_whether_they_say_so_before_the_next_begins_or_later(
+    path: Path,
+) -> None:
+    """Of two machines, the one that did not take over says so later."""
+    with closing(Store(path)) as store:
+        first = store.begin_run()
+        for _ in range(3):
+            store.mark_taking("evt_1")
+            second = store.begin_run()
+            with beside_the_store(path) as execute:
+                lost_connection(execute, first.number)
+            store.mark_taking("evt_1")
+            with beside_the_store(path) as execute:
+                lost_connection(execute, second.number)
+            first = store.begin_run()
+            assert not (second.in_quarantine or first.in_quarantine or second.suspects or first.suspects)
+
+
+def test_a_run_that_lost_its_connection_ends_no_row_of_crashes(path: Path) -> None:
+    with closing(Store(path)) as store:
+        store.begin_run()
+        lost = store.begin_run()
+        with beside_the_store(path) as execute:
+            lost_connection(execute, lost.number)
+        store.begin_run()
+        assert store.begin_run().in_quarantine

@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -20,13 +19,12 @@ from bot.store.database import PostgresAddress, Write
 from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
 from bot.store.inbox import _APPEND as APPEND
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
-from bot.store.opening import DriverMissing, ask_elsewhere, engine_reader, engine_writer, log_writer
-from bot.store.postgres_database import connect, translated
-from bot.store.postgres_requests import RequestServer
+from bot.store.opening import DriverMissing, engine_reader, engine_writer, log_writer
+from bot.store.postgres_database import PostgresDatabase, connect, translated
 from bot.store.postgres_schema import migrate
 from bot.store.sqlite_schema import migrate as migrate_files
 from bot.store.store_backup import back_up, restore
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_for
 from tests.postgres import _QUICK, Postgres, new_database, postgres_server
 from tests.store.store_kit import START
 
@@ -178,6 +176,18 @@ def test_a_machine_that_is_paused_in_a_commit_does_not_keep_the_others_from_thei
             paused.execute("SELECT 1")
 
 
+def test_a_sender_is_answered_before_the_engines_of_other_machines_are_woken(
+    address: PostgresAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    with closing(InboxWriter(address, SystemClock(), patience=PATIENCE)) as inbox:
+        monkeypatch.setattr(PostgresDatabase, "wake", lambda database: done.append("woken"))
+        event = inbox.event(None, "1", "x", None, SystemClock().now(), b"", True)
+        inbox.hand_over([event], lambda: done.append("answered"))
+        wait_for(lambda: len(done) == 2)
+    assert done == ["answered", "woken"]
+
+
 def test_a_text_that_no_index_takes_is_refused_alone_and_blocks_no_commit(address: PostgresAddress) -> None:
     long = "".join(chr(0x4E00 + number * 7919 % 20000) for number in range(9000))
     writes = [Write(APPEND, (None, id, "x", None, "2026-01-01", b"", 1)) for id in (long, "short", "e" * 300)]
@@ -211,17 +221,6 @@ def test_no_query_has_a_question_mark_or_dollar_in_a_text_of_its_own(address: Po
     for _, sql in queries():
         texts = re.findall(r"'[^']*'", sql)
         assert not [text for text in texts if "?" in text or re.search(r"\$\d", text)]
-
-
-def test_a_request_of_another_machine_that_fails_is_answered_and_so_is_the_next(address: PostgresAddress) -> None:
-    def answer(request: dict[str, Any]) -> dict[str, Any]:
-        return {"half": 1 // request["number"]}
-
-    with closing(RequestServer(address, answer)):
-        assert ask_elsewhere(address, {"number": 0}) == {
-            "error": "the engine could not do this: the log of its machine says why"
-        }
-        assert ask_elsewhere(address, {"number": 1}) == {"half": 1}
 
 
 def test_a_backup_of_a_database_names_what_makes_one(tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ import pytest
 
 from bot.store import postgres_database
 from bot.store.database import PostgresAddress, Write
+from bot.store.files import ConnectionLost
 from bot.store.inbox import _APPEND as APPEND
 from bot.store.inbox import InboxReader
 from bot.store.opening import engine_writer, log_writer, other_engines
-from bot.store.postgres_database import ConnectionLost, PostgresDatabase, connect
+from bot.store.postgres_database import PostgresDatabase, connect
 from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
 

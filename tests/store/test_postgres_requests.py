@@ -1,0 +1,153 @@
+"""What is asked on one machine: the engine of another does it once, or the next engine, and otherwise says what is known."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from bot.alarms import Alarms
+from bot.clock import MovableClock
+from bot.metrics import EngineMetrics
+from bot.runtime.engine_loop import EngineLoop
+from bot.store import postgres_requests
+from bot.store.commit import Commit
+from bot.store.database import Answer, PostgresAddress
+from bot.store.engine_store import Store
+from bot.store.inbox import InboxReader
+from bot.store.opening import ask_elsewhere, serves_others
+from bot.store.postgres_database import connect
+from tests.patience import PATIENCE, wait_for
+from tests.postgres import Postgres, new_database
+from tests.runtime.engine_kit import Hands, advance, read
+from tests.store.store_kit import START
+
+OF_ASKERS = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE '%$1 AND answer IS NOT NULL' AND pid <> pg_backend_pid()"
+
+
+@pytest.fixture
+def address(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
+    with new_database(postgres, tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def asked(address: PostgresAddress, **request: Any) -> Iterator["Future[dict[str, Any]]"]:
+    with ThreadPoolExecutor() as threads:
+        yield threads.submit(ask_elsewhere, address, request)
+
+
+def rows(address: PostgresAddress) -> list[tuple[Any, ...]]:
+    with connect(address, "engine") as connection:
+        return connection.execute("SELECT id, tries FROM requests").fetchall()
+
+
+def engine(address: PostgresAddress, answer: Answer) -> Any:
+    return serves_others(address, lambda: None, answer)
+
+
+def test_a_request_that_fails_is_answered_and_so_is_the_next(address: PostgresAddress) -> None:
+    with engine(address, lambda request: {"half": 1 // request["number"]}):
+        assert ask_elsewhere(address, {"number": 0}) == {
+            "error": "the engine could not do this: the log of its machine says why"
+        }
+        assert ask_elsewhere(address, {"number": 1}) == {"half": 1}
+
+
+def test_what_an_engine_has_begun_that_ends_the_next_one_does_and_knows_that(address: PostgresAddress) -> None:
+    begun: list[bool] = []
+
+    def ends(request: dict[str, Any]) -> None:
+        begun.append(request["again"])
+
+    with asked(address, do="status") as answer:
+        with engine(address, ends):
+            wait_for(lambda: bool(begun))
+        with engine(address, lambda request: {"again": request["again"]}):
+            assert answer.result(PATIENCE) == {"again": True} and not begun[0]
+    assert rows(address) == []
+
+
+def test_what_was_committed_with_its_answer_is_not_done_again(address: PostgresAddress) -> None:
+    """The engine ended between its commit and the notice of the answer."""
+    dead = Event()
+
+    def dies(request: dict[str, Any]) -> None:
+        with closing(Store(address)) as store:
+            commit = Commit(store.cursor(), START)
+            commit.answer(request["asked_as"], {"id": 7})
+            store.write(commit)
+        dead.set()
+
+    def again(request: dict[str, Any]) -> dict[str, Any]:
+        raise AssertionError
+
+    with asked(address, do="send") as answer:
+        with engine(address, dies):
+            assert dead.wait(PATIENCE)
+        with engine(address, again):
+            assert answer.result(PATIENCE) == {"id": 7}
+
+
+def test_what_an_engine_does_is_committed_with_its_answer_and_a_question_has_none(address: PostgresAddress) -> None:
+    """Parts of the engine beside its loop add to the answer of a question."""
+    clock = MovableClock(START)
+    with connect(address, "engine") as connection, closing(Store(address)) as store:
+        connection.execute("INSERT INTO requests (id, body) VALUES ('a', ''), ('b', '')")
+        loop = EngineLoop(
+            store, InboxReader(address), clock, advance, read, metrics=EngineMetrics(), alarms=Alarms(clock)
+        )
+        loop.start(Hands(), Hands())
+        template = {"name": "ride", "language": "en"}
+        answer = loop.operate({"do": "send", "contact": "6281234567890", "template": template, "asked_as": "a"})
+        loop.operate({"do": "status", "asked_as": "b"})
+        loop.stop(PATIENCE)
+        kept = connection.execute("SELECT id, answer FROM requests ORDER BY id").fetchall()
+    assert [(id, text and json.loads(text)) for id, text in kept] == [("a", answer), ("b", None)]
+
+
+def test_who_loses_the_connection_while_waiting_asks_once_and_gets_the_answer(address: PostgresAddress) -> None:
+    done: list[str] = []
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        done.append(request["asked_as"])
+        return {"done": len(done)}
+
+    with asked(address, do="send") as asker:
+        wait_for(lambda: bool(rows(address)))
+        with connect(address, "engine") as connection:
+            wait_for(lambda: connection.execute(OF_ASKERS, prepare=False).fetchone() == (1,))
+        with engine(address, answer):
+            assert asker.result(PATIENCE) == {"done": 1}
+
+
+@pytest.mark.parametrize(("begins", "done"), [(True, "it may be done"), (False, "nothing is done")])
+def test_who_gets_no_answer_hears_whether_it_may_be_done(
+    address: PostgresAddress, monkeypatch: pytest.MonkeyPatch, begins: bool, done: str
+) -> None:
+    begun: list[object] = []
+    passed = [0.0]
+    monkeypatch.setattr(postgres_requests, "monotonic", lambda: passed[0])
+    with asked(address, do="send") as answer:
+        wait_for(lambda: bool(rows(address)))
+        if begins:
+            with engine(address, begun.append):
+                wait_for(lambda: bool(begun))
+        passed[0] += 9
+        assert answer.result(PATIENCE)["error"] == (
+            f"no engine answered within 8 s, {done}: see whether one runs on some machine"
+        )
+    assert rows(address) == []
+
+
+def test_what_nobody_waits_for_any_more_is_not_begun(address: PostgresAddress) -> None:
+    with connect(address, "engine") as connection:
+        late = "INSERT INTO requests (id, body, asked_at) VALUES ('1', '{}', now() - make_interval(secs => 9))"
+        connection.execute(late)
+    with engine(address, lambda request: {"body": request}):
+        assert ask_elsewhere(address, {"do": "status"})["body"]["do"] == "status"
+    assert rows(address) == [("1", 0)]
