@@ -454,7 +454,7 @@ def _files(found: StoreHealth) -> Iterator[CheckResult]:
     for file in found.exposed:
         yield warn("store", f"others on this machine can read {file}", f"chmod 600 {file}")
     if found.erasures:
-        what = f"contacts that are being erased, the log still holds their events: {found.erasures}"
+        what = f"contacts that are being erased, the log or the files still have something of them: {found.erasures}"
         yield warn("store", what, "`bot serve` finishes it")
     if found.dead_letters:
         yield warn("store", f"messages and turns that were given up: {found.dead_letters}", "`bot queue` says why")

@@ -155,7 +155,7 @@ def erase(contact: str, folder: Path | None, yes: bool) -> None:
     """Erase all data about CONTACT: conversation, trace, messages, events, usage, and the files that it sent.
 
     Messages that wait are not sent. A running server erases the data; if none runs, the command does it itself.
-    The command ends when all is erased. If the contact writes again, the bot does not know it: an opt-out is
+    The command ends when all is erased; what cannot be reached meanwhile, such as a store of files, is erased later. If the contact writes again, the bot does not know it: an opt-out is
     forgotten, too. The contact at the gateway and your backups stay as they are.
 
     \b
@@ -165,13 +165,19 @@ def erase(contact: str, folder: Path | None, yes: bool) -> None:
     """
     from bot.local_socket import NotRunning
     from bot.store.contact_data import export_contact
-    from bot.store.kept_files import kept_files
+    from bot.store.kept_files import FilesUnavailable, kept_files
 
     contact, store = _digits(contact), store_of(folder)[1]
-    rows, files = export_contact(store, contact), kept_files(store).of(contact)
-    if not rows and not files:
-        raise _nothing_kept(contact)
-    what = f"{counted(sum(map(len, rows.values())), 'row')} and {counted(len(files), 'file')}"
+    rows = export_contact(store, contact)
+    try:
+        files = kept_files(store).of(contact)
+        if not rows and not files:
+            raise _nothing_kept(contact)
+        sent = counted(len(files), "file")
+    except FilesUnavailable as error:
+        click.echo(f"its files are erased once they can be reached: {error}", err=True)
+        sent = "its files"
+    what = f"{counted(sum(map(len, rows.values())), 'row')} and {sent}"
     if not yes:
         click.confirm(f"Erase {what} of {contact} for good?", abort=True)
     try:
@@ -303,6 +309,6 @@ def _erase_here(store: StoreAddress, contact: str) -> None:
         while engine.finish_erasures(log.has_of):
             if monotonic() > until:
                 raise CommandRefused(
-                    f"{contact} is erased from {engine.database.place}, but files of it are left: `bot doctor` says why"
+                    f"{contact} is erased from {engine.database.place}, but files of it are left: the next `bot serve` goes on with them"
                 )
             sleep(LOOK_SECONDS)

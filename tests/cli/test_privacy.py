@@ -1,15 +1,23 @@
 """What a person may ask for: all that is kept of it, and that it is kept no longer."""
 
 import json
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from bot.clock import MovableClock
+from bot.store.contact_data import export_contact
+from bot.store.engine_store import Store
 from bot.store.files import FileLock
+from bot.store.kept_files import contact_path
+from bot.store.store_reader import StoreReader
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call
+from tests.patience import PATIENCE
+from tests.postgres import Postgres, new_database
+from tests.s3_store import BUCKET, s3_store
 from tests.store.store_kit import contact_files
 
 BOB = "6289876543210"
@@ -64,6 +72,34 @@ def test_an_erased_contact_is_in_no_file_and_starts_anew(tmp_path: Path, server:
     with kept(tmp_path) as bot:
         bot.user("hi")
         assert bot.sent == ["text", "text"]
+
+
+def test_a_contact_is_erased_while_the_store_of_its_files_is_away_and_the_files_once_it_is_back(
+    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.cli.contacts.PATIENCE", 0.0)
+    (tmp_path / "bot.yml").write_text("name: Photos\n")
+    with new_database(postgres, tmp_path) as store:
+        with closing(Store(store)) as engine, engine.database.transaction() as execute:
+            execute("INSERT INTO aliases (alias, contact) VALUES ('1', ?)", (CONTACT,))
+        for name, value in {"BOT_STORE": store.url, "BOT_FILES": f"s3://{BUCKET}"}.items():
+            monkeypatch.setenv(name, value)
+        photo = tmp_path / "objects" / BUCKET / contact_path(CONTACT) / "photo.jpg"
+        with s3_store(tmp_path / "objects") as variables:
+            photo.parent.mkdir(parents=True)
+            photo.touch()
+            for name, value in variables.items():
+                monkeypatch.setenv(name, value)
+        begun = call("contacts", "erase", CONTACT, "--bot", tmp_path, "--yes")
+        assert (begun.code, begun.out) == (1, "")
+        assert "its files are erased once they can be reached" in begun.err and "there is no connection" in begun.err
+        with closing(StoreReader(store)) as reader:
+            assert export_contact(store, CONTACT) == {} and (CONTACT, 0) in reader.erasures()
+        monkeypatch.setattr("bot.cli.contacts.PATIENCE", PATIENCE)
+        with s3_store(tmp_path / "objects") as variables:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", variables["AWS_ENDPOINT_URL"])
+            done = call("contacts", "erase", CONTACT, "--bot", tmp_path, "--yes")
+        assert (done.code, photo.exists()) == (0, False), done.err
 
 
 def test_what_waits_to_be_sent_to_an_erased_contact_is_not_sent(tmp_path: Path) -> None:
