@@ -7,10 +7,12 @@ planner, and the few functions that have another name: `translated`.
 import logging
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
+from secrets import token_hex
 from socket import gethostname
 from typing import Any
 
@@ -68,8 +70,9 @@ _LOCKED = """
     WHERE datname = current_database() AND locktype = 'advisory' AND classid = 7031 AND granted
 """
 _SESSION = "bot-flows"
+_SERVER_NAME = token_hex(2)  # drawn before a server forks: names its processes, also where another machine has the same name
 _SESSIONS = f"""
-    SELECT application_name FROM pg_stat_activity
+    SELECT application_name, coalesce(host(client_addr), 'local') FROM pg_stat_activity
     WHERE datname = current_database() AND application_name LIKE '{_SESSION} % %'
 """
 
@@ -194,15 +197,19 @@ class PostgresDatabase:
             self._connection().execute(f"NOTIFY {EVENTS}")
 
     def machines(self) -> list[ServingMachine]:
-        """The machines that serve the bot, by the names of their sessions (`connect`)."""
-        roles: dict[str, set[str]] = {}
-        for (name,) in self.all(_SESSIONS):
-            _, role, machine = name.split(" ", 2)
-            roles.setdefault(machine, set()).add(role)
+        """The machines that serve the bot, by the names of their sessions (`connect`). Those of one name have their addresses, too."""
+        servers: dict[str, tuple[str, str, set[str]]] = {}
+        for name, address in self.all(_SESSIONS):
+            _, role, server, machine = name.split(" ", 3)
+            servers.setdefault(server, (machine, address, set()))[2].add(role)
+        serving = sorted(found for found in servers.values() if found[2] & {"engine", "standby", "web"})
+        named = Counter(machine for machine, _, _ in serving)
         return [
-            ServingMachine(machine, "works" if "engine" in of_it else "waits" if "standby" in of_it else "none")
-            for machine, of_it in sorted(roles.items())
-            if of_it & {"engine", "standby", "web"}
+            ServingMachine(
+                machine if named[machine] == 1 else f"{machine} ({address})",
+                "works" if "engine" in roles else "waits" if "standby" in roles else "none",
+            )
+            for machine, address, roles in serving
         ]
 
     def wipe(self) -> None:
@@ -278,7 +285,7 @@ def _unavailable(address: PostgresAddress, error: Exception) -> StoreUnavailable
 
 
 def connect(address: PostgresAddress, schema: str, role: str = "reader") -> Connection:
-    """A connection whose tables are those of a schema. Its session's name says what it is for, and on which machine.
+    """A connection whose tables are those of a schema. Its session's name says what it is for, of which server, and on which machine.
 
     Raises `bot.store.files.StoreUnavailable`.
     """
@@ -291,7 +298,7 @@ def connect(address: PostgresAddress, schema: str, role: str = "reader") -> Conn
             keepalives_idle=_UNANSWERED_SECONDS,
             keepalives_interval=1,
             tcp_user_timeout=1000 * _UNANSWERED_SECONDS,
-            application_name=f"{_SESSION} {role} {gethostname()}",
+            application_name=f"{_SESSION} {role} {_SERVER_NAME} {gethostname()}",
             client_encoding="UTF8",
         )
         connection.prepare_threshold = 1

@@ -154,6 +154,13 @@ def test_what_is_asked_on_either_machine_is_answered_by_the_one_engine(machines:
     assert StoreReader(machines.store).trace(ANN)[-1].rule == "reset"
 
 
+def test_machines_of_one_name_are_shown_each(machines: Machines) -> None:
+    """Containers and copies of virtual machines have equal names."""
+    machines.says("hi")
+    (serve,) = [found for found in doctor.served(machines.store, machines.first.folder) if found.about == "machines"]
+    assert sorted(serve.what.split("; ")) == [f"{gethostname()} (local) waits", f"{gethostname()} (local) works"]
+
+
 def test_when_the_machine_of_the_engine_ends_the_other_goes_on(machines: Machines) -> None:
     machines.says("hi")
     with fails(machines.first):
