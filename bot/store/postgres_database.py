@@ -70,7 +70,9 @@ _LOCKED = """
     WHERE datname = current_database() AND locktype = 'advisory' AND classid = 7031 AND granted
 """
 _SESSION = "bot-flows"
-_SERVER_NAME = token_hex(2)  # drawn before a server forks: names its processes, also where another machine has the same name
+_SERVER_NAME = token_hex(
+    2
+)  # drawn before a server forks: names its processes, also where another machine has the same name
 _SESSIONS = f"""
     SELECT application_name, coalesce(host(client_addr), 'local') FROM pg_stat_activity
     WHERE datname = current_database() AND application_name LIKE '{_SESSION} % %'
@@ -84,7 +86,7 @@ END_SILENT = f"""
     AND wait_event_type = 'Client' AND state_change < now() - make_interval(secs => {_SILENT_SECONDS})
 """
 """End the session of a machine that is paused and holds a lock for which others wait. Its state says nothing: it is ``active``
-also where half a commit has come. Who works asks this itself, again and again (`PostgresDatabase.require`). A copy of the store
+also where half a commit has come. Engines ask this again and again (`PostgresDatabase.require`); a web server could not take over. A copy of the store
 may be silent.
 """
 
@@ -185,11 +187,12 @@ class PostgresDatabase:
 
     def require(self) -> None:
         """Raise `ConnectionLost` if this is the connection that is alone, and it is gone; `StoreTooNew` if a newer program
-        has brought the store to a version that this one cannot use. End sessions that hold up others.
+        has brought the store to a version that this one cannot use. An engine ends sessions that hold up others.
         """
         with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
             require_version(self._address, self._connection())
-            self._connection().execute(END_SILENT)
+            if self._role in ("engine", "standby"):
+                self._connection().execute(END_SILENT)
 
     def wake(self) -> None:
         """Wake the engine of another machine. Not in the commit of what is new: notices are committed one after the other."""

@@ -16,7 +16,7 @@ from bot.store.database import PostgresAddress, Write
 from bot.store.files import ConnectionLost
 from bot.store.inbox import _APPEND as APPEND
 from bot.store.inbox import InboxReader
-from bot.store.opening import engine_writer, log_writer, other_engines
+from bot.store.opening import engine_reader, engine_writer, log_writer, other_engines
 from bot.store.postgres_database import PostgresDatabase, connect
 from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
@@ -85,10 +85,18 @@ def test_a_session_in_the_middle_of_a_commit_is_in_no_state_that_has_a_time_out(
 
 
 def test_a_copy_of_the_store_may_be_silent(shared: Shared) -> None:
-    with connect(shared.address, "engine") as copy, closing(log_writer(shared.address)) as web:
+    with connect(shared.address, "engine") as copy, other_engines(shared.address) as others_run:
         copy.execute(postgres_database.ALONE)
-        web.require()
+        assert others_run()
         assert copy.execute(postgres_database.ALONE).fetchone() == (True,)
+
+
+def test_only_engines_end_silent_sessions(shared: Shared) -> None:
+    """A web server cannot take over: an engine that is only slow works on."""
+    with closing(engine_writer(shared.address)) as slow, closing(engine_reader(shared.address)) as web:
+        web.require()
+        slow.write((SET_CURSOR.replace("$1", "?"), [(1,)]))
+    assert shared.cursor() == 1
 
 
 # What the guards are for
