@@ -38,8 +38,13 @@ _OF_EACH_SESSION = {
     "tcp_keepalives_interval": "1",
     "tcp_keepalives_count": "5",
     "tcp_user_timeout": "10s",  # while an answer is on its way, no keepalives are sent
+    **dict.fromkeys(("statement_timeout", "lock_timeout", "idle_session_timeout"), "0"),
+    "default_transaction_isolation": "read committed",
+    "standard_conforming_strings": "on",
 }
-"""Settings of each session, by which the server, too, notices after `_UNANSWERED_SECONDS` that a machine has vanished."""
+"""Settings of each session, whatever the role has. By those of TCP the server, too, notices after `_UNANSWERED_SECONDS` that a machine
+has vanished.
+"""
 _SILENT_SECONDS = 5  # after which the machine of a session with a lock is taken to be paused
 _APPENDED = "INSERT INTO log "
 IN_ORDER = "SELECT pg_advisory_xact_lock(7031, 1)"

@@ -105,6 +105,27 @@ def test_a_database_without_tables_is_no_store_yet(postgres: Postgres, tmp_path:
     engine_reader(empty).close()
 
 
+def test_what_a_role_sets_for_its_sessions_does_not_end_or_change_those_of_the_bot(
+    postgres: Postgres, address: PostgresAddress
+) -> None:
+    disturbing = {
+        "default_transaction_isolation": "serializable",
+        "statement_timeout": "100ms",
+        "lock_timeout": "100ms",
+        "idle_session_timeout": "100ms",
+        "standard_conforming_strings": "off",
+    }
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS disturbed; CREATE ROLE disturbed LOGIN SUPERUSER")
+        for name, value in disturbing.items():
+            connection.execute(f"ALTER ROLE disturbed SET {name} = '{value}'")
+    of_role = PostgresAddress(address.url.replace("bot@", "disturbed@"), address.beside, address.files)
+    with connect(of_role, "engine") as session:
+        found = {name: (session.execute(f"SHOW {name}").fetchone() or ("",))[0] for name in disturbing}
+    timeouts = {name: "0" for name in disturbing if name.endswith("timeout")}
+    assert found == {**timeouts, "default_transaction_isolation": "read committed", "standard_conforming_strings": "on"}
+
+
 def test_times_sort_as_they_read_and_texts_with_a_nul_are_kept(address: PostgresAddress) -> None:
     with closing(engine_writer(address)) as database:
         database.write(("INSERT INTO aliases (alias, contact) VALUES (?, ?)", [("b", "a\0b"), ("B", "2"), ("a", "3")]))
