@@ -359,13 +359,16 @@ def database(address: PostgresAddress, now: datetime) -> Iterator[CheckResult]:
     if found.is_pooled:
         what = "a pooler gives each transaction another session: the engine's lock is lost, and notices do not arrive"
         yield fail("database", what, "set it to session mode (PgBouncer: pool_mode = session), or do without it")
+    if found.is_read_only:
+        advice = "set default_transaction_read_only = off, or let BOT_STORE lead to the primary"
+        yield fail("database", "it can only be read: no event is accepted, and none is taken", advice)
     if found.has_late_standby:
         what = "its standby is asynchronous: a fail-over to it loses the events that were acknowledged last"
         yield warn("database", what, "name a standby in synchronous_standby_names (docs/scaling.md)")
     if abs(found.now - now) > CLOCKS_APART:
         what = f"its clock and this machine's are {abs((found.now - now).total_seconds()):,.0f} s apart"
         yield warn("database", what, "let all machines keep time (NTP)")
-    if not found.unsafe and not found.is_pooled and found.number >= 10_000 * OLDEST_POSTGRES:
+    if not (found.unsafe or found.is_pooled or found.is_read_only) and found.number >= 10_000 * OLDEST_POSTGRES:
         yield ok("database", f"PostgreSQL {found.version}")
 
 

@@ -45,6 +45,7 @@ from bot.store.engine_store import Store
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxReader, LogRow
 from bot.store.integrity import check_pair
+from bot.store.opening import is_shared
 from bot.store.rows import CallRow, EventRow, OutboxRow
 from bot.store.trace_rows import OPERATOR
 from bot.telemetry import log_turns, turn_log
@@ -438,7 +439,8 @@ class EngineCycle:
             )
         last, now = store.written_at(), self._clock.now()
         if last is not None and last - now >= SMALLEST_STEP:
-            self._set_back(last - now, "while the bot was down, at least")
+            ahead = " (or the clock of another machine is ahead)" if is_shared(store.address) else ""
+            self._set_back(last - now, f"while the bot was down{ahead}, at least")
         self.run, self._begun = store.begin_run(), store.last_ids()
         unclear = store.claimed_sends()
         self._sends.adopt(unclear)

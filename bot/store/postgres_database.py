@@ -286,9 +286,18 @@ def trouble_in_words(address: PostgresAddress) -> Iterator[None]:
         raise _unavailable(address, error) from error
 
 
+_ADVICE: dict[type[Exception], str] = {
+    psycopg.errors.DiskFull: "make room on the disk of PostgreSQL",
+    psycopg.errors.InsufficientPrivilege: "give its user this right, or let it own the tables",
+    psycopg.errors.ReadOnlySqlTransaction: "set default_transaction_read_only = off, or let BOT_STORE lead to the primary",
+}
+
+
 def _unavailable(address: PostgresAddress, error: Exception) -> StoreUnavailable:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    advice = "see whether PostgreSQL runs, has room on its disk, and lets this machine in (BOT_STORE)"
+    advice = _ADVICE.get(
+        type(error), "see whether PostgreSQL runs, takes more connections, and lets this machine in (BOT_STORE)"
+    )
     return StoreUnavailable(f"{address} cannot be used now ({reason})", advice)
 
 
@@ -334,7 +343,8 @@ def require_version(address: PostgresAddress, connection: Connection) -> None:
 _SERVER = """
     SELECT CAST(current_setting('server_version_num') AS BIGINT), current_setting('server_version'),
         current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'),
-        current_setting('synchronous_standby_names') = '' AND EXISTS (SELECT 1 FROM pg_stat_replication), now()
+        current_setting('synchronous_standby_names') = '' AND EXISTS (SELECT 1 FROM pg_stat_replication),
+        current_setting('transaction_read_only') = 'on', now()
 """
 
 
@@ -348,6 +358,7 @@ class DatabaseServer:
     version: str
     unsafe: tuple[str, ...]
     has_late_standby: bool
+    is_read_only: bool
     is_pooled: bool
     now: datetime
 
@@ -355,12 +366,11 @@ class DatabaseServer:
 def database_server(address: PostgresAddress) -> DatabaseServer:
     """What there is of a server. Raises `bot.store.files.StoreUnavailable`."""
     with trouble_in_words(address), connect(address, "engine") as one, connect(address, "engine") as other:
-        number, version, *settings, late, now = one.execute(_SERVER, prepare=False).fetchone() or ()
+        number, version, *settings, late, read_only, now = one.execute(_SERVER, prepare=False).fetchone() or ()
         pids = [each.execute("SELECT pg_backend_pid()", prepare=False).fetchone() for each in (one, other, one)]
     named = zip(("fsync", "full_page_writes", "synchronous_commit"), settings, strict=True)
-    return DatabaseServer(
-        number, version, tuple(name for name, value in named if value == "off"), late, len({*pids}) != 2, now
-    )
+    unsafe = tuple(name for name, value in named if value == "off")
+    return DatabaseServer(number, version, unsafe, late, read_only, len({*pids}) != 2, now)
 
 
 def _executed(connection: Connection, write: Write) -> psycopg.Cursor[Any] | None:

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from bot import doctor
@@ -14,7 +15,7 @@ from bot.store.postgres_database import DatabaseServer
 from tests.postgres import Postgres, new_database
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
-SOUND = DatabaseServer(160_004, "16.4", (), has_late_standby=False, is_pooled=False, now=NOON)
+SOUND = DatabaseServer(160_004, "16.4", (), has_late_standby=False, is_read_only=False, is_pooled=False, now=NOON)
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,12 @@ def test_a_pooler_in_transaction_mode_is_found_since_two_sessions_are_one(
         assert postgres_database.database_server(address).is_pooled
 
 
+def test_a_database_that_can_only_be_read_is_found(address: PostgresAddress) -> None:
+    with psycopg.connect(address.url, autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {connection.info.dbname} SET default_transaction_read_only = on")
+    assert postgres_database.database_server(address).is_read_only
+
+
 def test_a_server_that_is_away_fails_with_the_reason(tmp_path: Path) -> None:
     (result,) = doctor.database(PostgresAddress("postgresql://bot@127.0.0.1:1/bot", tmp_path / "bot", tmp_path), NOON)
     assert result.state == "fail" and "cannot be used now" in result.what
@@ -59,13 +66,15 @@ def test_a_server_that_is_away_fails_with_the_reason(tmp_path: Path) -> None:
         ({"has_late_standby": True}, ["warn", "ok"]),
         ({"now": NOON + timedelta(seconds=6)}, ["warn", "ok"]),
         ({"is_pooled": True}, ["fail"]),
+        ({"is_read_only": True}, ["fail"]),
     ],
 )
 def test_what_is_not_as_it_should_be_is_named(
     address: PostgresAddress, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], states: list[str]
 ) -> None:
     fields = {
-        name: getattr(SOUND, name) for name in ("number", "version", "unsafe", "has_late_standby", "is_pooled", "now")
+        name: getattr(SOUND, name)
+        for name in ("number", "version", "unsafe", "has_late_standby", "is_read_only", "is_pooled", "now")
     }
     monkeypatch.setattr(postgres_database, "database_server", lambda _: DatabaseServer(**fields | changed))
     assert [result.state for result in doctor.database(address, NOON)] == states

@@ -4,6 +4,7 @@ import json
 import logging
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from bot.alarms import Alarms
+from bot.clock import MovableClock
 from bot.core.effects import Call, Send
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.messages import TextMessage
@@ -31,7 +33,8 @@ from bot.store.files import StoreUnavailable, transaction
 from bot.store.inbox import InboxReader, LogRow
 from bot.store.integrity import StoresDiffer
 from bot.store.rows import ParkedRow
-from tests.runtime.engine_kit import LONG, START, World, advance, begin, called, open_world, read, sent
+from tests.postgres import Postgres, new_database
+from tests.runtime.engine_kit import LONG, START, Hands, World, advance, begin, called, open_world, read, sent
 from tests.store.store_kit import sqlite
 
 WINDOW = timedelta(hours=23, minutes=55)
@@ -711,3 +714,20 @@ def test_what_is_over_is_kept_for_a_day_after_the_clock_was_set_forward(world: W
     world.clock.move(timedelta(days=1))
     world.say(ANN, "hi")
     assert world.reader.counts()["dead_letters"] == 0
+
+
+def test_where_machines_share_a_store_the_clock_of_another_may_be_ahead(
+    postgres: Postgres, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with new_database(postgres, tmp_path) as address, closing(Store(address)) as store:
+        store.clock_set_back(START + timedelta(hours=1), timedelta())  # the last commit
+        clock = MovableClock(START)
+        loop = EngineLoop(
+            store, InboxReader(address), clock, advance, read, metrics=EngineMetrics(), alarms=Alarms(clock)
+        )
+        loop.start(Hands(), Hands())
+        assert loop.stop(LONG)
+    assert (
+        "was set back while the bot was down (or the clock of another machine is ahead), at least 1:00:00"
+        in caplog.text
+    )

@@ -187,6 +187,25 @@ def test_whatever_is_wrong_with_the_server_the_sender_sends_again_and_later_even
         assert not inbox.append(inbox.event(None, "1", "x", None, SystemClock().now(), b"", True)).duplicate
 
 
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("53100", "make room on the disk of PostgreSQL"),
+        ("25006", "set default_transaction_read_only = off, or let BOT_STORE lead to the primary"),
+        ("42501", "give its user this right, or let it own the tables"),
+        ("57014", "see whether PostgreSQL runs, takes more connections, and lets this machine in (BOT_STORE)"),
+    ],
+)
+def test_trouble_with_the_server_has_advice_that_is_right_for_it(
+    address: PostgresAddress, code: str, advice: str
+) -> None:
+    with connect(address, "inbox") as other, closing(log_writer(address)) as database:
+        other.execute(REFUSES.format(code), prepare=False)
+        with pytest.raises(StoreUnavailable) as refused:
+            database.write((APPEND, [(None, "1", "x", None, "2026-01-01", b"", 0)]))
+    assert refused.value.advice == advice
+
+
 def test_a_machine_that_is_paused_in_a_commit_does_not_keep_the_others_from_theirs(address: PostgresAddress) -> None:
     with connect(address, "inbox") as paused, closing(InboxWriter(address, SystemClock(), patience=PATIENCE)) as inbox:
         assert paused.execute("SHOW idle_in_transaction_session_timeout").fetchone() == ("10s",)
