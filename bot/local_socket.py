@@ -30,6 +30,10 @@ class NotRunning(BotError):
     """No server runs on this store, or it does not answer."""
 
 
+class NotAnswered(NotRunning):
+    """A server ran and got the request. It may have done it."""
+
+
 def socket_of(store: StoreAddress) -> Path:
     """Where the server of a store listens on this machine."""
     return beside(store).with_name(beside(store).name + ".sock")
@@ -38,17 +42,22 @@ def socket_of(store: StoreAddress) -> Path:
 def ask(store: StoreAddress, request: dict[str, Any], timeout: float = 10.0) -> dict[str, Any]:
     """Ask the server that runs on ``store``, and wait ``timeout`` seconds for its answer.
 
-    An answer with ``error`` is for the caller to read. Raises `NotRunning`.
+    An answer with ``error`` is for the caller to read. Raises `NotRunning`, and `NotAnswered` once it is connected.
     """
+    connected = False
     try:
         with socket.socket(socket.AF_UNIX) as client, _address(socket_of(store)) as address:
             client.settimeout(timeout)
             client.connect(address)
+            connected = True
             client.sendall(json.dumps(request).encode() + b"\n")
             with client.makefile("rb") as answer:
                 reply: dict[str, Any] = json.loads(answer.readline())
                 return reply
     except (OSError, ValueError) as error:
+        if connected:
+            what = f"the server of {beside(store).name} ended, or was silent, before it answered: it may have done this"
+            raise NotAnswered(what) from error
         raise NotRunning(f"no server answers for {beside(store).name}: is `bot serve` running?") from error
 
 

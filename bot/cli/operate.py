@@ -156,13 +156,16 @@ def open_store(folder: Path | None) -> "closing[StoreReader]":
 def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
     """Have an operator's request done by the server that runs on the store, or do it here if none runs.
 
-    Raises `CommandRefused` in the server's words, and `bot.store.files.StoreLocked` where a server runs and is silent.
+    Raises `CommandRefused` in the server's words, `bot.local_socket.NotAnswered` where a server got it and nobody knows whether it is
+    done, and `bot.store.files.StoreLocked` where one runs and takes no requests.
     """
-    from bot.local_socket import NotRunning
+    from bot.local_socket import NotAnswered, NotRunning
 
     bot, store = store_of(folder)
     try:
         return ask_server(store, request)
+    except NotAnswered:
+        raise
     except NotRunning:
         return _operate_here(bot, store, request)
 

@@ -86,7 +86,7 @@ def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion
     Raises `CommandRefused`, `bot.store.published_versions.PublishRefused` and `bot.store.files.StoreLocked`.
     """
     from bot.clock import SystemClock
-    from bot.local_socket import NotRunning
+    from bot.local_socket import NotAnswered, NotRunning
     from bot.store.opening import engine_writer
     from bot.store.published_versions import add_version, publish_request
 
@@ -95,11 +95,11 @@ def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion
     try:
         number = ask_server(store, request, COMMAND_SECONDS)["version"]
         at = "served now" if files is not None else "served now: each server follows the files of its own folder"
-    except NotRunning as silence:
-        if not isinstance(silence.__cause__, ConnectionRefusedError | FileNotFoundError):
-            raise CommandRefused(
-                "the server ended, or was silent, while it loaded the version: its log says why, `bot versions` says whether it is published"
-            ) from None
+    except NotAnswered:
+        raise CommandRefused(
+            "the server ended, or was silent, while it loaded the version: its log says why, `bot versions` says whether it is published"
+        ) from None
+    except NotRunning:
         with closing(engine_writer(store)) as database:
             now = SystemClock().now()
             number = add_version(database, files, after=after, by=by, note=note, now=now).number

@@ -2,6 +2,8 @@
 
 import json
 import re
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from bot.core.session import OPTED_OUT, Session
+from bot.local_socket import socket_of
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.store_reader import StoreReader
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call
+from tests.patience import PATIENCE
 
 ELSEWHERE = "6281234567899"
 
@@ -35,6 +39,18 @@ def test_a_flow_is_started_for_somebody_whom_the_bot_has_never_met_with_values_a
     shown = call("sessions", ELSEWHERE, "--bot", folder).out
     assert "main/cups" in shown and "cups   3" in shown and "price  1.5" in shown
     assert "start of main by bot start" in call("trace", ELSEWHERE, "--bot", folder, "-n", "1").out
+
+
+def test_what_a_server_may_have_done_that_ended_before_it_answered_is_not_done_again(folder: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor() as threads:
+        listener.bind(str(socket_of(folder / "bot.db")))
+        listener.listen()
+        asked = threads.submit(call, "start", "main", ELSEWHERE, "--bot", folder)
+        listener.accept()[0].close()
+        started = asked.result(PATIENCE)
+    assert (started.code, started.out) == (1, "")
+    assert started.err == "the server of bot.db ended, or was silent, before it answered: it may have done this\n"
+    assert call("sessions", ELSEWHERE, "--bot", folder).code == 1
 
 
 def test_a_contact_in_a_flow_is_waited_for_left_alone_or_cut_in_on(folder: Path) -> None:
