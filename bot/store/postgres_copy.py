@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Any
 
+import psycopg
+
 from bot.store.database import PostgresAddress, Table
 from bot.store.files import StoreExists, StoreLocked, StoreTooNew
 from bot.store.postgres_database import (
@@ -85,7 +87,7 @@ def new_store_in_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
     """A store without rows, which is there when the block has ended; or nothing is. Raises `bot.store.files.StoreExists`
     and `StoreUnavailable`.
     """
-    with trouble_in_words(address), connect(address, "engine") as connection, connection.transaction():
+    with trouble_in_words(address), _committed(address) as connection:
         connection.execute(_MAY_BE_SILENT)
         connection.execute(ALONE_TO_MIGRATE)
         if taken := connection.execute(_TAKEN).fetchall():
@@ -93,3 +95,20 @@ def new_store_in_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
             raise StoreExists(f"{address} holds a store already (schema {names}): name an empty database")
         make_tables(address, connection)
         yield WholeDatabase(address, connection)
+
+
+@contextmanager
+def _committed(address: PostgresAddress) -> Iterator[Connection]:
+    """A connection in a transaction that makes a store. If the connection is lost at its commit, the store is looked for."""
+    is_complete = False
+    try:
+        with connect(address, "engine") as connection, connection.transaction():
+            yield connection
+            is_complete = True
+    except psycopg.OperationalError:
+        if not is_complete:
+            raise
+        with connect(address, "engine") as again:
+            again.execute(ALONE_TO_MIGRATE)  # until the other session has ended
+            if not again.execute(_TAKEN).fetchall():
+                raise

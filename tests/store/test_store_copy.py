@@ -2,10 +2,15 @@
 
 import os
 import resource
+import select
 import signal
+import socket
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,6 +40,7 @@ from bot.store.opening import engine_reader, log_writer, prepare
 from bot.store.sqlite_schema import migrate, tables
 from bot.store.store_copy import CannotCopy, copy_store
 from bot.store.store_schema import MIGRATIONS, Migration
+from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
 from tests.s3_store import BUCKET, s3_store
 from tests.store.store_kit import contact_files
@@ -309,6 +315,41 @@ def test_a_lost_connection_is_said_in_words_and_leaves_no_store(
     with pytest.raises(StoreUnavailable, match="cannot be used now"):
         copy_store(source, target)
     assert not_there(target)
+
+
+@contextmanager
+def cut_at_commit(postgres: Postgres, folder: Path) -> Iterator[None]:
+    """A way to the server, by the socket in a folder, on which the first answer to a COMMIT is lost, with the connection."""
+
+    def relay() -> None:
+        for cuts in (True, False):
+            near, far = listener.accept()[0], socket.socket(socket.AF_UNIX)
+            with near, far:
+                far.connect(f"{postgres.folder}/.s.PGSQL.5432")
+                sent = b""
+                while ready := select.select([near, far], [], [])[0]:
+                    if not (data := ready[0].recv(65536)) or (cuts and ready[0] is far and b"COMMIT" in sent):
+                        break
+                    sent = data if ready[0] is near else sent
+                    (far if ready[0] is near else near).sendall(data)
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{folder}/.s.PGSQL.5432")
+        listener.listen()
+        listener.settimeout(PATIENCE)
+        with ThreadPoolExecutor() as threads:
+            relayed = threads.submit(relay)
+            yield
+            relayed.result(PATIENCE)
+
+
+def test_a_copy_whose_connection_is_lost_when_it_was_committed_is_there(
+    full: Path, empty: PostgresAddress, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, cut_at_commit(postgres, Path(folder)):
+        there = replace(empty, url=empty.url.replace(str(postgres.folder), folder))
+        assert copy_store(full, there).tables
+    engine_reader(empty).close()
 
 
 def test_a_copy_that_differs_is_refused(full: Path, empty: PostgresAddress, monkeypatch: pytest.MonkeyPatch) -> None:
