@@ -72,10 +72,16 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
             with serves_others(settings.store, engine.wake, partial(_answer_others, engine, loader)):
                 _run_until_sigterm(engine, loader, signals)
         except ConnectionLost:
-            os.pwrite(files["lost_run"], str(engine.run_number).encode(), 0)
+            note_lost_run(files["lost_run"], engine.run_number)
             raise
         server.stop()
         engine.stop()
+
+
+def note_lost_run(file: int, run: int) -> None:
+    """Let the next process know that this run was no crash. On a full disk it counts as one."""
+    with suppress(OSError):
+        os.pwrite(file, str(run).encode(), 0)
 
 
 def _report_lost_run(file: int, database: Database) -> None:

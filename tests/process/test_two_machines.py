@@ -20,6 +20,7 @@ import requests
 
 from bot import doctor, local_socket
 from bot.emulator.emulator import Emulator
+from bot.process.engine_process import note_lost_run
 from bot.store.database import PostgresAddress
 from bot.store.inbox import InboxReader
 from bot.store.store_reader import StoreReader
@@ -253,6 +254,11 @@ def test_an_event_that_is_taken_while_engines_lose_their_connection_again_and_ag
     assert machines.gateway.wait_until(lambda: len(machines.gateway.sent) == 2, PATIENCE)
     assert machines.texts() == ["You wrote:", "You wrote: again"]
     assert StoreReader(machines.store).dead_letters() == []
+
+
+def test_a_full_disk_for_temporary_files_does_not_change_how_an_engine_ends_that_lost_its_connection() -> None:
+    with Path("/dev/full").open("r+b", buffering=0) as full:
+        note_lost_run(full.fileno(), 7)
 
 
 def test_what_is_asked_of_an_engine_that_is_killed_meanwhile_is_done_by_the_next_one(
