@@ -89,7 +89,9 @@ def numbers_of(engine: Database, contact: str) -> list[str]:
 
 
 def _rows(database: Database, table: str, where: str, numbers: list[str]) -> list[dict[str, Any]]:
-    return [row for number in numbers for row in database.records(f"SELECT * FROM {table} WHERE {where}", number)]
+    return [
+        row for number in numbers for row in database.records(f"SELECT * FROM {table} WHERE {where} ORDER BY 1", number)
+    ]
 
 
 def _revived(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
