@@ -1,8 +1,9 @@
 """A PostgreSQL of the tests' own, on a socket in a temporary folder; each store is a database that is a copy of a template.
 
-With ``STORE=postgres`` in the environment, the tests in `WITH_EITHER_STORE` run with it: where they make a store of files
-and open it, they get a database instead. What a test then does to the files themselves it does in vain, so those
-tests are marked (`about_files`), or skip themselves (`tests.store.store_kit.sqlite`).
+With ``STORE=postgres`` in the environment, the tests in `WITH_EITHER_STORE` run with it: what uses a store runs there once
+more, what makes none or is the same with either does not. Where these tests open the files of a store they get a database
+instead (`store_at`), and so does a command of a bot that names no store. A test about the files themselves is marked (`about_files`),
+or skips itself (`tests.store.store_kit.sqlite`).
 """
 
 import os
@@ -10,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
@@ -18,8 +19,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
-from bot.store.database import PostgresAddress
+from bot.settings import _Reader
+from bot.store.database import PostgresAddress, StoreAddress
 from bot.store.files import open_reader
 from bot.store.postgres_database import PostgresDatabase
 from bot.store.postgres_schema import migrate
@@ -97,32 +100,95 @@ def postgres_server() -> Iterator[Postgres]:
 IN_USE = os.environ.get("STORE") == "postgres"
 """Whether the stores of the tests are in PostgreSQL."""
 
+_OF_FOLDERS = {
+    "cli": "broadcast contact_times contacts_command doctor live privacy publish queue replay report rollback sessions signal "
+    "start templates_command trace usage_command versions",
+    "console": "agent_inbox broadcasts console_pages contact_upkeep contacts dead_letters live_check results usage versions",
+    "process": "ai_turns erase last_good publish serve starts trouble",
+    "store": "clock_set_back contact conversations crash_quarantine inbox reader results",
+}
 WITH_EITHER_STORE = (
-    "tests/runtime",
-    *(f"tests/store/test_{name}.py" for name in ("clock_set_back", "contact", "conversations")),
-    *(f"tests/store/test_{name}.py" for name in ("crash_quarantine", "inbox", "reader", "results")),
+    *("tests/runtime", "tests/web", "tests/test_app.py", "tests/test_events_out_path.py"),
+    *(f"tests/{folder}/test_{name}.py" for folder, names in _OF_FOLDERS.items() for name in names.split()),
 )
+"""Beside these, `tests/store/test_postgres.py` and the tests of several machines always use PostgreSQL."""
 about_files = pytest.mark.skipif(IN_USE, reason="this is about files of SQLite")
+
+
+class _Databases:
+    """A database for each store that would be in files, by the path of the engine's file, as long as its folder is there."""
+
+    def __init__(self, server: Postgres) -> None:
+        self._server = server
+        self._made: dict[Path, tuple[PostgresAddress, ExitStack]] = {}
+
+    def at(self, path: Path) -> PostgresAddress:
+        """The one for a path. It is made here; it has no tables yet if there is no file."""
+        store = path.resolve()
+        if store not in self._made:
+            self._make(store, "template" if store.exists() else "template0")
+        return self._made[store][0]
+
+    def _make(self, store: Path, template: str) -> None:
+        self.drop(lambda folder: not folder.exists())
+        database = ExitStack()
+        self._made[store] = database.enter_context(new_database(self._server, store.parent, template)), database
+
+    def opened(self, path: Path, *, alone: bool = False) -> PostgresDatabase:
+        """A connection to the part of a store that would be in a file."""
+        store = path.with_name(path.name.replace(".inbox", ""))
+        if store.resolve() not in self._made:
+            open_reader(path).close()  # it raises as it would
+        return PostgresDatabase(self.at(store), "inbox" if ".inbox" in path.suffixes else "engine", alone=alone)
+
+    def copy(self, store: Path, to: Path) -> None:
+        """Make the one for a path like that of another."""
+        original = conninfo_to_dict(self.at(store).url)["dbname"]
+        self._make(to.resolve(), str(original))
+
+    def drop(self, which: Callable[[Path], bool]) -> None:
+        for store in [store for store in self._made if which(store.parent)]:
+            self._made.pop(store)[1].close()
+
+
+_in_use: list[_Databases] = []
+
+
+def store_at(path: Path) -> StoreAddress:
+    """Where the store is that has this path: there, or in the database that stands in for its files."""
+    return _in_use[0].at(path) if IN_USE else path
+
+
+def bot_store(store: StoreAddress) -> dict[str, str]:
+    """The variable that names a store to another process, which finds the files in the bot's folder by itself."""
+    return {"BOT_STORE": store.url} if isinstance(store, PostgresAddress) else {}
+
+
+def copy_store(store: Path, to: Path) -> None:
+    """Copy the database, if one stands in for the files of a store, that were copied already."""
+    if IN_USE:
+        _in_use[0].copy(store, to)
 
 
 @contextmanager
 def databases_for_files() -> Iterator[None]:
-    """Open databases where files of a store would be opened, of which one is made for each path."""
-    made: dict[Path, PostgresAddress] = {}
+    """Open databases where files of a store would be opened. A bot that names no store has such a database, too."""
 
-    def opened(path: Path, *, alone: bool = False) -> PostgresDatabase:
-        open_reader(path).close()  # it raises as it would
-        schema = "inbox" if ".inbox" in path.suffixes else "engine"
-        store = path.resolve().with_name(path.name.replace(".inbox", ""))
-        if store not in made:
-            made[store] = parts.enter_context(new_database(server, path.parent))
-        return PostgresDatabase(made[store], schema, alone=alone)
+    def of_settings(reader: _Reader, folder: Path) -> StoreAddress:
+        found = set_store(reader, folder)
+        return databases.at(found) if isinstance(found, Path) else found
 
-    with postgres_server() as server, ExitStack() as parts, pytest.MonkeyPatch.context() as patched:
-        writer = staticmethod(lambda path: opened(path, alone=".inbox" not in path.suffixes))
+    set_store = _Reader.store
+    with postgres_server() as server, pytest.MonkeyPatch.context() as patched:
+        databases = _Databases(server)
+        _in_use.append(databases)
+        writer = staticmethod(lambda path: databases.opened(path, alone=".inbox" not in path.suffixes))
         patched.setattr(SqliteDatabase, "writer", writer)
-        patched.setattr(SqliteDatabase, "reader", staticmethod(opened))
+        patched.setattr(SqliteDatabase, "reader", staticmethod(databases.opened))
+        patched.setattr(_Reader, "store", of_settings)
         yield
+        databases.drop(lambda folder: True)
+        _in_use.clear()
 
 
 @contextmanager

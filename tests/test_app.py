@@ -27,6 +27,7 @@ from bot.store.sqlite_schema import migrate
 from bot.telemetry import TURNS
 from bot.web.web_service import WebService
 from tests.patience import PATIENCE
+from tests.postgres import about_files
 from tests.store.store_kit import sqlite
 
 CONTACT = "6281234567890"
@@ -255,6 +256,7 @@ def test_a_bot_that_cannot_start_leaves_no_thread_and_no_lock(folder: Path) -> N
     assert set(threading.enumerate()) == threads
 
 
+@about_files
 def test_a_half_that_lacks_a_file_leaves_no_thread_and_no_lock(folder: Path) -> None:
     store = folder / "bot.db"
     migrate(store)

@@ -17,11 +17,12 @@ from bot.gateway.webhook_events import Verdict
 from bot.local_socket import LocalServer
 from bot.program import load_program
 from bot.store.contact_data import export_contact
-from bot.store.sqlite_schema import migrate
+from bot.store.opening import prepare
 from bot.store.store_reader import StoreReader
 from tests.cli.terminal import call, make_bot
 from tests.gateway.peer import Peer, answer, http_bytes, peer, raw, reset
 from tests.patience import PATIENCE
+from tests.postgres import about_files, store_at
 
 ANN, BOB = "6281234567890", "6289876543210"
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
@@ -48,7 +49,7 @@ class World:
 
     def __init__(self, folder: Path, receiver: Peer) -> None:
         self.folder = folder
-        self.store = folder / "bot.db"
+        self.store = store_at(folder / "bot.db")
         self.receiver = receiver
         self.receiver.by_default = OK
         self.clock = MovableClock(START)
@@ -57,7 +58,7 @@ class World:
     @contextmanager
     def running(self, bot: str = "", server: bool = False) -> Iterator[None]:
         make_bot(self.folder, FLOWS, bot=bot or BOT % self.receiver.url)
-        migrate(self.store)
+        prepare(self.store)
         with Emulator(self.clock, threads=2, delivery_threads=1, per_minute=6000, per_day=1_000_000) as emulator:
             self.emulator = emulator
             self.engine = Engine(
@@ -136,6 +137,7 @@ def test_each_event_comes_signed_as_the_gateway_signs_in_the_order_in_which_it_h
     assert world.counts() == (0, 0)
 
 
+@about_files
 def test_without_a_receiver_there_is_no_row_and_no_thread(world: World) -> None:
     with world.running(PLAIN):
         world.user("hi", "M")

@@ -1,5 +1,6 @@
 """A bot that runs on the store in its folder, beside an emulated gateway, to look into by command."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from bot.store.database import StoreAddress
 from bot.store.opening import prepare
 from tests.cli.terminal import make_bot
 from tests.patience import PATIENCE
+from tests.postgres import copy_store, store_at
 
 CONTACT = "6281234567890"
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
@@ -65,6 +67,13 @@ class Kept:
         return [sent.type for sent in self.emulator.sent]
 
 
+def copied(folder: Path, to: Path) -> Path:
+    """A copy of the folder of a bot that has run, with its store."""
+    shutil.copytree(folder, to)
+    copy_store(folder / "bot.db", to / "bot.db")
+    return to
+
+
 @contextmanager
 def kept(
     folder: Path,
@@ -80,7 +89,7 @@ def kept(
     """
     if not (folder / "bot.yml").exists():
         make_bot(folder, FLOWS, HANDLERS)
-    store = at or folder / "bot.db"
+    store = at or store_at(folder / "bot.db")
     prepare(store)
     clock = MovableClock(start, running=server)  # what a command asks of the gateway is spread over time
     behaviour = Behaviour(window="open" if at else "enforced")

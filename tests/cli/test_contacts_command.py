@@ -9,6 +9,7 @@ from bot.gateway.gateway_client import Gateway
 from bot.store.files import server_lock
 from tests.cli.keeping import kept
 from tests.cli.terminal import call
+from tests.postgres import store_at
 
 ANN, BEN, CEM = "6281234567890", "6281234567891", "6281234567892"
 
@@ -165,7 +166,7 @@ def test_a_running_server_is_what_asks(tmp_path: Path) -> None:
 
 
 def test_a_server_that_does_not_answer_keeps_its_budget_to_itself(bot: Path, gateway: Emulator) -> None:
-    lock = server_lock(bot / "bot.db")
+    lock = server_lock(store_at(bot / "bot.db"))
     refused = call("contacts", "list", "--bot", bot)
     lock.release()
     assert refused.code == 1

@@ -3,7 +3,6 @@
 import json
 import os
 import socket
-import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,12 +12,16 @@ import pytest
 
 from bot.emulator import MessageTemplate
 from bot.folder import read_folder
-from bot.store.files import inbox_path
+from bot.local_socket import socket_of
+from bot.store import postgres_database
+from bot.store.opening import log_writer, prepare
+from bot.store.postgres_database import DatabaseServer
 from bot.store.sqlite_schema import migrate
 from bot.store.store_schema import MIGRATIONS, Migration
 from tests.cli.keeping import kept
 from tests.cli.terminal import BOT, call, make_bot
 from tests.gateway.peer import hang_up, peer
+from tests.postgres import about_files, store_at
 
 FLOWS = """
 flow: main
@@ -33,6 +36,8 @@ NOON = "2030-05-06T12:00:00.000000+00:00"
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """None of ours; what a command sets from .env is undone after the test."""
+    sound = DatabaseServer(160_004, "16.4", (), has_late_standby=False, is_pooled=False, now=datetime.now(UTC))
+    monkeypatch.setattr(postgres_database, "database_server", lambda _: sound)  # that of the tests is not: it is quick
     for name in [*os.environ, "BOT_GATEWAY_URL", "BOT_GATEWAY_KEY", "BOT_WEBHOOK_SECRET", "BOT_PUBLIC_URL"]:
         if name.startswith("BOT_"):
             monkeypatch.setenv(name, "")
@@ -85,7 +90,7 @@ def test_a_bot_that_is_ready_has_nothing_that_fails(tmp_path: Path) -> None:
 def test_settings_that_the_running_server_has_not_read_are_told(tmp_path: Path) -> None:
     with kept(tmp_path, server=True) as bot:
         settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
-        later = (tmp_path / "bot.db.sock").stat().st_mtime + 1
+        later = socket_of(store_at(tmp_path / "bot.db")).stat().st_mtime + 1
         os.utime(tmp_path / ".env", (later, later))
         _, found = doctor(tmp_path)
     (server,) = about(found, "server")
@@ -162,7 +167,7 @@ def test_what_does_not_answer_in_time_is_listed_as_such_and_the_rest_is_looked_a
     assert code == 1
     assert [about(found, what)[-1] for what in ("gateway", "models", "webhook")] == [late] * 3
     assert about(found, "settings") == ["ok: all required settings are there"]
-    assert about(found, "disk") and about(found, "sqlite") and about(found, "flows")
+    assert about(found, "disk") and (about(found, "sqlite") or about(found, "database")) and about(found, "flows")
 
 
 def test_what_the_store_tells_is_named(tmp_path: Path) -> None:
@@ -170,25 +175,33 @@ def test_what_the_store_tells_is_named(tmp_path: Path) -> None:
     with kept(tmp_path) as bot:
         bot.user("hi")  # the template is unknown: it is given up
     now = datetime.now(UTC)
-    with closing(sqlite3.connect(inbox_path(tmp_path / "bot.db"))) as db, db:
-        db.execute("UPDATE meta SET stale = 3, stale_at = ?", ((now - timedelta(hours=1)).isoformat(),))
-        db.execute("UPDATE log SET received_at = ?", ((now - timedelta(days=9)).isoformat(),))
-    (tmp_path / "bot.db").chmod(0o644)
-    (tmp_path / ".env").write_text("")
-    (tmp_path / ".env").chmod(0o644)
+    with closing(log_writer(tmp_path / "bot.db")) as log:
+        stale = ("UPDATE meta SET stale = 3, stale_at = ?", [((now - timedelta(hours=1)).isoformat(),)])
+        log.write(stale, ("UPDATE log SET received_at = ?", [((now - timedelta(days=9)).isoformat(),)]))
     code, found = doctor(tmp_path)
     assert code == 1
     store, events = about(found, "store"), about(found, "events")
-    assert (
-        any("others on this machine can read" in one for one in store)
-        and "warn: messages and turns that were given up: 1" in store
-    )
+    assert "warn: messages and turns that were given up: 1" in store
     assert "warn: the last came 9 days ago" in events
     assert events[-1].startswith(
         "fail: correctly signed events that were rejected because their timestamps are too far off: 3"
     )
-    (secrets,) = about(found, "secrets")
+
+
+def test_settings_that_others_can_read_are_named(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    settings(tmp_path)
+    (tmp_path / ".env").chmod(0o644)
+    (secrets,) = about(doctor(tmp_path)[1], "secrets")
     assert secrets.startswith("warn: others on this machine can read")
+
+
+@about_files
+def test_a_store_that_others_can_read_is_named(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    migrate(tmp_path / "bot.db")
+    (tmp_path / "bot.db").chmod(0o644)
+    assert any("others on this machine can read" in one for one in about(doctor(tmp_path)[1], "store"))
 
 
 def test_a_store_of_an_older_version_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,19 +210,20 @@ def test_a_store_of_an_older_version_is_named(tmp_path: Path, monkeypatch: pytes
         bot.user("hi")
     monkeypatch.setattr("bot.store.store_schema.MIGRATIONS", (*MIGRATIONS, Migration("later")))
     _, found = doctor(tmp_path)
-    assert about(found, "store") == [f"warn: {tmp_path / 'bot.db'} is of an older version"]
+    assert about(found, "store") == [f"warn: {store_at(tmp_path / 'bot.db')} is of an older version"]
 
 
 def test_a_store_of_a_newer_version_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_bot(tmp_path, FLOWS)
     with monkeypatch.context() as newer:
-        newer.setattr("bot.store.store_schema.MIGRATIONS", (*MIGRATIONS, Migration("later")))
-        migrate(tmp_path / "bot.db")
+        newer.setattr("bot.store.store_schema.MIGRATIONS", (*MIGRATIONS, Migration("later", oldest=99)))
+        prepare(store_at(tmp_path / "bot.db"))
     _, found = doctor(tmp_path)
     (state,) = about(found, "store")
-    assert state.startswith(f"fail: {tmp_path / 'bot.db'} was written by a newer version of this program")
+    assert state.startswith(f"fail: {store_at(tmp_path / 'bot.db')} was written by a newer version of this program")
 
 
+@about_files
 def test_a_damaged_store_fails_in_words(tmp_path: Path) -> None:
     make_bot(tmp_path, FLOWS)
     (tmp_path / "bot.db").write_bytes(b"this is no database" * 500)

@@ -1,14 +1,13 @@
 """``bot check --live``: what an edit does to those who are in the middle of something."""
 
 import json
-import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
 
-from tests.cli.keeping import CONTACT, FLOWS, kept
+from tests.cli.keeping import CONTACT, FLOWS, copied, kept
 from tests.cli.terminal import BOT, Outcome, call
+from tests.store.store_kit import beside_the_store
 
 OTHER = "6281234567891"
 
@@ -27,7 +26,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(running: Path, tmp_path: Path) -> Path:
     """A copy of it, to edit."""
-    return Path(shutil.copytree(running, tmp_path / "bot"))
+    return copied(running, tmp_path / "bot")
 
 
 def edited(folder: Path, *edits: tuple[str, str], bot: str = BOT) -> Path:
@@ -84,9 +83,8 @@ def test_json_is_for_programs(folder: Path) -> None:
 
 
 def test_a_session_of_another_version_would_be_dropped(folder: Path) -> None:
-    with sqlite3.connect(folder / "bot.db") as connection:
-        connection.execute("UPDATE sessions SET state = '{\"$Odd\": 1' WHERE contact = ?", (OTHER,))
-    connection.close()
+    with beside_the_store(folder / "bot.db") as execute:
+        execute("UPDATE sessions SET state = '{\"$Odd\": 1' WHERE contact = ?", (OTHER,))
     outcome = live(folder)
     assert outcome.code == 1
     assert outcome.lines[0] == "     1  cannot be read by this version: their conversations start anew"

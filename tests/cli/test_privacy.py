@@ -10,22 +10,17 @@ import pytest
 from bot.clock import MovableClock
 from bot.store.contact_data import export_contact
 from bot.store.engine_store import Store
-from bot.store.files import FileLock
 from bot.store.kept_files import contact_path
+from bot.store.opening import engine_writer
 from bot.store.store_reader import StoreReader
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call
 from tests.patience import PATIENCE
-from tests.postgres import Postgres, new_database
+from tests.postgres import Postgres, new_database, store_at
 from tests.s3_store import BUCKET, s3_store
-from tests.store.store_kit import contact_files
+from tests.store.store_kit import contact_files, holding
 
 BOB = "6289876543210"
-
-
-def holding(folder: Path, number: str) -> list[str]:
-    files = [file for file in folder.glob("bot.*") if file.is_file() and file.suffix != ".yml"]
-    return [file.name for file in files if number.encode() in file.read_bytes()]
 
 
 def test_all_that_is_kept_of_a_contact_is_printed_with_its_files(tmp_path: Path) -> None:
@@ -61,12 +56,12 @@ def test_an_erased_contact_is_in_no_file_and_starts_anew(tmp_path: Path, server:
         bot.user("hi", "2", contact=BOB)
         if server:
             erased = call("contacts", "erase", CONTACT, "--bot", tmp_path, "--yes")
-            assert holding(tmp_path, CONTACT) == []
+            assert holding(store_at(tmp_path / "bot.db"), CONTACT) == []
     if not server:
         erased = call("contacts", "erase", CONTACT, "--bot", tmp_path, "--yes")
     assert erased.code == 0, erased.err
     assert f"of {CONTACT} are erased. The gateway's own contact and your backups are not touched." in erased.out
-    assert holding(tmp_path, CONTACT) == []
+    assert holding(store_at(tmp_path / "bot.db"), CONTACT) == []
     assert call("contacts", "export", CONTACT, "--bot", tmp_path).code == 1
     assert call("contacts", "export", BOB, "--bot", tmp_path).code == 0
     with kept(tmp_path) as bot:
@@ -127,11 +122,10 @@ def test_it_asks_first(tmp_path: Path) -> None:
 def test_a_server_that_runs_and_does_not_answer_keeps_its_store(tmp_path: Path) -> None:
     with kept(tmp_path) as bot:
         bot.user("hi")
-    lock = FileLock(tmp_path / "bot.db")
-    refused = call("contacts", "erase", CONTACT, "--bot", tmp_path, "--yes")
-    lock.release()
+    with closing(engine_writer(tmp_path / "bot.db")):
+        refused = call("contacts", "erase", CONTACT, "--bot", tmp_path, "--yes")
     assert refused.code == 1
-    assert "is in use by another process" in refused.err
+    assert "is in use by another" in refused.err
 
 
 @pytest.mark.parametrize("words", ["", "Ann", "*"])

@@ -8,9 +8,10 @@ from bot.emulator import MessageTemplate
 from bot.emulator.emulator import CHANNELS
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
-from bot.store.files import FileLock
+from bot.store.opening import engine_writer
 from tests.cli.keeping import CONTACT, START, kept
 from tests.cli.terminal import call, make_bot
+from tests.postgres import IN_USE, store_at
 
 APPROVED = MessageTemplate("unheard_of", body="{{1}}")
 
@@ -86,18 +87,19 @@ def test_a_letter_that_is_not_there_is_refused_in_words(folder: Path, server: bo
 
 
 def test_a_server_that_runs_and_does_not_answer_keeps_its_store(folder: Path) -> None:
-    lock = FileLock(folder / "bot.db")
-    refused = call("queue", "retry", "1", "--bot", folder)
-    lock.release()
+    with closing(engine_writer(folder / "bot.db")):
+        refused = call("queue", "retry", "1", "--bot", folder)
     assert refused.code == 1
-    assert "is in use by another process" in refused.err
+    assert "is in use by another" in refused.err
 
 
 def test_a_bot_that_never_ran_has_no_store(tmp_path: Path) -> None:
     make_bot(tmp_path, "flow: main\nstart: {otherwise: true}\nsteps:\n  a: {say: Hi}\n")
     refused = call("queue", "--bot", tmp_path)
     assert refused.code == 1
-    assert refused.err.startswith(f"there is no store at {tmp_path / 'bot.db'} yet: `bot serve` makes one")
+    assert refused.err.startswith(
+        f"there is no store {'in' if IN_USE else 'at'} {store_at(tmp_path / 'bot.db')} yet: `bot serve` makes one"
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_the_store_is_found_by_the_settings(folder: Path, monkeypatch: pytest.Mo
     (folder / ".env").write_text(f"BOT_STORE={folder / 'other.db'}\n")
     monkeypatch.setenv("BOT_STORE", "")  # so that what .env sets is undone after this test
     monkeypatch.delenv("BOT_STORE")
-    assert str(folder / "other.db") in call("queue", "--bot", folder).err
+    assert str(store_at(folder / "other.db")) in call("queue", "--bot", folder).err
 
 
 def test_what_waits_says_why_below_the_servers_alarms(tmp_path: Path) -> None:

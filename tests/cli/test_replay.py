@@ -1,15 +1,14 @@
 """``bot replay``: what was recorded by a bot that ran, held against its edited flows."""
 
 import json
-import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from bot.checker.replaying.redaction import HIDDEN
-from tests.cli.keeping import CONTACT, FLOWS, kept
+from tests.cli.keeping import CONTACT, FLOWS, copied, kept
 from tests.cli.terminal import Outcome, call
+from tests.store.store_kit import beside_the_store
 
 OTHERS = ("6281234567891", "6281234567892")
 
@@ -28,7 +27,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(recorded: Path, tmp_path: Path) -> Path:
     """A copy of it, to edit."""
-    return Path(shutil.copytree(recorded, tmp_path / "bot"))
+    return copied(recorded, tmp_path / "bot")
 
 
 def edited(folder: Path, *edits: tuple[str, str]) -> Path:
@@ -98,17 +97,15 @@ def test_a_call_that_has_no_recorded_result_is_told_in_words(folder: Path) -> No
 def test_one_contact_or_a_span_of_time_can_be_chosen(folder: Path) -> None:
     assert replayed(folder, f"+{CONTACT}").out.startswith("1 conversation: all as they were")
     assert replayed(folder, "--since", "1h").out.startswith("3 conversations: ")
-    with sqlite3.connect(folder / "bot.db") as connection:
-        connection.execute("UPDATE turns SET at = '2020-01-01' WHERE contact = ?", (CONTACT,))
-    connection.close()
+    with beside_the_store(folder / "bot.db") as execute:
+        execute("UPDATE turns SET at = '2020-01-01' WHERE contact = ?", (CONTACT,))
     assert replayed(folder, "--since", "1h").out.startswith("2 conversations: ")
 
 
 def test_what_cannot_be_compared_is_said_in_words(folder: Path) -> None:
-    with sqlite3.connect(folder / "bot.db") as connection:
-        connection.execute("DELETE FROM turns WHERE id = (SELECT min(id) FROM turns)")
-        connection.execute("UPDATE turns SET event = '{\"$Odd\": {' WHERE contact = ?", (OTHERS[0],))
-    connection.close()
+    with beside_the_store(folder / "bot.db") as execute:
+        execute("DELETE FROM turns WHERE id = (SELECT min(id) FROM turns)")
+        execute("UPDATE turns SET event = '{\"$Odd\": {' WHERE contact = ?", (OTHERS[0],))
     outcome = replayed(folder)
     assert outcome.code == 0
     assert "1 conversation could not be compared: it began before what is kept." in outcome.lines

@@ -1,15 +1,15 @@
 import csv
 import json
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from bot.store.sqlite_schema import migrate
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call, make_bot
+from tests.store.store_kit import beside_the_store
 
 FLOWS = """
 flow: survey
@@ -37,8 +37,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def folder(bot: Path) -> Path:
     """A bot with the results of two days, and one contact who waits."""
     make_bot(bot, FLOWS)
-    from bot.store.sqlite_schema import migrate
-
     migrate(bot / "bot.db")
     today, before = (f"{datetime.now(UTC) - timedelta(days=ago):%Y-%m-%d}" for ago in (0, 20))
     part = "survey/split: else"
@@ -53,10 +51,11 @@ def folder(bot: Path) -> Path:
         (before, "survey", "shoe", "", "entered", "", 9),
         (today, "gone", "=cmd", "", "entered", "", 1),
     ]
-    with closing(sqlite3.connect(bot / "bot.db")) as store, store:
-        store.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    with beside_the_store(bot / "bot.db") as execute:
+        for row in rows:
+            execute("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         waits = "INSERT INTO sessions (contact, flow, step, visit, updated_at, state) VALUES (?, ?, ?, 1, ?, '{}')"
-        store.execute(waits, (CONTACT, "survey", "colour", today))
+        execute(waits, (CONTACT, "survey", "colour", today))
     return bot
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call
+from tests.postgres import about_files
 
 OTHER = "6281234567891"
 
@@ -65,6 +66,7 @@ def test_a_reset_answers_programs_in_json(folder: Path) -> None:
     assert json.loads(call("sessions", "reset", CONTACT, "--bot", folder, "--json").out) == {"contact": CONTACT}
 
 
+@about_files
 @pytest.mark.parametrize("arguments", [[], [CONTACT], ["reset", CONTACT]])
 def test_a_store_that_is_none_is_said_in_words(folder: Path, arguments: list[str]) -> None:
     (folder / "bot.db").write_text("This is no database. " * 100)

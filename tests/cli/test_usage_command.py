@@ -1,6 +1,4 @@
 import json
-import sqlite3
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import pytest
 from bot.core.values import time_text
 from bot.store.sqlite_schema import migrate
 from tests.cli.terminal import call
+from tests.store.store_kit import beside_the_store
 
 ANN, BEN = "6281234567890", "6281234567891"
 
@@ -23,12 +22,13 @@ def used(bot: Path) -> Path:
         (now - timedelta(hours=2), BEN, "shop", "maker/second", 10, 5, 1),
         (now - timedelta(days=14), ANN, "shop", "maker/first", 7, 7, 0),
     ]
-    with closing(sqlite3.connect(bot / "bot.db")) as store, store:
-        store.executemany(
-            "INSERT INTO usage (at, contact, flow, model, prompt_tokens, completion_tokens, estimated) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [(time_text(at), *rest) for at, *rest in rows],
-        )
+    with beside_the_store(bot / "bot.db") as execute:
+        for at, *rest in rows:
+            execute(
+                "INSERT INTO usage (at, contact, flow, model, prompt_tokens, completion_tokens, estimated) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (time_text(at), *rest),
+            )
     return bot
 
 

@@ -2,7 +2,6 @@
 
 import http.client
 import re
-import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from bot.store.database import StoreAddress
+from bot.store.opening import engine_reader
 from tests.console.conftest import PASSWORD, Served
 
 
@@ -65,5 +65,5 @@ def logged_in(served: Served, name: str) -> Client:
 
 def rows(store: StoreAddress, sql: str) -> list[Any]:
     """Rows of a live store."""
-    with closing(sqlite3.connect(str(store))) as connection:
-        return connection.execute(sql).fetchall()
+    with closing(engine_reader(store)) as database:
+        return database.all(sql)

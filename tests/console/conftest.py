@@ -25,6 +25,7 @@ from bot.simulation.simulation import Simulation
 from tests.browsing import Opens, browser, opens_page  # noqa: F401
 from tests.cli.terminal import make_bot
 from tests.playground.conftest import FLOWS, SETTINGS
+from tests.postgres import bot_store
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
 PASSWORD = "correct horse battery"
@@ -72,17 +73,18 @@ def flows() -> str:
 
 
 @pytest.fixture
-def served(tmp_path: Path, flows: str) -> Iterator[Served]:
+def served(tmp_path: Path, flows: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     folder = read_folder(make_bot(tmp_path, flows, bot=SETTINGS))
     program = load_program(folder)
     stopping = threading.Event()
     with ExitStack() as parts:
         simulation = parts.enter_context(Simulation(program, MovableClock(NOON), secrets={}))
         store = simulation.reader.database.place
-        assert isinstance(store, Path)
         engine = LocalServer(store, lambda request: simulation._running.engine.operate(request))
         engine.start()
         parts.callback(engine.stop)
+        for name, value in bot_store(store).items():
+            monkeypatch.setenv(name, value)
         console = Console(folder, store, simulation.clock)
         parts.callback(console.reader.close)
         listener = create_server(("127.0.0.1", 0))

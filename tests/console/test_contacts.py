@@ -1,8 +1,6 @@
 """The views of all contacts and of one, in a real Chromium."""
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -15,7 +13,8 @@ from bot.store.store_reader import ContactSearch
 from bot.store.trace_rows import ADD_TURN, FAILED, note_row
 from tests.console.client import logged_in
 from tests.console.conftest import NOON, Live, Served
-from tests.store.store_kit import sqlite
+from tests.postgres import about_files
+from tests.store.store_kit import beside_the_store, sqlite
 
 NUMBERS = [f"62812345678{number:02}" for number in range(20)]
 
@@ -67,8 +66,8 @@ def test_pages_have_each_contact_once_the_newest_turn_first_also_where_the_trace
     newest = [NUMBERS[3], *(number for number in reversed(NUMBERS) if number != NUMBERS[3])]
     assert [number for page in listed(served, 7) for number in page] == newest
     assert [len(page) for page in listed(served, 7)] == [7, 7, 6]
-    with closing(sqlite3.connect(str(served.console.store))) as store, store:
-        store.execute("DELETE FROM turns WHERE contact IN (?, ?)", (NUMBERS[3], NUMBERS[19]))
+    with beside_the_store(served.console.store) as execute:
+        execute("DELETE FROM turns WHERE contact IN (?, ?)", (NUMBERS[3], NUMBERS[19]))
     assert [number for page in listed(served, 3) for number in page] == [*newest[2:], NUMBERS[3], NUMBERS[19]]
     assert listed(served, 50, ContactSearch(find="7801")) == [[NUMBERS[1]]]
 
@@ -77,8 +76,8 @@ def test_a_search_that_takes_long_ends_early_says_so_and_goes_on(live: Live, mon
     for number in NUMBERS[:4]:
         live.simulation.become(number)
         live.simulation.user("hi")
-    with closing(sqlite3.connect(str(live.console.store))) as store, store:
-        store.execute("DELETE FROM turns WHERE contact IN (?, ?)", (NUMBERS[0], NUMBERS[1]))
+    with beside_the_store(live.console.store) as execute:
+        execute("DELETE FROM turns WHERE contact IN (?, ?)", (NUMBERS[0], NUMBERS[1]))
     monkeypatch.setattr(store_reader, "SEARCH_SECONDS", 0)
     monkeypatch.setattr(store_reader, "_SEARCHED_AT_ONCE", 1)
     page = live.log_in("olga", "/?find=7801")
@@ -94,10 +93,10 @@ def fill(served: Served, many: int) -> None:
     """So many contacts more, each with a turn and a message, older than what there is."""
     served.simulation.user("hi")
     contact = served.simulation.contact
-    with closing(sqlite3.connect(str(served.console.store))) as store, store:
+    with beside_the_store(served.console.store) as execute:
         for table, id in (("sessions", ""), ("turns", "id, "), ("messages", "id, ")):
-            store.execute(f"CREATE TEMP TABLE model AS SELECT * FROM {table} WHERE contact = ? LIMIT 1", (contact,))
-            names = [name for _, name, *_ in store.execute(f"PRAGMA table_info({table})") if name != "id"]
+            execute(f"CREATE TEMP TABLE model AS SELECT * FROM {table} WHERE contact = ? LIMIT 1", (contact,))
+            names = [name for _, name, *_ in execute(f"PRAGMA table_info({table})") if name != "id"]
             at = {
                 "contact": "9000000 + i",
                 "created_at": "'2030-05-01T' || i",
@@ -105,17 +104,17 @@ def fill(served: Served, many: int) -> None:
                 "conversation": "NULL",
             }
             values = ", ".join(at.get(name, name) for name in names).replace("updated_at", "'2030-05-01T' || i")
-            store.execute(
+            execute(
                 f"""WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {many})
                 INSERT INTO {table} ({id}{", ".join(names)}) SELECT {"-i, " if id else ""}{values} FROM n CROSS JOIN model"""
             )
-            store.execute("DROP TABLE model")
+            execute("DROP TABLE model")
 
 
 def give_up(served: Served, many: int) -> None:
     """So many dead letters."""
-    with closing(sqlite3.connect(str(served.console.store))) as store, store:
-        store.execute(
+    with beside_the_store(served.console.store) as execute:
+        execute(
             f"""WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {many})
             INSERT INTO dead_letters (what, reason, body, at) SELECT 'turn', 'too many steps', '{{}}', '2030-05-01T12:00:00+00:00' FROM n"""
         )
@@ -135,6 +134,7 @@ def work(served: Served, read: Callable[[], object]) -> int:
     return count
 
 
+@about_files
 @pytest.mark.parametrize(
     ("path", "thousands"), [("/", 60), ("/contact/{}", 60), ("/inbox", 60), ("/state", 60), ("/dead-letters", 150)]
 )
@@ -191,8 +191,8 @@ def test_a_turn_that_failed_is_a_problem(live: Live) -> None:
     live.simulation.user("hi")
     contact = live.simulation.contact
     row = note_row(contact, "event-9", "{}", FAILED, "the step failed: KeyError")
-    with closing(sqlite3.connect(str(live.console.store))) as store, store:
-        store.execute(ADD_TURN, (9, time_text(NOON), *row))
+    with beside_the_store(live.console.store) as execute:
+        execute(ADD_TURN, (9, time_text(NOON), *row))
     page = live.log_in("olga", f"/contact/{contact}")
     expect(page.locator(".turn .noted")).to_have_text("⚠ the step failed: KeyError")
     expect(page.locator(".turn .note")).to_have_count(0)

@@ -1,8 +1,6 @@
 """The view of dead letters: what is looked for, and what becomes of all that is found."""
 
 import re
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -12,6 +10,7 @@ from bot.store import store_reader
 from bot.store.store_reader import LetterSearch
 from tests.console.client import Client, logged_in
 from tests.console.conftest import NOON, Served
+from tests.store.store_kit import beside_the_store
 
 NUMBERS = [f"62812345678{number:02}" for number in range(4)]
 MANY = 1200
@@ -20,9 +19,9 @@ MANY = 1200
 def give_up(served: Served, contact: str, what: str, reason: str, days: int = 0, many: int = 1) -> None:
     """Dead letters that nobody can retry, so many days ago."""
     at = time_text(NOON - timedelta(days=days))
-    with closing(sqlite3.connect(str(served.console.store))) as store, store:
+    with beside_the_store(served.console.store) as execute:
         for _ in range(many):
-            store.execute(
+            execute(
                 "INSERT INTO dead_letters (what, contact, reason, body, at) VALUES (?, ?, ?, '{}', ?)",
                 (what, contact, reason, at),
             )

@@ -13,6 +13,7 @@ from tests.cli.keeping import FLOWS, kept
 from tests.cli.terminal import BOT
 from tests.console.conftest import Live
 from tests.patience import PATIENCE
+from tests.postgres import bot_store, store_at
 from tests.runtime.engine_kit import START
 
 
@@ -24,9 +25,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one of the console, in which the address of a database stands."""
+    for name, value in bot_store(store_at(folder / "bot.db")).items():
+        monkeypatch.setenv(name, value)
+
+
 def test_it_says_how_many_go_on_and_how_many_an_edit_would_drop(folder: Path) -> None:
     (folder / "bot.yml").write_text(BOT)
-    check = LiveCheck(folder, folder / "bot.db", MovableClock(START))
+    check = LiveCheck(folder, store_at(folder / "bot.db"), MovableClock(START))
     assert check.reports == {}
     (folder / "flows" / "main.yml").write_text(FLOWS)
     check.begin()
@@ -47,7 +55,7 @@ def test_its_process_can_be_ended_although_the_console_has_blocked_the_signal(tm
     blocked = "import signal, pathlib\npathlib.Path('blocked').write_text(str(signal.pthread_sigmask(0, [])))\n"
     with (tmp_path / "handlers.py").open("a") as handlers:
         handlers.write(blocked)
-    check = LiveCheck(tmp_path, tmp_path / "bot.db", MovableClock(START))
+    check = LiveCheck(tmp_path, store_at(tmp_path / "bot.db"), MovableClock(START))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     try:
         check.begin()  # its thread, and so its process, begin with the signals of this thread
@@ -60,7 +68,7 @@ def test_its_process_can_be_ended_although_the_console_has_blocked_the_signal(tm
 
 def test_problems_in_the_files_are_said_instead(folder: Path) -> None:
     (folder / "flows" / "main.yml").write_text("flow: main\nsteps: {a: {say: Hi., then: nowhere}}\n")
-    check = LiveCheck(folder, folder / "bot.db", MovableClock(START))
+    check = LiveCheck(folder, store_at(folder / "bot.db"), MovableClock(START))
     check.begin()
     check.wait(PATIENCE)
     assert check.reports[None].found is None

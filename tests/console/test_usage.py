@@ -1,7 +1,5 @@
 """The view of model usage, in a real Chromium."""
 
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -10,6 +8,7 @@ from playwright.sync_api import expect
 from tests.browsing import violations
 from tests.console.client import logged_in
 from tests.console.conftest import NOON, Live, Served
+from tests.store.store_kit import beside_the_store
 
 CONTACT = "6281234567890"
 
@@ -21,10 +20,10 @@ def use(bot: Live | Served) -> None:
         (2, "advice", "acme/one", 200, 20, 0),
         (2, "main", "acme/two", 30, 3, 0),
     ]
-    with closing(sqlite3.connect(str(bot.console.store))) as store, store:
+    with beside_the_store(bot.console.store) as execute:
         for ago, *used in rows:
             at = (NOON - timedelta(days=ago)).isoformat()
-            store.execute(
+            execute(
                 "INSERT INTO usage (at, contact, flow, model, prompt_tokens, completion_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (at, CONTACT, *used),
             )

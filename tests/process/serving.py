@@ -21,6 +21,7 @@ from bot import local_socket
 from bot.store.inbox import InboxReader
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
+from tests.postgres import bot_store, store_at
 from tests.process.warm import Forked, role_of
 
 SECRET = "signing-secret"
@@ -36,15 +37,16 @@ class Serving:
     """
 
     def __init__(self, folder: Path, *prefix: str, arguments: Sequence[str] = (), **settings: str) -> None:
+        self.store = store_at(folder / "bot.db")
         environ = {name: value for name, value in os.environ.items() if not name.startswith("BOT_")}
         environ |= {
             "BOT_GATEWAY_URL": "http://127.0.0.1:9",
             "BOT_GATEWAY_KEY": "key-of-the-gateway",
             "BOT_WEBHOOK_SECRET": SECRET,
             "BOT_PORT": "0",
+            **bot_store(self.store),
             **settings,
         }
-        self.store = folder / "bot.db"
         self.started = monotonic()
         output, write = os.pipe()
         self.process = (

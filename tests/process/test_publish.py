@@ -84,8 +84,7 @@ def test_a_server_that_starts_serves_the_newest_version_and_says_that_the_files_
     serving = serve()
     serving.line_with(f"version 1 is served, which ann@one has published; the files in {folder} differ")
     assert flows(serving.up()) == ["main"]
-    (found,) = doctor.served(serving.store, folder)
-    assert (found.about, found.state) == ("version", "warn")
+    assert ("version", "warn") in [(found.about, found.state) for found in doctor.served(serving.store, folder)]
 
 
 @pytest.mark.parametrize("handlers", ["import a_package_of_another_machine", "import os\nos.kill(os.getpid(), 9)"])

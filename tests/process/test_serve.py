@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import sqlite3
 import threading
 from pathlib import Path
 
@@ -12,9 +11,9 @@ import pytest
 import bot
 from bot import local_socket
 from bot.emulator.emulator import Emulator
-from bot.store.files import inbox_path
 from tests.patience import PATIENCE
 from tests.process.serving import CONTACT, FLOW, SECRET, Serve, until
+from tests.store.store_kit import log_locked
 
 
 def test_it_says_where_it_answers_acknowledges_and_is_ready(serve: Serve) -> None:
@@ -149,13 +148,10 @@ def test_a_stop_answers_every_request_that_it_has_taken(serve: Serve) -> None:
 
 def test_an_inbox_that_cannot_commit_is_a_503_in_time_and_recovers(serve: Serve) -> None:
     serving = serve().up()
-    blocker = sqlite3.connect(inbox_path(serving.store), isolation_level=None)
-    blocker.execute("BEGIN IMMEDIATE")
-    assert serving.post("evt-1") == 503
-    assert serving.get("/readyz") == 503
-    assert serving.get("/healthz") == 200
-    blocker.execute("ROLLBACK")
-    blocker.close()
+    with log_locked(serving.store):
+        assert serving.post("evt-1") == 503
+        assert serving.get("/readyz") == 503
+        assert serving.get("/healthz") == 200
     until(lambda: serving.post("evt-1") == 200)
 
 

@@ -12,6 +12,7 @@ from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader
 from tests.cli.terminal import call
 from tests.patience import PATIENCE
+from tests.postgres import about_files
 from tests.process.serving import BOT, CONTACT, SECRET, Serve, Serving, until
 
 HANGING = """
@@ -31,6 +32,7 @@ def limit_files(pid: int, bytes: int) -> None:
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (bytes, hard))
 
 
+@about_files
 def test_a_full_disk_is_a_503_in_time_and_what_was_refused_can_come_again(serve: Serve) -> None:
     serving = serve().up()
     assert serving.post("evt-1") == 200
@@ -48,6 +50,7 @@ def test_a_full_disk_is_a_503_in_time_and_what_was_refused_can_come_again(serve:
     assert len(said) == 1 and "make room on its disk" in said[0], said
 
 
+@about_files
 def test_a_disk_that_is_full_for_the_engine_only_delays_it(serve: Serve) -> None:
     serving = serve().up()
     limit_files(serving.child("engine"), 0)
@@ -59,9 +62,10 @@ def test_a_disk_that_is_full_for_the_engine_only_delays_it(serve: Serve) -> None
     assert sum("nothing is taken or sent: " in line for line in serving.seen) == 2, "it has begun, and is over"
 
 
-def test_an_engine_whose_loop_has_ended_is_started_again(serve: Serve) -> None:
+@about_files
+def test_an_engine_whose_loop_has_ended_is_started_again(serve: Serve, folder: Path) -> None:
     serving = serve().up()
-    with sqlite3.connect(serving.store) as meddler:
+    with sqlite3.connect(folder / "bot.db") as meddler:
         meddler.execute("ALTER TABLE turns RENAME TO gone")
     assert serving.post("evt-1") == 200
     serving.line_with("the engine's loop has ended")
@@ -73,13 +77,14 @@ def test_an_engine_whose_loop_has_ended_is_started_again(serve: Serve) -> None:
     serving.settle(1)
 
 
+@about_files
 def test_an_older_inbox_is_refused_in_words_however_often_it_is_started_and_nothing_is_acknowledged(
     serve: Serve, folder: Path
 ) -> None:
     first = serve().up()
     assert first.post("evt-1") == 200
     first.settle(1)
-    inbox, older = inbox_path(first.store), folder / "older.db"
+    inbox, older = inbox_path(folder / "bot.db"), folder / "older.db"
     with closing(sqlite3.connect(inbox)) as source, closing(sqlite3.connect(older)) as target:
         source.backup(target)
     assert first.post("evt-2") == first.post("evt-3") == 200
@@ -147,16 +152,18 @@ def test_the_status_tells_why_nothing_is_sent(serve: Serve) -> None:
     assert (status["waiting"], status["in_flight"], status["outbox"]) == (1, 0, 1)
 
 
-def test_after_a_stop_a_plain_copy_of_each_file_is_whole(serve: Serve) -> None:
+@about_files
+def test_after_a_stop_a_plain_copy_of_each_file_is_whole(serve: Serve, folder: Path) -> None:
     serving = serve().up()
     assert serving.post("evt-1") == 200
     serving.settle(1)
-    reader = sqlite3.connect(f"{serving.store.as_uri()}?mode=ro", uri=True)  # else SQLite itself would do it
-    log = sqlite3.connect(f"{inbox_path(serving.store).as_uri()}?mode=ro", uri=True)
+    store = folder / "bot.db"
+    reader = sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)  # else SQLite itself would do it
+    log = sqlite3.connect(f"{inbox_path(store).as_uri()}?mode=ro", uri=True)
     for connection in (reader, log):
         connection.execute("SELECT * FROM meta").fetchall()
     assert serving.end() == 0
-    for path, query in ((serving.store, "SELECT cursor FROM meta"), (inbox_path(serving.store), "SELECT seq FROM log")):
+    for path, query in ((store, "SELECT cursor FROM meta"), (inbox_path(store), "SELECT seq FROM log")):
         copy = path.with_suffix(".copy")
         copy.write_bytes(path.read_bytes())
         with sqlite3.connect(copy) as copied:

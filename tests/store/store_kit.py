@@ -7,13 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+import psycopg
 import pytest
 
 from bot.clock import MovableClock
-from bot.store.database import Database, Execute
-from bot.store.files import files_folder
+from bot.store.database import Database, Execute, PostgresAddress, StoreAddress
+from bot.store.files import files_folder, inbox_path
 from bot.store.inbox import Appended, InboxWriter
 from bot.store.kept_files import contact_path
+from bot.store.opening import engine_reader
 from bot.store.sqlite_database import SqliteDatabase
 from tests import postgres
 
@@ -41,14 +43,42 @@ def sqlite(of: HasDatabase) -> sqlite3.Connection:
 
 
 @contextmanager
-def beside_the_store(path: Path) -> Iterator[Execute]:
+def beside_the_store(store: StoreAddress) -> Iterator[Execute]:
     """Change what the engine writes, as another program would."""
     if postgres.IN_USE:
-        with closing(SqliteDatabase.reader(path)) as database, database.transaction() as execute:
+        with closing(engine_reader(store)) as database, database.transaction() as execute:
             yield execute
+            execute("UPDATE meta SET cursor = cursor")  # as each commit of the engine's, so that pages notice it
     else:
-        with closing(sqlite3.connect(path)) as file, file:
+        with closing(sqlite3.connect(str(store))) as file, file:
             yield file.execute
+
+
+@contextmanager
+def log_locked(store: StoreAddress) -> Iterator[None]:
+    """Let no commit of the log come to its end."""
+    if isinstance(store, PostgresAddress):
+        with psycopg.connect(store.url) as other:
+            other.execute("LOCK TABLE inbox.log")
+            yield
+    else:
+        with closing(sqlite3.connect(inbox_path(store), isolation_level=None)) as other_file:
+            other_file.execute("BEGIN IMMEDIATE")
+            yield
+
+
+def holding(store: StoreAddress, text: str) -> list[str]:
+    """The files of a store, or the tables of its database, in which a text stands."""
+    if isinstance(store, Path):
+        files = [file for file in store.parent.glob(f"{store.stem}.*") if file.is_file()]
+        return [file.name for file in files if text.encode() in file.read_bytes()]
+    with closing(engine_reader(store)) as database:
+        tables = (
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema IN ('engine', 'inbox')"
+        )
+        row = "SELECT 1 FROM {}.{} AS row WHERE CAST(row AS TEXT) LIKE ?1 OR CAST(row AS TEXT) LIKE ?2"
+        like = f"%{text}%", f"%{text.encode().hex()}%"
+        return [name for schema, name in database.all(tables) if database.one(row.format(schema, name), *like)]
 
 
 def clock() -> MovableClock:

@@ -1,10 +1,9 @@
 """The webhook behind the real server: answers wait for the commit, and nothing else waits for them."""
 
 import socket
-import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -13,12 +12,13 @@ from flask import Flask, Response, request
 
 from bot.alarms import Alarms
 from bot.clock import SystemClock
-from bot.store.files import inbox_path
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.web.commit_barrier import CommitBarrier
 from bot.web.web_server import WebServer
 from tests.patience import PATIENCE
+from tests.postgres import store_at
+from tests.store.store_kit import log_locked
 from tests.web.test_server import answer, post, read_answer
 
 
@@ -73,17 +73,6 @@ def kept(tmp_path: Path) -> Iterator[Kept]:
         yield kept
 
 
-@contextmanager
-def locked(store: Path) -> Iterator[None]:
-    blocker = sqlite3.connect(inbox_path(store), isolation_level=None)
-    blocker.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        blocker.execute("ROLLBACK")
-        blocker.close()
-
-
 def test_what_is_answered_is_durable_and_a_repetition_is_told_apart(kept: Kept, tmp_path: Path) -> None:
     log = InboxReader(tmp_path / "bot.db")
     with kept.connect() as client, client.makefile("rb") as lines:
@@ -96,7 +85,7 @@ def test_what_is_answered_is_durable_and_a_repetition_is_told_apart(kept: Kept, 
 
 def test_events_that_come_during_a_commit_share_the_next_and_hold_up_nobody(kept: Kept, tmp_path: Path) -> None:
     clients = [kept.connect() for _ in range(20)]
-    with locked(tmp_path / "bot.db"):
+    with log_locked(store_at(tmp_path / "bot.db")):
         clients[0].sendall(post(b"first"))
         until(lambda: kept.inbox._committing_since is not None)
         for number, client in enumerate(clients[1:]):
@@ -114,7 +103,7 @@ def test_events_that_come_during_a_commit_share_the_next_and_hold_up_nobody(kept
 def test_an_inbox_that_hangs_is_a_503_for_each_event_in_time_and_then_all_is_well(tmp_path: Path) -> None:
     with closing(Kept(tmp_path / "bot.db", 0.3)) as kept:
         first, second, third = (kept.connect() for _ in range(3))
-        with locked(tmp_path / "bot.db"):
+        with log_locked(store_at(tmp_path / "bot.db")):
             first.sendall(post(b"first"))
             until(lambda: kept.inbox._committing_since is not None)
             second.sendall(post(b"second"))
@@ -134,7 +123,7 @@ def test_an_inbox_that_hangs_is_a_503_for_each_event_in_time_and_then_all_is_wel
 
 def test_a_stop_sends_the_answers_that_wait_for_a_commit(kept: Kept, tmp_path: Path) -> None:
     with kept.connect() as client:
-        with locked(tmp_path / "bot.db"):
+        with log_locked(store_at(tmp_path / "bot.db")):
             client.sendall(post(b"event"))
             until(lambda: kept.inbox._committing_since is not None)
             kept.server.stop()
@@ -144,7 +133,7 @@ def test_a_stop_sends_the_answers_that_wait_for_a_commit(kept: Kept, tmp_path: P
 
 def test_a_sender_that_has_gone_costs_nobody_else_an_answer(kept: Kept, tmp_path: Path) -> None:
     with kept.connect() as stays:
-        with locked(tmp_path / "bot.db"):
+        with log_locked(store_at(tmp_path / "bot.db")):
             goes = kept.connect()
             goes.sendall(post(b"goes"))
             until(lambda: kept.inbox._committing_since is not None)

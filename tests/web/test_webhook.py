@@ -2,7 +2,6 @@ import hashlib
 import hmac
 import json
 import logging
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -19,14 +18,14 @@ from bot.core.events import MessageReceived
 from bot.gateway.webhook_events import Envelope, read
 from bot.local_socket import NotRunning
 from bot.metrics import WebMetrics
-from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.web.commit_barrier import CommitBarrier
 from bot.web.program_endpoints import ProgramEndpoints
 from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint, create_app
 from tests.patience import PATIENCE
-from tests.store.store_kit import sqlite
+from tests.postgres import store_at
+from tests.store.store_kit import log_locked, sqlite
 
 NOW = datetime(2030, 5, 12, 9, 0, tzinfo=UTC)
 CONTACT = "6281234567890"
@@ -232,15 +231,12 @@ def test_other_addresses_and_methods_are_refused_in_json(web: Web) -> None:
 
 def test_an_inbox_that_cannot_commit_is_a_503_and_the_event_can_come_again(tmp_path: Path) -> None:
     with closing(Web(tmp_path / "bot.db", patience=0.1)) as web:
-        blocker = sqlite3.connect(inbox_path(web.store), isolation_level=None)
-        blocker.execute("BEGIN IMMEDIATE")
-        refused = web.post(event())
-        assert refused.status_code == 503
-        assert refused.headers["Retry-After"] == "5"
-        assert web.client.get("/readyz").status_code == 503
-        assert web.client.get("/healthz").status_code == 200
-        blocker.execute("ROLLBACK")
-        blocker.close()
+        with log_locked(store_at(web.store)):
+            refused = web.post(event())
+            assert refused.status_code == 503
+            assert refused.headers["Retry-After"] == "5"
+            assert web.client.get("/readyz").status_code == 503
+            assert web.client.get("/healthz").status_code == 200
 
 
 def test_an_event_that_the_inbox_cannot_keep_at_all_is_a_4xx(
