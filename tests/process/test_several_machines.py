@@ -17,11 +17,10 @@ import pytest
 import requests
 import yaml
 
-from bot.emulator.emulator import Emulator
 from bot.process.supervisor import STOP_SECONDS
 from bot.settings import SETTINGS
 from tests.patience import PATIENCE, gone, wait_for
-from tests.postgres import Postgres, new_database
+from tests.process.machines import Shared
 from tests.test_kill import Server
 
 FOLDER = Path(__file__).parents[2] / "examples" / "several-machines"
@@ -38,16 +37,6 @@ def filled_in(text: str, **variables: str) -> str:
     value = variables.get(found[1], found[2])
     assert value is not None, f"{found[1]} has no value"
     return filled_in(text[: found.start()] + value + text[found.end() :], **variables)
-
-
-def folder_of_bot(folder: Path) -> Path:
-    folder.mkdir()
-    (folder / "bot.yml").write_text("name: Echo\ndefaults: {timeout: {after: 20h, then: end}}\n")
-    (folder / "main.yml").write_text(
-        "flow: main\nstart: {otherwise: true}\nvars: {text: text}\n"
-        'steps: {echo: {ask: "You wrote: {{ text }}", save: text, then: echo}}\n'
-    )
-    return folder
 
 
 @contextmanager
@@ -81,40 +70,33 @@ def test_every_server_has_the_same_store_a_health_check_and_time_to_end() -> Non
 
 
 def test_an_event_through_the_proxy_is_answered_also_when_one_of_each_is_gone(
-    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, machines_share: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with (
-        Emulator(per_minute=1_000_000, per_day=1_000_000, schedule_scale=0.001) as gateway,
-        new_database(postgres, tmp_path) as store,
-    ):
-        servers: dict[str, Server] = {}
-        try:
-            for name, service in BOTS.items():
-                for variable, value in service["environment"].items():
-                    monkeypatch.setenv(variable, filled_in(value, POSTGRES_PASSWORD="pw", BOT_DOMAIN="bot.example"))
-                monkeypatch.setenv("BOT_FILES", str(tmp_path))
-                servers[name] = Server(folder_of_bot(tmp_path / name), gateway, store.url, roles=service["command"][2:])
-            assert all(healthy(BOTS[name], servers[name]) for name in ("web-1", "engine-1"))
-            upstream = filled_in(COMPOSE["proxy"]["environment"]["BOT_UPSTREAM"])
-            for name in ("web-1", "web-2"):
-                upstream = upstream.replace(f"{name}:8000", f"127.0.0.1:{servers[name].port}")
-            with caddy(tmp_path, upstream) as address:
-                wait_for(lambda: reached(f"{address}/readyz"))
-                assert requests.get(f"{address}/metrics", timeout=PATIENCE).status_code == 404
-                gateway.subscribe(f"{address}/webhook")
-                gateway.receive(ANN, "hi")
-                assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
-                for name in ("web-1", "engine-1"):
-                    pids = [servers[name].process.pid, *servers[name].children().values()]
-                    servers[name].process.kill()
-                    for pid in pids[1:]:
-                        gone(pid)
-                gateway.receive(ANN, "still there?")
-                assert gateway.wait_until(lambda: len(gateway.sent) == 2, PATIENCE)
-                assert gateway.sent[1].body["text"]["body"] == "You wrote: still there?"
-        finally:
-            for server in servers.values():
-                server.stop()
+    servers: dict[str, Server] = {}
+    for name, service in BOTS.items():
+        for variable, value in service["environment"].items():
+            monkeypatch.setenv(variable, filled_in(value, POSTGRES_PASSWORD="pw", BOT_DOMAIN="bot.example"))
+        monkeypatch.setenv("BOT_FILES", str(tmp_path))
+        servers[name] = machines_share.start(name, *service["command"][2:])
+    assert all(healthy(BOTS[name], servers[name]) for name in ("web-1", "engine-1"))
+    upstream = filled_in(COMPOSE["proxy"]["environment"]["BOT_UPSTREAM"])
+    for name in ("web-1", "web-2"):
+        upstream = upstream.replace(f"{name}:8000", f"127.0.0.1:{servers[name].port}")
+    gateway = machines_share.gateway
+    with caddy(tmp_path, upstream) as address:
+        wait_for(lambda: reached(f"{address}/readyz"))
+        assert requests.get(f"{address}/metrics", timeout=PATIENCE).status_code == 404
+        gateway.subscribe(f"{address}/webhook")
+        gateway.receive(ANN, "hi")
+        assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
+        for name in ("web-1", "engine-1"):
+            pids = [servers[name].process.pid, *servers[name].children().values()]
+            servers[name].process.kill()
+            for pid in pids[1:]:
+                gone(pid)
+        gateway.receive(ANN, "still there?")
+        assert gateway.wait_until(lambda: len(gateway.sent) == 2, PATIENCE)
+        assert gateway.sent[1].body["text"]["body"] == "You wrote: still there?"
 
 
 def healthy(service: dict[str, Any], server: Server) -> bool:

@@ -27,17 +27,11 @@ from bot.store.store_reader import StoreReader
 from tests.cli.terminal import call
 from tests.patience import PATIENCE, gone, wait_for
 from tests.postgres import Postgres, new_database
+from tests.process.machines import BOT, FLOW, Shared
 from tests.s3_store import BUCKET, s3_store
 from tests.test_kill import Server
 
 ANN = "6281234567890"
-BOT = "name: Echo\ndefaults: {timeout: {after: 20h, then: end}}\n"
-FLOW = """
-flow: main
-start: {otherwise: true}
-vars: {text: {type: text}}
-steps: {echo: {ask: "You wrote: {{ text }}", save: text, then: echo}}
-"""
 ENGINES = (
     "SELECT pid FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory' AND objid = 3 AND granted"
 )
@@ -65,14 +59,6 @@ from bot.core.values import Media
 def size_of(photo: Media) -> int:
     return Path(photo.file).stat().st_size
 """
-
-
-def machine(folder: Path, gateway: Emulator, store: str, flow: str = FLOW, *roles: str) -> Server:
-    folder.mkdir()
-    (folder / "bot.yml").write_text(BOT)
-    (folder / "main.yml").write_text(flow)
-    (folder / "handlers.py").write_text(HANDLERS)
-    return Server(folder, gateway, store, roles=roles)
 
 
 @dataclass
@@ -126,18 +112,10 @@ def fails(server: Server) -> Iterator[None]:
 
 
 @pytest.fixture
-def machines(tmp_path: Path, postgres: Postgres) -> Iterator[Machines]:
-    with (
-        Emulator(per_minute=1_000_000, per_day=1_000_000, schedule_scale=0.001) as gateway,
-        new_database(postgres, tmp_path) as store,
-    ):
-        servers = [machine(tmp_path / name, gateway, store.url) for name in ("one", "two")]
-        gateway.subscribe(f"http://127.0.0.1:{servers[1].port}/webhook")
-        try:
-            yield Machines(servers[0], servers[1], gateway, postgres, store)
-        finally:
-            for server in servers:
-                server.stop()
+def machines(machines_share: Shared, postgres: Postgres) -> Machines:
+    first, second = machines_share.start("one"), machines_share.start("two")
+    machines_share.gateway.subscribe(f"http://127.0.0.1:{second.port}/webhook")
+    return Machines(first, second, machines_share.gateway, postgres, machines_share.store)
 
 
 def test_an_event_that_comes_to_a_machine_without_the_engine_is_answered(machines: Machines) -> None:
@@ -306,36 +284,25 @@ def test_a_crash_of_the_database_loses_no_event_that_was_acknowledged(machines: 
     assert machines.texts() == ["You wrote:", "You wrote: two", "You wrote: three"]
 
 
-def test_a_machine_that_only_takes_events_keeps_them_until_an_engine_on_another_answers(
-    tmp_path: Path, postgres: Postgres
-) -> None:
-    with (
-        Emulator(per_minute=1_000_000, per_day=1_000_000, schedule_scale=0.001) as gateway,
-        new_database(postgres, tmp_path) as store,
-    ):
-        web = machine(tmp_path / "one", gateway, store.url, FLOW, "--web")
-        servers = [web]
-        try:
-            gateway.subscribe(f"http://127.0.0.1:{web.port}/webhook")
-            gateway.receive(ANN, "hi")
-            wait_for(lambda: [row.contact for row in InboxReader(store).after(0, 10)] == [ANN])
-            ready = requests.get(f"http://127.0.0.1:{web.port}/readyz", timeout=PATIENCE)
-            assert (ready.status_code, ready.json()["message"]) == (
-                503,
-                "the engine does not answer: events are kept until it does",
-            )
-            servers.append(machine(tmp_path / "two", gateway, store.url, FLOW, "--engine"))
-            assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
-            assert (set(web.children()), set(servers[1].children())) == ({"web"}, {"engine"})
-            assert requests.get(f"http://127.0.0.1:{web.port}/readyz", timeout=PATIENCE).status_code == 200
-            for server in servers:
-                assert "it answers" in command(server, "doctor", "--server", str(server.folder))
-                assert "0 messages wait" in command(server, "queue", "--bot", str(server.folder))
-        finally:
-            for server in servers:
-                server.stop()
-        for server in servers:
-            assert server.process.returncode == 0 and "Traceback" not in server.log.read_text()
+def test_a_machine_that_only_takes_events_keeps_them_until_an_engine_on_another_answers(machines_share: Shared) -> None:
+    web, gateway = machines_share.start("one", "--web"), machines_share.gateway
+    gateway.subscribe(f"http://127.0.0.1:{web.port}/webhook")
+    gateway.receive(ANN, "hi")
+    wait_for(lambda: [row.contact for row in InboxReader(machines_share.store).after(0, 10)] == [ANN])
+    ready = requests.get(f"http://127.0.0.1:{web.port}/readyz", timeout=PATIENCE)
+    assert (ready.status_code, ready.json()["message"]) == (
+        503,
+        "the engine does not answer: events are kept until it does",
+    )
+    engine = machines_share.start("two", "--engine")
+    assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
+    assert (set(web.children()), set(engine.children())) == ({"web"}, {"engine"})
+    assert requests.get(f"http://127.0.0.1:{web.port}/readyz", timeout=PATIENCE).status_code == 200
+    for server in (web, engine):
+        assert "it answers" in command(server, "doctor", "--server", str(server.folder))
+        assert "0 messages wait" in command(server, "queue", "--bot", str(server.folder))
+        server.stop()
+        assert server.process.returncode == 0 and "Traceback" not in server.log.read_text()
 
 
 def test_a_role_of_its_own_needs_a_store_that_machines_share(tmp_path: Path) -> None:
@@ -355,33 +322,24 @@ def command(server: Server, *arguments: str) -> str:
 
 
 def test_a_photo_in_an_s3_like_store_is_read_exported_and_erased_from_another_machine(
-    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, machines_share: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with (
-        Emulator(per_minute=1_000_000, per_day=1_000_000, schedule_scale=0.001) as gateway,
-        new_database(postgres, tmp_path) as store,
-        s3_store(tmp_path / "objects") as variables,
-    ):
+    with s3_store(tmp_path / "objects") as variables:
         for name, value in {**variables, "BOT_FILES": f"s3://{BUCKET}/cafe"}.items():
             monkeypatch.setenv(name, value)
-        servers = [machine(tmp_path / "one", gateway, store.url, PHOTOS, "--engine")]
-        servers.append(machine(tmp_path / "two", gateway, store.url, PHOTOS, "--web"))
-        gateway.subscribe(f"http://127.0.0.1:{servers[1].port}/webhook")
-        try:
-            gateway.receive(ANN, "hi")
-            assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
-            gateway.receive(ANN, kind="image")
-            assert gateway.wait_until(lambda: len(gateway.sent) == 2, PATIENCE)
-            assert gateway.sent[1].body["text"]["body"] == f"{len(gateway.media['image'])} bytes"
-            (file,) = json.loads(command(servers[1], "contacts", "export", ANN, "--bot", str(servers[1].folder)))[
-                "files"
-            ]
-            assert file.startswith(f"s3://{BUCKET}/cafe/") and ANN not in file
-            assert "1 file" in command(servers[1], "contacts", "erase", ANN, "--yes", "--bot", str(servers[1].folder))
-            assert [path for path in (tmp_path / "objects" / BUCKET).rglob("*") if path.is_file()] == []
-        finally:
-            for server in servers:
-                server.stop()
+        machines_share.start("one", "--engine", flow=PHOTOS, handlers=HANDLERS)
+        web = machines_share.start("two", "--web", flow=PHOTOS, handlers=HANDLERS)
+        gateway = machines_share.gateway
+        gateway.subscribe(f"http://127.0.0.1:{web.port}/webhook")
+        gateway.receive(ANN, "hi")
+        assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
+        gateway.receive(ANN, kind="image")
+        assert gateway.wait_until(lambda: len(gateway.sent) == 2, PATIENCE)
+        assert gateway.sent[1].body["text"]["body"] == f"{len(gateway.media['image'])} bytes"
+        (file,) = json.loads(command(web, "contacts", "export", ANN, "--bot", str(web.folder)))["files"]
+        assert file.startswith(f"s3://{BUCKET}/cafe/") and ANN not in file
+        assert "1 file" in command(web, "contacts", "erase", ANN, "--yes", "--bot", str(web.folder))
+        assert [path for path in (tmp_path / "objects" / BUCKET).rglob("*") if path.is_file()] == []
 
 
 def serve(folder: Path, store: str, *roles: str, **settings: str) -> "subprocess.CompletedProcess[str]":
