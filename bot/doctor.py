@@ -436,7 +436,7 @@ def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckR
     try:
         status = local_socket.ask(store, {"do": "status"})
     except local_socket.NotRunning:
-        yield warn("server", f"none answers for {beside(store).name}", "`bot serve`")
+        yield warn("server", f"none answers on this machine for {store}", "`bot serve`")
         return
     if "error" in status:
         yield fail("server", f"it runs and is in trouble: {status['error']}", "see its log")

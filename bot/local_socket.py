@@ -16,6 +16,7 @@ from typing import Any
 from bot.core.errors import BotError
 from bot.store.database import StoreAddress
 from bot.store.files import beside
+from bot.store.opening import ask_elsewhere, works_elsewhere
 
 REQUEST_BYTES = 32 << 20  # the files of a bot that is published
 CLIENTS = 16
@@ -40,7 +41,7 @@ def socket_of(store: StoreAddress) -> Path:
 
 
 def ask(store: StoreAddress, request: dict[str, Any], timeout: float = 10.0) -> dict[str, Any]:
-    """Ask the server that runs on ``store``, and wait ``timeout`` seconds for its answer.
+    """Ask the server of this machine that runs on ``store``, and wait ``timeout`` seconds for its answer.
 
     An answer with ``error`` is for the caller to read. Raises `NotRunning`, and `NotAnswered` once it is connected.
     """
@@ -55,16 +56,30 @@ def ask(store: StoreAddress, request: dict[str, Any], timeout: float = 10.0) -> 
                 reply: dict[str, Any] = json.loads(answer.readline())
                 return reply
     except (OSError, ValueError) as error:
+        name = store.name if isinstance(store, Path) else store
         if connected:
-            what = f"the server of {beside(store).name} ended, or was silent, before it answered: it may have done this"
-            raise NotAnswered(what) from error
-        raise NotRunning(f"no server answers for {beside(store).name}: is `bot serve` running?") from error
+            raise NotAnswered(
+                f"the server of {name} ended, or was silent, before it answered: it may have done this"
+            ) from error
+        raise NotRunning(f"no server answers for {name}: is `bot serve` running?") from error
+
+
+def ask_engine(store: StoreAddress, request: dict[str, Any], timeout: float = 10.0) -> dict[str, Any]:
+    """Ask as `ask` does, or the engine of another machine if no server listens on this one. Raises `NotRunning`, `NotAnswered`, and
+    `bot.store.files.StoreUnavailable` if the store is one that machines share.
+    """
+    try:
+        return ask(store, request, timeout)
+    except NotRunning as silence:
+        if isinstance(silence, NotAnswered) or not works_elsewhere(store):
+            raise
+        return ask_elsewhere(store, request)
 
 
 def answers(store: StoreAddress, timeout: float = 1.0) -> bool:
-    """Whether a server runs on ``store`` and answers within ``timeout`` seconds."""
+    """Whether a server runs on ``store``, on whichever machine, and answers within ``timeout`` seconds. Raises as `ask_engine`."""
     try:
-        return "error" not in ask(store, {"do": "status"}, timeout)
+        return "error" not in ask_engine(store, {"do": "status"}, timeout)
     except NotRunning:
         return False
 

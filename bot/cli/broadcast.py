@@ -533,10 +533,10 @@ def follow(ctx: click.Context, folder: Path | None, name: str, wait: bool) -> No
 
 def _server(folder: Path | None) -> dict[str, Any] | None:
     """How the server that runs says it is; None where none does."""
-    from bot.local_socket import NotRunning, ask
+    from bot.local_socket import NotRunning, ask_engine
 
     try:
-        return ask(store_of(folder)[1], {"do": "status"})
+        return ask_engine(store_of(folder)[1], {"do": "status"})
     except NotRunning:
         return None
 

@@ -175,9 +175,9 @@ def ask_server(store: StoreAddress, request: dict[str, Any], seconds: float = 10
 
     Raises `CommandRefused` in the server's words, and `bot.local_socket.NotRunning`.
     """
-    from bot.local_socket import ask
+    from bot.local_socket import ask_engine
 
-    answer = ask(store, request, seconds)
+    answer = ask_engine(store, request, seconds)
     if "error" in answer:
         raise CommandRefused(str(answer["error"]))
     return answer

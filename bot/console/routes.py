@@ -95,7 +95,7 @@ class Console:
 
     def ask(self, request: Answer) -> Answer:
         """Ask the engine something that changes nothing. Raises `ActionRefused` in its words, and `bot.local_socket.NotRunning`."""
-        answer = local_socket.ask(self.store, request, ENGINE_SECONDS)
+        answer = local_socket.ask_engine(self.store, request, ENGINE_SECONDS)
         if "error" in answer:
             raise ActionRefused(str(answer["error"]))
         return answer

@@ -1,7 +1,7 @@
 """Opens a store, whichever it is: two files of SQLite, or a database of PostgreSQL."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.core.errors import BotError
 from bot.store.database import Answer, Database, PostgresAddress, StoreAddress, WholeStore
-from bot.store.files import StoreUnavailable, inbox_path
+from bot.store.files import StoreMissing, StoreUnavailable, inbox_path
 from bot.store.sqlite_database import SqliteDatabase
 
 
@@ -139,6 +139,15 @@ def other_engines(store: StoreAddress) -> Iterator[Callable[[], bool]]:
 
     with closing(_postgres(store, "engine", role="standby")) as database:
         yield run
+
+
+def works_elsewhere(store: StoreAddress) -> bool:
+    """Whether an engine works on a store that several machines share. Raises `bot.store.files.StoreUnavailable`."""
+    if isinstance(store, Path):
+        return False
+    with suppress(StoreMissing), closing(_postgres(store, "engine")) as database:
+        return any(machine.engine == "works" for machine in database.machines())
+    return False
 
 
 def ask_elsewhere(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:

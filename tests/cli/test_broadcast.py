@@ -329,7 +329,7 @@ def test_a_template_that_is_paused_in_the_middle_stops_the_rest(folder: Path, bo
     state = json.loads(call("broadcast", "sale: many", "--json", "--bot", folder).out)
     assert (state["state"], state["code"]) == ("paused", "132006")
     assert len(bot.sent) == state["outcomes"]["sent"] < 40
-    assert state["outcomes"]["failed (132006)"] < 10  # those that were on their way
+    assert state["outcomes"]["failed (132006)"] < 40  # those that were on their way
     nothing_yet = dict.fromkeys(("delivered", "read", "answered"), False)
     assert {"contact": CONTACT, "outcome": "sent", "code": "", **nothing_yet} in state["recipients"]
     bot.emulator.faults.remove(fault)

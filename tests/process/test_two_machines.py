@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,10 @@ import pytest
 import requests
 
 from bot import doctor, local_socket
+from bot.clock import SystemClock
+from bot.console.routes import Console
 from bot.emulator.emulator import Emulator
+from bot.folder import read_folder
 from bot.process.engine_process import note_lost_run
 from bot.store.database import PostgresAddress
 from bot.store.inbox import InboxReader
@@ -138,6 +142,25 @@ def test_machines_of_one_name_are_shown_each(machines: Machines) -> None:
     machines.says("hi")
     (serve,) = [found for found in doctor.served(machines.store, machines.first.folder) if found.about == "machines"]
     assert sorted(serve.what.split("; ")) == [f"{gethostname()} (local) waits", f"{gethostname()} (local) works"]
+
+
+def test_commands_and_the_console_of_a_machine_without_an_engine_ask_the_one_that_works(
+    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machines.says("hi")
+    shutil.copytree(machines.first.folder, tmp_path / "three", ignore=shutil.ignore_patterns("*.sock"))
+    for name, value in machines.first.environment.items():
+        if name.startswith("BOT_"):
+            monkeypatch.setenv(name, value)
+    asked = "--bot", tmp_path / "three"
+    assert call("doctor", "--server", tmp_path / "three").code == 1
+    assert call("sessions", "reset", ANN, *asked).err == ""
+    assert call("contacts", "list", *asked).lines[-1] == "1 contact."
+    assert call("publish", tmp_path / "three").lines[-1] == "Version 1 is served now."
+    store = PostgresAddress(machines.store.url, tmp_path / "three" / "bot", machines.store.files)
+    console = Console(read_folder(tmp_path / "three"), store, SystemClock())
+    assert console.ask({"do": "status"})["alarms"] == []
+    console.reader.close()
 
 
 def test_when_the_machine_of_the_engine_ends_the_other_goes_on(machines: Machines) -> None:
