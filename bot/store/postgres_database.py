@@ -79,9 +79,14 @@ _SERVER_NAME = token_hex(
     2
 )  # drawn before a server forks: names its processes, also where another machine has the same name
 _SESSIONS = f"""
-    SELECT application_name, coalesce(host(client_addr), 'local') FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name LIKE '{_SESSION} % %'
+    SELECT application_name, address FROM (
+        SELECT application_name, coalesce(host(client_addr), 'local') AS address,
+            max(CASE WHEN wait_event_type = 'Client' THEN state_change ELSE now() END)
+                OVER (PARTITION BY split_part(application_name, ' ', 3)) AS heard_at
+        FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE '{_SESSION} % %'
+    ) AS sessions WHERE heard_at >= now() - make_interval(secs => {_SILENT_SECONDS})
 """
+"""The sessions of servers that are not silent: each server asks the database something every second."""
 
 ENGINE_RUNS = f"SELECT EXISTS (SELECT 1 {_LOCKED} AND objid = 3)"
 """Whether an engine has the connection that is alone."""
@@ -250,7 +255,9 @@ class PostgresDatabase:
     def _be_alone(self, connection: Connection) -> None:
         if connection.execute(ALONE).fetchone() != (True,):
             connection.close()
-            raise StoreLocked(f"{self.place} is in use by another engine: one at a time writes a store")
+            raise StoreLocked(
+                f"{self.place} is in use by another engine or command, and one at a time writes a store: try again in a moment"
+            )
         with connect(self._address, self._schema) as other:
             if other.execute(ALONE).fetchone() == (True,):
                 connection.close()

@@ -15,6 +15,7 @@ import pytest
 import bot.store
 from bot.clock import SystemClock
 from bot.core.errors import BotError
+from bot.store import postgres_database
 from bot.store.database import PostgresAddress, Write
 from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
 from bot.store.inbox import _APPEND as APPEND
@@ -261,6 +262,19 @@ def test_no_query_has_a_question_mark_or_dollar_in_a_text_of_its_own(address: Po
     for _, sql in queries():
         texts = re.findall(r"'[^']*'", sql)
         assert not [text for text in texts if "?" in text or re.search(r"\$\d", text)]
+
+
+def test_a_machine_that_is_silent_does_not_serve(address: PostgresAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_database, "gethostname", lambda: "paused")
+    monkeypatch.setattr(postgres_database, "_SERVER_NAME", "0001")
+    with closing(PostgresDatabase(address, "inbox", role="web")):
+        monkeypatch.setattr(postgres_database, "gethostname", lambda: "alive")
+        monkeypatch.setattr(postgres_database, "_SERVER_NAME", "0002")
+        with closing(PostgresDatabase(address, "engine", role="standby")) as alive:
+            assert [str(machine) for machine in alive.machines()] == ["alive waits", "paused accepts events"]
+            at_once = postgres_database._SESSIONS.replace("secs => 5", "secs => 0")
+            monkeypatch.setattr(postgres_database, "_SESSIONS", at_once)
+            assert [str(machine) for machine in alive.machines()] == ["alive waits"]
 
 
 def test_a_backup_of_a_database_names_what_makes_one(tmp_path: Path) -> None:
