@@ -378,9 +378,10 @@ def disk(store: StoreAddress) -> CheckResult:
     if not os.access(folder, os.W_OK):
         return fail("disk", f"{folder} cannot be written", "give this user the right to, or set BOT_STORE")
     free = shutil.disk_usage(folder).free
-    what = f"{free / 1e9:,.1f} GB are free for {beside(store).name}"
+    what = f"{free / 1e9:,.1f} GB are free in {folder}"
     if free < LEAST_DISK:
-        return fail("disk", what, "make room: on a full disk no event is accepted")
+        lost = "no event is accepted" if isinstance(store, Path) else "no file of a contact is kept"
+        return fail("disk", what, f"make room: on a full disk {lost}")
     return warn("disk", what, "make room soon") if free < LITTLE_DISK else ok("disk", what)
 
 
@@ -426,7 +427,7 @@ def served(store: StoreAddress, folder: Path) -> Iterator[CheckResult]:
         return
     if version is not None:
         differs, what = in_folder(version, folder)
-        yield warn("version", what, "`bot publish` publishes them") if differs else ok("version", what)
+        yield warn("version", what, "`bot publish` here serves these files instead") if differs else ok("version", what)
     if machines:
         yield ok("machines", "; ".join(map(str, machines)))
 

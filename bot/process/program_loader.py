@@ -10,6 +10,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from socket import gethostname
 from typing import Any, BinaryIO
 
 from bot import telemetry
@@ -51,8 +52,8 @@ class VersionRefused(BotError):
     """The version that is published cannot be served by this machine."""
 
     def __init__(self, version: PublishedVersion, error: FaultyBot | SettingMissing) -> None:
-        what = f"version {version.number}, which {version.by} has published, cannot be loaded on this machine{_place(error)}"
-        missing = "install what is missing here, and restart the server" if isinstance(error, FaultyBot) else error
+        what = f"version {version.number}, which {version.by} has published, cannot be loaded on {gethostname()}{_place(error)}"
+        missing = "install what is missing there, and restart the server" if isinstance(error, FaultyBot) else error
         advice = f"{missing}, or `bot rollback`"
         super().__init__(f"{what}: {advice}")
         self.alarm = Alarm("version-refused", "", what, advice, datetime.now(UTC))

@@ -21,7 +21,7 @@ from bot.store.store_schema import MIGRATIONS, Migration
 from tests.cli.keeping import kept
 from tests.cli.terminal import BOT, call, make_bot
 from tests.gateway.peer import hang_up, peer
-from tests.postgres import about_files, store_at
+from tests.postgres import IN_USE, about_files, store_at
 
 FLOWS = """
 flow: main
@@ -186,6 +186,17 @@ def test_what_the_store_tells_is_named(tmp_path: Path) -> None:
     assert events[-1].startswith(
         "fail: correctly signed events that were rejected because their timestamps are too far off: 3"
     )
+
+
+def test_a_full_disk_is_one_for_events_only_where_they_are_in_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_bot(tmp_path, FLOWS)
+    monkeypatch.setattr("bot.doctor.LEAST_DISK", 1 << 60)
+    (disk,) = [one for one in doctor(tmp_path)[1] if one["about"] == "disk"]
+    assert disk["what"].endswith(f" GB are free in {tmp_path}")
+    lost = "no file of a contact is kept" if IN_USE else "no event is accepted"
+    assert disk["advice"] == f"make room: on a full disk {lost}"
 
 
 def test_settings_that_others_can_read_are_named(tmp_path: Path) -> None:

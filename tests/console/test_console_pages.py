@@ -142,7 +142,7 @@ def test_a_server_that_does_not_answer_is_said_and_the_store_is_shown(live: Live
     live.simulation.user("hi")
     live.engine.stop()
     page = live.log_in("olga", "/state")
-    expect(page.get_by_role("alert")).to_contain_text("no server answers")
+    expect(page.get_by_role("alert")).to_contain_text("No server answers")
     page.get_by_role("link", name="Contacts").click()
     expect(page.locator("#contacts tbody tr")).to_have_count(1)
 

@@ -6,6 +6,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from socket import gethostname
 from typing import Any, cast
 
 import pytest
@@ -124,7 +125,7 @@ def test_a_version_that_cannot_be_loaded_is_tried_once(tmp_path: Path, capsys: p
         loader = ProgramLoader(tmp_path, BytesIO(), database)
         for _ in range(3):
             with pytest.raises(
-                VersionRefused, match="version 1, which ann has published, cannot be loaded on this machine"
+                VersionRefused, match=f"version 1, which ann has published, cannot be loaded on {gethostname()}"
             ):
                 loader.newest()
     assert capsys.readouterr().err.count("E002") == 1
