@@ -107,7 +107,7 @@ def _composed_in_turn(
     except VersionRefused:
         pass  # the loader has said it
     with ExitStack() as standing_by:
-        others_run = standing_by.enter_context(other_engines(settings.store))
+        others_run = standing_by.enter_context(other_engines(settings.store, lambda: loader.refusal is None))
         server = local_socket.LocalServer(settings.store, partial(_answer_in_wait, settings.store, loader, others_run))
         server.start()
         standing_by.callback(server.stop)
@@ -118,8 +118,9 @@ def _composed_in_turn(
             if ready and signal.SIGTERM in os.read(signals, 1000):
                 return None
             with suppress(StoreLocked, StoreUnavailable, VersionRefused):  # a third one was quicker
+                alone = not others_run()
                 loader.newest()  # before its turn comes: then it takes over at once
-                if not others_run():
+                if alone:
                     return _composed(settings, loader, WakePipe(files["woken"]))
 
 

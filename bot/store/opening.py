@@ -121,9 +121,10 @@ def serves_others(store: StoreAddress, wake: Callable[[], None], answer: Answer)
 
 
 @contextmanager
-def other_engines(store: StoreAddress) -> Iterator[Callable[[], bool]]:
+def other_engines(store: StoreAddress, able: Callable[[], bool]) -> Iterator[Callable[[], bool]]:
     """A function that says whether the engine of another machine runs; or that nobody knows, since the database is away. It
-    ends sessions that hold up others and are silent for too long, and raises `bot.store.files.StoreTooNew`. A file has no other machine.
+    ends sessions that hold up others and are silent for too long, and raises `bot.store.files.StoreTooNew`. Who calls it is shown as an
+    engine that waits, while it is ``able`` to take over. A file has no other machine.
     """
     if isinstance(store, Path):
         yield lambda: False
@@ -133,7 +134,7 @@ def other_engines(store: StoreAddress) -> Iterator[Callable[[], bool]]:
     def run() -> bool:
         try:
             database.require()
-            return bool(database.one(ENGINE_RUNS)[0])
+            return bool(database.one(ENGINE_RUNS, "standby" if able() else "unable")[0])
         except StoreUnavailable:
             return True
 

@@ -88,8 +88,11 @@ _SESSIONS = f"""
 """
 """The sessions of servers that are not silent: each server asks the database something every second."""
 
-ENGINE_RUNS = f"SELECT EXISTS (SELECT 1 {_LOCKED} AND objid = 3)"
-"""Whether an engine has the connection that is alone."""
+ENGINE_RUNS = rf"""
+    SELECT EXISTS (SELECT 1 {_LOCKED} AND objid = 3),
+        set_config('application_name', regexp_replace(current_setting('application_name'), ' \S+', ' ' || ?), false)
+"""
+"""Whether an engine has the connection that is alone. The session that asks gets a name with this role."""
 
 END_SILENT = f"""
     SELECT pg_terminate_backend(pid) {_LOCKED} AND pid <> pg_backend_pid() AND application_name ~ '^{_SESSION} (engine|web) '

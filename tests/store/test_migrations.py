@@ -131,7 +131,11 @@ def test_programs_of_the_version_before_go_on_while_a_newer_one_expands_the_sche
 def test_programs_that_are_too_old_for_a_contracted_schema_are_refused_and_those_that_run_notice(
     address: PostgresAddress, later: Patch
 ) -> None:
-    with closing(Store(address)) as engine, closing(log_writer(address)) as web, other_engines(address) as others_run:
+    with (
+        closing(Store(address)) as engine,
+        closing(log_writer(address)) as web,
+        other_engines(address, lambda: True) as others_run,
+    ):
         later(EXPANDS, CONTRACTS)
         prepare(address)
         later()

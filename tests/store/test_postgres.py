@@ -20,7 +20,7 @@ from bot.store.database import PostgresAddress, Write
 from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
 from bot.store.inbox import _APPEND as APPEND
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
-from bot.store.opening import DriverMissing, engine_reader, engine_writer, log_writer
+from bot.store.opening import DriverMissing, engine_reader, engine_writer, log_writer, other_engines
 from bot.store.postgres_database import PostgresDatabase, connect, translated
 from bot.store.postgres_schema import migrate
 from bot.store.sqlite_schema import migrate as migrate_files
@@ -275,6 +275,16 @@ def test_a_machine_that_is_silent_does_not_serve(address: PostgresAddress, monke
             at_once = postgres_database._SESSIONS.replace("secs => 5", "secs => 0")
             monkeypatch.setattr(postgres_database, "_SESSIONS", at_once)
             assert [str(machine) for machine in alive.machines()] == ["alive waits"]
+
+
+def test_an_engine_that_could_not_take_over_is_not_shown_as_one_that_waits(address: PostgresAddress) -> None:
+    able = [True]
+    with closing(engine_reader(address)) as database, other_engines(address, lambda: able[0]) as others_run:
+        assert not others_run()
+        assert [machine.engine for machine in database.machines()] == ["waits"]
+        able[0] = False
+        assert not others_run()
+        assert database.machines() == []
 
 
 def test_a_backup_of_a_database_names_what_makes_one(tmp_path: Path) -> None:
