@@ -37,6 +37,7 @@ Answer = dict[str, Any]
 Ask = Callable[[dict[str, Any]], Answer]
 
 NUMBER = click.IntRange(1, 1_000_000)  # of rows, or of a version
+STATUS_SECONDS = 1.0
 COMMAND_SECONDS = 120.0  # a command waits a minute for a permit, and then for the gateway
 
 
@@ -190,10 +191,14 @@ def reach_gateway(folder: Path | None) -> Iterator[Ask]:
     So one set of limits counts every request. Raises `bot.settings.BadSettings` and `CommandRefused`; what it hands out raises, in
     words, a `BotError`.
     """
-    from bot.local_socket import answers
+    from bot.local_socket import NotRunning
 
     bot, store = store_of(folder)
-    if answers(store):
+    try:
+        runs = bool(ask_server(store, {"do": "status"}, STATUS_SECONDS))
+    except NotRunning:
+        runs = False
+    if runs:
         yield lambda request: ask_server(store, {"do": "gateway", **request}, COMMAND_SECONDS)
     else:
         with _commands_here(bot, store) as run:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.core.errors import BotError
 from bot.emulator import Emulator
 from bot.gateway.gateway_client import Gateway
+from bot.local_socket import LocalServer
 from bot.store.files import server_lock
 from tests.cli.keeping import kept
 from tests.cli.terminal import call
@@ -171,6 +173,18 @@ def test_a_server_that_does_not_answer_keeps_its_budget_to_itself(bot: Path, gat
     lock.release()
     assert refused.code == 1
     assert "is in use, by a server that does not answer now" in refused.err
+    assert gateway.requests == 0
+
+
+def test_what_a_server_in_trouble_says_is_said(bot: Path, gateway: Emulator) -> None:
+    def trouble(request: dict[str, object]) -> dict[str, object]:
+        raise BotError("the database is away")
+
+    server = LocalServer(store_at(bot / "bot.db"), trouble)
+    server.start()
+    refused = call("contacts", "list", "--bot", bot)
+    server.stop()
+    assert (refused.code, refused.err) == (1, "the database is away\n")
     assert gateway.requests == 0
 
 
