@@ -34,6 +34,7 @@ from bot.console.routes import REFRESH, Console, Route, current_login
 from bot.console.users import VIEWER, User
 from bot.core.errors import BotError
 from bot.pages.page_server import page_app
+from bot.store.files import StoreUnavailable
 
 VIEWS = (
     agent_inbox,
@@ -76,6 +77,7 @@ def console_app(console: Console, users: Mapping[str, User], address: str, stopp
     app.before_request(partial(gate.require_login, {route.name: route for route in routes}))
     app.register_error_handler(HTTPException, _say_http_error)
     app.register_error_handler(BotError, lambda error: _say_trouble(str(error), 409))
+    app.register_error_handler(StoreUnavailable, lambda error: _say_trouble(str(error), 503))
     app.register_error_handler(Exception, _say_failure)
     app.context_processor(lambda: {"bot": console.name, "zone": console.zone})
     app.jinja_env.globals["navigation"] = [route for route in routes if route.title]
@@ -242,6 +244,8 @@ def _say_failure(error: Exception) -> AnyResponse:
 
 def _say_trouble(sentence: str, status: int) -> AnyResponse:
     login: Login | None = g.get("login")
-    heading = {403: "Refused", 404: "Not found", 409: "This was not done"}.get(status, "Trouble")
+    heading = {403: "Refused", 404: "Not found", 409: "This was not done", 503: "The store cannot be used now"}.get(
+        status, "Trouble"
+    )
     template = "trouble.html" if login else "stranger.html"
     return Response(render_template(template, heading=heading, sentence=sentence), status)

@@ -14,6 +14,7 @@ from bot.console.routes import Console, current_login
 from bot.console.users import AGENT
 
 _CODE = re.compile("`([^`]+)`")
+_NAME = re.compile(r"\w+(\.\w|:/|/|@)")
 
 
 def reads() -> bool:
@@ -60,8 +61,10 @@ def code(words: str) -> Markup:
 
 
 def sentence(words: str) -> Markup:
-    """Words of the bot's as a sentence, with what stands between `` as code."""
-    return code(words[:1].upper() + words[1:] + ("" if words.endswith((".", "!", "?")) else "."))
+    """Words of the bot's as a sentence, with what stands between `` as code. A name of a file or an address keeps its first letter."""
+    if not _NAME.match(words):
+        words = words[:1].upper() + words[1:]
+    return code(words + ("" if words.endswith((".", "!", "?")) else "."))
 
 
 def page_asked() -> int:

@@ -11,6 +11,7 @@ from bot.console.console_app import OPEN, VIEWS
 from bot.console.routes import Route
 from bot.console.users import VIEWER
 from bot.settings.setting_values import CONSOLE_ROLES
+from bot.store.files import StoreUnavailable
 from tests.console.client import Client, logged_in
 from tests.console.conftest import PASSWORD, PREFIX, Served
 
@@ -167,6 +168,20 @@ def test_pages_allow_nothing_inline_no_other_host_and_no_copy(served: Served) ->
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Cache-Control"] == "no-store"
         assert "<style" not in answer.text and " style=" not in answer.text and " onclick" not in answer.text
+
+
+def test_a_store_that_is_away_is_said_with_its_address_as_it_is(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away() -> None:
+        raise StoreUnavailable("postgresql://bot@db/bot cannot be used now (gone)", "see whether it runs")
+
+    client = logged_in(served, "vera")
+    monkeypatch.setattr(served.console.reader, "queue_counts", away)
+    shown = client.ask("/state")
+    assert shown.status == 503
+    assert "<h1>The store cannot be used now</h1>" in shown.text
+    assert ">postgresql://bot@db/bot cannot be used now (gone): see whether it runs.<" in shown.text
 
 
 def test_each_address_names_its_role_or_is_open(served: Served) -> None:
