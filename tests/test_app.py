@@ -241,6 +241,7 @@ def test_each_half_imports_only_what_is_its_own(half: str, others: str) -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
+@about_files
 def test_a_bot_that_cannot_start_leaves_no_thread_and_no_lock(folder: Path) -> None:
     store = folder / "bot.db"
     migrate(store)

@@ -1,9 +1,8 @@
 import dataclasses
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal
@@ -18,6 +17,7 @@ from bot.emulator.injected_faults import Request
 from bot.store.sqlite_schema import migrate
 from tests.cli.keeping import CONTACT, Kept, kept
 from tests.cli.terminal import Outcome, call, make_bot
+from tests.store.store_kit import beside_the_store
 
 SALE = MessageTemplate("sale", "en", body="Hello {{1}}, {{2}} off")
 BOOK = "phone,name,share\n+62 812-3456-7890,Ann,10%\n6281234567891,Bo,20%\n6281234567892,Cy,30%\n"
@@ -215,8 +215,8 @@ def test_a_broadcast_is_stopped_while_somebody_watches_it(
 
 def asked(folder: Path) -> list[tuple[str, str]]:
     """What operators have asked for, and who, by the trace."""
-    with closing(sqlite3.connect(folder / "bot.db")) as store:
-        rows = store.execute("SELECT event FROM turns WHERE rule = 'operator' ORDER BY id").fetchall()
+    with beside_the_store(folder / "bot.db") as execute:
+        rows = execute("SELECT event FROM turns WHERE rule = 'operator' ORDER BY id").fetchall()
     return [(event["do"], event["by"]) for event in (json.loads(text) for (text,) in rows)]
 
 

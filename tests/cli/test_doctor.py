@@ -22,6 +22,7 @@ from tests.cli.keeping import kept
 from tests.cli.terminal import BOT, call, make_bot
 from tests.gateway.peer import hang_up, peer
 from tests.postgres import IN_USE, about_files, store_at
+from tests.store.store_kit import beside_the_store
 
 FLOWS = """
 flow: main
@@ -275,9 +276,9 @@ def test_what_is_served_is_looked_at_and_not_the_files_in_the_folder(
     with kept(make_bot(tmp_path, FLOWS), server=True) as bot, peer() as receiver:
         events = f"{{url: '{receiver.url}/hooks', secret: CRM_SECRET, on: [end], allow_private: true}}"
         make_bot(tmp_path, FLOWS, bot=f"{BOT}secrets: [CRM_SECRET]\nevents_to: {events}\n")
-        with closing(sqlite3.connect(tmp_path / "bot.db")) as store, store:
+        with beside_the_store(tmp_path / "bot.db") as execute:
             files = read_folder(tmp_path)
-            store.execute("INSERT INTO versions VALUES (1, ?, 'ann', '', ?, ?)", (NOON, files.digest, files.packed()))
+            execute("INSERT INTO versions VALUES (1, ?, 'ann', '', ?, ?)", (NOON, files.digest, files.packed()))
         make_bot(tmp_path, "flow: main\nsteps: {}\n", bot=f"{BOT}secrets: [MAP_KEY]\n")
         settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
         _, found = doctor(tmp_path)
@@ -287,8 +288,8 @@ def test_what_is_served_is_looked_at_and_not_the_files_in_the_folder(
         assert about(found, "receiver") == ["ok: something answers there"]
         monkeypatch.delenv("CRM_SECRET")
         assert about(doctor(tmp_path)[1], "secrets")[0].startswith("fail: CRM_SECRET is missing: set it, ")
-        with closing(sqlite3.connect(tmp_path / "bot.db")) as store, store:
+        with beside_the_store(tmp_path / "bot.db") as execute:
             files = read_folder(tmp_path)
-            store.execute("INSERT INTO versions VALUES (2, ?, 'ann', '', ?, ?)", (NOON, files.digest, files.packed()))
+            execute("INSERT INTO versions VALUES (2, ?, 'ann', '', ?, ?)", (NOON, files.digest, files.packed()))
         shown = call("doctor", tmp_path)
     assert "install what is missing here, or `bot rollback`" in shown.out

@@ -1,8 +1,6 @@
 """The versions that were published, in the console of a `bot serve`."""
 
 import re
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from tests.console.conftest import NOON, PASSWORD, USERS, Served
 from tests.playground.conftest import FLOWS, SETTINGS
 from tests.process.conftest import folder, serve  # noqa: F401
 from tests.process.serving import Serve
+from tests.store.store_kit import beside_the_store
 
 ASK = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {ask: Who are you?, then: end}\n"
 
@@ -62,9 +61,9 @@ def test_the_name_and_the_times_are_those_of_the_version_that_is_served(served: 
     assert "Times are those of UTC." in client.ask("/state").text
     make_bot(path, FLOWS, bot=f"{SETTINGS.replace('Test Bot', 'Toko')}timezone: Asia/Jakarta\n")
     files = read_folder(path)
-    with closing(sqlite3.connect(str(served.console.store))) as store, store:
+    with beside_the_store(served.console.store) as execute:
         at = time_text(NOON)
-        store.execute("INSERT INTO versions VALUES (1, ?, 'ann', '', ?, ?)", (at, files.digest, files.packed()))
+        execute("INSERT INTO versions VALUES (1, ?, 'ann', '', ?, ?)", (at, files.digest, files.packed()))
     shown = client.ask("/state").text
     assert "Times are those of Asia/Jakarta." in shown and "Toko" in shown and "Test Bot" not in shown
 
