@@ -103,7 +103,7 @@ IN_USE = os.environ.get("STORE") == "postgres"
 _OF_FOLDERS = {
     "cli": "broadcast contact_times contacts_command doctor live privacy publish queue replay report rollback sessions signal "
     "start templates_command trace usage_command versions",
-    "console": "agent_inbox broadcasts console_pages contact_upkeep contacts dead_letters live_check results usage versions",
+    "console": "agent_inbox broadcasts contact_upkeep contacts dead_letters live_check results usage versions",
     "process": "ai_turns erase last_good publish serve starts trouble",
     "store": "clock_set_back contact conversations crash_quarantine inbox reader results",
 }
