@@ -37,7 +37,9 @@ NOON = "2030-05-06T12:00:00.000000+00:00"
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """None of ours; what a command sets from .env is undone after the test."""
-    sound = DatabaseServer(160_004, "16.4", (), has_late_standby=False, is_pooled=False, now=datetime.now(UTC))
+    sound = DatabaseServer(
+        160_004, "16.4", (), has_late_standby=False, is_pooled=False, is_read_only=False, now=datetime.now(UTC)
+    )
     monkeypatch.setattr(postgres_database, "database_server", lambda _: sound)  # that of the tests is not: it is quick
     for name in [*os.environ, "BOT_GATEWAY_URL", "BOT_GATEWAY_KEY", "BOT_WEBHOOK_SECRET", "BOT_PUBLIC_URL"]:
         if name.startswith("BOT_"):

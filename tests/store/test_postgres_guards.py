@@ -85,7 +85,7 @@ def test_a_session_in_the_middle_of_a_commit_is_in_no_state_that_has_a_time_out(
 
 
 def test_a_copy_of_the_store_may_be_silent(shared: Shared) -> None:
-    with connect(shared.address, "engine") as copy, other_engines(shared.address) as others_run:
+    with connect(shared.address, "engine") as copy, other_engines(shared.address, lambda: True) as others_run:
         copy.execute(postgres_database.ALONE)
         assert others_run()
         assert copy.execute(postgres_database.ALONE).fetchone() == (True,)
