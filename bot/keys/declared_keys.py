@@ -347,12 +347,16 @@ def _boolean(node: Node, problems: Problems, what: str) -> bool:
     return False
 
 
+UNREAD_DURATION = timedelta(days=1)
+"""What is read where no duration is written, so that none is missing. Only this object says so: a day that is written is another."""
+
+
 def _duration(node: Node, problems: Problems, what: str) -> timedelta:
-    """A duration, longer than nothing and at most a year. What is none is read as a day, so that none is missing."""
+    """A duration, longer than nothing and at most a year."""
     found = wall_clock.parse_duration(node.text) if isinstance(node, Scalar) else None
     if found is None:
         refuse(node, problems, what, "a duration", "write one like 90s, 10m, 2h30m or 5d, 366d at most")
-    return found or timedelta(days=1)
+    return found or UNREAD_DURATION
 
 
 STRING: Form[str | None] = Form(ANY_TEXT, text_of)

@@ -13,6 +13,7 @@ from bot.keys.declared_keys import (
     BOOLEAN,
     DURATION,
     NAME,
+    UNREAD_DURATION,
     Form,
     KeySet,
     KeySpec,
@@ -232,7 +233,7 @@ def check_reminder(fields: Fields, remind: Timed | None, timeout: Timed | None) 
     """Report a reminder that is written here, and comes after the time-out. At the same time the reminder comes first."""
     if remind is None or timeout is None or remind.after is None or timeout.after is None:
         return
-    if remind.after > timeout.after:
+    if remind.after > timeout.after and not any(after is UNREAD_DURATION for after in (remind.after, timeout.after)):
         what = (
             f'"{REMIND.name}" has no effect: the time-out comes first, after {wall_clock.duration_words(timeout.after)}'
         )

@@ -749,6 +749,7 @@ TYPED: dict[str, tuple[str, str]] = {
     "a capital within a name": ("  sayHello: {say: Hi}", '5:3: E108 step: "sayHello" is no name (write say_hello: small letters from a to z, digits and _ only)'),
     "a time of day for opening hours": ("  hello: {wait: {until: 9:00}}", "5:25: E115 no opening hours \"9:00\" (for a time of day write wait: '{{ today | at(\"9:00\") }}')"),
     "a reminder after the time-out": ("  hello: {ask: Hi?, remind: {after: 21h}}", '5:29: E123 step "hello": "remind" has no effect: the time-out comes first, after 20h (write a shorter `after` there, or a longer one at the time-out)'),
+    "a reminder after no time": ("  hello: {ask: Hi?, remind: {after: soon}}", '5:37: E106 step "hello": remind: after: "soon" is not a duration (write one like 90s, 10m, 2h30m or 5d, 366d at most)'),
     "a reminder after the step's own time-out": ("  hello: {ask: Hi?, remind: {after: 2h}, timeout: {after: 90m, then: end}}", '5:29: E123 step "hello": "remind" has no effect: the time-out comes first, after 1h 30m (write a shorter `after` there, or a longer one at the time-out)'),
     "arguments of another tool": ("  hello: {run: /a, args: {n: 1}}", '5:20: E104 step "hello": unknown key "args" (did you mean "with"?)'),
     "a text as a target": ("  hello: {ask: Hi?, other: Pardon}", '5:28: E102 no step "Pardon" (write the name of a step, in small letters; where a text is meant, {say: Pardon})'),

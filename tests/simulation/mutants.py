@@ -82,10 +82,10 @@ def window_not_checked() -> AbstractContextManager[object]:
 def wake_lost_in_a_crash() -> AbstractContextManager[object]:
     """Who waits for a time is forgotten where the engine did not end properly."""
 
-    def begin(real: Any, cycle: EngineCycle) -> Any:
+    def begin(real: Any, cycle: EngineCycle, *consumers: Any) -> Any:
         if not cycle._store.database.one("SELECT clean FROM meta")[0]:
             cycle._store.database.write(("UPDATE sessions SET wake_at = NULL", [()]))
-        return real(cycle)
+        return real(cycle, *consumers)
 
     return _around(EngineCycle, "begin", begin)
 
