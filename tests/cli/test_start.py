@@ -18,6 +18,7 @@ from bot.store.store_reader import StoreReader
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call
 from tests.patience import PATIENCE
+from tests.postgres import about_files
 
 ELSEWHERE = "6281234567899"
 
@@ -41,10 +42,12 @@ def test_a_flow_is_started_for_somebody_whom_the_bot_has_never_met_with_values_a
     assert "start of main by bot start" in call("trace", ELSEWHERE, "--bot", folder, "-n", "1").out
 
 
+@about_files
 def test_what_a_server_may_have_done_that_ended_before_it_answered_is_not_done_again(folder: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor() as threads:
         listener.bind(str(socket_of(folder / "bot.db")))
         listener.listen()
+        listener.settimeout(PATIENCE)
         asked = threads.submit(call, "start", "main", ELSEWHERE, "--bot", folder)
         listener.accept()[0].close()
         started = asked.result(PATIENCE)
