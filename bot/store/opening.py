@@ -111,8 +111,7 @@ def serves_others(store: StoreAddress, wake: Callable[[], None], answer: Answer)
     if isinstance(store, Path):
         yield
         return
-    from bot.store.postgres_database import EVENTS
-    from bot.store.postgres_notices import NoticeListener
+    from bot.store.postgres_database import EVENTS, NoticeListener
     from bot.store.postgres_requests import REQUESTS, answer_requests
 
     requests = NoticeListener(store, REQUESTS, partial(answer_requests, answer=answer))

@@ -8,7 +8,7 @@ import logging
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
@@ -56,6 +56,7 @@ VERSION = "SELECT number, oldest FROM bot.version"
 
 EVENTS = "bot"
 """The channel on which an engine hears of new events."""
+_CONNECTS_AGAIN_SECONDS = 1.0  # after a listener's connection is lost
 ALONE = "SELECT pg_try_advisory_lock(7031, 3)"
 _ALONE_NO_MORE = "SELECT pg_advisory_unlock(7031, 3)"
 
@@ -348,6 +349,31 @@ def require_version(address: PostgresAddress, connection: Connection) -> None:
         raise StoreTooNew(str(address))
     if number < schema_version():
         raise StoreOutdated(f"{address} is of an older version: start the server once, it brings it up to date")
+
+
+class NoticeListener:
+    """Calls ``act``, on a thread of its own, after each notice of a channel, and whenever it may have missed one."""
+
+    def __init__(self, address: PostgresAddress, channel: str, act: Callable[[Connection], None]) -> None:
+        self._address = address
+        self._channel = channel
+        self._act = act
+        self._ended = threading.Event()
+        threading.Thread(target=self._run, name=f"listener {channel}", daemon=True).start()
+
+    def close(self) -> None:
+        """Call no more."""
+        self._ended.set()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            with suppress(psycopg.Error, StoreUnavailable), connect(self._address, "engine") as connection:
+                connection.execute(f"LISTEN {self._channel}")
+                self._act(connection)
+                while not self._ended.is_set():
+                    if any(True for _ in connection.notifies(timeout=_CONNECTS_AGAIN_SECONDS, stop_after=1)):
+                        self._act(connection)
+            self._ended.wait(_CONNECTS_AGAIN_SECONDS)
 
 
 _SERVER = """

@@ -136,7 +136,7 @@ def add_version(
 
 
 def published(version: PublishedVersion) -> dict[str, int]:
-    """The answer to whoever has published a version."""
+    """The answer to a request to publish."""
     return {"version": version.number}
 
 

@@ -125,7 +125,7 @@ def no_event_is_passed(store: Shared) -> None:
 
 
 def an_event_is_kept_once(store: Shared) -> None:
-    """An event that comes to both machines, under its own id or its delivery's, is kept once."""
+    """Both machines get the same event, known by its own id or by its delivery's: it is kept once."""
     with closing(log_writer(store.address)) as one, closing(log_writer(store.address)) as two:
         one.write_each([append("event 1", "delivery 1")])
         two.write_each(
