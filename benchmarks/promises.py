@@ -132,9 +132,9 @@ def _without(*left_out: str) -> Change:
     statements = Commit.statements
 
     def left(
-        self: Commit, recent: Mapping[str, Session], last_turn: int
+        self: Commit, recent: Mapping[str, Session], turns: Sequence[int]
     ) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-        return (each for each in statements(self, recent, last_turn) if each[0] not in left_out)
+        return (each for each in statements(self, recent, turns) if each[0] not in left_out)
 
     return Commit, "statements", left
 

@@ -74,7 +74,7 @@ def serve(name: str, folder: Path) -> None:
             tolerance=timedelta(minutes=5),
             path="/webhook",
             begun=lambda: True,
-            wake=lambda: None,
+            wake=lambda shards: None,
             ask=lambda request: {},
         )
     signal.signal(signal.SIGTERM, lambda *_: server.stop())

@@ -375,7 +375,7 @@ class Bot:
                 tolerance=tolerance,
                 path="/webhook",
                 begun=self._begun.is_set,
-                wake=engine.wake,
+                wake=lambda shards: engine.wake(),
                 ask=engine.operate,
                 addresses=EXAMPLE,
                 threads=4,

@@ -284,7 +284,7 @@ def web_service(store: Path, listener: socket.socket) -> WebService:
         tolerance=TOLERANCE,
         path="/webhook",
         begun=lambda: True,
-        wake=lambda: None,
+        wake=lambda shards: None,
         ask=lambda request: {},
     )
 

@@ -34,7 +34,7 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
         tolerance=settings.webhook_tolerance,
         path=settings.webhook_path,
         begun=_Once(files["begun"]),
-        wake=lambda: None if wake is None else tell(wake, b"x"),
+        wake=lambda shards: None if wake is None else tell(wake, b"x"),
         ask=lambda request: local_socket.ask(settings.store, request, ASK_SECONDS),
         api_key=settings.api_key,
         addresses=SignalAddresses(settings.public_url, settings.webhook_secrets),

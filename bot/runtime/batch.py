@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import count
 from time import perf_counter_ns
 
 from bot.core.effects import Effect, Happen, Publish, PutContact, Send, Tell
@@ -63,11 +62,10 @@ class Batch:
         self._sessions: dict[str, Session] = {}
         self._states: dict[str, str | None] = {}  # what was read beforehand
         self._aliases: dict[str, str | None] = {}
-        last = store.last_ids()
         self._happens: deque[tuple[Event, int]] = deque()  # to other contacts, and how many events led there
         self._hops = self._caused = 0
-        self._send_ids = count(last["messages"] + 1)
-        self._call_ids = count(last["calls"] + 1)
+        self._send_ids = store.new_ids("messages")
+        self._call_ids = store.new_ids("calls")
 
     def take(self, event: Event, fired: datetime | None = None) -> Turn | None:
         """Take an event, and what was parked behind it; park it while its contact is inside a call.

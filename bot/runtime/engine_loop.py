@@ -41,7 +41,7 @@ from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
 from bot.runtime.wake_pipe import WakePipe
 from bot.store.crash_quarantine import ORDINARY
-from bot.store.engine_store import Store
+from bot.store.engine_store import IdTable, Store
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxReader, LogRow
 from bot.store.integrity import check_pair
@@ -408,7 +408,7 @@ class EngineCycle:
         self._alarms = alarms
         self._paused: set[str] = set()  # broadcasts
         self.run = ORDINARY
-        self._begun: dict[str, int] = {}  # the last ids by table, when the run began
+        self._begun: dict[IdTable, int] = {}  # the last ids by table, when the run began
         self._caught_up = False
         self._jumps = ClockJumps(clock)
         self._set_by = timedelta()  # how far the clock was set since the store was brought back to it

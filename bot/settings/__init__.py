@@ -161,6 +161,11 @@ class Settings(AccountSettings):
         values.files,
         "Where the files are that flows keep, if the store is a database: a folder that all machines share, or s3://bucket/prefix.",
     )
+    shards: int = _setting(
+        values.number(1, 64),
+        "Into how many shards a new store is divided that is a database, each with an engine of its own; {} by default.",
+        default=1,
+    )
     host: str = _setting(values.host, "The address that bot serve listens at; {} by default.", default="127.0.0.1")
     port: int = _setting(values.number(0, 65535), "The port that bot serve listens at; {} by default.", default=8000)
     webhook_path: str = _setting(values.path, "A further path of the webhook; {} by default.", default="/webhook")
@@ -322,8 +327,13 @@ class _Reader:
             self.problems.append(
                 "BOT_FILES is for a store that is a database: set BOT_STORE to its address, or leave it out"
             )
+        shards = self(SETTINGS["shards"])
+        if shards > 1 and not self.text("store").startswith(values.DATABASES):
+            self.problems.append(
+                "BOT_SHARDS is for a store that is a database: set BOT_STORE to its address, or leave it out"
+            )
         address: StoreAddress = self(
-            replace(spec, parse=lambda text: values.store(text, base, folder, files), default=folder / "bot.db")
+            replace(spec, parse=lambda text: values.store(text, base, folder, files, shards), default=folder / "bot.db")
         )
         return address
 

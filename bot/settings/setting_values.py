@@ -124,7 +124,7 @@ def path(text: str) -> str:
     return text
 
 
-def store(text: str, base: Path, folder: Path, files: str) -> StoreAddress:
+def store(text: str, base: Path, folder: Path, files: str, shards: int) -> StoreAddress:
     """The store's file, in a folder that is there, relative to ``base``; or the address of a database.
 
     ``folder`` is the bot's, ``files`` where the files are that its flows keep; an empty text: in the bot's folder.
@@ -137,8 +137,9 @@ def store(text: str, base: Path, folder: Path, files: str) -> StoreAddress:
             )
         own = folder.resolve() / "bot"
         if not files.startswith(OBJECTS):
-            return PostgresAddress(text, own, (base / files).resolve() if files else own.with_name("bot.files"))
-        return PostgresAddress(text, own, files.rstrip("/"))
+            kept = (base / files).resolve() if files else own.with_name("bot.files")
+            return PostgresAddress(text, own, kept, shards)
+        return PostgresAddress(text, own, files.rstrip("/"), shards)
     path = base / text
     if path.is_dir():
         raise ValueError(f"is the folder {path}: name a file, such as {path / 'bot.db'}")

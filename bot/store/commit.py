@@ -30,7 +30,8 @@ _Row = tuple[Any, ...]
 _CURSOR = """
     UPDATE meta SET cursor = ?1, last_event = coalesce(?2, last_event), written_at = ?3, taking = NULL,
         last_send = CASE WHEN ?4 > last_send THEN ?4 ELSE last_send END,
-        last_call = CASE WHEN ?5 > last_call THEN ?5 ELSE last_call END, last_turn = ?6
+        last_call = CASE WHEN ?5 > last_call THEN ?5 ELSE last_call END,
+        last_turn = CASE WHEN ?6 > last_turn THEN ?6 ELSE last_turn END
 """
 _MESSAGE_ID = """
     INSERT INTO message_ids (message_id, sent_id) VALUES (?, ?)
@@ -116,9 +117,9 @@ class Commit:
         """How many lines the trace gets."""
         return len(self._rows[trace_rows.ADD_TURN])
 
-    def statements(self, recent: Mapping[str, Session], last_turn: int) -> Iterator[tuple[str, list[_Row]]]:
+    def statements(self, recent: Mapping[str, Session], turns: Sequence[int]) -> Iterator[tuple[str, list[_Row]]]:
         """The statements to write, each with its rows; none if nothing has happened. ``recent`` are sessions in the file,
-        ``last_turn`` is the highest id that the trace has given.
+        ``turns`` the ids of the trace's `new_turns` lines.
         """
         known, new = list[_Row](), list[_Row]()
         for contact, (session, row) in self._sessions.items():
@@ -128,7 +129,7 @@ class Commit:
             else:
                 known.append((*row[:6], *row[7:]))
         rows = self._rows | {
-            trace_rows.ADD_TURN: [(id, *row) for id, row in enumerate(self._rows[trace_rows.ADD_TURN], last_turn + 1)],
+            trace_rows.ADD_TURN: [(id, *row) for id, row in zip(turns, self._rows[trace_rows.ADD_TURN], strict=True)],
             engine_tables.WRITE_SESSION: new,
             engine_tables.UPDATE_SESSION: known,
             engine_tables.PARK: [
@@ -152,7 +153,7 @@ class Commit:
         written = [(sql, rows[sql]) for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]]
         if written or self.cursor != self._cursor_before:
             last = (rows[-1].id if rows else 0 for rows in (self.sends, self.calls))
-            yield _CURSOR, [(self.cursor, self._last_event, self._at, *last, last_turn + self.new_turns)]
+            yield _CURSOR, [(self.cursor, self._last_event, self._at, *last, turns[-1] if turns else 0)]
             yield from written
 
     def move_cursor(self, seq: int, event_id: str) -> None:

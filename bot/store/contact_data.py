@@ -137,8 +137,9 @@ class Withdrawn:
     events: frozenset[int]
 
 
-def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: str) -> Withdrawn:
-    """Delete a contact from the engine's file, and note that the log must forget it ``upto`` a place, and ``by`` whom.
+def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: str, turn: int) -> Withdrawn:
+    """Delete a contact from the engine's file, and note that the log must forget it ``upto`` a place, and ``by`` whom: in the line
+    ``turn`` of the trace.
 
     Usage stays: tokens, and requests of the last day, which still count against the limits.
     """
@@ -156,8 +157,8 @@ def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: 
             execute(f"UPDATE meta SET taking = NULL WHERE {names_contact('taking')}", (number,))
         event = json_text({"do": "erase", "attempts": requests, "by": by})
         note = trace_rows.note_row(None, f"operator:{uuid4().hex}", event, OPERATOR, "a contact was erased")
-        (id,) = execute("UPDATE meta SET last_turn = last_turn + 1 RETURNING last_turn").fetchone()
-        execute(trace_rows.ADD_TURN, (id, time_text(now), *note))
+        execute("UPDATE meta SET last_turn = ?", (turn,))
+        execute(trace_rows.ADD_TURN, (turn, time_text(now), *note))
     engine.wipe()
     return withdrawn
 

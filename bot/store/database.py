@@ -1,9 +1,10 @@
 """What a store asks of its databases, whichever they are: queries and durable commits in the SQL that all of them take."""
 
 import re
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -19,11 +20,20 @@ class PostgresAddress:
 
     ``beside`` is a path in the bot's folder, beside which this machine has its lock and its socket. ``files`` is where
     the files are that contacts sent and flows keep, which all machines share: a folder, or ``s3://bucket/prefix``.
+
+    ``shards`` says into how many shards the store is divided, and ``shard`` which of them this is; None: the whole store, in which
+    one reads all shards at once, and writes none.
     """
 
     url: str = field(repr=False)
     beside: Path
     files: Path | str
+    shards: int = 1
+    shard: int | None = None
+
+    def schema(self, part: Literal["engine", "inbox"]) -> str:
+        """The schema with the tables of a part, or with views of those of all shards."""
+        return part if self.shard is None else f"{part}_{self.shard}"
 
     @property
     def password(self) -> str | None:
@@ -33,11 +43,42 @@ class PostgresAddress:
 
     def __str__(self) -> str:
         """The address without the password."""
-        return re.sub(r"(://[^:/@]*):[^@]*@", r"\1@", self.url).partition("?")[0]
+        database = re.sub(r"(://[^:/@]*):[^@]*@", r"\1@", self.url).partition("?")[0]
+        return database if self.shard is None else f"{database} (shard {self.shard})"
 
 
 StoreAddress = Path | PostgresAddress
-"""Where a store is: the path of the engine's file of SQLite, or the address of a database of PostgreSQL."""
+"""Where a store is: the path of the engine's file of SQLite, or the address of a database of PostgreSQL. A shard of a store has an
+address of its own, too, by which an engine uses it as if it were a store.
+"""
+
+
+def shards_of(store: StoreAddress) -> tuple[StoreAddress, ...]:
+    """The shards of a whole store, by their numbers; the store itself if it is not divided."""
+    if isinstance(store, Path) or store.shards == 1:
+        return (store,)
+    named = store.beside.name
+    return tuple(
+        replace(store, shard=number, beside=store.beside.with_name(f"{named}-{number}"))
+        for number in range(store.shards)
+    )
+
+
+def whole_of(store: StoreAddress) -> StoreAddress:
+    """The whole store of a shard; a store that is not divided is whole."""
+    if isinstance(store, Path) or store.shard is None:
+        return store
+    return replace(store, shard=None, beside=store.beside.with_name(store.beside.name.removesuffix(f"-{store.shard}")))
+
+
+def log_schema(store: StoreAddress) -> str:
+    """What stands before the names of the log's tables, in a statement that is for one shard of several."""
+    return "" if isinstance(store, Path) or store.shard is None else f"{store.schema('inbox')}."
+
+
+def shard_number(contact: str | None, shards: int) -> int:
+    """The number of the shard that has a contact, of so many. It is the same for ever. What has no contact is in the first."""
+    return zlib.crc32(contact.encode("utf-8", "surrogatepass")) % shards if contact else 0
 
 
 @immutable
@@ -59,15 +100,16 @@ class Write:
     """A statement for a common commit, and then its result: how many rows it changed, and the id of the last new ``row``.
 
     ``error`` is an error of its own, of its values. ``erases``: what it deletes must leave no traces. ``group`` is the
-    writer's, who commits several together.
+    writer's, who commits several together. ``shard`` is the number of the shard whose log it is for.
     """
 
-    __slots__ = ("erases", "error", "group", "parameters", "row", "rows_changed", "sql")
+    __slots__ = ("erases", "error", "group", "parameters", "row", "rows_changed", "shard", "sql")
 
-    def __init__(self, sql: str, parameters: tuple[Any, ...], erases: bool = False) -> None:
+    def __init__(self, sql: str, parameters: tuple[Any, ...], erases: bool = False, shard: int = 0) -> None:
         self.sql = sql
         self.parameters = parameters
         self.erases = erases
+        self.shard = shard
         self.row: int | None = None
         self.rows_changed = 0
         self.error: Exception | None = None
@@ -139,8 +181,8 @@ class Database(Protocol):
         changed the tables so that this one cannot go on.
         """
 
-    def wake(self) -> None:
-        """Wake the engine of another machine: there are new events in the log (`bot.store.opening.serves_others`)."""
+    def wake(self, shards: Collection[int] = (0,)) -> None:
+        """Wake the engines of shards on other machines: there are new events in their logs (`bot.store.opening.serves_others`)."""
 
     def machines(self) -> list[ServingMachine]:
         """The machines that serve the bot; none for a file, which has only this one."""

@@ -1,8 +1,9 @@
 """The engine's file: sessions, queues and the trace. One thread uses it, and no other process writes it."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Literal
 
 from bot.core import values
@@ -12,7 +13,7 @@ from bot.core.values import json_text, read_time, storable, time_text
 from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tables
 from bot.store.commit import OF_BROADCASTS, Commit
 from bot.store.contact_data import Withdrawn, numbers_of
-from bot.store.database import StoreAddress
+from bot.store.database import StoreAddress, whole_of
 from bot.store.files import reads_rows
 from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.opening import engine_writer
@@ -66,6 +67,17 @@ _LAST_IDS = "SELECT last_send, last_call, last_turn FROM meta"
 _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} WHERE at IS NOT NULL ORDER BY id LIMIT ?) AS oldest WHERE at < ?)"
 
 
+IdTable = Literal["messages", "calls", "turns"]
+"""The tables whose rows get their ids from the engine, and not from the database: it needs them before the commit."""
+
+_DRAWN_AT_ONCE = 64
+_DRAW_IDS = "SELECT nextval('bot.{0}_id') FROM generate_series(1, ?)"
+
+
+def _by_table(sends: list[int], calls: list[int], turns: list[int]) -> dict[IdTable, list[int]]:
+    return {"messages": sends, "calls": calls, "turns": turns}
+
+
 class Store(EngineRows):
     """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`. To close it releases its lock,
     and does not end the run: see `end_run`.
@@ -80,6 +92,11 @@ class Store(EngineRows):
         self.address = address
         self._files = files or kept_files(address)
         self._results_kept = timedelta(days=results_days)
+        self._drawn: dict[IdTable, deque[int]] | None = (
+            None  # ids that are to be given; None: the next one follows the last
+        )
+        if whole_of(address) != address:
+            self._drawn = {"messages": deque(), "calls": deque(), "turns": deque()}
         self._recent: dict[str, Session] = {}  # the sessions that were written last, which need not be read
         self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
         self._some_wait: bool | None = None  # as of `broadcasts_wait`; None if that is to be asked
@@ -91,7 +108,8 @@ class Store(EngineRows):
             self.store_id: str = meta[0]
             self._cursor: int = meta[1]
             self.set_back: int = meta[3]
-            self._last_ids = dict(zip(("messages", "calls", "turns"), self.database.one(_LAST_IDS), strict=True))
+            sends, calls, turns = self.database.one(_LAST_IDS)
+            self._last_ids: dict[IdTable, int] = {"messages": sends, "calls": calls, "turns": turns}
             self._has_events = bool(self.database.one(engine_tables.SOME_EVENT)[0])  # as far as is known
             self.failed_early = {name for (name,) in self.database.all(_FAILED_EARLY)}
         except BaseException:
@@ -208,8 +226,19 @@ class Store(EngineRows):
             self._first_wake = self.database.one(engine_tables.NEXT_WAKE) or _NO_WAKE
         return None if self._first_wake is _NO_WAKE else datetime.fromisoformat(self._first_wake[0])
 
-    def last_ids(self) -> dict[str, int]:
-        """The last id that was given to a message, a call and a turn, by table; 0 where there was none yet."""
+    def new_ids(self, table: IdTable) -> Iterator[int]:
+        """Ids for new rows, ascending. What a batch has drawn and not used is not missed."""
+        return count(self._last_ids[table] + 1) if self._drawn is None else self._draw(table, self._drawn[table])
+
+    def _draw(self, table: IdTable, drawn: deque[int]) -> Iterator[int]:
+        """Ids that no other shard gets."""
+        while True:
+            if not drawn:
+                drawn.extend(id for (id,) in self.database.all(_DRAW_IDS.format(table), _DRAWN_AT_ONCE))
+            yield drawn.popleft()
+
+    def last_ids(self) -> dict[IdTable, int]:
+        """The last id of a message, a call and a turn, by table; 0 where there was none yet."""
         return dict(self._last_ids)
 
     @reads_rows
@@ -363,16 +392,15 @@ class Store(EngineRows):
 
     def write(self, commit: Commit) -> bool:
         """Write a commit, in full or not at all. Returns False if there was nothing in it."""
-        statements = list(commit.statements(self._recent, self._last_ids["turns"]))
+        turns = list(islice(self.new_ids("turns"), commit.new_turns))
+        statements = list(commit.statements(self._recent, turns))
         if not statements:
             return False
         self.database.write(*statements)
         self._cursor = commit.cursor
         self._has_events = self._has_events or commit.adds_events
-        for table, rows in (("messages", commit.sends), ("calls", commit.calls)):
-            if rows:
-                self._last_ids[table] = rows[-1].id
-        self._last_ids["turns"] += commit.new_turns
+        sends, calls = ([row.id for row in rows] for rows in (commit.sends, commit.calls))
+        self._last_ids |= {table: ids[-1] for table, ids in _by_table(sends, calls, turns).items() if ids}
         self.failed_early |= commit.failed_early
         self.failed_early.difference_update(commit.messages)
         if any(sql in OF_BROADCASTS for sql, _ in statements):
@@ -417,8 +445,9 @@ class Store(EngineRows):
     def erase(self, contact: str, upto: int, now: datetime, by: str = OPERATOR) -> Withdrawn:
         """Delete a contact, and note that the log must forget its events ``upto`` a place, and ``by`` whom: see `bot.store.contact_data`."""
         self._forget()
-        withdrawn = contact_data.begin_erasure(self.database, contact, upto, now, by)
-        self._last_ids["turns"] += 1  # the note of the erasure
+        note = next(self.new_ids("turns"))
+        withdrawn = contact_data.begin_erasure(self.database, contact, upto, now, by, note)
+        self._last_ids["turns"] = note
         return withdrawn
 
     def finish_erasures(self, in_log: Callable[[str, int], bool]) -> bool:

@@ -62,6 +62,10 @@ class StoreOutdated(BotError):
     """An older version wrote the store, and it has not been brought up to date yet."""
 
 
+class ShardsDiffer(BotError):
+    """The store has another number of shards than its address says."""
+
+
 class StoreTooNew(BotError):
     """A newer version of this program wrote the store."""
 

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any
@@ -14,7 +14,7 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import read_time, storable, time_text
 from bot.store.contact_data import IN_LOG
-from bot.store.database import StoreAddress, Write
+from bot.store.database import StoreAddress, Write, log_schema, shard_number, shards_of
 from bot.store.files import StoreUnavailable, reads_rows
 from bot.store.opening import log_reader, log_writer
 
@@ -24,22 +24,22 @@ _PRUNED_AT_ONCE = 500
 _ERASED_AT_ONCE = 500
 
 _APPEND = """
-    INSERT INTO log (delivery, event_id, name, contact, received_at, body, readable)
+    INSERT INTO {0}log (delivery, event_id, name, contact, received_at, body, readable)
     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
 """.rstrip()
 _PRUNE = """
-    DELETE FROM log WHERE seq IN (
-        SELECT seq FROM (SELECT seq, received_at FROM log ORDER BY seq LIMIT ?) AS oldest
-        WHERE seq < ? AND received_at < ? AND seq < (SELECT max(seq) FROM log)
+    DELETE FROM {0}log WHERE seq IN (
+        SELECT seq FROM (SELECT seq, received_at FROM {0}log ORDER BY seq LIMIT ?) AS oldest
+        WHERE seq < ? AND received_at < ? AND seq < (SELECT max(seq) FROM {0}log)
     )
 """
-_TAKEN = "UPDATE meta SET taken = ?"
-_CHECK = "UPDATE meta SET checked_at = ?"
+_TAKEN = "UPDATE {0}meta SET taken = ?"
+_CHECK = "UPDATE {0}meta SET checked_at = ?"
 _STALE = """
-    UPDATE meta SET stale = stale + 1, stale_at = ? WHERE NOT EXISTS (SELECT 1 FROM log WHERE event_id = ?)
+    UPDATE {0}meta SET stale = stale + 1, stale_at = ? WHERE NOT EXISTS (SELECT 1 FROM {0}log WHERE event_id = ?)
 """
 _ERASE = """
-    UPDATE log SET contact = NULL, body = ?, erased_at = ? WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
+    UPDATE {0}log SET contact = NULL, body = ?, erased_at = ? WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
 """
 _AFTER = """
     SELECT seq, event_id, name, contact, received_at, body, readable FROM log
@@ -50,7 +50,7 @@ _COUNT_AFTER = "SELECT count(*) FROM log WHERE seq > ? AND erased_at IS NULL"
 _HAS_AFTER = "SELECT 1 FROM log WHERE seq > ? AND erased_at IS NULL LIMIT 1"
 _OF_CONTACT = f"SELECT seq FROM log WHERE {IN_LOG} AND seq <= ?2"
 _LAST_RECEIVED = "SELECT received_at FROM log ORDER BY seq DESC LIMIT 1"
-_STALE_SO_FAR = "SELECT stale, stale_at FROM meta"
+_STALE_SO_FAR = "SELECT sum(stale), max(stale_at) FROM meta"  # of all shards
 _LAST_SEQ = "SELECT coalesce(max(seq), 0) FROM log"
 
 
@@ -98,6 +98,16 @@ class InboxRefused(BotError):
     """The database cannot store this value. Other events are not affected."""
 
 
+class _LogStatements:
+    """The statements for a shard's log."""
+
+    def __init__(self, shard: StoreAddress) -> None:
+        schema = log_schema(shard)
+        self.append, self.stale, self.check, self.taken, self.prune, self.erase = (
+            sql.format(schema) for sql in (_APPEND, _STALE, _CHECK, _TAKEN, _PRUNE, _ERASE)
+        )
+
+
 class _Group:
     """The writes of one commit, and the callbacks for its end."""
 
@@ -110,10 +120,10 @@ class _Group:
 
 
 class InboxWriter:
-    """The inbox's only writer: a thread that commits the writes of all other threads together.
+    """The inbox's only writer: a thread that commits the writes of all other threads together, into the logs of all shards of a store.
 
     ``patience`` is how many seconds a caller waits for its commit. ``wake`` is called after each commit with new events, from
-    the writer's thread. While commits fail, ``alarms`` has the alarm ``inbox-unavailable``: see `end_alarm`. Raises
+    the writer's thread, with the numbers of the shards that have them. While commits fail, ``alarms`` has the alarm ``inbox-unavailable``: see `end_alarm`. Raises
     `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise `InboxBusy`.
 
     `append` keeps an `event` and waits for the commit. An event loop hands several events over (`hand_over`), and reads the
@@ -127,10 +137,12 @@ class InboxWriter:
         alarms: Alarms | None = None,
         *,
         patience: float = 2.0,
-        wake: Callable[[], None] = lambda: None,
+        wake: Callable[[Collection[int]], None] = lambda shards: None,
     ) -> None:
         self.patience = patience
         self.database = log_writer(address)
+        logs = [_LogStatements(shard) for shard in shards_of(address)]
+        self._logs = logs
         self._wake = wake
         self._alarms = alarms or Alarms(clock)
         self._failed_at: float | None = None  # the last commit that failed during the alarm
@@ -154,11 +166,18 @@ class InboxWriter:
         readable: bool,
     ) -> Write:
         """The statement that appends an event."""
-        return Write(_APPEND, (delivery, event_id, name, contact, time_text(received_at), body, int(readable)))
+        shard = self.shard_of(contact)
+        row = delivery, event_id, name, contact, time_text(received_at), body, int(readable)
+        return Write(self._logs[shard].append, row, shard=shard)
 
-    def stale_event(self, event_id: str) -> Write:
+    def stale_event(self, event_id: str, contact: str | None) -> Write:
         """The statement that counts a correctly signed event that was rejected for its timestamp, if it is new."""
-        return Write(_STALE, (time_text(self._clock.now()), event_id))
+        shard = self.shard_of(contact)
+        return Write(self._logs[shard].stale, (time_text(self._clock.now()), event_id), shard=shard)
+
+    def shard_of(self, contact: str | None) -> int:
+        """The number of the shard that has a contact's events."""
+        return shard_number(contact, len(self._logs)) if len(self._logs) > 1 else 0
 
     def append(self, event: Write) -> Appended:
         """Append an `event`. When this returns, it is durable.
@@ -181,30 +200,31 @@ class InboxWriter:
 
     def check(self) -> None:
         """Commit something, to find out whether that is possible. Raises `InboxBusy`."""
-        self._execute(_CHECK, (time_text(self._clock.now()),))
+        self._execute(self._logs[0].check, (time_text(self._clock.now()),))
 
-    def prune(self, below_seq: int, older_than: timedelta = DUPLICATES_REMEMBERED) -> int:
-        """Delete events that the engine has taken (``below_seq``: its cursor) and that can have no duplicate any
+    def prune(self, below_seq: int, older_than: timedelta = DUPLICATES_REMEMBERED, shard: int = 0) -> int:
+        """Delete events of a shard that its engine has taken (``below_seq``: its cursor) and that can have no duplicate any
         more.
 
         The event at the cursor stays, and so does the newest, so that no number is given twice. The cursor is written
         first: see `bot.store.integrity.check_pair`. Rows are deleted in small pieces; events are appended in between.
         Returns the number of deleted rows. Raises `InboxBusy`.
         """
-        self._execute(_TAKEN, (below_seq,))
+        log = self._logs[shard]
+        self._execute(log.taken, (below_seq,), shard=shard)
         before = time_text(self._expiry.now() - older_than)
         deleted = 0
         while True:
-            piece = self._execute(_PRUNE, (_PRUNED_AT_ONCE, below_seq, before)).rows_changed
+            piece = self._execute(log.prune, (_PRUNED_AT_ONCE, below_seq, before), shard=shard).rows_changed
             deleted += piece
             if piece < _PRUNED_AT_ONCE:
                 return deleted
 
-    def erase(self, seqs: Sequence[int]) -> None:
-        """Delete the contacts and bodies of these events. Their ids stay. Raises `InboxBusy`."""
+    def erase(self, seqs: Sequence[int], shard: int = 0) -> None:
+        """Delete the contacts and bodies of these events of a shard. Their ids stay. Raises `InboxBusy`."""
         for start in range(0, len(seqs), _ERASED_AT_ONCE):
             piece = json.dumps(seqs[start : start + _ERASED_AT_ONCE])
-            self._execute(_ERASE, (b"", time_text(self._clock.now()), piece), erases=True)
+            self._execute(self._logs[shard].erase, (b"", time_text(self._clock.now()), piece), erases=True, shard=shard)
 
     def end_alarm(self) -> None:
         """End the alarm if no commit has failed for a minute, and one that is tried now succeeds. Raises `InboxBusy`.
@@ -250,8 +270,8 @@ class InboxWriter:
             group.trouble, group.ended = (trouble, _SLOW), True
         when_ended()
 
-    def _execute(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False) -> Write:
-        write = Write(sql, parameters, erases)
+    def _execute(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False, shard: int = 0) -> Write:
+        write = Write(sql, parameters, erases, shard)
         self.commit(write)
         self._require_commit(write)
         return write
@@ -295,13 +315,14 @@ class InboxWriter:
             with self._changed:
                 self._committing_since = None
             group.ended = True
-            grown = any(write.sql is _APPEND and write.rows_changed for write in group.writes if group.trouble is None)
+            appended = () if group.trouble else (w for w in group.writes if w.sql is self._logs[w.shard].append)
+            grown = {write.shard for write in appended if write.rows_changed}
             if grown:
-                self._wake()
+                self._wake(grown)
             for when_ended in group.when_ended:
                 when_ended()
             if grown:
-                self.database.wake()
+                self.database.wake(grown)
             if any(write.erases for write in group.writes):
                 self.database.wipe()
 

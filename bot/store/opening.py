@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bot.core.errors import BotError
 from bot.store.database import Answer, Database, PostgresAddress, StoreAddress, WholeStore
@@ -46,11 +46,13 @@ def _require_driver() -> None:
         )
 
 
-def _postgres(address: PostgresAddress, schema: str, *, role: str = "reader", alone: bool = False) -> Database:
+def _postgres(
+    address: PostgresAddress, part: Literal["engine", "inbox"], *, role: str = "reader", alone: bool = False
+) -> Database:
     _require_driver()
     from bot.store.postgres_database import PostgresDatabase  # psycopg is there only where it was asked for
 
-    return PostgresDatabase(address, schema, role=role, alone=alone)
+    return PostgresDatabase(address, part, role=role, alone=alone)
 
 
 def prepare(store: StoreAddress) -> None:
@@ -111,11 +113,11 @@ def serves_others(store: StoreAddress, wake: Callable[[], None], answer: Answer)
     if isinstance(store, Path):
         yield
         return
-    from bot.store.postgres_database import EVENTS, NoticeListener
-    from bot.store.postgres_requests import REQUESTS, answer_requests
+    from bot.store.postgres_database import NoticeListener, events_channel
+    from bot.store.postgres_requests import answer_requests, requests_channel
 
-    requests = NoticeListener(store, REQUESTS, partial(answer_requests, answer=answer))
-    with closing(NoticeListener(store, EVENTS, lambda _: wake())), closing(requests):
+    requests = NoticeListener(store, requests_channel(store.shard), partial(answer_requests, answer=answer))
+    with closing(NoticeListener(store, events_channel(store.shard), lambda _: wake())), closing(requests):
         yield
 
 
@@ -128,15 +130,16 @@ def other_engines(store: StoreAddress, able: Callable[[], bool]) -> Iterator[Cal
     if isinstance(store, Path):
         yield lambda: False
         return
-    from bot.store.postgres_database import ENGINE_RUNS
+    from bot.store.postgres_database import engine_runs, role_name
 
     def run() -> bool:
         try:
             database.require()
-            return bool(database.one(ENGINE_RUNS, "standby" if able() else "unable")[0])
+            return bool(database.one(runs, role_name("standby" if able() else "unable", store))[0])
         except StoreUnavailable:
             return True
 
+    runs = engine_runs(store.shard)
     with closing(_postgres(store, "engine", role="standby")) as database:
         yield run
 

@@ -10,12 +10,12 @@ import psycopg
 from bot.store.database import PostgresAddress, Table
 from bot.store.files import StoreExists, StoreLocked, StoreTooNew
 from bot.store.postgres_database import (
-    ALONE,
     ERRORS_OF_VALUES,
-    IN_ORDER,
     VERSION,
     Connection,
+    alone,
     connect,
+    in_order,
     require_version,
     translated,
     trouble_in_words,
@@ -67,18 +67,20 @@ def stopped_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
     """
     with trouble_in_words(address), connect(address, "engine") as connection:
         require_version(address, connection)
-        (number, _) = connection.execute(VERSION).fetchone() or (0, 0)
+        (number, *_) = connection.execute(VERSION).fetchone() or (0, 0, 1)
         if number > schema_version():
             raise StoreTooNew(str(address))
         until = monotonic() + _LEAVES_SECONDS
         while (others := connection.execute(_OTHERS).fetchall()) and monotonic() < until:
             sleep(0.05)
-        if others or connection.execute(ALONE).fetchone() != (True,):
+        taken = [connection.execute(alone(shard)).fetchone() == (True,) for shard in range(address.shards)]
+        if others or not all(taken):
             where = f" ({', '.join(sorted({host for (host,) in others}))})" if others else ""
             raise StoreLocked(f"{address} is in use{where}: stop the bot on each machine first")
         with connection.transaction():
             connection.execute(_MAY_BE_SILENT)
-            connection.execute(IN_ORDER)  # an event that comes after all is not acknowledged
+            for shard in range(address.shards):
+                connection.execute(in_order(shard))  # an event that comes after all is not acknowledged
             yield WholeDatabase(address, connection)
 
 

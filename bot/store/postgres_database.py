@@ -8,13 +8,13 @@ import logging
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
 from secrets import token_hex
 from socket import gethostname
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 from psycopg import RawCursor
@@ -23,8 +23,16 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 
 from bot.core.immutable import immutable
-from bot.store.database import Execute, PostgresAddress, ServingMachine, StoreAddress, Write
-from bot.store.files import ConnectionLost, StoreLocked, StoreMissing, StoreOutdated, StoreTooNew, StoreUnavailable
+from bot.store.database import Execute, PostgresAddress, ServingMachine, StoreAddress, Write, shards_of
+from bot.store.files import (
+    ConnectionLost,
+    ShardsDiffer,
+    StoreLocked,
+    StoreMissing,
+    StoreOutdated,
+    StoreTooNew,
+    StoreUnavailable,
+)
 from bot.store.store_schema import schema_version
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -46,19 +54,36 @@ _OF_EACH_SESSION = {
 has vanished.
 """
 _SILENT_SECONDS = 5  # after which the machine of a session with a lock is taken to be paused
-_APPENDED = "INSERT INTO log "
-IN_ORDER = "SELECT pg_advisory_xact_lock(7031, 1)"
-"""The lock under which places in the log are drawn. A sequence's numbers become visible out of order, and the engine's
-cursor would pass those that come late for ever."""
+_APPENDED = re.compile(r"\s*INSERT INTO (inbox_\d+\.)?log ")
+_SHARD_LOCKS = 8  # apart: each shard has locks of its own
 
-VERSION = "SELECT number, oldest FROM bot.version"
-"""The version of a store, and the earliest one whose programs can use it: see `bot.store.store_schema.Migration`."""
 
-EVENTS = "bot"
-"""The channel on which an engine hears of new events."""
+def in_order(shard: int | None) -> str:
+    """The statement for the lock under which places in a shard's log are drawn. A sequence's numbers become visible out of order, and
+    the engine's cursor would pass those that come late for ever.
+    """
+    return f"SELECT pg_advisory_xact_lock(7031, {1 + _SHARD_LOCKS * (shard or 0)})"
+
+
+VERSION = "SELECT number, oldest, shards FROM bot.version"
+"""The version of a store, the earliest one whose programs can use it (`bot.store.store_schema.Migration`), and how many shards it has."""
+
 _CONNECTS_AGAIN_SECONDS = 1.0  # after a listener's connection is lost
-ALONE = "SELECT pg_try_advisory_lock(7031, 3)"
-_ALONE_NO_MORE = "SELECT pg_advisory_unlock(7031, 3)"
+
+
+def events_channel(shard: int | None) -> str:
+    """The channel on which a shard's engine hears of new events."""
+    return f"bot_events_{shard or 0}"
+
+
+def _alone_lock(shard: int | None) -> str:
+    """The lock of the one session that writes a shard."""
+    return f"7031, {3 + _SHARD_LOCKS * (shard or 0)}"
+
+
+def alone(shard: int | None) -> str:
+    """The statement that takes this lock, if it is free."""
+    return f"SELECT pg_try_advisory_lock({_alone_lock(shard)})"
 
 
 ERRORS_OF_VALUES = (
@@ -89,14 +114,17 @@ _SESSIONS = f"""
 """
 """The sessions of servers that are not silent: each server asks the database something every second."""
 
-ENGINE_RUNS = rf"""
-    SELECT EXISTS (SELECT 1 {_LOCKED} AND objid = 3),
-        set_config('application_name', regexp_replace(current_setting('application_name'), ' \S+', ' ' || ?), false)
-"""
-"""Whether an engine has the connection that is alone. The session that asks gets a name with this role."""
+
+def engine_runs(shard: int | None) -> str:
+    """The query whether an engine has a shard's connection that is alone. The session that asks gets a name with this role."""
+    return rf"""
+        SELECT EXISTS (SELECT 1 {_LOCKED} AND objid = {3 + _SHARD_LOCKS * (shard or 0)}),
+            set_config('application_name', regexp_replace(current_setting('application_name'), ' \S+', ' ' || ?), false)
+    """
+
 
 END_SILENT = f"""
-    SELECT pg_terminate_backend(pid) {_LOCKED} AND pid <> pg_backend_pid() AND application_name ~ '^{_SESSION} (engine|web) '
+    SELECT pg_terminate_backend(pid) {_LOCKED} AND pid <> pg_backend_pid() AND application_name ~ '^{_SESSION} (engine|web)[. ]'
     AND wait_event_type = 'Client' AND state_change < now() - make_interval(secs => {_SILENT_SECONDS})
 """
 """End the session of a machine that is paused and holds a lock for which others wait. Its state says nothing: it is ``active``
@@ -129,10 +157,22 @@ class PostgresDatabase:
     Raises `bot.store.files.StoreMissing`, `StoreOutdated` and `StoreTooNew`.
     """
 
-    def __init__(self, address: PostgresAddress, schema: str, *, role: str = "reader", alone: bool = False) -> None:
+    def __init__(
+        self,
+        address: PostgresAddress,
+        part: Literal["engine", "inbox"],
+        *,
+        role: str = "reader",
+        alone: bool = False,
+    ) -> None:
         self.place: StoreAddress = address
         self._address = address
-        self._schema = schema
+        self._shards = (
+            [shard for shard in shards_of(address) if isinstance(shard, PostgresAddress)]
+            if address.shard is None
+            else [address]
+        )
+        self._part = part
         self._role = "engine" if alone else role
         self._alone = alone
         self._lock = threading.RLock()
@@ -160,7 +200,11 @@ class PostgresDatabase:
 
     def version(self) -> int:
         """A number that is another one after each commit of the engine's."""
-        return int(self.one("SELECT CAST(CAST(xmin AS TEXT) AS BIGINT) FROM meta")[0])
+        metas = (
+            f"SELECT CAST(CAST(xmin AS TEXT) AS BIGINT) AS at FROM {shard.schema('engine')}.meta"
+            for shard in self._shards
+        )
+        return int(self.one(f"SELECT sum(at) FROM ({' UNION ALL '.join(metas)}) AS metas")[0])
 
     def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
         """Execute statements, each with all of its rows, in one durable commit and one exchange with the server."""
@@ -176,11 +220,11 @@ class PostgresDatabase:
             connection = self._connection()
             try:
                 with connection.pipeline(), connection.transaction():
-                    connection.execute(IN_ORDER)
+                    _put_in_order(connection, writes)
                     done = [(write, connection.execute(translated(write.sql), write.parameters)) for write in writes]
             except _ERRORS_OF_A_WRITE:  # of one of them, and nobody knows which
                 with connection.transaction():
-                    connection.execute(IN_ORDER)
+                    _put_in_order(connection, writes)
                     done = [(write, cursor) for write in writes if (cursor := _executed(connection, write))]
             for write, cursor in done:
                 write.rows_changed = cursor.rowcount
@@ -208,10 +252,11 @@ class PostgresDatabase:
             if self._role in ("engine", "standby"):
                 self._connection().execute(END_SILENT)
 
-    def wake(self) -> None:
-        """Wake the engine of another machine. Not in the commit of what is new: notices are committed one after the other."""
+    def wake(self, shards: Collection[int] = (0,)) -> None:
+        """Wake the engines of shards, on whichever machine. Not in the commit of what is new: notices are committed one after the other."""
         with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
-            self._connection().execute(f"NOTIFY {EVENTS}")
+            for shard in sorted(shards):
+                self._connection().execute(f"NOTIFY {events_channel(shard)}")
 
     def machines(self) -> list[ServingMachine]:
         """The machines that serve the bot, by the names of their sessions (`connect`). Those of one name have their addresses, too."""
@@ -238,14 +283,14 @@ class PostgresDatabase:
             if self._open is not None:
                 if self._alone and not self._open.closed:
                     with suppress(psycopg.Error):  # the session itself ends a moment later
-                        self._open.execute(_ALONE_NO_MORE)
+                        self._open.execute(f"SELECT pg_advisory_unlock({_alone_lock(self._address.shard)})")
                 self._open.close()
 
     def _connection(self) -> Connection:
         if self._open is None or self._open.closed:
             if self._alone and self._open is not None:
                 raise ConnectionLost(self._address)
-            connection = connect(self._address, self._schema, self._role)
+            connection = connect(self._address, self._part, self._role)
             if self._alone:
                 self._be_alone(connection)
             try:
@@ -257,13 +302,14 @@ class PostgresDatabase:
         return self._open
 
     def _be_alone(self, connection: Connection) -> None:
-        if connection.execute(ALONE).fetchone() != (True,):
+        take = alone(self._address.shard)
+        if connection.execute(take).fetchone() != (True,):
             connection.close()
             raise StoreLocked(
                 f"{self.place} is in use by another engine or command, and one at a time writes a store: try again in a moment"
             )
-        with connect(self._address, self._schema) as other:
-            if other.execute(ALONE).fetchone() == (True,):
+        with connect(self._address, self._part) as other:
+            if other.execute(take).fetchone() == (True,):
                 connection.close()
                 advice = (
                     "set the pooler before it (PgBouncer, for example) to session mode, or leave it out (BOT_STORE)"
@@ -312,8 +358,9 @@ def _unavailable(address: PostgresAddress, error: Exception) -> StoreUnavailable
     return StoreUnavailable(f"{address} cannot be used now ({reason})", advice)
 
 
-def connect(address: PostgresAddress, schema: str, role: str = "reader") -> Connection:
-    """A connection whose tables are those of a schema. Its session's name says what it is for, of which server, and on which machine.
+def connect(address: PostgresAddress, part: Literal["engine", "inbox"], role: str = "reader") -> Connection:
+    """A connection to the tables of a part of a store, or of a shard. Its session's name says what it is for (``engine.2``: for the
+    shard 2), of which server, and on which machine.
 
     Raises `bot.store.files.StoreUnavailable`.
     """
@@ -326,29 +373,44 @@ def connect(address: PostgresAddress, schema: str, role: str = "reader") -> Conn
             keepalives_idle=_UNANSWERED_SECONDS,
             keepalives_interval=1,
             tcp_user_timeout=1000 * _UNANSWERED_SECONDS,
-            application_name=f"{_SESSION} {role} {_SERVER_NAME} {gethostname()}",
+            application_name=f"{_SESSION} {role_name(role, address)} {_SERVER_NAME} {gethostname()}",
             client_encoding="UTF8",
         )
         connection.prepare_threshold = 1
         connection.adapters.register_dumper(str, _Text)
         connection.adapters.register_dumper(int, Int8Dumper)
         connection.adapters.register_loader("numeric", _WholeNumber)
-        settings = {"search_path": f"{schema}, bot, pg_catalog", **_OF_EACH_SESSION}
+        settings = {"search_path": f"{address.schema(part)}, bot, pg_catalog", **_OF_EACH_SESSION}
         calls = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
         connection.execute(f"SELECT {calls}")
     return connection
 
 
+def role_name(role: str, address: PostgresAddress) -> str:
+    """What a session is for, as its name says it."""
+    return role if address.shard is None else f"{role}.{address.shard}"
+
+
 def require_version(address: PostgresAddress, connection: Connection) -> None:
-    """Raise `bot.store.files.StoreMissing`, `StoreOutdated` or `StoreTooNew` unless this program can use the tables."""
+    """Raise `bot.store.files.StoreMissing`, `StoreOutdated`, `StoreTooNew` or `ShardsDiffer` unless this program can use the tables."""
     try:
-        number, oldest = connection.execute(VERSION).fetchone() or (0, 0)
+        number, oldest, shards = connection.execute(VERSION).fetchone() or (0, 0, 1)
     except psycopg.errors.UndefinedTable:
         raise StoreMissing(f"there is no store in {address} yet: `bot serve` makes one") from None
     if oldest > schema_version():
         raise StoreTooNew(str(address))
     if number < schema_version():
         raise StoreOutdated(f"{address} is of an older version: start the server once, it brings it up to date")
+    require_shards(address, shards)
+
+
+def require_shards(address: PostgresAddress, shards: int) -> None:
+    """Raise `bot.store.files.ShardsDiffer` unless a store has as many shards as its address says."""
+    if shards != address.shards:
+        raise ShardsDiffer(
+            f"{address} has {shards} shard{'s' if shards > 1 else ''}, and BOT_SHARDS says {address.shards}: set BOT_SHARDS={shards}, on each machine "
+            f"(`bot store copy` makes a store with another number)"
+        )
 
 
 class NoticeListener:
@@ -409,6 +471,12 @@ def database_server(address: PostgresAddress) -> DatabaseServer:
     return DatabaseServer(number, version, unsafe, late, read_only, len({*pids}) != 2, now)
 
 
+def _put_in_order(connection: Connection, writes: Sequence[Write]) -> None:
+    """Take the locks for the logs of all these writes, always in the same order, so that nobody waits for one who waits for him."""
+    for shard in sorted({write.shard for write in writes}):
+        connection.execute(in_order(shard))
+
+
 def _executed(connection: Connection, write: Write) -> psycopg.Cursor[Any] | None:
     try:
         with connection.transaction():
@@ -444,4 +512,4 @@ def translated(sql: str) -> str:
         return f"${found[1] or number}"
 
     sql = _PLACEHOLDER.sub(placeholder, sql)
-    return f"{sql} RETURNING seq" if sql.lstrip().startswith(_APPENDED) else sql
+    return f"{sql} RETURNING seq" if _APPENDED.match(sql) else sql

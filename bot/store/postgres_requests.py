@@ -15,8 +15,6 @@ from bot.store.postgres_database import Connection, connect
 
 ANSWERED_SECONDS = 8.0  # after which nobody waits for an answer: a command waits 10 s for that of its machine
 _LOOK_SECONDS = 1.0  # between two looks, if a notice is missed
-REQUESTS = "bot_requests"
-"""The channel on which an engine hears of requests."""
 _ANSWERS = "bot_answers"
 _ASK = "INSERT INTO requests (id, body) VALUES ($1, $2) ON CONFLICT DO NOTHING"
 _IS_ANSWERED = "SELECT 1 FROM requests WHERE id = $1 AND answer IS NOT NULL"
@@ -30,6 +28,11 @@ _ANSWER = "UPDATE requests SET answer = $2 WHERE id = $1 AND answer IS NULL"
 log = logging.getLogger("bot.store")
 
 
+def requests_channel(shard: int | None) -> str:
+    """The channel on which a shard's engine hears of requests."""
+    return f"bot_requests_{shard or 0}"
+
+
 def ask_elsewhere(address: PostgresAddress, request: dict[str, Any]) -> dict[str, Any]:
     """Have a request done by the engine that writes the store, wherever it runs, or by the next one if that one ends; ``error``
     in the answer says why it was not, or that nobody knows.
@@ -41,7 +44,7 @@ def ask_elsewhere(address: PostgresAddress, request: dict[str, Any]) -> dict[str
                 asked = True
                 connection.execute(f"LISTEN {_ANSWERS}")
                 connection.execute(_ASK, [id, json.dumps(request)])
-                connection.execute(f"NOTIFY {REQUESTS}")
+                connection.execute(f"NOTIFY {requests_channel(address.shard)}")
                 _wait_for(connection, id, until)
                 answer, tries = connection.execute(_FORGET, [id]).fetchone() or (None, 1)
                 break

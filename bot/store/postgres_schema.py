@@ -1,12 +1,13 @@
 """Makes the tables of a store in PostgreSQL, and brings them up to date: those of `bot.store.store_schema`, in two schemas."""
 
 import re
+from typing import Literal
 from uuid import uuid4
 
 from bot.store import store_schema
-from bot.store.database import PostgresAddress
+from bot.store.database import PostgresAddress, shards_of
 from bot.store.files import StoreTooNew, StoreUnavailable
-from bot.store.postgres_database import VERSION, Connection, connect, translated, trouble_in_words
+from bot.store.postgres_database import VERSION, Connection, connect, require_shards, translated, trouble_in_words
 
 _FUNCTIONS = r"""
     SET LOCAL search_path = bot;
@@ -30,7 +31,7 @@ in JSON: `as_json` makes of them the texts that stand for them in a column.
 """
 
 _REQUESTS = """
-    CREATE TABLE bot.requests (
+    CREATE TABLE requests (
         id TEXT PRIMARY KEY,
         body TEXT NOT NULL,
         tries BIGINT NOT NULL DEFAULT 0,
@@ -72,15 +73,21 @@ def _tables(sql: str) -> str:
 ALONE_TO_MIGRATE = "SELECT pg_advisory_xact_lock(7031, 2)"
 """The lock under which one machine makes or changes the tables, while the others wait."""
 
-_OWN = {1: (_FORGET_MESSAGE, _FUNCTIONS, _REQUESTS)}
-"""What only PostgreSQL needs beside a migration's tables, by the migration's number."""
+_OWN = {1: (_FORGET_MESSAGE, _REQUESTS)}
+"""What only PostgreSQL needs beside a migration's tables in each shard, by the migration's number."""
 
 _NEW = """
     CREATE SCHEMA bot;
     CREATE SCHEMA inbox;
     CREATE SCHEMA engine;
-    CREATE TABLE bot.version (number BIGINT NOT NULL, oldest BIGINT NOT NULL);
-    INSERT INTO bot.version VALUES (0, 0);
+    CREATE TABLE bot.version (number BIGINT NOT NULL, oldest BIGINT NOT NULL, shards BIGINT NOT NULL);
+"""
+_SHARED_IDS = """
+    SELECT relname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+    WHERE relnamespace = CAST($1 AS regnamespace) AND attname = 'id' AND attidentity <> '' AND relname <> 'meta'
+"""
+_TABLES = """
+    SELECT relname FROM pg_class WHERE relnamespace = CAST($1 AS regnamespace) AND relkind IN ('r', 'v') ORDER BY relname
 """
 
 
@@ -92,14 +99,17 @@ def migrate(address: PostgresAddress) -> None:
         connection.execute(ALONE_TO_MIGRATE)
         if connection.execute("SELECT to_regclass('bot.version')").fetchone() == (None,):
             make_tables(address, connection)
-            connection.execute("UPDATE engine.meta SET store_id = $1", [uuid4().hex])
-            connection.execute("UPDATE inbox.meta SET store_id = engine.meta.store_id FROM engine.meta")
+            store_id = uuid4().hex  # the same in each shard: messages have their keys by it
+            for shard in _shards(address):
+                for part in _PARTS:
+                    connection.execute(f"UPDATE {shard.schema(part)}.meta SET store_id = $1", [store_id])
             return
-        number, oldest = connection.execute(VERSION).fetchone() or (0, 0)
+        number, oldest, shards = connection.execute(VERSION).fetchone() or (0, 0, 1)
         if oldest > store_schema.schema_version():
             raise StoreTooNew(str(address))
+        require_shards(address, shards)
         if number < store_schema.schema_version():
-            _bring_up_to_date(connection, number)
+            _bring_up_to_date(address, connection, number)
 
 
 def make_tables(address: PostgresAddress, connection: Connection) -> None:
@@ -108,17 +118,50 @@ def make_tables(address: PostgresAddress, connection: Connection) -> None:
         advice = "make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
         raise StoreUnavailable(f"{address} has the encoding {encoding}, which cannot hold every text", advice)
     connection.execute(_NEW, prepare=False)
-    _bring_up_to_date(connection, 0)
+    connection.execute(_FUNCTIONS, prepare=False)
+    connection.execute("INSERT INTO bot.version VALUES (0, 0, $1)", [address.shards])
+    for shard in _shards(address):
+        for part in _PARTS:
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {shard.schema(part)}", prepare=False)
+    _bring_up_to_date(address, connection, 0)
 
 
-def _bring_up_to_date(connection: Connection, before: int) -> None:
-    for number, migration in enumerate(store_schema.MIGRATIONS[before:], before + 1):
-        parts = (
-            ("inbox", _tables(migration.inbox)),
-            *(("engine", sql) for sql in (_tables(migration.engine), *_OWN.get(number, ()))),
-        )
-        for schema, sql in parts:
-            connection.execute(f"SET LOCAL search_path = {schema}, bot, pg_catalog", prepare=False)
-            connection.execute(sql, prepare=False)
+_PARTS: tuple[Literal["inbox", "engine"], ...] = ("inbox", "engine")
+
+
+def _shards(address: PostgresAddress) -> list[PostgresAddress]:
+    return [shard for shard in shards_of(address) if isinstance(shard, PostgresAddress)]
+
+
+def _bring_up_to_date(address: PostgresAddress, connection: Connection, before: int) -> None:
+    for shard in _shards(address):
+        for number, migration in enumerate(store_schema.MIGRATIONS[before:], before + 1):
+            scripts = (
+                ("inbox", _tables(migration.inbox)),
+                *(("engine", sql) for sql in (_tables(migration.engine), *_OWN.get(number, ()))),
+            )
+            for part, sql in scripts:
+                schema = shard.schema("inbox" if part == "inbox" else "engine")
+                connection.execute(f"SET LOCAL search_path = {schema}, bot, pg_catalog", prepare=False)
+                connection.execute(sql, prepare=False)
+    if address.shards > 1:
+        _unite(address, connection)
     noted = [store_schema.schema_version(), store_schema.oldest_version()]
     connection.execute("UPDATE bot.version SET number = $1, oldest = $2", noted)
+
+
+def _unite(address: PostgresAddress, connection: Connection) -> None:
+    """Let the shards share their ids, so that each is given once, and make the views in which all rows are read."""
+    for shard in _shards(address):
+        engine = shard.schema("engine")
+        for (table,) in connection.execute(_SHARED_IDS, [engine], prepare=False).fetchall():
+            connection.execute(f"CREATE SEQUENCE IF NOT EXISTS bot.{table}_id", prepare=False)
+            connection.execute(f"ALTER TABLE {engine}.{table} ALTER id DROP IDENTITY", prepare=False)
+            given = f"nextval('bot.{table}_id')"
+            connection.execute(f"ALTER TABLE {engine}.{table} ALTER id SET DEFAULT {given}", prepare=False)
+    for part in _PARTS:
+        schemas = [shard.schema(part) for shard in _shards(address)]
+        for (table,) in connection.execute(_TABLES, [schemas[0]], prepare=False).fetchall():
+            rows = " UNION ALL ".join(f"SELECT * FROM {schema}.{table}" for schema in schemas)
+            connection.execute(f"DROP VIEW IF EXISTS {part}.{table}", prepare=False)
+            connection.execute(f"CREATE VIEW {part}.{table} AS {rows}", prepare=False)

@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -98,7 +98,7 @@ class SqliteDatabase:
     def require(self) -> None:
         """Nothing: the lock of the file ends with this process."""
 
-    def wake(self) -> None:
+    def wake(self, shards: Collection[int] = (0,)) -> None:
         """Nothing: no other machine has this file."""
 
     def machines(self) -> list[ServingMachine]:

@@ -68,7 +68,7 @@ class WebhookEndpoint:
                 return self._barrier.answer_after(write, lambda: self._counted(began, *self._appended(write)))
             case Verdict.STALE:
                 event = envelope(raw)
-                write = self._inbox.stale_event(event.id)
+                write = self._inbox.stale_event(event.id, event.contact)
                 return self._barrier.answer_after(
                     write, lambda: self._counted(began, "stale", self._stale(write, event))
                 )

@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from functools import partial
@@ -32,7 +32,7 @@ class WebService:
     """Serves the webhook of a store, and starts by programs, on a listening socket, until `stop`.
 
     ``begun`` says whether the engine has ever begun on these files: before, nothing is accepted. ``wake`` tells the
-    engine that there is something to read; ``ask`` asks it what an operator may ask, and raises a `BotError` where it
+    engines of these shards that there is something to read; ``ask`` asks it what an operator may ask, and raises a `BotError` where it
     does not answer. Programs start flows and report signals with ``api_key``, or by ``addresses``. ``alarms`` are the web process's. Raises
     `bot.store.files.StoreLocked`, and what `bot.store.integrity.check_pair` raises.
     """
@@ -47,7 +47,7 @@ class WebService:
         tolerance: timedelta,
         path: str,
         begun: Callable[[], bool],
-        wake: Callable[[], None],
+        wake: Callable[[Collection[int]], None],
         ask: Ask,
         api_key: str | None = None,
         addresses: SignalAddresses | None = None,

@@ -36,7 +36,7 @@ def web(store: Path, *, ready: bool = True) -> Iterator[str]:
         tolerance=timedelta(minutes=5),
         path="/webhook",
         begun=lambda: True,
-        wake=lambda: None,
+        wake=lambda shards: None,
         ask=lambda request: {"alarms": []} if ready else {"error": "it is stuck"},
         threads=2,
     )

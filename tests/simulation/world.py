@@ -224,7 +224,7 @@ class World:
             tolerance=timedelta(seconds=self.plan.world["tolerance"]),
             path="/webhook",
             begun=lambda: self._begun,
-            wake=self._wake,
+            wake=lambda shards: self._wake(),
             ask=self._ask,
             api_key=API_KEY,
             addresses=EXAMPLE,

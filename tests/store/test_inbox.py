@@ -203,7 +203,7 @@ def test_stale_events_are_counted_unless_they_are_known(inbox: InboxWriter, log:
     append(inbox, "evt_known")
     assert log.stale() == (0, None)
     for event_id, is_lost in (("evt_new", True), ("evt_known", False), ("evt_other", True)):
-        write = inbox.stale_event(event_id)
+        write = inbox.stale_event(event_id, None)
         inbox.commit(write)
         assert inbox.is_lost(write) is is_lost
     assert log.stale() == (2, START)

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Literal
 
 import psycopg
 import pytest
@@ -18,8 +19,7 @@ from bot.core.errors import BotError
 from bot.store import postgres_database
 from bot.store.database import PostgresAddress, Write
 from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
-from bot.store.inbox import _APPEND as APPEND
-from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
+from bot.store.inbox import _APPEND, InboxBusy, InboxReader, InboxWriter
 from bot.store.opening import DriverMissing, engine_reader, engine_writer, log_writer, other_engines
 from bot.store.postgres_database import PostgresDatabase, connect, translated
 from bot.store.postgres_schema import migrate
@@ -29,6 +29,7 @@ from tests.patience import PATIENCE, wait_for
 from tests.postgres import _QUICK, Postgres, new_database, postgres_server
 from tests.store.store_kit import START
 
+APPEND = _APPEND.format("")
 OF_FILES = {"fact_index", "files", "integrity", "store_backup", "store_schema"}
 OF_THE_LOG = {"inbox"}
 A_QUERY = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b")
@@ -66,7 +67,11 @@ def test_postgresql_understands_every_query(address: PostgresAddress) -> None:
 
 def test_both_kinds_of_stores_have_the_same_columns(address: PostgresAddress, tmp_path: Path) -> None:
     migrate_files(tmp_path / "bot.db")
-    for schema, file in (("engine", tmp_path / "bot.db"), ("inbox", inbox_path(tmp_path / "bot.db"))):
+    parts: tuple[tuple[Literal["engine", "inbox"], Path], ...] = (
+        ("engine", tmp_path / "bot.db"),
+        ("inbox", inbox_path(tmp_path / "bot.db")),
+    )
+    for schema, file in parts:
         with closing(sqlite3.connect(file)) as connection:
             tables = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
             names = [name for (name,) in tables if "sqlite" not in name]
@@ -222,7 +227,7 @@ def test_a_sender_is_answered_before_the_engines_of_other_machines_are_woken(
 ) -> None:
     done: list[str] = []
     with closing(InboxWriter(address, SystemClock(), patience=PATIENCE)) as inbox:
-        monkeypatch.setattr(PostgresDatabase, "wake", lambda database: done.append("woken"))
+        monkeypatch.setattr(PostgresDatabase, "wake", lambda database, shards: done.append("woken"))
         event = inbox.event(None, "1", "x", None, SystemClock().now(), b"", True)
         inbox.hand_over([event], lambda: done.append("answered"))
         wait_for(lambda: len(done) == 2)

@@ -14,13 +14,13 @@ import pytest
 from bot.store import postgres_database
 from bot.store.database import PostgresAddress, Write
 from bot.store.files import ConnectionLost
-from bot.store.inbox import _APPEND as APPEND
-from bot.store.inbox import InboxReader
+from bot.store.inbox import _APPEND, InboxReader
 from bot.store.opening import engine_reader, engine_writer, log_writer, other_engines
 from bot.store.postgres_database import PostgresDatabase, connect
 from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
 
+APPEND = _APPEND.format("")
 SET_CURSOR = "UPDATE meta SET cursor = $1"
 AT_ONCE = postgres_database.END_SILENT.replace("secs => 5", "secs => 0")
 """Who is silent is silent for too long."""
@@ -78,7 +78,7 @@ def test_a_session_in_the_middle_of_a_commit_is_in_no_state_that_has_a_time_out(
     """Which is why `END_SILENT` does not ask for it."""
     with closing(log_writer(shared.address)) as database:
         assert isinstance(database, PostgresDatabase)
-        with half_a_commit(shared, database, postgres_database.IN_ORDER):
+        with half_a_commit(shared, database, postgres_database.in_order(None)):
             assert shared.ask(
                 "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND wait_event = 'ClientRead'"
             )
@@ -86,9 +86,9 @@ def test_a_session_in_the_middle_of_a_commit_is_in_no_state_that_has_a_time_out(
 
 def test_a_copy_of_the_store_may_be_silent(shared: Shared) -> None:
     with connect(shared.address, "engine") as copy, other_engines(shared.address, lambda: True) as others_run:
-        copy.execute(postgres_database.ALONE)
+        copy.execute(postgres_database.alone(None))
         assert others_run()
-        assert copy.execute(postgres_database.ALONE).fetchone() == (True,)
+        assert copy.execute(postgres_database.alone(None)).fetchone() == (True,)
 
 
 def test_only_engines_end_silent_sessions(shared: Shared) -> None:
@@ -168,7 +168,7 @@ def a_machine_that_is_paused_while_it_appends_holds_up_no_other(store: Shared) -
         closing(log_writer(store.address)) as paused,
     ):
         assert isinstance(paused, PostgresDatabase)
-        with suppress(psycopg.OperationalError), half_a_commit(store, paused, postgres_database.IN_ORDER):
+        with suppress(psycopg.OperationalError), half_a_commit(store, paused, postgres_database.in_order(None)):
             append_there = threads.submit(other.write_each, [append("event 1")])
             engine.require()
             assert store.comes(append_there.done)
@@ -177,8 +177,8 @@ def a_machine_that_is_paused_while_it_appends_holds_up_no_other(store: Shared) -
 # The guards, and how each is taken out
 
 
-def otherwise(name: str, sql: str) -> Callable[[PostgresAddress], AbstractContextManager[object]]:
-    return lambda address: patch.object(postgres_database, name, sql)
+def otherwise(name: str, value: object) -> Callable[[PostgresAddress], AbstractContextManager[object]]:
+    return lambda address: patch.object(postgres_database, name, value)
 
 
 def connecting_again(address: PostgresAddress) -> AbstractContextManager[object]:
@@ -201,7 +201,10 @@ def unique_in_nothing(address: PostgresAddress) -> Iterator[None]:
 
 ONLY_IDLE = AT_ONCE + " AND state = 'idle'"
 GUARDS: dict[str, tuple[Callable[[Shared], None], Callable[[PostgresAddress], AbstractContextManager[object]]]] = {
-    "the lock under which places in the log are drawn": (no_event_is_passed, otherwise("IN_ORDER", "SELECT 1")),
+    "the lock under which places in the log are drawn": (
+        no_event_is_passed,
+        otherwise("in_order", lambda shard: "SELECT 1"),
+    ),
     "the ids of events and deliveries are unique": (an_event_is_kept_once, unique_in_nothing),
     "an engine never connects again": (an_engine_that_was_away_writes_no_more, connecting_again),
     "a silent engine's session is ended": (

@@ -33,8 +33,7 @@ from bot.store.files import (
     inbox_path,
     server_lock,
 )
-from bot.store.inbox import _APPEND as APPEND
-from bot.store.inbox import InboxReader
+from bot.store.inbox import _APPEND, InboxReader
 from bot.store.kept_files import kept_files
 from bot.store.opening import engine_reader, log_writer, prepare
 from bot.store.sqlite_schema import migrate, tables
@@ -45,6 +44,7 @@ from tests.postgres import Postgres, new_database
 from tests.s3_store import BUCKET, s3_store
 from tests.store.store_kit import contact_files
 
+APPEND = _APPEND.format("")
 ANN = "6281234567890"
 TABLES = [table.name for table in tables()]
 TEXTS = ["", "a\0b", "\\u0000 \\x00 '\"? $1 %s", "é😀\u202e\x7f\r\n"]

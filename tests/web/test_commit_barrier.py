@@ -31,7 +31,7 @@ class Kept:
         self.commits: list[int] = []
         self.wakes = 0
         self.alarms = Alarms(self.clock)
-        self.inbox = InboxWriter(store, self.clock, self.alarms, patience=patience, wake=self.wake)
+        self.inbox = InboxWriter(store, self.clock, self.alarms, patience=patience, wake=lambda shards: self.wake())
         self.barrier = CommitBarrier(self.inbox)
         self.app = Flask("test")
         self.app.add_url_rule("/", "keep", self.keep, methods=["POST"])

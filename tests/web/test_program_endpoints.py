@@ -51,7 +51,7 @@ class Door:
     def __init__(self, store: Path, key: str | None = KEY) -> None:
         migrate(store)
         self.clock = MovableClock(NOW)
-        self.inbox = InboxWriter(store, self.clock, patience=PATIENCE, wake=self.wake)
+        self.inbox = InboxWriter(store, self.clock, patience=PATIENCE, wake=lambda shards: self.wake())
         self.log = InboxReader(store)
         self.opted_out: set[str] = set()
         self.engine_is_there = True

@@ -45,7 +45,7 @@ class Web:
         self.store = store
         self.clock = MovableClock(NOW)
         self.alarms = Alarms(self.clock)
-        self.inbox = InboxWriter(store, self.clock, self.alarms, patience=patience, wake=self.wake)
+        self.inbox = InboxWriter(store, self.clock, self.alarms, patience=patience, wake=lambda shards: self.wake())
         self.log = InboxReader(store)
         self.wakes = 0
         self.begun = True
