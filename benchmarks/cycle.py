@@ -38,6 +38,7 @@ from bot.runtime.engine_loop import EngineCycle
 from bot.runtime.operator_requests import Request
 from bot.runtime.sending import SendResult
 from bot.store.commit import Commit
+from bot.store.database import StoreAddress
 from bot.store.engine_store import Store
 from bot.store.files import inbox_path, open_reader, open_writer, transaction
 from bot.store.inbox import InboxReader
@@ -136,16 +137,13 @@ class Performers:
         return True
 
 
-class Engine:
-    """The engine's cycle on a store of its own."""
+class EngineOn:
+    """The engine's cycle on a store that has its tables."""
 
-    def __init__(self, folder: Path, bot: Path = HERE / "order", clock: Clock | None = None) -> None:
-        store = folder / "bot.db"
-        migrate(store)
+    def __init__(self, store: StoreAddress, bot: Path = HERE / "order", clock: Clock | None = None) -> None:
         clock = clock or SystemClock()
         library = load_program(read_folder(bot)).library
         library.prepare()
-        self.log = log_of(store)
         self.store, self.inbox, self.delivery = Store(store), InboxReader(store), Delivery()
         self.cycle = EngineCycle(
             self.store,
@@ -164,6 +162,16 @@ class Engine:
             EngineInput(sent=self.delivery.results(), requests=[] if request is None else [request])
         )
         assert worked and not any(isinstance(answer, RequestRefused) for answer in answers)
+
+
+class Engine(EngineOn):
+    """The engine's cycle on files of its own."""
+
+    def __init__(self, folder: Path, bot: Path = HERE / "order", clock: Clock | None = None) -> None:
+        store = folder / "bot.db"
+        migrate(store)
+        self.log = log_of(store)
+        super().__init__(store, bot, clock)
 
 
 class Floor:

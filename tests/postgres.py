@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
@@ -31,7 +31,7 @@ from tests.patience import gone
 
 _DEBIANS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name))
 _USER = "postgres"  # PostgreSQL does not run as root
-_QUICK = (
+QUICK = (
     "fsync=off",
     "full_page_writes=off",
     "autovacuum=off",
@@ -52,8 +52,9 @@ def _program(name: str) -> str:
 class Postgres:
     """A server, with a database ``template`` that has the tables of a store."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, options: Sequence[str] = QUICK) -> None:
         self.folder = folder
+        self._options = options
         self._as_user: Any = {"user": _USER if os.geteuid() == 0 else None, "cwd": folder, "stdout": subprocess.DEVNULL}
         initdb = [_program("initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "bot", "--no-sync", "-E", "UTF8"]
         subprocess.run(initdb, check=True, **self._as_user)
@@ -65,7 +66,7 @@ class Postgres:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        options = " ".join(["-k", str(self.folder), *(f"-c {option}" for option in _QUICK)])
+        options = " ".join(["-k", str(self.folder), *(f"-c {option}" for option in self._options)])
         program = [_program("pg_ctl"), "-D", str(self.folder / "data"), "-w", "-l", str(self.folder / "log")]
         subprocess.run([*program, "-o", options, "start"], check=True, **self._as_user)
 
@@ -87,13 +88,13 @@ class Postgres:
 
 
 @contextmanager
-def postgres_server() -> Iterator[Postgres]:
-    """A new server."""
+def postgres_server(options: Sequence[str] = QUICK) -> Iterator[Postgres]:
+    """A new server, which does not flush what it writes by default."""
     with tempfile.TemporaryDirectory(prefix="pg") as made:
         folder = Path(made)
         if os.geteuid() == 0:
             shutil.chown(folder, _USER)
-        server = Postgres(folder)
+        server = Postgres(folder, options)
         try:
             _run(server, "CREATE DATABASE template")
             migrate(PostgresAddress(server.url("template"), folder / "bot", folder / "files"))

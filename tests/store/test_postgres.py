@@ -26,7 +26,7 @@ from bot.store.postgres_schema import migrate
 from bot.store.sqlite_schema import migrate as migrate_files
 from bot.store.store_backup import back_up, restore
 from tests.patience import PATIENCE, wait_for
-from tests.postgres import _QUICK, Postgres, new_database, postgres_server
+from tests.postgres import QUICK, Postgres, new_database, postgres_server
 from tests.store.store_kit import START
 
 APPEND = _APPEND.format("")
@@ -310,7 +310,7 @@ def test_the_server_notices_a_machine_that_has_vanished(tmp_path: Path, monkeypa
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     monkeypatch.setenv("PGPORT", str(port))
-    monkeypatch.setattr("tests.postgres._QUICK", (*_QUICK, "listen_addresses=127.0.0.1"))
+    monkeypatch.setattr("tests.postgres.QUICK", (*QUICK, "listen_addresses=127.0.0.1"))
     with postgres_server():
         address = PostgresAddress(f"postgresql://bot@127.0.0.1:{port}/template", tmp_path / "bot", tmp_path)
         with connect(address, "engine") as connection:
