@@ -310,8 +310,7 @@ def test_the_server_notices_a_machine_that_has_vanished(tmp_path: Path, monkeypa
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     monkeypatch.setenv("PGPORT", str(port))
-    monkeypatch.setattr("tests.postgres.QUICK", (*QUICK, "listen_addresses=127.0.0.1"))
-    with postgres_server():
+    with postgres_server((*QUICK, "listen_addresses=127.0.0.1")):
         address = PostgresAddress(f"postgresql://bot@127.0.0.1:{port}/template", tmp_path / "bot", tmp_path)
         with connect(address, "engine") as connection:
             names = "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout"
