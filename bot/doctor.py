@@ -38,7 +38,15 @@ from bot.settings import ModelService, unknown_variables
 from bot.steps.schedule import end_of
 from bot.steps.step_facts import SentFile
 from bot.store.database import PostgresAddress, StoreAddress
-from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreTooNew, StoreUnavailable, beside
+from bot.store.files import (
+    RestoreUnfinished,
+    ShardsDiffer,
+    StoreMissing,
+    StoreOutdated,
+    StoreTooNew,
+    StoreUnavailable,
+    beside,
+)
 from bot.store.integrity import StoreHealth, StoresDiffer, health, sqlite_version
 from bot.store.kept_files import FilesUnavailable, kept_files
 from bot.store.opening import DriverMissing, engine_reader
@@ -411,7 +419,7 @@ def store_state(store: StoreAddress, now: datetime) -> Iterator[CheckResult]:
     except StoreUnavailable as error:
         yield fail("store", error.what, error.advice)
         return
-    except (StoresDiffer, StoreTooNew, RestoreUnfinished) as error:
+    except (StoresDiffer, ShardsDiffer, StoreTooNew, RestoreUnfinished) as error:
         yield fail("store", str(error))
         return
     yield from _files(found)

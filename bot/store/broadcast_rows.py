@@ -109,9 +109,9 @@ IN_OUTBOX_TO = """
     WHERE recipients.contact = ? AND outcome IS NULL ORDER BY outbox.id
 """
 
-STATE = "SELECT state FROM broadcasts WHERE name = ?"
+STATE = "SELECT state FROM {0}broadcasts WHERE name = ?"
 _OUTCOME = f"CASE WHEN {_READY} THEN 'not_begun' WHEN {_WAIT} THEN 'to_come' ELSE outcome END"
-OUTCOMES = f"SELECT {_OUTCOME}, code, count(*) FROM recipients WHERE broadcast = ? GROUP BY 1, 2 ORDER BY 1, 2"
+OUTCOMES = f"SELECT {_OUTCOME}, code, count(*) FROM {{0}}recipients WHERE broadcast = ? GROUP BY 1, 2 ORDER BY 1, 2"
 RECIPIENTS = f"SELECT contact, {_OUTCOME}, code FROM recipients WHERE broadcast = ? ORDER BY id"
 REACHED = """
     SELECT recipients.contact,

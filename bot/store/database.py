@@ -54,8 +54,8 @@ address of its own, too, by which an engine uses it as if it were a store.
 
 
 def shards_of(store: StoreAddress) -> tuple[StoreAddress, ...]:
-    """The shards of a whole store, by their numbers; the store itself if it is not divided."""
-    if isinstance(store, Path) or store.shards == 1:
+    """The shards of a whole store, by their numbers. A store that is not divided, and a shard, is its only one."""
+    if isinstance(store, Path) or store.shards == 1 or store.shard is not None:
         return (store,)
     named = store.beside.name
     return tuple(
@@ -73,7 +73,16 @@ def whole_of(store: StoreAddress) -> StoreAddress:
 
 def log_schema(store: StoreAddress) -> str:
     """What stands before the names of the log's tables, in a statement that is for one shard of several."""
-    return "" if isinstance(store, Path) or store.shard is None else f"{store.schema('inbox')}."
+    return _before_names(store, "inbox")
+
+
+def engine_schema(store: StoreAddress) -> str:
+    """The same for the tables of the engine."""
+    return _before_names(store, "engine")
+
+
+def _before_names(store: StoreAddress, part: Literal["engine", "inbox"]) -> str:
+    return "" if isinstance(store, Path) or store.shard is None else f"{store.schema(part)}."
 
 
 def shard_number(contact: str | None, shards: int) -> int:

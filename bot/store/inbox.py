@@ -49,7 +49,7 @@ _HAS = "SELECT 1 FROM log WHERE event_id = ?"
 _COUNT_AFTER = "SELECT count(*) FROM log WHERE seq > ? AND erased_at IS NULL"
 _HAS_AFTER = "SELECT 1 FROM log WHERE seq > ? AND erased_at IS NULL LIMIT 1"
 _OF_CONTACT = f"SELECT seq FROM log WHERE {IN_LOG} AND seq <= ?2"
-_LAST_RECEIVED = "SELECT received_at FROM log ORDER BY seq DESC LIMIT 1"
+_NEWEST = "SELECT * FROM (SELECT received_at FROM {0}log ORDER BY seq DESC LIMIT 1) AS newest"
 _STALE_SO_FAR = "SELECT sum(stale), max(stale_at) FROM meta"  # of all shards
 _LAST_SEQ = "SELECT coalesce(max(seq), 0) FROM log"
 
@@ -337,13 +337,16 @@ class InboxWriter:
 
 
 class InboxReader:
-    """Reads the log of a store, from any thread, whether a writer runs or not.
+    """Reads the log of a store, from any thread, whether a writer runs or not. Each shard has a log of its own: places in it are asked
+    of the reader of that shard.
 
     Raises `bot.store.files.StoreMissing`; its methods raise `bot.store.files.StoreUnavailable`.
     """
 
     def __init__(self, address: StoreAddress) -> None:
         self.database = log_reader(address)
+        newest = " UNION ALL ".join(_NEWEST.format(log_schema(shard)) for shard in shards_of(address))
+        self._last_received = f"SELECT max(received_at) FROM ({newest}) AS of_shards"
 
     @reads_rows
     def after(self, seq: int, limit: int) -> list[LogRow]:
@@ -376,8 +379,7 @@ class InboxReader:
     @reads_rows
     def last_received(self) -> datetime | None:
         """When the newest event in the log came."""
-        row = self.database.one(_LAST_RECEIVED)
-        return None if row is None else datetime.fromisoformat(row[0])
+        return read_time(self.database.one(self._last_received)[0])
 
     @reads_rows
     def stale(self) -> tuple[int, datetime | None]:

@@ -167,11 +167,7 @@ class PostgresDatabase:
     ) -> None:
         self.place: StoreAddress = address
         self._address = address
-        self._shards = (
-            [shard for shard in shards_of(address) if isinstance(shard, PostgresAddress)]
-            if address.shard is None
-            else [address]
-        )
+        self._shards = [shard for shard in shards_of(address) if isinstance(shard, PostgresAddress)]
         self._part = part
         self._role = "engine" if alone else role
         self._alone = alone

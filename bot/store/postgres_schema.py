@@ -82,6 +82,38 @@ _NEW = """
     CREATE SCHEMA engine;
     CREATE TABLE bot.version (number BIGINT NOT NULL, oldest BIGINT NOT NULL, shards BIGINT NOT NULL);
 """
+_SAME = "CASE WHEN min({0}) = max({0}) THEN min({0}) END AS {0}"
+_AS_ONE = {
+    "inbox.meta": f"""
+        SELECT id, min(store_id) AS store_id, max(checked_at) AS checked_at, {_SAME.format("taken")},
+            sum(stale) AS stale, max(stale_at) AS stale_at
+        FROM ({{rows}}) AS each GROUP BY id
+    """,
+    "engine.meta": f"""
+        SELECT id, min(store_id) AS store_id, {_SAME.format("cursor")}, {_SAME.format("last_event")},
+            max(written_at) AS written_at, max(set_back) AS set_back, min(clean) AS clean, max(run) AS run, max(taking) AS taking,
+            max(last_send) AS last_send, max(last_call) AS last_call, max(last_turn) AS last_turn
+        FROM ({{rows}}) AS each GROUP BY id
+    """,
+    "engine.crashes": "SELECT DISTINCT run, work FROM ({rows}) AS each",
+    "engine.broadcasts": """
+        SELECT DISTINCT ON (name) name, template, flow, state, edit, code, recent, canary, at, late, resumed_at,
+            min(begins_at) OVER same AS begins_at, CASE state WHEN 'finished' THEN max(ended_at) OVER same END AS ended_at,
+            min(created_at) OVER same AS created_at, started_by
+        FROM ({rows}) AS each WINDOW same AS (PARTITION BY name)
+        ORDER BY name, array_position(
+            ARRAY['paused', 'editing', 'running', 'trying', 'scheduled', 'stopped', 'finished'], state
+        ), canary
+    """,
+    "engine.results": """
+        SELECT day, flow, step, split, way, outcome, sum(count) AS count
+        FROM ({rows}) AS each GROUP BY day, flow, step, split, way, outcome
+    """,
+    "engine.erasures": "SELECT contact, max(upto) AS upto, min(asked_at) AS asked_at FROM ({rows}) AS each GROUP BY contact",
+}
+"""The views of tables that say in each shard something of the same thing. What differs and has a meaning for one shard alone, such as the
+cursor, is NULL. A broadcast has the first of these states that it has in a shard.
+"""
 _SHARED_IDS = """
     SELECT relname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
     WHERE relnamespace = CAST($1 AS regnamespace) AND attname = 'id' AND attidentity <> '' AND relname <> 'meta'
@@ -150,18 +182,24 @@ def _bring_up_to_date(address: PostgresAddress, connection: Connection, before: 
     connection.execute("UPDATE bot.version SET number = $1, oldest = $2", noted)
 
 
+def shared_ids(table: str) -> str:
+    """The sequence of the ids that all shards give in a table."""
+    return f"bot.{table}_id"
+
+
 def _unite(address: PostgresAddress, connection: Connection) -> None:
     """Let the shards share their ids, so that each is given once, and make the views in which all rows are read."""
     for shard in _shards(address):
         engine = shard.schema("engine")
         for (table,) in connection.execute(_SHARED_IDS, [engine], prepare=False).fetchall():
-            connection.execute(f"CREATE SEQUENCE IF NOT EXISTS bot.{table}_id", prepare=False)
+            connection.execute(f"CREATE SEQUENCE IF NOT EXISTS {shared_ids(table)}", prepare=False)
             connection.execute(f"ALTER TABLE {engine}.{table} ALTER id DROP IDENTITY", prepare=False)
-            given = f"nextval('bot.{table}_id')"
+            given = f"nextval('{shared_ids(table)}')"
             connection.execute(f"ALTER TABLE {engine}.{table} ALTER id SET DEFAULT {given}", prepare=False)
     for part in _PARTS:
         schemas = [shard.schema(part) for shard in _shards(address)]
         for (table,) in connection.execute(_TABLES, [schemas[0]], prepare=False).fetchall():
             rows = " UNION ALL ".join(f"SELECT * FROM {schema}.{table}" for schema in schemas)
+            as_one = _AS_ONE.get(f"{part}.{table}", "{rows}").format(rows=rows)
             connection.execute(f"DROP VIEW IF EXISTS {part}.{table}", prepare=False)
-            connection.execute(f"CREATE VIEW {part}.{table} AS {rows}", prepare=False)
+            connection.execute(f"CREATE VIEW {part}.{table} AS {as_one}", prepare=False)

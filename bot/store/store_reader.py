@@ -17,7 +17,7 @@ from bot.core.turn import Conversation
 from bot.core.values import read_time, storable, time_text
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.contact_data import ERASING
-from bot.store.database import Database, StoreAddress
+from bot.store.database import Database, StoreAddress, engine_schema, shard_number, shards_of
 from bot.store.engine_tables import ResultCount, UsageSum
 from bot.store.files import reads_rows
 from bot.store.opening import engine_reader
@@ -69,8 +69,8 @@ _MESSAGES_THAT_WAIT = f"{_MESSAGES} WHERE messages.id IN (SELECT id FROM outbox 
 _GIVEN_UP_TO = """
     SELECT send_id, body, at, reason FROM dead_letters WHERE what = 'send' AND contact = ? AND at >= ? ORDER BY id
 """
-_MESSAGES_BETWEEN = "SELECT (SELECT min(id) FROM messages), (SELECT max(id) FROM messages)"
-_MESSAGE_MADE = "SELECT created_at FROM messages WHERE id >= ? ORDER BY id LIMIT 1"
+_MESSAGES_BETWEEN = "SELECT (SELECT min(id) FROM {0}messages), (SELECT max(id) FROM {0}messages)"
+_MESSAGE_MADE = "SELECT created_at FROM {0}messages WHERE id >= ? ORDER BY id LIMIT 1"
 _FITS = """
     (?1 = '' OR instr(sessions.contact, ?1) > 0 OR instr(lower(state ->> '$."$Session".name'), ?2) > 0)
         AND (?3 = '' OR flow = ?3) AND (?4 = '' OR step = ?4)
@@ -315,13 +315,17 @@ class StoreReader(EngineRows):
 
     def __init__(self, address: StoreAddress) -> None:
         self.database = engine_reader(address)
+        self._schemas = [engine_schema(shard) for shard in shards_of(address)]
 
     def cursor(self) -> int:
-        """The place in the log up to which events have been taken. Events below it may be pruned from the inbox."""
+        """The place in the log up to which events have been taken. Events below it may be pruned from the inbox. It is asked of a shard:
+        each has a log of its own.
+        """
+        assert len(self._schemas) == 1
         return int(self.database.one(_CURSOR)[0])
 
     def ended_clean(self) -> bool:
-        """Whether the engine's last run ended properly; True if there was none, False while one runs."""
+        """Whether the last run of each engine ended properly; True if there was none, False while one runs."""
         return bool(self.database.one(_CLEAN)[0])
 
     def counts(self) -> dict[str, int]:
@@ -450,10 +454,11 @@ class StoreReader(EngineRows):
 
         ``waiting`` have no outcome yet, ``paused`` and ``stopped`` are held.
         """
-        state, counts = self._state_of(name), Counter[str]()
-        for outcome, code, count in self.database.all(broadcast_rows.OUTCOMES, storable(name)):
-            words = broadcast_rows.outcome_in_words(outcome, state)
-            counts[f"{words} ({code})" if code else words] += count
+        counts = Counter[str]()
+        for schema, state in zip(self._schemas, self._states_of(name), strict=True):
+            for outcome, code, count in self.database.all(broadcast_rows.OUTCOMES.format(schema), storable(name)):
+                words = broadcast_rows.outcome_in_words(outcome, state)
+                counts[f"{words} ({code})" if code else words] += count
         return dict(counts)
 
     def broadcasts(self) -> list[broadcast_rows.ListedBroadcast]:
@@ -466,8 +471,11 @@ class StoreReader(EngineRows):
 
     def recipients(self, name: str) -> list[tuple[str, str, str]]:
         """The recipients of a broadcast in order: contact, outcome as in `outcomes`, and the code of a refusal."""
-        state, rows = self._state_of(name), self.database.all(broadcast_rows.RECIPIENTS, storable(name))
-        return [(contact, broadcast_rows.outcome_in_words(outcome, state), code) for contact, outcome, code in rows]
+        states, rows = self._states_of(name), self.database.all(broadcast_rows.RECIPIENTS, storable(name))
+        return [
+            (contact, broadcast_rows.outcome_in_words(outcome, states[shard_number(contact, len(states))]), code)
+            for contact, outcome, code in rows
+        ]
 
     def reached(self, name: str) -> dict[str, broadcast_rows.Reached]:
         """What is known of the messages of a broadcast that were sent, by contact; nothing of those that are pruned."""
@@ -476,9 +484,10 @@ class StoreReader(EngineRows):
             for contact, furthest, sent_at, answered_at in self.database.all(broadcast_rows.REACHED, storable(name))
         }
 
-    def _state_of(self, broadcast: str) -> str:
-        row = self.database.one(broadcast_rows.STATE, storable(broadcast))
-        return "" if row is None else row[0]
+    def _states_of(self, broadcast: str) -> list[str]:
+        """The states of a broadcast in all shards."""
+        rows = [self.database.one(broadcast_rows.STATE.format(schema), storable(broadcast)) for schema in self._schemas]
+        return ["" if row is None else row[0] for row in rows]
 
     def send_outcome(self, id: int) -> tuple[str, str] | None:
         """The outcome of a message, by its id in the outbox, and why; None while it is in the outbox."""
@@ -556,7 +565,7 @@ class StoreReader(EngineRows):
         """
         found: dict[int, MessageTo] = {}
         rows = self.database.all(_MESSAGES_THAT_WAIT, storable(contact))
-        for span in self._messages_made(times):
+        for span in self._messages_made(contact, times):
             rows += self.database.all(_MESSAGES_AMONG, storable(contact), *span)
         for id, ref, effect, at, attempts, due_at, outcome, detail, *reported in sorted(rows, key=itemgetter(0)):
             status = MessageStatus(*reported) if reported[0] is not None else None
@@ -575,31 +584,34 @@ class StoreReader(EngineRows):
         ]
         return [*found.values(), *given_up]
 
-    def _messages_made(self, times: Sequence[datetime]) -> list[tuple[int, int]]:
+    def _messages_made(self, contact: str, times: Sequence[datetime]) -> list[tuple[int, int]]:
         """The ids among which a contact's messages are: the first and the last of each span.
 
-        There is no index by contacts. But ids follow the time, and a message is written with a line of its contact's trace, so the times of
-        these lines lead to it.
+        There is no index by contacts. But the ids of a shard follow the time, and a message is written with a line of its contact's trace,
+        so the times of these lines lead to it.
         """
-        low, last = self.database.one(_MESSAGES_BETWEEN)
+        made = _MESSAGE_MADE.format(schema := self._schemas[shard_number(contact, len(self._schemas))])
+        low, last = self.database.one(_MESSAGES_BETWEEN.format(schema))
         if not times or last is None:
             return []
-        low = self._first_message(low, last + 1, time_text(times[0]))
+        low = self._first_message(made, low, last + 1, time_text(times[0]))
         if last - low < _FEW_MESSAGES:
             return [(low, last)]
         spans = []
         for at in sorted({*times}):
-            low = self._first_message(low, last + 1, time_text(at))
-            after = self._first_message(low, last + 1, time_text(at + timedelta(microseconds=1)))
+            low = self._first_message(made, low, last + 1, time_text(at))
+            after = self._first_message(made, low, last + 1, time_text(at + timedelta(microseconds=1)))
             spans.append((low, after - 1))
         return spans
 
-    def _first_message(self, low: int, end: int, since: str) -> int:
-        """The id of the first message that was decided on since a time, of those from ``low`` and before ``end``."""
+    def _first_message(self, made: str, low: int, end: int, since: str) -> int:
+        """The id of the first message that was decided on since a time, of those from ``low`` and before ``end``. ``made`` is the query for
+        the time of the next one.
+        """
         while low < end:
             middle = (low + end) // 2
-            made = self.database.one(_MESSAGE_MADE, middle)  # nothing where it has gone meanwhile
-            if made and made[0] < since:
+            row = self.database.one(made, middle)  # nothing where it has gone meanwhile
+            if row and row[0] < since:
                 low = middle + 1
             else:
                 end = middle
@@ -614,7 +626,7 @@ class StoreReader(EngineRows):
         return list(trace_rows.conversations(contact, self.database.all(trace_rows.RECORDED_TURNS, storable(contact))))
 
     def erasures(self) -> list[tuple[str, int]]:
-        """The contacts that are being erased, each with the place in the log up to which its events are to be deleted."""
+        """The contacts that are being erased, each with the place in the shard's log up to which its events are to be deleted."""
         return [(contact, upto) for contact, upto in self.database.all(ERASING)]
 
     def message_statuses(self, contact: str) -> dict[str, MessageStatus]:
@@ -632,7 +644,7 @@ class StoreReader(EngineRows):
     def _statuses(self, contact: str, times: Sequence[datetime]) -> dict[str, MessageStatus]:
         """The status of each message of a contact that was decided on at these times, by its effect's name."""
         furthest: dict[str, MessageStatus] = {}
-        spans = self._messages_made(times)
+        spans = self._messages_made(contact, times)
         for ref, *row in (
             row for span in spans for row in self.database.all(_STATUSES_AMONG, storable(contact), *span)
         ):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -36,6 +37,11 @@ def test_a_server_that_may_lose_what_it_has_committed_fails(address: PostgresAdd
 def test_the_state_of_the_store_is_that_of_its_tables(address: PostgresAddress) -> None:
     found = [(result.about, result.state) for result in doctor.store_state(address, datetime.now(UTC))]
     assert ("store", "ok") in found and "fail" not in {state for _, state in found}
+
+
+def test_another_number_of_shards_fails_with_what_to_set(address: PostgresAddress) -> None:
+    (result,) = doctor.store_state(replace(address, shards=4), datetime.now(UTC))
+    assert result.state == "fail" and "has 1 shard, and BOT_SHARDS says 4: set BOT_SHARDS=1" in result.what
 
 
 def test_a_pooler_in_transaction_mode_is_found_since_two_sessions_are_one(

@@ -1,23 +1,42 @@
 """A store in PostgreSQL that is divided into shards: each has tables of its own, and who reads the whole store reads all of them."""
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from bot.clock import MovableClock
+from bot.core.effects import Send
+from bot.core.messages import TextMessage
+from bot.store import store_reader
+from bot.store.broadcast_rows import (
+    EDITING,
+    FINISHED,
+    PAUSED,
+    RUNNING,
+    SCHEDULED,
+    STOPPED,
+    TRYING,
+    Broadcast,
+    FlowToStart,
+)
+from bot.store.commit import Commit
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of, whole_of
 from bot.store.engine_store import Store
 from bot.store.files import ShardsDiffer
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.opening import engine_reader, engine_writer
 from bot.store.postgres_schema import migrate
+from bot.store.rows import REPLY, OutboxRow
+from bot.store.store_reader import StoreReader
 from tests.postgres import Postgres, new_database
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
 SHARDS = 3
 CONTACTS = [f"62812345678{number:02}" for number in range(20)]
 
@@ -69,12 +88,10 @@ def test_an_event_is_in_the_log_of_its_contact_s_shard_alone(store: PostgresAddr
 
 
 def test_each_shard_has_one_engine(store: PostgresAddress) -> None:
-    first, second, third = shards_of(store)
-    with closing(engine_writer(first)), closing(engine_writer(second)), closing(engine_writer(third)) as engine:
-        assert engine.one("SELECT store_id FROM meta") is not None
-    with closing(engine_reader(store)) as whole:
-        ids = whole.all("SELECT store_id FROM meta")
-    assert len(ids) == SHARDS and len({*ids}) == 1, "one store: a message has the same key in each shard"
+    with ExitStack() as opened:
+        engines = [opened.enter_context(closing(engine_writer(shard))) for shard in shards_of(store)]
+        ids = {database.one("SELECT store_id FROM meta") for database in engines}
+    assert len(ids) == 1, "one store: a message has the same key in each shard"
 
 
 def test_an_id_is_given_once_in_all_shards(store: PostgresAddress) -> None:
@@ -101,3 +118,134 @@ def test_another_number_of_shards_is_refused(store: PostgresAddress) -> None:
     for use in (migrate, engine_reader):
         with pytest.raises(ShardsDiffer, match=r"has 3 shards, and BOT_SHARDS says 2: set BOT_SHARDS=3"):
             use(two)
+
+
+def test_whoever_reads_the_whole_sees_the_columns_that_a_shard_has(store: PostgresAddress) -> None:
+    columns = """
+        SELECT table_name, column_name FROM information_schema.columns
+        WHERE table_schema = ? ORDER BY table_name, ordinal_position
+    """
+    with closing(engine_reader(store)) as database:
+        for part in ("engine", "inbox"):
+            assert database.all(columns, part) == database.all(columns, f"{part}_1") != []
+
+
+def test_the_newest_event_is_that_of_all_logs(store: PostgresAddress) -> None:
+    clock = MovableClock(NOON)
+    with closing(InboxWriter(store, clock)) as inbox, closing(InboxReader(store)) as log:
+        assert log.last_received() is None
+        first = next(contact for contact in CONTACTS if shard_number(contact, SHARDS) == 0)
+        for number in range(3):
+            inbox.append(inbox.event(None, f"early {number}", "message", first, NOON, b"{}", True))
+        other = next(contact for contact in CONTACTS if shard_number(contact, SHARDS) == 1)
+        inbox.append(inbox.event(None, "late", "message", other, NOON + HOUR, b"{}", True))
+        assert log.last_received() == NOON + HOUR
+
+
+def test_what_only_a_shard_has_is_not_asked_of_the_whole(store: PostgresAddress) -> None:
+    with closing(StoreReader(store)) as whole, pytest.raises(AssertionError):
+        whole.cursor()
+    with closing(StoreReader(shards_of(store)[1])) as shard:
+        assert shard.cursor() == 0
+
+
+def message(id: int, at: datetime, contact: str = CONTACTS[0]) -> OutboxRow:
+    return OutboxRow(
+        id, f"evt_{id}#0", "key", contact, Send(TextMessage("hi")), REPLY, None, at, 0, at, at + HOUR, None
+    )
+
+
+def test_all_engines_have_ended_properly_or_one_has_not(store: PostgresAddress) -> None:
+    with closing(StoreReader(store)) as whole, closing(Store(shards_of(store)[2])) as engine:
+        assert whole.ended_clean()
+        engine.begin_run()
+        assert not whole.ended_clean()
+        engine.end_run()
+        assert whole.ended_clean()
+
+
+def test_a_clock_that_was_set_back_is_measured_by_the_last_commit_of_all(store: PostgresAddress) -> None:
+    for shard, at in zip(shards_of(store), (NOON, NOON + HOUR, NOON), strict=True):
+        with closing(Store(shard)) as engine:
+            commit = Commit(0, at)
+            commit.move_cursor(1, "evt")
+            commit.add_send(row := message(next(engine.new_ids("messages")), at))
+            commit.send_ended(row, "sent", (), 1, "", at)
+            engine.write(commit)
+    with closing(StoreReader(store)) as whole:
+        assert sorted(whole.requests(NOON)) == [(0, 1), (3600, 2)]
+
+
+def test_a_contact_s_messages_are_found_though_other_shards_gave_later_ids_before(
+    store: PostgresAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_reader, "_FEW_MESSAGES", 0)
+    contact = next(contact for contact in CONTACTS if shard_number(contact, SHARDS) == 1)
+    with closing(Store(shards_of(store)[0])) as first, closing(Store(shards_of(store)[1])) as second:
+        for engine, at, count in ((first, NOON, 1), (second, NOON, 1), (first, NOON + HOUR, 40)):
+            commit = Commit(0, at)
+            for id in islice(engine.new_ids("messages"), count):
+                commit.add_send(message(id, at, contact))
+            engine.write(commit)
+    with closing(StoreReader(store)) as whole:
+        assert whole._messages_made(contact, [NOON]) == [(65, 65)]
+
+
+def test_results_of_all_shards_are_one_count(store: PostgresAddress) -> None:
+    for shard in shards_of(store)[:2]:
+        with closing(engine_writer(shard)) as engine:
+            engine.write(
+                ("INSERT INTO results VALUES ('2030-05-01', 'main', ?, '', 'entered', '', 2)", [("a",), (str(shard),)])
+            )
+    with closing(StoreReader(store)) as whole:
+        assert sorted(each.count for each in whole.results(NOON)) == [2, 2, 4]
+
+
+@pytest.fixture
+def broadcast(store: PostgresAddress) -> PostgresAddress:
+    """A store with a broadcast whose recipients are in all shards."""
+    add = "INSERT INTO recipients (broadcast, contact, body, added_at, edit) VALUES ('sale', ?, '[]', '', 0)"
+    for number, shard in enumerate(shards_of(store)):
+        with closing(Store(shard)) as engine:
+            begins, commit = NOON + number * HOUR, Commit(0, NOON)
+            commit.set_broadcast(None, Broadcast("sale", FlowToStart("main"), RUNNING, begins_at=begins))
+            engine.write(commit)
+            engine.database.write((add, [(c,) for c in CONTACTS if shard_number(c, SHARDS) == number]))
+    return store
+
+
+def in_states(store: PostgresAddress, *states: str) -> None:
+    for shard, state in zip(shards_of(store), states, strict=True):
+        with closing(engine_writer(shard)) as engine:
+            ended = "2030-05-01T13:00:00.000000+00:00" if state == FINISHED else None
+            engine.write(("UPDATE broadcasts SET state = ?, ended_at = ?", [(state, ended)]))
+
+
+@pytest.mark.parametrize(
+    ("states", "one"),
+    [
+        ((RUNNING, PAUSED, FINISHED), PAUSED),
+        ((RUNNING, STOPPED, TRYING), RUNNING),
+        ((SCHEDULED, FINISHED, SCHEDULED), SCHEDULED),
+        ((STOPPED, FINISHED, STOPPED), STOPPED),
+        ((FINISHED, FINISHED, FINISHED), FINISHED),
+        ((EDITING, RUNNING, STOPPED), EDITING),
+    ],
+)
+def test_a_broadcast_has_one_state(broadcast: PostgresAddress, states: tuple[str, ...], one: str) -> None:
+    in_states(broadcast, *states)
+    with closing(StoreReader(broadcast)) as whole:
+        found, (listed,) = whole.broadcast("sale"), whole.broadcasts()
+    assert found is not None and found.state == listed.state == one
+    assert found.begins_at == listed.began_at == NOON
+    assert (found.ended_at is not None) == (listed.ended_at is not None) == (one == FINISHED)
+
+
+def test_recipients_wait_as_long_as_the_broadcast_does_in_their_shard(broadcast: PostgresAddress) -> None:
+    in_states(broadcast, RUNNING, PAUSED, RUNNING)
+    paused = [contact for contact in CONTACTS if shard_number(contact, SHARDS) == 1]
+    with closing(StoreReader(broadcast)) as whole:
+        assert whole.outcomes("sale") == {"waiting": len(CONTACTS) - len(paused), "paused": len(paused)}
+        assert [contact for contact, outcome, _ in whole.recipients("sale") if outcome == "paused"] == paused
+        assert whole.unfinished_broadcasts() == {"sale": whole.outcomes("sale")}
+        assert whole.outcomes("none") == {}
