@@ -105,8 +105,8 @@ def store_at(folder: Path | None, name: str, text: str) -> StoreAddress:
     bot = read_folder(find_bot(folder))
     load_env(bot.path)
     environ, written = {**os.environ, "BOT_STORE": text}, bot.settings()
-    if not text.startswith(DATABASES):  # only a database has a folder of files that is set
-        environ, written = {**environ, "BOT_FILES": ""}, {**written, "files": ""}
+    if not text.startswith(DATABASES):  # only a database has a folder of files that is set, and shards
+        environ, written = {**environ, "BOT_FILES": "", "BOT_SHARDS": ""}, {**written, "files": "", "shards": ""}
     try:
         return read_store(bot.path, environ, written)
     except BadSettings as error:

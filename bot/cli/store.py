@@ -30,8 +30,9 @@ def copy(source: str, target: str, folder: Path | None, as_json: bool) -> None:
     """Copy the store FROM to TO, where there must be none. Each is what BOT_STORE can be: a file, or postgresql://...
 
     Stop the bot first, on each machine. Everything is copied, and every table is compared with what FROM has: the bot goes on
-    with TO as after a restart. The files that flows have kept are copied too; BOT_FILES says where those of a database are. FROM does
-    not change. If the copy is cut short, there is no store in TO, and you can begin again.
+    with TO as after a restart. The files that flows have kept are copied too; BOT_FILES says where those of a database are.
+    BOT_SHARDS says how many shards TO gets, if it is a database; FROM may have another number. FROM does not change. If the
+    copy is cut short, there is no store in TO, and you can begin again.
 
     Others on this machine can see a password in a command: leave it out, and write it into ~/.pgpass.
 
@@ -68,6 +69,8 @@ def copy(source: str, target: str, folder: Path | None, as_json: bool) -> None:
         click.echo(f"  BOT_STORE={target}" if new.password is None else f"  BOT_STORE={new}  (with its password)")
     else:
         click.echo(f"  BOT_STORE={new.resolve()}")
+    if isinstance(new, PostgresAddress) and new.shards > 1:
+        click.echo(f"  BOT_SHARDS={new.shards}")
     if isinstance(new, PostgresAddress) and copied.files:
         shared = "  (a folder that all machines share)" if isinstance(new.files, Path) else ""
         click.echo(f"  BOT_FILES={new.files}{shared}")

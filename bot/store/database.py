@@ -140,16 +140,22 @@ class Table:
 
 
 class WholeStore(Protocol):
-    """One connection to both parts of a store, which nobody else uses meanwhile: `bot.store.store_copy`.
+    """One connection to both parts of a store, which nobody else uses meanwhile: `bot.store.store_copy`. The names of tables lead to
+    those of all shards, as one reads them.
 
     Every method raises `bot.store.files.StoreUnavailable`; `ask` raises `ValueError` for values that the database cannot keep.
     """
 
+    def schemas(self, part: Literal["engine", "inbox"]) -> Sequence[str]:
+        """The schemas with the tables of a part: one for each shard."""
+
     def ask(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Execute a statement. Returns the rows that it finds."""
 
-    def last_id(self, table: Table) -> int:
-        """The last id that was given in a table, as far as the database notes that beside its rows; else 0."""
+    def last_ids(self, table: Table) -> Sequence[int]:
+        """The last id that was given in a table, as far as the database notes that beside its rows; else 0. Of a log, that of each
+        shard.
+        """
 
     def go_on_after(self, table: Table, id: int) -> None:
         """Give ids above this one in a table."""

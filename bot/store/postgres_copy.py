@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 
-from bot.store.database import PostgresAddress, Table
+from bot.store.database import PostgresAddress, Table, shards_of
 from bot.store.files import StoreExists, StoreLocked, StoreTooNew
 from bot.store.postgres_database import (
     ERRORS_OF_VALUES,
@@ -16,11 +17,11 @@ from bot.store.postgres_database import (
     alone,
     connect,
     in_order,
-    require_version,
+    require_tables,
     translated,
     trouble_in_words,
 )
-from bot.store.postgres_schema import ALONE_TO_MIGRATE, make_tables
+from bot.store.postgres_schema import ALONE_TO_MIGRATE, make_tables, shared_ids
 from bot.store.store_schema import schema_version
 
 _LEAVES_SECONDS = 2.0  # in which a session has ended whose program has
@@ -39,6 +40,10 @@ class WholeDatabase:
         self._address = address
         self._connection = connection
 
+    def schemas(self, part: Literal["engine", "inbox"]) -> Sequence[str]:
+        """The schemas with the tables of a part: one for each shard."""
+        return [shard.schema(part) for shard in shards_of(self._address) if isinstance(shard, PostgresAddress)]
+
     def ask(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Execute a statement. Returns the rows that it finds."""
         try:
@@ -48,25 +53,34 @@ class WholeDatabase:
         except ERRORS_OF_VALUES as error:
             raise ValueError(str(error).partition("\n")[0]) from error
 
-    def last_id(self, table: Table) -> int:
-        """The last id that was given in a table."""
-        ((sequence,),) = self.ask("SELECT pg_get_serial_sequence(?, ?)", [table.name, table.key[0]])
-        ((id,),) = self.ask(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}")
-        return int(id)
+    def last_ids(self, table: Table) -> Sequence[int]:
+        """The last id that was given in a table; of a log, that of each shard."""
+        last = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {}"
+        return [int(self.ask(last.format(sequence))[0][0]) for sequence in self._sequences(table)]
 
     def go_on_after(self, table: Table, id: int) -> None:
         """Give ids above this one in a table."""
-        if id:
-            self.ask("SELECT setval(pg_get_serial_sequence(?, ?), ?)", [table.name, table.key[0], id])
+        for sequence in self._sequences(table) if id else ():
+            self.ask("SELECT setval(CAST(? AS regclass), ?)", [sequence, id])
+
+    def _sequences(self, table: Table) -> list[str]:
+        part, _, name = table.name.partition(".")
+        schemas = self.schemas("engine" if part == "engine" else "inbox")
+        if len(schemas) > 1 and part == "engine" and name != "meta":
+            return [shared_ids(name)]
+        return [
+            str(self.ask("SELECT pg_get_serial_sequence(?, ?)", [f"{schema}.{name}", table.key[0]])[0][0])
+            for schema in schemas
+        ]
 
 
 @contextmanager
 def stopped_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
-    """A store that no program uses. Raises `bot.store.files.StoreLocked`, `StoreMissing`, `StoreOutdated`, `StoreTooNew` and
+    """A store that no program uses, with as many shards as it has. Raises `bot.store.files.StoreLocked`, `StoreMissing`, `StoreOutdated`, `StoreTooNew` and
     `StoreUnavailable`.
     """
     with trouble_in_words(address), connect(address, "engine") as connection:
-        require_version(address, connection)
+        address = replace(address, shards=require_tables(address, connection))
         (number, *_) = connection.execute(VERSION).fetchone() or (0, 0, 1)
         if number > schema_version():
             raise StoreTooNew(str(address))

@@ -389,6 +389,11 @@ def role_name(role: str, address: PostgresAddress) -> str:
 
 def require_version(address: PostgresAddress, connection: Connection) -> None:
     """Raise `bot.store.files.StoreMissing`, `StoreOutdated`, `StoreTooNew` or `ShardsDiffer` unless this program can use the tables."""
+    require_shards(address, require_tables(address, connection))
+
+
+def require_tables(address: PostgresAddress, connection: Connection) -> int:
+    """The number of shards that a store has. Raises as `require_version`, whatever the address says of them."""
     try:
         number, oldest, shards = connection.execute(VERSION).fetchone() or (0, 0, 1)
     except psycopg.errors.UndefinedTable:
@@ -397,7 +402,7 @@ def require_version(address: PostgresAddress, connection: Connection) -> None:
         raise StoreTooNew(str(address))
     if number < schema_version():
         raise StoreOutdated(f"{address} is of an older version: start the server once, it brings it up to date")
-    require_shards(address, shards)
+    return int(shards)
 
 
 def require_shards(address: PostgresAddress, shards: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bot.store.database import Table
 from bot.store.files import StoreExists, inbox_path, open_reader, restoring_folder, trouble_in_words
@@ -24,6 +24,10 @@ class AttachedFiles:
         for part, file in (("engine", store), ("inbox", inbox_path(store))):
             self.ask(f"ATTACH ? AS {part}", [f"{file.resolve().as_uri()}?mode={mode}"])
 
+    def schemas(self, part: Literal["engine", "inbox"]) -> Sequence[str]:
+        """The schema of a part: files are not divided."""
+        return [part]
+
     def ask(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Execute a statement. Returns the rows that it finds."""
         try:
@@ -32,11 +36,11 @@ class AttachedFiles:
         except ERRORS_OF_VALUES as error:
             raise ValueError(str(error)) from error
 
-    def last_id(self, table: Table) -> int:
+    def last_ids(self, table: Table) -> Sequence[int]:
         """The last id that was given in a table, as far as SQLite notes that beside its rows; else 0."""
         part, _, name = table.name.partition(".")
         found = self.ask(f"SELECT seq FROM {part}.sqlite_sequence WHERE name = ?", [name]) if table.counts else []
-        return int(found[0][0]) if found else 0
+        return [int(found[0][0]) if found else 0]
 
     def go_on_after(self, table: Table, id: int) -> None:
         """Give ids above this one in a table."""

@@ -2,15 +2,17 @@
 
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import json_text
-from bot.store.database import StoreAddress, Table, WholeStore
+from bot.store.database import StoreAddress, Table, WholeStore, shard_number
 from bot.store.files import StoreExists, StoreLocked, beside, server_lock
 from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.opening import new_store, stopped_store
@@ -95,17 +97,20 @@ def _copy_tables(old: WholeStore, new: WholeStore, moved: _Moved, tell: Tell) ->
     steps = 2 * sum(counts.values())
     done = 0
     copied = []
+    log = _MergedLog(old)
+    shards = _Shards(new)
     for table, count in counts.items():
         written, read = _Digest(), _Digest()
-        new.ask(f"DELETE FROM {table.name}")  # what a new store begins with
-        for batch in _batches(old, table):
+        shards.clear(table)  # what a new store begins with
+        for batch in log.batches(table):
             rows = [moved(row) for row in batch]
-            _insert(new, table, rows)
+            for in_shard, some in shards.divided(table, rows):
+                _insert(new, in_shard, some)
             written.add(rows)
             tell(done + written.rows, steps)
         if table.has_ids:
-            ((last,),) = old.ask(f"SELECT coalesce(max({table.key[0]}), 0) FROM {table.name}")
-            new.go_on_after(table, max(last, old.last_id(table)))
+            ((last,),) = new.ask(f"SELECT coalesce(max({table.key[0]}), 0) FROM {table.name}")
+            new.go_on_after(table, max(last, log.last_id(table)))
         for batch in _batches(new, table):
             read.add(batch)
             tell(done + written.rows + read.rows, steps)
@@ -115,7 +120,143 @@ def _copy_tables(old: WholeStore, new: WholeStore, moved: _Moved, tell: Tell) ->
             )
         done += 2 * written.rows
         copied.append(CopiedTable(table.name, read.rows, read.hash))
+    shards.settle()
     return tuple(copied)
+
+
+_GIVEN = {"engine.messages": "last_send", "engine.calls": "last_call", "engine.turns": "last_turn"}
+
+
+_END = """
+    SELECT cursor, EXISTS (SELECT 1 FROM {inbox}.log WHERE seq = cursor), last_event, (SELECT taken FROM {inbox}.meta) FROM {engine}.meta
+"""
+"""How far the engine of a shard has taken its log, and whether the log has the last event: that of a shard which got none does not."""
+
+
+class _MergedLog:
+    """The rows of a store as if its shards had one log: what was taken of any comes before what is to be taken, and the order in each
+    does not change. Where a store is not divided, nothing changes.
+    """
+
+    def __init__(self, store: WholeStore) -> None:
+        self._store = store
+        ends = [
+            store.ask(_END.format(engine=engine, inbox=inbox))[0]
+            for engine, inbox in zip(store.schemas("engine"), store.schemas("inbox"), strict=True)
+        ]
+        self._cursors = [int(cursor) for cursor, *_ in ends]
+        furthest = max(range(len(ends)), key=lambda shard: ends[shard][:2])
+        self._order = list(range(len(ends)))  # of the shards at the same place
+        self._order[furthest], self._order[-1] = self._order[-1], self._order[furthest]
+        cursor, _, event, taken = ends[furthest]
+        self._merged = {
+            "inbox.meta": {"taken": self._place(furthest, taken)},
+            "engine.meta": {"cursor": self._place(furthest, cursor), "last_event": event},
+            "engine.erasures": {"upto": self._place(furthest, cursor)} if len(ends) > 1 else {},
+        }
+
+    def batches(self, table: Table) -> Iterator[list[Row]]:
+        """The rows of a table."""
+        if table.name == "inbox.log":
+            for shard, schema in enumerate(self._store.schemas("inbox")):
+                for batch in _batches(self._store, replace(table, name=f"{schema}.log")):
+                    yield [(self._place(shard, seq), *row) for seq, *row in batch]
+            return
+        merged = self._merged.get(table.name, {})
+        for batch in _batches(self._store, table):
+            yield [_with(table, row, merged) for row in batch] if merged else batch
+
+    def last_id(self, table: Table) -> int:
+        """The last id that was given in a table, as far as that is noted beside its rows."""
+        ids = [*self._store.last_ids(table)]
+        if table.name == "inbox.log":
+            ids = [self._place(shard, id) for shard, id in enumerate(ids)]
+        if table.name in _GIVEN:
+            ids += self._store.ask(f"SELECT {_GIVEN[table.name]} FROM engine.meta")[0]
+        return int(max(ids))
+
+    def _place(self, shard: int, seq: int) -> int:
+        """The place in the merged log of a place in that of a shard."""
+        ahead = max(self._cursors) - self._cursors[shard]
+        return (seq + ahead) * len(self._cursors) + self._order[shard]
+
+
+_IN_EACH = ("inbox.meta", "engine.meta", "engine.crashes", "engine.broadcasts", "engine.erasures")
+"""The tables whose rows each shard gets."""
+
+
+class _Shards:
+    """Divides rows among the shards of a new store."""
+
+    def __init__(self, store: WholeStore) -> None:
+        self._store = store
+
+    def clear(self, table: Table) -> None:
+        """Delete the rows of a table."""
+        for each in self._tables(table):
+            self._store.ask(f"DELETE FROM {each.name}")
+
+    def divided(self, table: Table, rows: list[Row]) -> Iterator[tuple[Table, list[Row]]]:
+        """The rows of each shard, with its table."""
+        tables = self._tables(table)
+        if len(tables) == 1 or table.name in _IN_EACH:
+            yield tables[0], rows
+            counted = {"stale": 0} if table.name == "inbox.meta" else {}
+            yield from ((other, [_with(table, row, counted) for row in rows]) for other in tables[1:])
+            return
+        of_shards = defaultdict[int, list[Row]](list)
+        for row, contact in zip(rows, self._contacts(table, rows), strict=True):
+            of_shards[shard_number(contact, len(tables))].append(row)
+        for shard, some in of_shards.items():
+            yield tables[shard], some
+
+    def settle(self) -> None:
+        """Leave each broadcast where it has recipients, and its message that goes alone where that is."""
+        schemas = self._store.schemas("engine")
+        for shard, schema in enumerate(schemas if len(schemas) > 1 else ()):
+            self._store.ask(_WITHOUT_RECIPIENTS.format(schema) + (_WITH_ANY if shard == 0 else ""))
+            self._store.ask(_ELSEWHERE.format(schema))
+
+    def _tables(self, table: Table) -> list[Table]:
+        part, _, name = table.name.partition(".")
+        schemas = self._store.schemas("inbox" if part == "inbox" else "engine")
+        return [replace(table, name=f"{schema}.{name}") for schema in schemas]
+
+    def _contacts(self, table: Table, rows: list[Row]) -> list[str | None]:
+        """By which contact the shard of each row is found: what is known of a message lies where the message does."""
+        records = [_record(table, row) for row in rows]
+        if table.name == "engine.aliases":
+            return [record["alias"] for record in records]
+        if table.name == "engine.message_ids":
+            contacts = self._found("SELECT id, contact FROM engine.messages WHERE id", [r["sent_id"] for r in records])
+            return [contacts.get(record["sent_id"]) for record in records]
+        if table.name == "engine.statuses":
+            named = [record["message_id"] for record in records]
+            sent = self._found("SELECT message_id, sent_id FROM engine.message_ids WHERE message_id", named)
+            contacts = self._found("SELECT id, contact FROM engine.messages WHERE id", [*sent.values()])
+            return [contacts.get(sent.get(record["message_id"]), record["contact"]) for record in records]
+        return [record.get("contact") for record in records]
+
+    def _found(self, sql: str, values: list[Any]) -> dict[Any, Any]:
+        return dict(self._store.ask(f"{sql} IN ({', '.join('?' * len(values))})", values)) if values else {}
+
+
+def _record(table: Table, row: Row) -> dict[str, Any]:
+    return dict(zip(table.columns, row, strict=True))
+
+
+def _with(table: Table, row: Row, values: dict[str, Any]) -> Row:
+    return tuple((_record(table, row) | values).values())
+
+
+_WITHOUT_RECIPIENTS = (
+    "DELETE FROM {0}.broadcasts WHERE NOT EXISTS (SELECT 1 FROM {0}.recipients WHERE broadcast = name)"
+)
+_WITH_ANY = " AND EXISTS (SELECT 1 FROM engine.recipients WHERE broadcast = name)"
+_ELSEWHERE = """
+    UPDATE {0}.broadcasts SET canary = NULL
+    WHERE canary IN (SELECT send_id FROM engine.recipients) AND canary NOT IN (SELECT send_id FROM {0}.recipients WHERE send_id IS NOT NULL)
+"""
 
 
 def _batches(store: WholeStore, table: Table) -> Iterator[list[Row]]:

@@ -91,6 +91,21 @@ def test_a_bot_goes_on_in_a_database_and_then_in_a_file_again(
         assert texts(bot)[1:] == ["10 Your name?"]
 
 
+def test_a_copy_gets_another_number_of_shards(
+    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with kept(tmp_path) as bot:
+        bot.user("hi", contact=ANN)
+    with new_database(postgres, tmp_path, "template0") as made:
+        monkeypatch.setenv("BOT_SHARDS", "3")
+        divided = call("store", "copy", tmp_path / "bot.db", made.url, "--bot", tmp_path)
+        assert divided.code == 0 and f"  BOT_STORE={made.url}\n  BOT_SHARDS=3\nand start" in divided.out, divided.err
+        for shards in ("3", "2"):
+            monkeypatch.setenv("BOT_SHARDS", shards)
+            joined = call("store", "copy", made.url, tmp_path / f"{shards}.db", "--bot", tmp_path)
+            assert joined.code == 0 and "BOT_SHARDS" not in joined.out, joined.err
+
+
 def test_a_refusal_is_in_words(tmp_path: Path) -> None:
     make_bot(tmp_path, FLOWS, HANDLERS)
     with kept(tmp_path):

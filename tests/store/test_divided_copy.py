@@ -1,0 +1,208 @@
+"""A store that is copied into another number of shards is the same store: whoever reads the whole of it gets the same answers."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from datetime import timedelta
+from inspect import signature
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.emulator import MessageTemplate
+from bot.store.contact_data import export_contact
+from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
+from bot.store.engine_store import Store
+from bot.store.engine_tables import USAGE_BY
+from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.integrity import check_pair, health
+from bot.store.opening import engine_reader, log_reader
+from bot.store.store_copy import copy_store
+from bot.store.store_reader import ALL_LETTERS, ContactSearch, LetterSearch, StoreReader
+from tests.cli.keeping import START, kept
+from tests.cli.terminal import call
+from tests.postgres import Postgres, new_database
+
+SALE = MessageTemplate("sale", "en", body="Hello {{1}}")
+CONTACTS = [f"62812345678{number:02}" for number in range(12)]
+SHARDS = [3, 2]
+LATER = START + timedelta(days=1)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a bot that has had conversations and refused messages, and a broadcast that was stopped."""
+    folder = tmp_path_factory.mktemp("original")
+    with kept(folder, server=True, template=SALE) as bot:
+        for number, contact in enumerate(CONTACTS):
+            bot.user("hi", str(number), contact=contact)
+        people = folder / "people.csv"
+        people.write_text("phone,name\n" + "".join(f"{contact},Ann\n" for contact in CONTACTS[3:]))
+        bot.emulator.faults.add("unauthorized")
+        sent = call("broadcast", "sale", people, "--body", "{{ name }}", "--yes", "--no-wait", "--bot", folder)
+        assert sent.code == 0, sent.err
+        bot.settle()
+        stopped = call("broadcast", "--stop", "sale: people", "--bot", folder)
+        assert stopped.code == 0, stopped.err
+    with closing(Store(folder / "bot.db")) as engine:
+        engine.database.write(
+            ("INSERT INTO aliases (alias, contact) VALUES (?, ?)", [("491701", CONTACTS[0]), ("491702", CONTACTS[1])]),
+            ("INSERT INTO results VALUES ('2030-05-06', 'main', ?, '', 'entered', '', 7)", [("one",), ("two",)]),
+            (
+                "INSERT INTO usage (at, contact, flow, model, prompt_tokens, completion_tokens, estimated) VALUES (?, ?, ?, ?, ?, 1, 0)",
+                [(START.isoformat(), contact, "main", "a/one", n) for n, contact in enumerate([*CONTACTS, ""])],
+            ),
+            ("INSERT INTO erasures VALUES ('491799', 3, '2030')", [()]),
+            ("INSERT INTO crashes VALUES (1, 'evt_1')", [()]),
+        )
+    with closing(InboxWriter(folder / "bot.db", bot.clock)) as inbox:
+        for number, writer in enumerate([*CONTACTS, None]):
+            inbox.append(inbox.event(None, f"new {number}", "x", writer, START, b"{}", True))  # which nobody took
+        inbox.commit(inbox.stale_event("lost", CONTACTS[1]))
+    return folder / "bot.db"
+
+
+@pytest.fixture(scope="module")
+def copies(
+    original: Path, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[StoreAddress]]:
+    """The original; a copy of it, one of that, and so on: in several shards, in other ones, and in files again."""
+    folder = tmp_path_factory.mktemp("copies")
+    with ExitStack() as databases:
+        made = [
+            replace(databases.enter_context(new_database(postgres, folder, "template0")), shards=shards)
+            for shards in SHARDS
+        ]
+        stores: list[StoreAddress] = [original, *made, folder / "bot.db"]
+        for source, target in pairwise(stores):
+            unknown = replace(source, shards=1) if isinstance(source, PostgresAddress) else source
+            copy_store(unknown, target)
+        yield stores
+
+
+def answers(store: StoreAddress) -> dict[str, Any]:
+    """What a reader says of a whole store."""
+    with closing(StoreReader(store)) as reader:
+        without = {
+            name: [*found] if isinstance(found := ask(reader), Iterator) else found
+            for name, ask in vars(StoreReader).items()
+            if name[0] != "_"
+            and len(signature(ask).parameters) == 1
+            and name not in ("close", "cursor", "commits", "erasures")
+        }
+        since = {name: getattr(reader, name)(START) for name in ("contacts_traced", "results")}
+        now = {name: sorted(getattr(reader, name)(LATER)) for name in ("requests", "requests_for")}
+        of_contacts = {
+            f"{name} {contact}": getattr(reader, name)(contact)
+            for name in (
+                *("session", "opted_out", "keeps", "last_inbound", "last_replaced", "trace", "conversations"),
+                *("message_statuses", "message_refs"),
+            )
+            for contact in CONTACTS
+        }
+        messages = {
+            contact: reader.messages_to(contact, [line.at for line in reader.trace(contact)]) for contact in CONTACTS
+        }
+        pages, place = [], ""
+        while page := reader.find_contacts(ContactSearch(), 3, place):
+            pages += page[0]
+            if not (place := page[1]):
+                break
+        return {
+            **without,
+            **since,
+            **now,
+            **of_contacts,
+            "messages": messages,
+            "pages": pages,
+            "broadcast": reader.broadcast("sale: people"),
+            "outcomes": reader.outcomes("sale: people"),
+            "recipients": reader.recipients("sale: people"),
+            "reached": reader.reached("sale: people"),
+            "usage": [reader.usage(START, by) for by in USAGE_BY],
+            "used": [reader.used(contact, START) for contact in (None, *CONTACTS)],
+            "letters": [
+                reader.dead_letters(),
+                reader.find_dead_letters(ALL_LETTERS, 3),
+                reader.dead_letter_ids(ALL_LETTERS),
+                reader.count_dead_letters(LetterSearch(broadcast="sale: people")),
+                reader.find_dead_letters(LetterSearch(contact=CONTACTS[7]), 3),
+            ],
+            "ends": [reader.send_outcome(id) for id in range(1, 60)],
+            "queues": [reader.sessions("", 5), reader.pending_sends(), reader.pending_events(), reader.handed_over()],
+            "erased": {contact for contact, _ in reader.erasures()},
+            "health": replace(health(store), exposed=()),
+        }
+
+
+def test_the_whole_store_answers_as_the_one_that_was_not_divided(copies: list[StoreAddress]) -> None:
+    expected = answers(copies[0])
+    assert expected["outcomes"] and expected["letters"][0] and expected["reached"] is not None
+    for store in copies[1:]:
+        found = answers(store)
+        assert found.keys() == expected.keys()
+        for name, answer in expected.items():
+            assert found[name] == answer, (store, name)
+
+
+def test_an_export_has_all_rows_of_all_numbers(copies: list[StoreAddress]) -> None:
+    def exported(store: StoreAddress) -> dict[str, list[Any]]:
+        found = export_contact(store, CONTACTS[0])
+        return {table: [{**row, "seq": 0, "id": 0} for row in rows] for table, rows in found.items()}
+
+    assert "aliases" in exported(copies[0]) and "log" in exported(copies[0])
+    assert all(exported(store) == exported(copies[0]) for store in copies[1:])
+
+
+def test_each_row_is_in_the_shard_of_its_contact(copies: list[StoreAddress]) -> None:
+    for store in copies[1:3]:
+        shards = shards_of(store)
+        seen = Counter[str]()
+        for number, shard in enumerate(shards):
+            with closing(engine_reader(shard)) as engine, closing(log_reader(shard)) as log:
+                for database, table, column in (
+                    *(
+                        (engine, table, "contact")
+                        for table in ("sessions", "turns", "messages", "recipients", "dead_letters", "usage")
+                    ),
+                    (engine, "aliases", "alias"),
+                    (log, "log", "contact"),
+                ):
+                    found = [contact for (contact,) in database.all(f"SELECT {column} FROM {table}")]
+                    seen[table] += len(found)
+                    assert all(shard_number(contact, len(shards)) == number for contact in found), table
+                assert engine.all("SELECT message_id FROM message_ids") == engine.all(
+                    "SELECT message_id FROM message_ids JOIN messages ON id = sent_id"
+                )
+                assert (engine.all("SELECT name FROM broadcasts") != []) == (
+                    engine.all("SELECT 1 FROM recipients") != []
+                )
+        assert all(seen.values())
+
+
+def test_what_was_to_be_taken_is_to_be_taken_in_the_same_order(copies: list[StoreAddress]) -> None:
+    for store in copies:
+        left: list[str] = []
+        for shard in shards_of(store):
+            with closing(StoreReader(shard)) as engine, closing(InboxReader(shard)) as log:
+                left += [row.event_id for row in log.after(engine.cursor(), 100)]
+                assert all(row.seq <= engine.cursor() for row in log.after(0, 1000) if row.event_id[:4] != "new ")
+        assert {*left} == {f"new {number}" for number in range(len(CONTACTS) + 1)}
+        assert len(left) == len({*left})
+    assert check_pair(copies[-1]).taken_again == 0
+
+
+def test_ids_go_on_above_all_that_were_given(copies: list[StoreAddress]) -> None:
+    with closing(engine_reader(copies[0])) as database:
+        last = {
+            table: database.one(f"SELECT max(id) FROM {table}")[0]
+            for table in ("messages", "turns", "recipients", "usage")
+        }
+    for store in copies[1:]:
+        for shard in shards_of(store):
+            with closing(Store(shard)) as engine:
+                assert next(engine.new_ids("messages")) > last["messages"]
+                assert next(engine.new_ids("turns")) > last["turns"]
