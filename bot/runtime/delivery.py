@@ -14,9 +14,10 @@ from bot.core.effects import PutContact
 from bot.core.immutable import immutable
 from bot.gateway.gateway_client import Gateway
 from bot.runtime.gateway_commands import CommandPermits, Permit
-from bot.runtime.rate_limiter import ContactLimiter, LimitAlarms, RateLimiter
+from bot.runtime.rate_limiter import ContactLimiter, LimitAlarms
 from bot.runtime.scheduler import CircuitBreakers, Scheduler
 from bot.runtime.sending import LIMITS, Claim, ContactQueue, OtherRoute, Route, SendAttempt, Sender, SendResult
+from bot.runtime.shared_limiter import Limiter
 from bot.store.rows import SYNC, OutboxRow
 
 MOST_IN_FLIGHT = 256
@@ -56,7 +57,7 @@ class Delivery:
         self,
         gateway: Gateway,
         clock: Clock,
-        limiter: RateLimiter,
+        limiter: Limiter,
         report: Callable[[SendResult], None],
         window: Callable[[str], datetime | None],
         *,
@@ -126,6 +127,12 @@ class Delivery:
             self._scheduler.add(rows)
         self._send_all()
 
+    def permits_came(self) -> None:
+        """The limits may allow more than they did: send what can go."""
+        with self._lock:
+            self._permits.given_back()
+        self._send_all()
+
     def ends_stored(self, ids: Set[int]) -> None:
         """It is durable what became of these rows: the messages that waited for that may go."""
         with self._lock:
@@ -181,7 +188,7 @@ class Delivery:
         with self._lock:
             now = self._clock.elapsed()
             due = self._scheduler.next_sendable(now)
-            return not self._in_flight and not self._unstored and (due is None or due > now)
+            return not (self._in_flight or self._unstored or self._limiter.drawing) and (due is None or due > now)
 
     def next_due(self) -> float | None:
         """When, by `Clock.elapsed`, something happens by itself; None: not at all, or not before an answer comes."""

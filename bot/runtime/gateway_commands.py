@@ -25,6 +25,7 @@ from bot.gateway.gateway_client import Gateway
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.scheduler import CircuitBreakers
 from bot.runtime.sending import OtherRoute, SendAttempt, refused
+from bot.runtime.shared_limiter import Limiter
 from bot.settings import AccountSettings
 from bot.store.commit import Commit
 from bot.store.database import StoreAddress
@@ -163,7 +164,7 @@ class CommandPermits:
     def __init__(
         self,
         lock: threading.Lock,
-        limiter: RateLimiter,
+        limiter: Limiter,
         breakers: CircuitBreakers,
         clock: Clock,
         changed: Callable[[], None],

@@ -4,15 +4,19 @@ Pure state with the time as an argument, which is `bot.clock.Clock.elapsed`; not
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from math import inf
+from typing import TYPE_CHECKING, Any
 
 from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.immutable import mutable
 from bot.gateway.gateway_answers import UNSAID, Rate
 from bot.store.rows import REPLY
+
+if TYPE_CHECKING:
+    from bot.runtime.shared_limiter import Limiter
 
 MINUTE = 60.0
 DAY = 86_400.0
@@ -36,6 +40,9 @@ class RateLimiter:
     (this may be below 0), and how many. ``crashed``: there may have been other requests in progress. Then the first
     request goes alone, and its answer says how many are left.
     """
+
+    drawing = False
+    """Whether permits may come at any moment, although nothing is answered and no time passes."""
 
     def __init__(
         self,
@@ -61,11 +68,10 @@ class RateLimiter:
         self._none_for = 0.0
         self._first_until: float | None = -inf if crashed else None  # None: the first request need not go alone
         for at, count in sorted(recent):
-            for window, _ in self._windows:
-                window.count(at, count)
+            self._count(at, count)
 
-    def take(self, now: float, priority: int = REPLY) -> int | None:
-        """A permit for one request, or None if none is free. `give_back` takes it back."""
+    def take(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
+        """A permit for one request of so many that are ``wanted``, or None if none is free. `give_back` takes it back."""
         if self.free_at(now, priority) != now:
             return None
         if priority != REPLY:
@@ -97,8 +103,7 @@ class RateLimiter:
         """
         self._in_flight -= 1
         self._first_until = None
-        for window, _ in self._windows:
-            window.count(now)
+        self._count(now)
         if remaining is not None and (self._said is None or self._said.permit < permit):
             hold = resets_in if resets_in is not None and 0 < resets_in <= _HEADERS_HOLD else None
             if remaining or hold is not None:
@@ -147,6 +152,50 @@ class RateLimiter:
     def said_none_for(self, now: float) -> float:
         """For how many seconds all answers have said that no requests are left; 0 if no request waits for that now."""
         return self._none_for if self._said is not None and self._said.until > now else 0.0
+
+    # What several engines know together: `bot.runtime.shared_limiter`
+
+    @property
+    def in_flight(self) -> int:
+        """How many permits are given out, also elsewhere."""
+        return self._in_flight
+
+    def common(self, offset: float) -> dict[str, Any]:
+        """What other engines need to know beside the windows. Its times are later by ``offset``."""
+        said, since = self._said, self._none_since
+        return {
+            "given": self._given,
+            "next": None if self._next is None else self._next + offset,
+            "said": said and [said.permit, said.remaining, said.until + offset, said.given],
+            "doubts": [self._disproved, None if since is None else since + offset],
+        }
+
+    def learn(self, common: Mapping[str, Any], offset: float, now: float) -> None:
+        """Know what other engines know, too. Their clock may have been set: no time is further off than one that this one notes."""
+        self._given = common["given"]
+        if common["next"] is not None:
+            self._next = min(common["next"] - offset, now + self._gap + _STEP)
+        if common["said"] and (self._said is None or self._said.permit < common["said"][0]):
+            permit, remaining, until, given = common["said"]
+            self._said = _ReportedLimit(permit, remaining, min(until - offset, now + _HEADERS_HOLD), given)
+            self._disproved, since = common["doubts"]
+            self._none_since = None if since is None else min(since - offset, now)
+            self._none_for = 0.0 if self._none_since is None else now - self._none_since
+
+    def elsewhere(self, now: float, ended: int, in_flight: int) -> None:
+        """So many requests of others have ended since the last call, and there are so many more, or fewer, in flight."""
+        self._in_flight += in_flight
+        if ended:
+            self._count(now, ended)
+
+    def spare(self, now: float) -> int:
+        """How many requests the minute and the gateway's word leave for replies."""
+        left, said = self.room(now)["minute"], self._said
+        return left if said is None or said.until <= now else min(left, said.left(self._given))
+
+    def _count(self, at: float, requests: int = 1) -> None:
+        for window, _ in self._windows:
+            window.count(at, requests)
 
     def _turn(self, now: float) -> float:
         return now if self._next is None else self._next - _STEP
@@ -319,7 +368,7 @@ class ContactLimiter:
 class LimitAlarms:
     """The alarms of limits that keep messages waiting: the day's requests are used up, or the gateway says that none are left."""
 
-    def __init__(self, alarms: Alarms, limiter: RateLimiter) -> None:
+    def __init__(self, alarms: Alarms, limiter: "Limiter") -> None:
         self._alarms = alarms
         self._limiter = limiter
         self._reported: dict[str, float | None] = {}  # the alarms that are on, and since when they are no longer true

@@ -14,7 +14,7 @@ from math import inf
 
 from bot.alarms import Alarms
 from bot.clock import Clock, DelayQueue, left_to_wait, to_microseconds
-from bot.runtime.rate_limiter import MINUTE, ContactLimiter, RateLimiter
+from bot.runtime.rate_limiter import MINUTE, ContactLimiter
 from bot.runtime.sending import (
     ACCOUNT,
     CHANNEL,
@@ -27,6 +27,7 @@ from bot.runtime.sending import (
     SendAttempt,
     name_of,
 )
+from bot.runtime.shared_limiter import Limiter
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, OutboxRow
 
 PRIORITIES = (REPLY, SYNC, CAMPAIGN)  # the first goes first
@@ -51,7 +52,7 @@ class Scheduler:
     def __init__(
         self,
         clock: Clock,
-        limiter: RateLimiter,
+        limiter: Limiter,
         contact_limiter: ContactLimiter,
         breakers: "CircuitBreakers",
         commands_wait: Callable[[], bool],
@@ -79,7 +80,7 @@ class Scheduler:
             for route, waiting in self._waiting[priority].items():
                 if not waiting.ready or self._breakers[route].free_at(now) != now:
                     continue
-                permit = self._limiter.take(now, priority)
+                permit = self._limiter.take(now, priority, len(waiting.ready))
                 if permit is None:
                     break
                 # the other routes go first next time

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 
 Execute = Callable[..., Any]
 """Executes a statement (its SQL, then its parameters as a tuple) within a transaction, and returns a cursor."""
@@ -204,6 +204,31 @@ class Database(Protocol):
 
     def wipe(self) -> None:
         """Leave no traces of deleted data, as far as that is in the bot's hands."""
+
+    def close(self) -> None:
+        """Close the connection. It may be called twice."""
+
+
+@mutable
+class BudgetTurn:
+    """A moment in which one engine alone changes the budget. ``now`` is the database's time in seconds, ``state`` what the engines
+    have noted, which is kept as the block leaves it. ``recent`` returns how many seconds before now requests were made, one day at most,
+    and how many; those that ``made`` names in the same way are added.
+    """
+
+    now: float
+    state: dict[str, Any]
+    recent: Callable[[], list[tuple[float, int]]]
+    made: list[tuple[float, int]]
+
+
+class Budget(Protocol):
+    """What the engines of a store's shards know together of the requests that they make. ``name`` is what one of them is called there."""
+
+    name: str
+
+    def turn(self) -> AbstractContextManager[BudgetTurn]:
+        """Change the budget while no other engine does. Raises `bot.store.files.StoreUnavailable`: it may be changed, or not."""
 
     def close(self) -> None:
         """Close the connection. It may be called twice."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bot.core.errors import BotError
-from bot.store.database import Answer, Database, PostgresAddress, StoreAddress, WholeStore
+from bot.store.database import Answer, Budget, Database, PostgresAddress, StoreAddress, WholeStore
 from bot.store.files import StoreMissing, StoreUnavailable, inbox_path
 from bot.store.sqlite_database import SqliteDatabase
 
@@ -33,6 +33,15 @@ def log_writer(store: StoreAddress) -> Database:
 def log_reader(store: StoreAddress) -> Database:
     """A connection that reads the log. Raises `bot.store.files.StoreMissing`."""
     return SqliteDatabase.reader(inbox_path(store)) if isinstance(store, Path) else _postgres(store, "inbox")
+
+
+def shared_budget(store: StoreAddress) -> Budget | None:
+    """The budget of requests that a shard shares with the others; None for a store that is not divided."""
+    if isinstance(store, Path) or store.shards == 1:
+        return None
+    from bot.store.postgres_budget import PostgresBudget
+
+    return PostgresBudget(store)
 
 
 class DriverMissing(BotError):

@@ -7,6 +7,7 @@ from uuid import uuid4
 from bot.store import store_schema
 from bot.store.database import PostgresAddress, shards_of
 from bot.store.files import StoreTooNew, StoreUnavailable
+from bot.store.postgres_budget import TABLES as BUDGET_TABLES
 from bot.store.postgres_database import VERSION, Connection, connect, require_shards, translated, trouble_in_words
 
 _FUNCTIONS = r"""
@@ -152,6 +153,8 @@ def make_tables(address: PostgresAddress, connection: Connection) -> None:
     connection.execute(_NEW, prepare=False)
     connection.execute(_FUNCTIONS, prepare=False)
     connection.execute("INSERT INTO bot.version VALUES (0, 0, $1)", [address.shards])
+    if address.shards > 1:
+        connection.execute(BUDGET_TABLES, prepare=False)
     for shard in _shards(address):
         for part in _PARTS:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {shard.schema(part)}", prepare=False)

@@ -1,0 +1,225 @@
+"""The rate limiter of an engine that shares the gateway's limits with those of other shards: it draws permits from a common budget.
+
+Each engine has a whole `RateLimiter`, which knows the requests of all. In a turn in which no other engine draws it learns what the
+others have done since its last one, decides as if it were alone, and notes what the others have to know. What others have ended since
+counts from the moment in which it is learnt, so no engine's clock has to be right.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from math import inf
+from uuid import uuid4
+
+from bot.clock import Clock
+from bot.gateway.gateway_answers import UNSAID, Rate
+from bot.runtime.rate_limiter import RateLimiter
+from bot.store.database import Budget, BudgetTurn, StoreAddress, whole_of
+from bot.store.files import StoreUnavailable
+from bot.store.rows import CAMPAIGN, REPLY
+from bot.store.store_reader import StoreReader
+
+LOOK_SECONDS = 1.0
+"""Between two turns in which nothing is wanted: others must know what has ended here, and this engine what has ended there."""
+
+KEPT_SECONDS = 1.0
+"""For how long a permit may be used that was drawn. So an engine that was paused, and has lost its shard meanwhile, sends nothing by it."""
+
+AHEAD = 3
+"""How many permits more than are wanted are drawn for replies, so that the next ones need not wait."""
+
+MOST = 64
+"""How many permits an engine draws in one turn."""
+
+
+class SharedLimiter:
+    """Gives out permits as a `RateLimiter` does, for the engine of one shard. Safe to use from many threads.
+
+    A permit is drawn from the ``budget`` before it is given out, by a thread of its own: nobody who asks waits for the database. What
+    is not used within `KEPT_SECONDS` is given back. Half of what is left stays for others, while there is any. Without the
+    database there are no permits.
+
+    Where an engine ends without a word, its permits count as requests that ended when the next engine of the shard began. The
+    first engine of a ``store`` that was copied finds in its rows what was requested before. The other arguments are those of `RateLimiter`.
+    """
+
+    def __init__(
+        self,
+        per_minute: int,
+        per_day: int,
+        budget: Budget,
+        store: StoreAddress,
+        clock: Clock,
+        *,
+        crashed: bool = False,
+    ) -> None:
+        self.per_day = per_day
+        self._budget = budget
+        self._clock = clock
+        self._owner = uuid4().hex
+        self._lock = threading.Lock()
+        self._wakes = threading.Condition(self._lock)
+        self._wanted = {REPLY: 0, CAMPAIGN: 0}
+        self._drawn: dict[int, deque[int]] = {REPLY: deque(), CAMPAIGN: deque()}
+        self._drawn_at = {REPLY: -inf, CAMPAIGN: -inf}
+        self._in_flight_elsewhere = 0  # as of the last turn
+        self._is_asked = self._draws = self._has_ended = False
+        self._come: Callable[[], None] = lambda: None
+        self._thread = threading.Thread(target=self._run, name="budget", daemon=True)
+        with budget.turn() as turn:
+            engines, now = turn.state.setdefault("engines", {}), clock.elapsed()
+            if not engines:
+                with closing(StoreReader(whole_of(store))) as reader:
+                    turn.made += reader.requests(clock.now())
+            before = engines.get(budget.name, {"ended": 0, "in_flight": 0})
+            turn.made.append((0.0, before["in_flight"]))
+            counted = [(now - ago, requests) for ago, requests in [*turn.recent(), *turn.made]]
+            self._limiter = RateLimiter(per_minute, per_day, counted, crashed=crashed)
+            self._ended = before["ended"] + before["in_flight"]  # requests, also those of engines before
+            self._ended_elsewhere = sum(engine["ended"] for name, engine in engines.items() if name != budget.name)
+            engines[budget.name] = {"owner": self._owner, "ended": self._ended, "in_flight": 0}
+            turn.state.setdefault("common", self._limiter.common(0.0))
+
+    def start(self, come: Callable[[], None]) -> None:
+        """Begin to draw permits. ``come`` is called when some have come, or more can be drawn than before."""
+        self._come = come
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Draw no more, and give back what is left."""
+        with self._lock:
+            self._has_ended = True
+            self._wakes.notify_all()
+        if self._thread.ident is not None:
+            self._thread.join()
+        with self._lock:
+            self._wanted = dict.fromkeys(self._wanted, 0)
+            self._drawn_at = dict.fromkeys(self._drawn_at, -inf)
+        self._draw()
+        self._budget.close()
+
+    @property
+    def drawing(self) -> bool:
+        """Whether permits may come at any moment, although nothing is answered and no time passes."""
+        return self._is_asked or self._draws
+
+    def take(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
+        """A permit for one request, or None if none is there: then so many as are ``wanted`` are drawn as soon as that is possible."""
+        with self._lock:
+            kind = _kind(priority)
+            if self._are_there(kind, now):
+                return self._drawn[kind].popleft()
+            self._wanted[kind] = max(self._wanted[kind], wanted)
+            if self._limiter.free_at(now, kind) == now:
+                self._is_asked = True
+                self._wakes.notify_all()
+            return None
+
+    def give_back(self, permit: int, clock: Clock, requested: bool, rate: Rate | None) -> None:
+        """Take a permit back: see `RateLimiter.give_back`."""
+        with self._lock:
+            self._limiter.give_back(permit, clock, requested, rate)
+            self._ended += requested
+            if requested and (rate or UNSAID).remaining == 0:
+                self._wakes.notify_all()  # the others should know
+
+    def free_at(self, now: float, priority: int = REPLY) -> float | None:
+        """When the next permit is there, or can be drawn; None if that depends on a request in progress, or on the database."""
+        with self._lock:
+            kind = _kind(priority)
+            if self._are_there(kind, now):
+                return now
+            free = self._limiter.free_at(now, kind)
+            return None if free == now else free
+
+    def room(self, now: float) -> dict[str, int]:
+        """How many requests each window has left for the replies of all shards: ``minute`` and ``day``."""
+        with self._lock:
+            return self._limiter.room(now)
+
+    def day_used_up(self, now: float) -> bool:
+        """Whether no request of the day is left for any shard, not even for replies."""
+        with self._lock:
+            return self._limiter.day_used_up(now)
+
+    def said_none_for(self, now: float) -> float:
+        """See `RateLimiter.said_none_for`."""
+        with self._lock:
+            return self._limiter.said_none_for(now)
+
+    def _run(self) -> None:
+        while not self._has_ended:
+            with self._lock:
+                if not self._is_asked:
+                    self._clock.wait(self._wakes, None, LOOK_SECONDS)
+            self._draw()
+
+    def _draw(self) -> None:
+        """Take a turn. What is drawn can be used once that is durable; if it may not be, the next turn notes what is right."""
+        drawn: dict[int, list[int]] = {}
+        try:
+            with self._budget.turn() as turn, self._lock:
+                drawn = self._take_turn(turn)
+        except StoreUnavailable:
+            with self._lock:
+                self._is_asked = self._draws = False
+                for permits in drawn.values():
+                    self._unused(permits)
+            return
+        with self._lock:
+            self._draws = False
+            for kind, permits in drawn.items():
+                self._drawn[kind] += permits
+        self._come()
+
+    # With the lock held
+
+    def _take_turn(self, turn: BudgetTurn) -> dict[int, list[int]]:
+        """Learn what the others have done, draw permits, and note what this engine has done. Returns the permits by kind."""
+        now, engines = self._clock.elapsed(), turn.state["engines"]
+        offset, own = turn.now - now, engines[self._budget.name]
+        if own["owner"] != self._owner:
+            self._has_ended = True  # the next engine of the shard works: it counts these permits
+            return {}
+        others = [engine for name, engine in engines.items() if name != self._budget.name]
+        ended, in_flight = (sum(engine[what] for engine in others) for what in ("ended", "in_flight"))
+        self._limiter.learn(turn.state["common"], offset, now)
+        self._limiter.elsewhere(now, ended - self._ended_elsewhere, in_flight - self._in_flight_elsewhere)
+        self._ended_elsewhere, self._in_flight_elsewhere = ended, in_flight
+        drawn = {kind: self._draw_kind(kind, now) for kind in self._drawn}
+        self._is_asked, self._draws = False, True
+        turn.made.append((0.0, self._ended - own["ended"]))
+        engines[self._budget.name] = own | {"ended": self._ended, "in_flight": self._limiter.in_flight - in_flight}
+        turn.state["common"] = self._limiter.common(offset)
+        return drawn
+
+    def _draw_kind(self, kind: int, now: float) -> list[int]:
+        there = self._drawn[kind]
+        if not self._are_there(kind, now):
+            self._unused(there)
+            there.clear()
+        wanted, self._wanted[kind] = self._wanted[kind], 0
+        if wanted and kind == REPLY:
+            wanted = max(min(wanted + AHEAD, self._limiter.spare(now) // 2), 1)
+        drawn: list[int] = []
+        while len(there) + len(drawn) < min(wanted, MOST) and (permit := self._limiter.take(now, kind)) is not None:
+            drawn.append(permit)
+        if drawn:
+            self._drawn_at[kind] = now
+        return drawn
+
+    def _unused(self, permits: Iterable[int]) -> None:
+        for permit in permits:
+            self._limiter.unused(permit)
+
+    def _are_there(self, kind: int, now: float) -> bool:
+        return bool(self._drawn[kind]) and now < self._drawn_at[kind] + KEPT_SECONDS
+
+
+def _kind(priority: int) -> int:
+    """Replies may use what is kept for them; all other requests are drawn as one kind."""
+    return REPLY if priority == REPLY else CAMPAIGN
+
+
+Limiter = RateLimiter | SharedLimiter
