@@ -14,6 +14,7 @@ from time import sleep
 from bot import telemetry
 from bot.core.errors import BotError
 from bot.settings import Settings
+from bot.store.database import StoreAddress
 from bot.store.files import RestoreUnfinished, StoreDamaged, StoreMissing, StoreTooNew
 from bot.store.integrity import StoresDiffer
 
@@ -27,20 +28,25 @@ Half = Callable[[Settings, Path, Mapping[str, int]], None]
 """What a process does until SIGTERM, with the settings, the bot's folder and the supervisor's descriptors by name."""
 
 
-def main(role: str, half: Half, settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
+def process_name(role: str, store: StoreAddress) -> str:
+    """What a process is called that does this with a store or with a shard: ``engine``, or ``engine.2``."""
+    return role if isinstance(store, Path) or store.shard is None else f"{role}.{store.shard}"
+
+
+def main(name: str, half: Half, settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
     """Run one of the two, and end this process."""
     code = 1
     try:
         gc.disable()  # until it is up: nothing that is loaded is garbage, and collecting took a fifth of the start
         os.environ.update(settings.environ())
-        telemetry.set_up(role, settings.secrets, settings.log_format, turns=settings.log == "turns")
+        telemetry.set_up(name, settings.secrets, settings.log_format, turns=settings.log == "turns")
         half(settings, folder, files)
         code = 0
     except BotError as error:
         print(error, file=sys.stderr, flush=True)
         code = UNFIT if isinstance(error, _UNFIT) else 1
     except Exception:
-        log.exception("the %s process ends", role)
+        log.exception("the %s process ends", name)
     finally:
         os._exit(code)  # a handler that hangs on its thread would hold up an ordinary exit
 
@@ -57,12 +63,12 @@ def end_with(lifeline: int) -> None:
     threading.Thread(target=watch, name="lifeline", daemon=True).start()
 
 
-def tell_up(news: int, role: bytes) -> None:
-    """Tell the supervisor that this process is up."""
+def tell_up(news: int, name: str) -> None:
+    """Tell the supervisor that the process of this name is up."""
     gc.freeze()  # what was loaded is not gone through again and again
     gc.set_threshold(*_GC_THRESHOLDS)
     gc.enable()
-    tell(news, role)
+    tell(news, f"{name}\n".encode())
 
 
 def tell(pipe: int, news: bytes) -> None:

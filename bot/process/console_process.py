@@ -29,5 +29,5 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
     address = settings.console_url or f"http://127.0.0.1:{listener.getsockname()[1]}"
     console = Console(read_folder(folder), settings.store, SystemClock())
     with PageServer(console_app(console, users_in(settings.console_users), address, stopping), listener, stopping):
-        tell_up(files["news"], b"console\n")
+        tell_up(files["news"], "console")
         signal.sigwait([signal.SIGTERM])

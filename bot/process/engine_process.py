@@ -1,4 +1,4 @@
-"""The engine process: takes the events of the inbox, sends messages, and makes calls."""
+"""The engine process: takes the events of the inbox, sends messages, and makes calls. Of a store that is divided it has one shard."""
 
 import logging
 import os
@@ -15,14 +15,15 @@ from bot import local_socket
 from bot.app import Engine
 from bot.clock import SystemClock
 from bot.core.signal_addresses import SignalAddresses
-from bot.process.child import end_with, tell, tell_up
+from bot.process.balance import is_left, shard_to_move
+from bot.process.child import end_with, process_name, tell_up
 from bot.process.program_loader import ProgramLoader, VersionRefused
 from bot.program import Program
 from bot.runtime.engine_loop import EngineStopped
 from bot.runtime.wake_pipe import WakePipe
 from bot.settings import Settings
 from bot.store.crash_quarantine import lost_connection
-from bot.store.database import Database, StoreAddress
+from bot.store.database import Database, StoreAddress, shards_of, whole_of
 from bot.store.files import ConnectionLost, StoreLocked, StoreUnavailable
 from bot.store.kept_files import FilesUnavailable, kept_files
 from bot.store.opening import ask_elsewhere, engine_reader, engine_writer, is_shared, other_engines, serves_others
@@ -30,6 +31,7 @@ from bot.watchdog import WATCHDOG, end_when_deaf
 
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
 TAKE_OVER_SECONDS = 0.2  # between two tries to be the engine that writes a store of several machines
+LEFT_SECONDS = 1.0  # for which a shard that is free is left to another machine: then any takes it
 STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
 log = logging.getLogger("bot")
 
@@ -51,26 +53,26 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
     end_when_deaf()
     signals = _signals()
     end_with(files["lifeline"])
+    first, *_ = shards_of(whole_of(settings.store))  # it has the versions, and its engine publishes
     with (
         os.fdopen(files["last_good"], "r+b", buffering=0) as last_good,
-        closing(engine_reader(settings.store)) as versions,
+        closing(engine_reader(first)) as versions,
     ):
         shares_files = settings.files is not None or not is_shared(settings.store)
-        _report_lost_run(files["lost_run"], versions)
+        _report_lost_run(files["lost_run"], settings.store)
         loader = ProgramLoader(folder, last_good, versions, shares_files=shares_files)
         _check_files(settings)
-        engine = _composed_in_turn(settings, loader, files, signals)
+        engine = _composed_in_turn(settings, loader, versions, files, signals)
         if engine is None:
             return
         loader.tell(engine.alarms)
         server = local_socket.LocalServer(settings.store, partial(_answer, engine, loader))
         try:
             engine.start()
-            tell(files["begin"], b"x")
             server.start()
-            tell_up(files["news"], b"engine\n")
+            tell_up(files["news"], process_name("engine", settings.store))
             with serves_others(settings.store, engine.wake, partial(_answer_others, engine, loader)):
-                _run_until_sigterm(engine, loader, signals)
+                _run_until_sigterm(engine, loader, signals, partial(_goes_on, settings.store, engine, loader, versions))
         except ConnectionLost:
             note_lost_run(files["lost_run"], engine.run_number)
             raise
@@ -84,22 +86,23 @@ def note_lost_run(file: int, run: int) -> None:
         os.pwrite(file, str(run).encode(), 0)
 
 
-def _report_lost_run(file: int, database: Database) -> None:
+def _report_lost_run(file: int, store: StoreAddress) -> None:
     """Note in the store that the run of the process before this one was no crash, if it ended because its connection was lost."""
     if run := os.pread(file, 20, 0):
-        with database.transaction() as execute:
+        with closing(engine_reader(store)) as database, database.transaction() as execute:
             lost_connection(execute, int(run))
         os.ftruncate(file, 0)
 
 
 def _composed_in_turn(
-    settings: Settings, loader: ProgramLoader, files: Mapping[str, int], signals: int
+    settings: Settings, loader: ProgramLoader, database: Database, files: Mapping[str, int], signals: int
 ) -> Engine | None:
     """The engine, once no other machine's writes the store and the version that is published can be served; None if SIGTERM
     comes first. Raises `bot.store.files.StoreLocked` if the store has only this machine.
     """
     try:
-        return _composed(settings, loader, WakePipe(files["woken"]))
+        if not _is_left(settings.store, database):
+            return _composed(settings, loader, WakePipe(files["woken"]))
     except StoreLocked:
         if not is_shared(settings.store):
             raise
@@ -111,8 +114,9 @@ def _composed_in_turn(
         server = local_socket.LocalServer(settings.store, partial(_answer_in_wait, settings.store, loader, others_run))
         server.start()
         standing_by.callback(server.stop)
-        tell(files["begin"], b"x")  # what is accepted here, another engine takes, or this one later
-        tell_up(files["news"], b"engine\n")
+        # what is accepted here, another engine takes, or this one later
+        tell_up(files["news"], process_name("engine", settings.store))
+        free_at = monotonic()
         while True:
             ready, _, _ = select.select([signals], [], [], TAKE_OVER_SECONDS)
             if ready and signal.SIGTERM in os.read(signals, 1000):
@@ -120,7 +124,9 @@ def _composed_in_turn(
             with suppress(StoreLocked, StoreUnavailable, VersionRefused):  # a third one was quicker
                 alone = not others_run()
                 loader.newest()  # before its turn comes: then it takes over at once
-                if alone:
+                if not alone:
+                    free_at = monotonic()
+                elif monotonic() > free_at + LEFT_SECONDS or not _is_left(settings.store, database):
                     return _composed(settings, loader, WakePipe(files["woken"]))
 
 
@@ -206,8 +212,32 @@ def _reload(engine: Engine, loader: ProgramLoader) -> bool:
     return program is not None
 
 
-def _run_until_sigterm(engine: Engine, loader: ProgramLoader, signals: int) -> None:
-    """Reload when files are saved, return on SIGTERM."""
+def _is_left(store: StoreAddress, database: Database) -> bool:
+    """Whether this machine leaves a shard that is free to another one: `bot.process.balance.is_left`."""
+    return not isinstance(store, Path) and store.shard is not None and is_left(database.machines(), store.shard)
+
+
+def _goes_on(store: StoreAddress, engine: Engine, loader: ProgramLoader, database: Database) -> bool:
+    """Whether this engine goes on: the engine of a shard serves what that of the first one has published since, and ends where it cannot,
+    or where its shard is to move (`bot.process.balance.shard_to_move`).
+    """
+    if isinstance(store, Path) or store.shard is None:
+        return True
+    try:
+        if not loader.is_newest():
+            engine.swap(loader.newest())
+        if shard_to_move(database.machines(), store.shards) == store.shard:
+            log.info("the engine of another machine, which works on fewer shards, takes this one over")
+            return False
+    except VersionRefused:
+        return False  # the loader has said it
+    except StoreUnavailable:
+        pass  # `Engine.check` sees what that means
+    return True
+
+
+def _run_until_sigterm(engine: Engine, loader: ProgramLoader, signals: int, goes_on: Callable[[], bool]) -> None:
+    """Reload when files are saved. Return on SIGTERM, or when the engine does not go on by itself."""
     look_at = monotonic() + WATCH_SECONDS
     while True:
         ready, _, _ = select.select([signals], [], [], max(0.0, look_at - monotonic()))
@@ -218,4 +248,6 @@ def _run_until_sigterm(engine: Engine, loader: ProgramLoader, signals: int) -> N
             look_at = monotonic() + WATCH_SECONDS
             if loader.changed() or signal.SIGHUP in received:
                 _reload(engine, loader)
+            if not goes_on():
+                return
         engine.check()

@@ -1,4 +1,5 @@
-"""The supervisor: opens the ports, starts the web and the engine process, and the console's, and starts again whichever dies.
+"""The supervisor: opens the ports, starts the web process, an engine process for each shard, and the console's, and starts again
+whichever dies.
 
 It runs nobody's flows or handlers, so nothing in them can take it down. It has one thread, imports what its children
 need, and forks them. They end when the pipe that it holds open closes, which also happens when it is killed.
@@ -15,14 +16,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 
 from bot.core.errors import BotError
-from bot.process.child import UNFIT, main, tell
+from bot.process.child import UNFIT, main, process_name, tell
 from bot.settings import Settings
-from bot.store.database import StoreAddress
+from bot.store.database import StoreAddress, shards_of
 from bot.store.files import FileLock, StoreLocked, children_lock, server_lock
 from bot.store.opening import prepare
 
@@ -130,36 +132,38 @@ class Supervisor:
         return self._exit_code
 
     def _open_pipes(self, held: ExitStack) -> None:
-        """The pipes: the lifeline ends the children, the wake pipe wakes the engine, and by the news pipe they report
+        """The pipes: the lifeline ends the children, a wake pipe wakes the engine of each shard, and by the news pipe they report
         that they are up.
 
-        By the begin pipe the engine lets web accept events, once for all: every accepted event will be taken.
+        By the begin pipe web may accept events once all engines are up, for ever: every accepted event will be taken.
         """
         lifeline, alive = _pipe(held)
         del alive  # only this process holds it open
-        woken, wake = _pipe(held)
-        os.set_blocking(wake, False)
         self._news, news = _pipe(held)
-        begun, begin = _pipe(held)
-        os.set_blocking(begin, False)
-        last_good = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-        lost_run = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+        begun, self._begin = _pipe(held)
+        os.set_blocking(self._begin, False)
         common = {"lifeline": lifeline, "news": news, "lock": self._children_lock}
+        web, engines = {"begun": begun}, []
+        for number, shard in enumerate(shards_of(self._settings.store) if "engine" in self._roles else ()):
+            woken, web[f"wake {number}"] = _pipe(held)
+            os.set_blocking(web[f"wake {number}"], False)
+            engine = {
+                "woken": woken,
+                "last_good": held.enter_context(tempfile.TemporaryFile()).fileno(),  # noqa: SIM115
+                "lost_run": held.enter_context(tempfile.TemporaryFile()).fileno(),  # noqa: SIM115
+            }
+            engines.append(_Child("engine", replace(self._settings, store=shard), self._folder, common | engine))
         if self._listener is not None:  # web first: it is forked before the engine's half, which is larger, is imported
-            web = {"listener": self._listener.fileno(), "begun": begun}
-            if "engine" in self._roles:
-                web["wake"] = wake
+            web["listener"] = self._listener.fileno()
             self._children.append(_Child("web", self._settings, self._folder, common | web))
-        if "engine" in self._roles:
-            engine = {"woken": woken, "begin": begin, "last_good": last_good.fileno(), "lost_run": lost_run.fileno()}
-            self._children.append(_Child("engine", self._settings, self._folder, common | engine))
-        else:
-            tell(begin, b"x")  # an engine of another machine takes what is accepted here
+        self._children += engines
+        if not engines:
+            tell(self._begin, b"x")  # engines of other machines take what is accepted here
         if self._has_console:
             self._console_url = self._settings.console_url or _url(self._console)
             files = common | {"listener": self._console.fileno()}
             self._children.append(_Child("console", self._settings, self._folder, files))
-        self._starting = {child.role for child in self._children}
+        self._starting = {child.name for child in self._children}
 
     def _children_wanted(self) -> bool:
         return self._stop_by is None or any(child.pid for child in self._children)
@@ -167,7 +171,7 @@ class Supervisor:
     def _take_signals(self) -> None:
         ready, _, _ = select.select([self._signals, self._news], [], [], self._pause())
         if self._news in ready:
-            self._take_news(os.read(self._news, 1000).decode().split())
+            self._take_news(os.read(self._news, 10_000).decode().split())
         for number in os.read(self._signals, 1000) if self._signals in ready else b"":
             if number in (signal.SIGTERM, signal.SIGINT):
                 self._stop(signal.SIGTERM if self._stop_by is None else signal.SIGKILL)
@@ -182,8 +186,10 @@ class Supervisor:
         moments += [] if self._stop_by is None else [self._stop_by]
         return max(0.0, min(moments) - monotonic()) if moments else None
 
-    def _take_news(self, roles: list[str]) -> None:
-        starting, self._starting = self._starting, self._starting.difference(roles)
+    def _take_news(self, up: list[str]) -> None:
+        starting, self._starting = self._starting, self._starting.difference(up)
+        if not any(child.role == "engine" and child.name in self._starting for child in self._children):
+            tell(self._begin, b"x")
         if starting and not self._starting and self._stop_by is None:
             self._announce(None if self._listener is None else _url(self._listener), self._console_url)
 
@@ -192,7 +198,7 @@ class Supervisor:
             code = child.reap()
             if code is not None and self._stop_by is None:
                 needed = child.role != "console"  # the bot answers without it
-                if needed and (code == UNFIT or (code == 1 and child.role in self._starting)):  # it has said why
+                if needed and (code == UNFIT or (code == 1 and child.name in self._starting)):  # it has said why
                     self._exit_code = 1
                     self._stop(signal.SIGTERM)
                 else:
@@ -216,6 +222,7 @@ class _Child:
 
     def __init__(self, role: str, settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
         self.role = role
+        self.name = process_name(role, settings.store)
         self.pid: int | None = None
         self.due = 0.0
         self._settings = settings
@@ -229,8 +236,8 @@ class _Child:
         self._started = monotonic()
         gc.disable()  # what is imported stays
         half = importlib.import_module(f"bot.process.{self.role}_process").run
-        run = partial(main, self.role, half, self._settings, self._folder, self._files)
-        self.pid = fork(f"bot-{self.role}", run, self._files.values())
+        run = partial(main, self.name, half, self._settings, self._folder, self._files)
+        self.pid = fork(f"bot-{self.name}", run, self._files.values())
         gc.enable()
 
     def signal(self, number: signal.Signals) -> None:
@@ -252,7 +259,7 @@ class _Child:
         self._failures = 0 if now - self._started > STEADY_SECONDS else self._failures + 1
         self.due = now if self._failures < 2 else now + min(LONGEST_PAUSE, 0.05 * 2**self._failures)
         how = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
-        log.warning("the %s process %s: it is started again", self.role, how)
+        log.warning("the %s process %s: it is started again", self.name, how)
 
 
 def _locks(store: StoreAddress) -> tuple[FileLock, FileLock]:

@@ -1,10 +1,10 @@
-"""The web process: takes events, answers, and wakes the engine. Where none is beside it, it passes on what commands ask."""
+"""The web process: takes events, answers, and wakes the engines. Where none is beside it, it passes on what commands ask."""
 
 import select
 import signal
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from bot.clock import SystemClock
 from bot.core.signal_addresses import SignalAddresses
 from bot.process.child import end_with, tell, tell_up
 from bot.settings import Settings
+from bot.store.database import shards_of
 from bot.store.opening import ask_elsewhere
 from bot.web.web_service import WebService
 
@@ -25,7 +26,8 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
     """Serve the webhook until SIGTERM."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # one thread waits for it, and it interrupts none
     end_with(files["lifeline"])
-    wake = files.get("wake")  # None: the engines run on other machines, and hear of events from the store
+    shards = shards_of(settings.store)
+    wakes = [files[f"wake {number}"] for number in range(len(shards)) if f"wake {number}" in files]
     service = WebService(
         settings.store,
         socket.socket(fileno=files["listener"]),
@@ -34,20 +36,26 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
         tolerance=settings.webhook_tolerance,
         path=settings.webhook_path,
         begun=_Once(files["begun"]),
-        wake=lambda shards: None if wake is None else tell(wake, b"x"),
+        wake=partial(_wake, wakes),
         ask=lambda request: local_socket.ask(settings.store, request, ASK_SECONDS),
         api_key=settings.api_key,
         addresses=SignalAddresses(settings.public_url, settings.webhook_secrets),
     )
     threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
     with ExitStack() as alone:
-        if wake is None:
-            server = local_socket.LocalServer(settings.store, partial(ask_elsewhere, settings.store))
+        for shard in () if wakes else shards:
+            server = local_socket.LocalServer(shard, partial(ask_elsewhere, shard))
             server.start()
             alone.callback(server.stop)
-        tell_up(files["news"], b"web\n")
+        tell_up(files["news"], "web")
         select.select([files["begun"]], [], [], BEGIN_SECONDS)
         service.run()
+
+
+def _wake(wakes: Sequence[int], shards: Collection[int]) -> None:
+    """Wake the engines of these shards, if there are any here: those of other machines hear of events from the store."""
+    for shard in shards if wakes else ():
+        tell(wakes[shard], b"x")
 
 
 class _Once:

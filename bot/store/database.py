@@ -92,13 +92,27 @@ def shard_number(contact: str | None, shards: int) -> int:
 
 @immutable
 class ServingMachine:
-    """A machine that serves a bot. Its engine ``works``, or ``waits`` to take over; or it has none, and only accepts events."""
+    """A machine that serves a bot. Its engine ``works``, or ``waits`` to take over; or it has none, and only accepts events.
+
+    Of a store that is divided it has an engine for each shard: ``shards`` are those on which one works, ``waits_for`` those for which
+    one waits, and ``lately`` those that it has taken only now. ``is_this``: this process is of its server.
+    """
 
     name: str
     engine: Literal["works", "waits", "none"]
+    shards: tuple[int, ...] = ()
+    waits_for: tuple[int, ...] = ()
+    lately: tuple[int, ...] = ()
+    is_this: bool = False
+
+    @property
+    def on_shards(self) -> str:
+        """On which shards it works, as words that follow "works": such as " on shards 0 and 2"; nothing if the store is not divided."""
+        *more, last = map(str, self.shards or ("",))
+        return f" on shard{'s' if more else ''} {', '.join(more)}{' and ' if more else ''}{last}" if last else ""
 
     def __str__(self) -> str:
-        return f"{self.name} {'accepts events' if self.engine == 'none' else self.engine}"
+        return f"{self.name} {'accepts events' if self.engine == 'none' else self.engine}{self.on_shards}"
 
 
 Answer = Callable[[dict[str, Any]], dict[str, Any] | None]

@@ -154,11 +154,14 @@ def other_engines(store: StoreAddress, able: Callable[[], bool]) -> Iterator[Cal
 
 
 def works_elsewhere(store: StoreAddress) -> bool:
-    """Whether an engine works on a store that several machines share. Raises `bot.store.files.StoreUnavailable`."""
+    """Whether an engine works on a store that several machines share, or on a shard. Raises `bot.store.files.StoreUnavailable`."""
     if isinstance(store, Path):
         return False
     with suppress(StoreMissing), closing(_postgres(store, "engine")) as database:
-        return any(machine.engine == "works" for machine in database.machines())
+        return any(
+            machine.engine == "works" and (store.shard is None or store.shard in machine.shards)
+            for machine in database.machines()
+        )
     return False
 
 

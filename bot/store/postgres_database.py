@@ -54,6 +54,7 @@ _OF_EACH_SESSION = {
 has vanished.
 """
 _SILENT_SECONDS = 5  # after which the machine of a session with a lock is taken to be paused
+_LATELY_SECONDS = 5  # for which a shard stays where it is after it was taken: one that cannot be worked on there moves no sooner again
 _APPENDED = re.compile(r"\s*INSERT INTO (inbox_\d+\.)?log ")
 _SHARD_LOCKS = 8  # apart: each shard has locks of its own
 
@@ -105,14 +106,18 @@ _SERVER_NAME = token_hex(
     2
 )  # drawn before a server forks: names its processes, also where another machine has the same name
 _SESSIONS = f"""
-    SELECT application_name, address FROM (
-        SELECT application_name, coalesce(host(client_addr), 'local') AS address,
-            max(CASE WHEN wait_event_type = 'Client' THEN state_change ELSE now() END)
-                OVER (PARTITION BY split_part(application_name, ' ', 3)) AS heard_at
-        FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE '{_SESSION} % %'
-    ) AS sessions WHERE heard_at >= now() - make_interval(secs => {_SILENT_SECONDS})
+    SELECT application_name, address, heard, backend_start > now() - make_interval(secs => {_LATELY_SECONDS}) FROM (
+        SELECT *, bool_or(heard) OVER (PARTITION BY split_part(application_name, ' ', 3)) AS server_is_heard FROM (
+            SELECT application_name, coalesce(host(client_addr), 'local') AS address, backend_start,
+                CASE WHEN wait_event_type = 'Client' THEN state_change ELSE now() END
+                    >= now() - make_interval(secs => {_SILENT_SECONDS}) AS heard
+            FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE '{_SESSION} % %'
+        ) AS sessions
+    ) AS of_servers WHERE server_is_heard
 """
-"""The sessions of servers that are not silent: each server asks the database something every second."""
+"""The sessions of servers that are not silent (each server asks the database something every second), whether they are heard
+themselves, and whether they began only now.
+"""
 
 
 def engine_runs(shard: int | None) -> str:
@@ -256,18 +261,18 @@ class PostgresDatabase:
 
     def machines(self) -> list[ServingMachine]:
         """The machines that serve the bot, by the names of their sessions (`connect`). Those of one name have their addresses, too."""
-        servers: dict[str, tuple[str, str, set[str]]] = {}
-        for name, address in self.all(_SESSIONS):
+        servers: dict[str, tuple[str, str, list[tuple[str, str, bool]]]] = {}
+        for name, address, heard, lately in self.all(_SESSIONS):
             _, role, server, machine = name.split(" ", 3)
-            servers.setdefault(server, (machine, address, set()))[2].add(role)
-        serving = sorted(found for found in servers.values() if found[2] & {"engine", "standby", "web"})
-        named = Counter(machine for machine, _, _ in serving)
+            role, _, shard = role.partition(".")
+            if role in ("engine", "web") or (role == "standby" and heard):
+                servers.setdefault(server, (machine, address, []))[2].append((role, shard, lately))
+        named = Counter(machine for machine, _, _ in servers.values())
         return [
-            ServingMachine(
-                machine if named[machine] == 1 else f"{machine} ({address})",
-                "works" if "engine" in roles else "waits" if "standby" in roles else "none",
+            _serving(machine if named[machine] == 1 else f"{machine} ({address})", sessions, server == _SERVER_NAME)
+            for machine, address, server, sessions in sorted(
+                (machine, address, server, sessions) for server, (machine, address, sessions) in servers.items()
             )
-            for machine, address, roles in serving
         ]
 
     def wipe(self) -> None:
@@ -326,6 +331,26 @@ class PostgresDatabase:
                 if self._alone:
                     raise ConnectionLost(self._address) from error
             raise
+
+
+def _serving(name: str, sessions: Sequence[tuple[str, str, bool]], is_this: bool) -> ServingMachine:
+    """A machine by what its sessions are for: the role, the shard's number, and whether that is so only lately."""
+
+    def shards_of_role(wanted: str, only_lately: bool = False) -> tuple[int, ...]:
+        found = {
+            int(shard) for role, shard, lately in sessions if role == wanted and shard and (lately or not only_lately)
+        }
+        return tuple(sorted(found))
+
+    roles = {role for role, _, _ in sessions}
+    return ServingMachine(
+        name,
+        "works" if "engine" in roles else "waits" if "standby" in roles else "none",
+        shards_of_role("engine"),
+        shards_of_role("standby"),
+        shards_of_role("engine", only_lately=True),
+        is_this,
+    )
 
 
 @contextmanager

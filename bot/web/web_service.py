@@ -14,7 +14,7 @@ from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
 from bot.metrics import WebMetrics
-from bot.store.database import StoreAddress
+from bot.store.database import StoreAddress, shards_of
 from bot.store.files import StoreTooNew, StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.integrity import check_pair
@@ -53,11 +53,12 @@ class WebService:
         addresses: SignalAddresses | None = None,
         threads: int = THREADS,
     ) -> None:
-        check_pair(store)
+        self._shards = shards_of(store)
+        for shard in self._shards:
+            check_pair(shard)
         self.alarms = Alarms(clock)
         with ExitStack() as opened:
             self._inbox = opened.enter_context(closing(InboxWriter(store, clock, self.alarms, wake=wake)))
-            self._log = opened.enter_context(closing(InboxReader(store)))
             self._engine = opened.enter_context(closing(StoreReader(store)))
             self._files = opened.pop_all()
         metrics = WebMetrics()
@@ -95,7 +96,7 @@ class WebService:
                 self._engine.database.require()
                 self._erase()
                 if monotonic() >= prune_at:
-                    self._inbox.prune(self._engine.cursor())
+                    self._prune()
                     prune_at = monotonic() + PRUNE_SECONDS
                 self._inbox.end_alarm()
                 self.alarms.clear("store-unavailable")
@@ -110,9 +111,18 @@ class WebService:
                     "store-unavailable", f"no old or erased events are deleted: {error.what}", error.advice
                 )
 
+    def _prune(self) -> None:
+        for number, shard in enumerate(self._shards):
+            with closing(StoreReader(shard)) as engine:
+                self._inbox.prune(engine.cursor(), shard=number)
+
     def _erase(self) -> None:
-        for contact, upto in self._engine.erasures():
-            self._inbox.erase(self._log.of_contact(contact, upto))
+        if not self._engine.erasures():
+            return
+        for number, shard in enumerate(self._shards):
+            with closing(StoreReader(shard)) as engine, closing(InboxReader(shard)) as log:
+                for contact, upto in engine.erasures():
+                    self._inbox.erase(log.of_contact(contact, upto), shard=number)
 
 
 def _judge(ask: Ask, asked: Mapping[str, Any]) -> Mapping[str, str]:

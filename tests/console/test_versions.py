@@ -90,8 +90,14 @@ def test_without_a_version_the_name_and_the_times_follow_the_files_but_no_faulty
 
 
 def test_the_state_names_the_machines_that_serve(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    machines = [ServingMachine("one", "works"), ServingMachine("two", "waits"), ServingMachine("three", "none")]
+    machines = [
+        *(ServingMachine("one", "works"), ServingMachine("two", "waits"), ServingMachine("three", "none")),
+        *(ServingMachine("four", "works", (3,), (0, 1, 2)), ServingMachine("five", "works", (0, 1, 2), (3,))),
+    ]
     monkeypatch.setattr(served.console.reader.database, "machines", lambda: machines)
     shown = logged_in(served, "vera").ask("/state").text
     words = re.findall(r"<td>(\w+)</td><td>([^<]*)</td>", shown)
-    assert words == [("one", "works"), ("two", "waits to take over"), ("three", "none: it accepts events")]
+    assert words == [
+        *(("one", "works"), ("two", "waits to take over"), ("three", "none: it accepts events")),
+        *(("four", "works on shard 3"), ("five", "works on shards 0, 1 and 2")),
+    ]

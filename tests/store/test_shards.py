@@ -12,7 +12,7 @@ import pytest
 from bot.clock import MovableClock
 from bot.core.effects import Send
 from bot.core.messages import TextMessage
-from bot.store import store_reader
+from bot.store import postgres_database, store_reader
 from bot.store.broadcast_rows import (
     EDITING,
     FINISHED,
@@ -25,11 +25,12 @@ from bot.store.broadcast_rows import (
     FlowToStart,
 )
 from bot.store.commit import Commit
-from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of, whole_of
+from bot.store.database import PostgresAddress, ServingMachine, StoreAddress, shard_number, shards_of, whole_of
 from bot.store.engine_store import Store
 from bot.store.files import ShardsDiffer
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.opening import engine_reader, engine_writer
+from bot.store.opening import engine_reader, engine_writer, works_elsewhere
+from bot.store.postgres_database import PostgresDatabase
 from bot.store.postgres_schema import migrate
 from bot.store.rows import REPLY, OutboxRow
 from bot.store.store_reader import StoreReader
@@ -92,6 +93,35 @@ def test_each_shard_has_one_engine(store: PostgresAddress) -> None:
         engines = [opened.enter_context(closing(engine_writer(shard))) for shard in shards_of(store)]
         ids = {database.one("SELECT store_id FROM meta") for database in engines}
     assert len(ids) == 1, "one store: a message has the same key in each shard"
+
+
+def test_the_machines_of_a_store_say_on_which_shards_their_engines_work(
+    store: PostgresAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of(machine: str, server: str) -> None:
+        monkeypatch.setattr(postgres_database, "gethostname", lambda: machine)
+        monkeypatch.setattr(postgres_database, "_SERVER_NAME", server)
+
+    first, second, third = (shard for shard in shards_of(store) if isinstance(shard, PostgresAddress))
+    with ExitStack() as opened:
+        of("two", "0002")
+        for shard in (first, third):
+            opened.enter_context(closing(engine_writer(shard)))
+        opened.enter_context(closing(PostgresDatabase(second, "engine", role="standby")))
+        of("one", "0001")
+        opened.enter_context(closing(PostgresDatabase(store, "inbox", role="web")))
+        opened.enter_context(closing(PostgresDatabase(first, "engine", role="standby")))
+        whole = opened.enter_context(closing(engine_reader(store)))
+        assert whole.machines() == [
+            ServingMachine("one", "waits", waits_for=(0,), is_this=True),
+            ServingMachine("two", "works", (0, 2), waits_for=(1,), lately=(0, 2)),
+        ]
+        assert [str(machine) for machine in whole.machines()] == ["one waits", "two works on shards 0 and 2"]
+        assert [works_elsewhere(shard) for shard in (store, first, second)] == [True, True, False]
+        at_once = postgres_database._SESSIONS.replace("secs => 5", "secs => 0")
+        monkeypatch.setattr(postgres_database, "_SESSIONS", at_once)
+        (found,) = whole.machines()
+        assert (found.name, found.lately) == ("one", ()) and found.waits_for == (), "its session is silent"
 
 
 def test_an_id_is_given_once_in_all_shards(store: PostgresAddress) -> None:

@@ -1,0 +1,38 @@
+"""How machines share the shards of a store evenly, without a master: each engine comes to the same answer from who works and who waits."""
+
+from collections.abc import Sequence
+
+from bot.store.database import ServingMachine
+
+
+def shard_to_move(machines: Sequence[ServingMachine], shards: int) -> int | None:
+    """The shard whose engine is to end now, so that another machine's takes over; None if nothing is to move.
+
+    The other machine waits for this shard, and works on at least two fewer. One shard moves at a time: none while no engine works on
+    another one, and none that has just moved.
+    """
+    if len({shard for machine in machines for shard in machine.shards}) < shards:
+        return None
+    moves = [
+        (len(giver.shards) - len(taker.shards), shard)
+        for giver in machines
+        for taker in machines
+        for shard in {*giver.shards}.difference(giver.lately).intersection(taker.waits_for)
+    ]
+    difference, shard = max(moves, default=(0, 0))
+    return shard if difference >= 2 else None
+
+
+def is_left(machines: Sequence[ServingMachine], shard: int) -> bool:
+    """Whether this machine leaves a shard on which no engine works to another one, which waits for it and works on fewer. Of machines that
+    work on as many, each has shards that it is the first to take.
+    """
+    _, _, takes = min(
+        (
+            (len(machine.shards), (place - shard) % len(machines), machine.is_this)
+            for place, machine in enumerate(machines)
+            if machine.is_this or shard in machine.waits_for
+        ),
+        default=(0, 0, True),
+    )
+    return not takes

@@ -1,0 +1,71 @@
+"""Which shards move between machines, and who takes one that is free: what every engine works out for itself."""
+
+import random
+
+from bot.process.balance import is_left, shard_to_move
+from bot.store.database import ServingMachine
+
+
+def machine(
+    works: set[int], shards: int, lately: tuple[int, ...] = (), *, waits: bool = True, is_this: bool = False
+) -> ServingMachine:
+    """A machine whose engines work on these of so many shards, and wait for the others."""
+    rest = {*range(shards)} - works if waits else set()
+    engine = "works" if works else "waits" if rest else "none"
+    return ServingMachine("m", engine, tuple(sorted(works)), tuple(sorted(rest)), lately, is_this)  # type: ignore[arg-type]
+
+
+def test_a_shard_moves_from_a_machine_that_works_on_two_more_to_one_that_waits_for_it() -> None:
+    assert shard_to_move([machine({0, 1, 2, 3}, 4), machine(set(), 4)], 4) == 3
+    assert shard_to_move([machine({0, 1, 2}, 4), machine({3}, 4)], 4) == 2
+    assert shard_to_move([machine({0, 1}, 4), machine({2, 3}, 4)], 4) is None
+    assert shard_to_move([machine({0, 1}, 3), machine({2}, 3)], 3) is None
+    assert shard_to_move([machine({0, 1, 2, 3}, 4), machine(set(), 4, waits=False)], 4) is None
+    assert shard_to_move([machine({0, 1, 2, 3}, 4)], 4) is None
+    assert shard_to_move([], 4) is None
+
+
+def test_no_shard_moves_while_another_has_no_engine_and_none_that_has_just_moved() -> None:
+    assert shard_to_move([machine({0, 1, 2}, 4), machine(set(), 4)], 4) is None
+    assert shard_to_move([machine({0, 1, 2, 3}, 4, lately=(2, 3)), machine(set(), 4)], 4) == 1
+    assert shard_to_move([machine({0, 1}, 2, lately=(0, 1)), machine(set(), 2)], 2) is None
+
+
+def test_a_free_shard_is_left_to_a_machine_that_works_on_fewer_and_waits_for_it() -> None:
+    this, other = machine({0, 1}, 4, is_this=True), machine({3}, 4)
+    assert is_left([this, other], 2)
+    assert not is_left([machine({0, 1}, 4), machine({3}, 4, is_this=True)], 2)
+    assert not is_left([this, machine({3}, 4, waits=False)], 2)
+    assert not is_left([this], 2)
+    assert not is_left([], 2), "its first session is only to come"
+
+
+def test_of_machines_that_work_on_as_many_one_takes_a_free_shard_and_each_takes_some() -> None:
+    takes = [
+        [
+            not is_left([machine(set(), 4, is_this=place == this) for place in range(3)], shard) for this in range(3)
+        ].index(True)
+        for shard in range(4)
+    ]
+    assert takes == [0, 1, 2, 0]
+
+
+def test_from_any_beginning_the_shares_become_even_and_stay_so() -> None:
+    dice = random.Random(1)
+    for _ in range(200):
+        shards, count = dice.randrange(1, 17), dice.randrange(1, 5)
+        at = [dice.randrange(count) for _ in range(shards)]
+        for _ in range(shards):
+            machines = [machine({s for s in range(shards) if at[s] == place}, shards) for place in range(count)]
+            if (moved := shard_to_move(machines, shards)) is None:
+                break
+            views = [
+                [
+                    machine({s for s in range(shards) if at[s] == place and s != moved}, shards, is_this=place == this)
+                    for place in range(count)
+                ]
+                for this in range(count)
+            ]
+            (at[moved],) = [this for this, view in enumerate(views) if not is_left(view, moved)]
+        works = [at.count(place) for place in range(count)]
+        assert max(works) - min(works) <= 1, works
