@@ -10,10 +10,12 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bot.core.errors import BotError
+from bot.shard_requests import ask_shards
 from bot.store.database import StoreAddress
 from bot.store.files import beside
 from bot.store.opening import ask_elsewhere, works_elsewhere
@@ -41,10 +43,15 @@ def socket_of(store: StoreAddress) -> Path:
 
 
 def ask(store: StoreAddress, request: dict[str, Any], timeout: float = 10.0) -> dict[str, Any]:
-    """Ask the server of this machine that runs on ``store``, and wait ``timeout`` seconds for its answer.
+    """Ask the server of this machine that runs on ``store``, and wait ``timeout`` seconds for its answer. Of a store that is divided those
+    engines are asked that the request concerns (`bot.shard_requests`).
 
     An answer with ``error`` is for the caller to read. Raises `NotRunning`, and `NotAnswered` once it is connected.
     """
+    return ask_shards(store, request, partial(_ask, timeout=timeout))
+
+
+def _ask(store: StoreAddress, request: dict[str, Any], timeout: float) -> dict[str, Any]:
     connected = False
     try:
         with socket.socket(socket.AF_UNIX) as client, _address(socket_of(store)) as address:
@@ -68,8 +75,12 @@ def ask_engine(store: StoreAddress, request: dict[str, Any], timeout: float = 10
     """Ask as `ask` does, or the engine of another machine if no server listens on this one. Raises `NotRunning`, `NotAnswered`, and
     `bot.store.files.StoreUnavailable` if the store is one that machines share.
     """
+    return ask_shards(store, request, partial(_ask_engine, timeout=timeout))
+
+
+def _ask_engine(store: StoreAddress, request: dict[str, Any], timeout: float) -> dict[str, Any]:
     try:
-        return ask(store, request, timeout)
+        return _ask(store, request, timeout)
     except NotRunning as silence:
         if isinstance(silence, NotAnswered) or not works_elsewhere(store):
             raise

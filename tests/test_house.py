@@ -32,6 +32,7 @@ LAYERS = (
         "telemetry",
         "folder",
         "local_socket",
+        "shard_requests",
         "watchdog",
         "program",
         "results",

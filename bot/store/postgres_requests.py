@@ -58,7 +58,10 @@ def ask_elsewhere(address: PostgresAddress, request: dict[str, Any]) -> dict[str
         found: dict[str, Any] = json.loads(answer)
         return found
     done = "it may be done" if tries else "nothing is done"
-    return {"error": f"no engine answered within {ANSWERED_SECONDS:g} s, {done}: see whether one runs on some machine"}
+    engine = "engine" if address.shard is None else f"engine of shard {address.shard}"
+    return {
+        "error": f"no {engine} answered within {ANSWERED_SECONDS:g} s, {done}: see whether one runs on some machine"
+    }
 
 
 def _wait_for(connection: Connection, id: str, until: float) -> None:
