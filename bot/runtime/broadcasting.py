@@ -298,7 +298,17 @@ def _broken_off(name: str) -> str:
 
 
 def _find(batch: Batch, name: str) -> Broadcast | None:
-    return batch.commit.broadcasts.get(name) or batch.store.broadcast(name)
+    """A broadcast of this name. One that only other shards have begins here, too, without recipients: what is asked about it is refused in
+    each shard for the same reasons.
+    """
+    known = batch.commit.broadcasts.get(name) or batch.store.broadcast(name)
+    if known is not None or (elsewhere := batch.store.broadcast_elsewhere(name)) is None:
+        return known
+    begun = SCHEDULED if elsewhere.at else TRYING
+    state = elsewhere.state if elsewhere.state in (STOPPED, EDITING) else begun
+    here = replace(elsewhere, state=state, edit=0, code="", recent=(), canary=None, begins_at=None, ended_at=None)
+    batch.commit.set_broadcast(None, here)
+    return here
 
 
 def _known(batch: Batch, name: str) -> Broadcast:

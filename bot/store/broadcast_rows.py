@@ -42,10 +42,12 @@ CUT_IN = *CUTS_IN, "replace"
 ANSWERED_WITHIN = timedelta(hours=24)
 """A contact who writes so long after a message of a broadcast has answered it."""
 
-_BROADCASTS = """
-    SELECT name, template, flow, state, edit, code, recent, canary, at, late, resumed_at, begins_at, ended_at, started_by FROM broadcasts
-"""
+_COLUMNS = (
+    "name, template, flow, state, edit, code, recent, canary, at, late, resumed_at, begins_at, ended_at, started_by"
+)
+_BROADCASTS = f"SELECT {_COLUMNS} FROM broadcasts"
 BROADCAST = f"{_BROADCASTS} WHERE name = ?"
+BROADCAST_OF_ANY_SHARD = f"SELECT {_COLUMNS} FROM engine.broadcasts WHERE name = ?"
 ALL_TRYING = "SELECT name FROM broadcasts INDEXED BY broadcasts_trying WHERE state = 'trying' ORDER BY name"
 ALL_PAUSED = f"{_BROADCASTS} WHERE state = 'paused' ORDER BY name"
 RECIPIENT = "SELECT outcome, body FROM recipients WHERE broadcast = ? AND contact = ?"

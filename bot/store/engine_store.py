@@ -329,6 +329,14 @@ class Store(EngineRows):
         row = self.database.one(broadcast_rows.RECIPIENT, storable(broadcast), storable(contact))
         return None if row is None else (row[0], values.loads(row[1]))
 
+    @reads_rows
+    def broadcast_elsewhere(self, name: str) -> broadcast_rows.Broadcast | None:
+        """The broadcast with this name of any shard; None if the store is not divided."""
+        if whole_of(self.address) == self.address:
+            return None
+        row = self.database.one(broadcast_rows.BROADCAST_OF_ANY_SHARD, storable(name))
+        return None if row is None else broadcast_rows.broadcast(*row)
+
     def place_in_broadcast(self, send_id: int) -> broadcast_rows.BroadcastPlace | None:
         """The broadcast and the recipient of a message; None if it is of no broadcast."""
         row = self.database.one(broadcast_rows.OF_SEND, send_id)

@@ -1,0 +1,125 @@
+"""A broadcast in a store that is divided: it is one to who asks about it, although each shard has its own recipients of it."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.runtime.batch import Batch, RequestRefused
+from bot.runtime.broadcasting import finish_done
+from bot.runtime.operator_requests import operate
+from bot.shard_requests import ask_shards
+from bot.store.broadcast_rows import EDITING, FINISHED, STOPPED, TRYING
+from bot.store.crash_quarantine import ORDINARY
+from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
+from bot.store.engine_store import Store
+from bot.store.postgres_schema import migrate
+from tests.postgres import Postgres, new_database
+from tests.runtime.broadcasting import SALE, people
+from tests.runtime.engine_kit import START, advance
+
+SHARDS = 3
+OF_FIRST = [contact for contact in people(20) if shard_number(contact, SHARDS) == 0]
+OF_LAST = [contact for contact in people(20) if shard_number(contact, SHARDS) == 2]
+
+
+@pytest.fixture
+def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
+    with new_database(postgres, tmp_path, "template0") as address:
+        divided = replace(address, shards=SHARDS)
+        migrate(divided)
+        yield divided
+
+
+def done(shard: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
+    """What the engine of a shard does with a request, and after it."""
+    with closing(Store(shard)) as own:
+        batch = Batch(own, advance, ORDINARY, START)
+        try:
+            return operate(batch, request)
+        except RequestRefused as refusal:
+            return {"error": str(refusal)}
+        finally:
+            own.write(batch.commit)
+            after = Batch(own, advance, ORDINARY, START)
+            finish_done(after)
+            own.write(after.commit)
+
+
+def ask(store: StoreAddress, do: str, contacts: list[str] | None = None, **more: Any) -> dict[str, Any]:
+    request = {"do": do, "name": "spring", **more}
+    if contacts is not None:
+        request["recipients"] = [{"contact": contact, "body": []} for contact in contacts]
+    with_status = {"waiting": 0, "in_flight": 0, "left": {}, "alarms": []}
+    return ask_shards(store, request, lambda shard, part: with_status if part["do"] == "status" else done(shard, part))
+
+
+def states(store: StoreAddress) -> list[str | None]:
+    found: list[str | None] = []
+    for shard in shards_of(store):
+        with closing(Store(shard)) as own:
+            broadcast = own.broadcast("spring")
+            found.append(None if broadcast is None else broadcast.state)
+    return found
+
+
+def test_only_shards_with_recipients_have_it_at_first(store: PostgresAddress) -> None:
+    assert ask(store, "broadcast", OF_FIRST, template=SALE) == {
+        **{"added": len(OF_FIRST), "known": 0, "differ": 0, "opted_out": 0}
+    }
+    assert states(store) == [TRYING, None, None]
+
+
+def test_what_one_shard_would_refuse_all_refuse(store: PostgresAddress) -> None:
+    ask(store, "broadcast", OF_FIRST, template=SALE)
+    other = {"name": "other", "language": "en"}
+    refused = ask(store, "broadcast", OF_LAST, template=other)
+    assert refused["error"].startswith('the broadcast "spring" sends another template')
+    assert ask(store, "broadcast", OF_LAST + OF_FIRST, template=other) == refused
+    ask(store, "stop")
+    assert ask(store, "broadcast", OF_LAST, template=SALE)["error"].startswith('the broadcast "spring" was stopped')
+
+
+def test_more_recipients_begin_it_in_their_shard(store: PostgresAddress) -> None:
+    ask(store, "broadcast", OF_FIRST, template=SALE)
+    assert ask(store, "broadcast", OF_FIRST + OF_LAST, template=SALE) == {
+        **{"added": len(OF_LAST), "known": len(OF_FIRST), "differ": 0, "opted_out": 0}
+    }
+    assert states(store) == [TRYING, None, TRYING]
+
+
+def test_it_is_stopped_and_resumed_in_all_shards(store: PostgresAddress) -> None:
+    ask(store, "broadcast", OF_FIRST + OF_LAST, template=SALE)
+    assert ask(store, "stop") == {"stopped": len(OF_FIRST + OF_LAST), "in_flight": 0}
+    assert states(store) == [STOPPED] * 3
+    assert ask(store, "resume") == {"resumed": len(OF_FIRST + OF_LAST), "to_come": 0}
+    assert states(store) == [TRYING, FINISHED, TRYING]
+
+
+def test_a_correction_reaches_contacts_of_every_shard(store: PostgresAddress) -> None:
+    ask(store, "broadcast", OF_FIRST, template=SALE)
+    ask(store, "edit", template=SALE)  # it is broken off: in this shard it has another number than in the others now
+    begun = ask(store, "edit", template={**SALE, "name": "corrected"})
+    assert begun["in_flight"] == 0 and states(store) == [EDITING] * 3
+    assert ask(store, "broadcast", OF_LAST, template=SALE)["error"].startswith('the broadcast "spring" sends another')
+    corrected = ask(store, "correct", [*OF_LAST, *OF_FIRST[1:]], edit=begun["edit"])
+    assert corrected == {
+        **{"corrected": len(OF_FIRST) - 1, "added": len(OF_LAST), "had_it": 0, "unknown": 0, "opted_out": 0}
+    }
+    assert ask(store, "end_edit", edit=begun["edit"]) == {"left_out": 1}
+    assert states(store) == [STOPPED] * 3
+
+
+def test_of_two_corrections_at_once_the_first_is_refused(store: PostgresAddress) -> None:
+    ask(store, "broadcast", OF_FIRST, template=SALE)
+    first = ask(store, "edit", template=SALE)
+    second = ask(store, "edit", template=SALE)
+    assert "somebody else" in ask(store, "correct", OF_LAST, edit=first["edit"])["error"]
+    assert ask(store, "end_edit", edit=second["edit"]) == {"left_out": len(OF_FIRST)}
+
+
+def test_a_broadcast_that_no_shard_has_is_unknown(store: PostgresAddress) -> None:
+    assert ask(store, "stop") == {"error": 'there is no broadcast "spring" (`bot broadcast` lists them)'}
