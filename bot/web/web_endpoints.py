@@ -17,6 +17,7 @@ from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.gateway.webhook_events import Envelope, Verdict, envelope, verify
 from bot.metrics import WebMetrics, content_type
+from bot.shard_requests import silent_in_words
 from bot.store.database import Write
 from bot.store.inbox import InboxBusy, InboxRefused, InboxWriter
 from bot.web.commit_barrier import CommitBarrier
@@ -148,7 +149,7 @@ class MonitoringEndpoints:
         app.add_url_rule("/metrics", "metrics", self.metrics)
 
     def ready(self) -> Response:
-        """200 while an event can be kept and the engine answers; with the kinds of all alarms, whatever they are about."""
+        """200 while an event can be kept and the engine of each shard answers; with the kinds of all alarms, whatever they are about."""
         try:
             self._inbox.check()
         except InboxBusy as error:
@@ -156,14 +157,16 @@ class MonitoringEndpoints:
         status = self._answer({"do": "status"})
         if status is None:
             return json_answer(503, "the engine does not answer: events are kept until it does", RETRY_AFTER)
+        if silent := status.get("silent"):
+            return json_answer(503, f"{silent_in_words(silent)}: events are kept meanwhile", RETRY_AFTER)
         kinds = {alarm.name for alarm in self._alarms.current()} | {alarm["name"] for alarm in status["alarms"]}
         body = {"ok": True, "message": "ready", "alarms": sorted(kinds)}
         return Response(json.dumps(body), 200, content_type="application/json")
 
     def metrics(self) -> Response:
-        """What both processes count, in Prometheus' text format; the web process's alone while the engine is silent."""
+        """What all processes count, in Prometheus' text format; not that of engines which are silent."""
         engine = self._answer({"do": "metrics"})
-        own = self._metrics.text(self._alarms.current(), engine is not None)
+        own = self._metrics.text(self._alarms.current(), engine is not None and not engine.get("silent"))
         return Response(own + (engine["text"] if engine else ""), 200, content_type=content_type())
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any] | None:

@@ -255,6 +255,17 @@ def test_ready_means_that_the_inbox_commits_and_the_engine_answers(web: Web) -> 
     assert web.post(event()).status_code == 200
 
 
+def test_ready_names_the_shards_whose_engines_do_not_answer(web: Web) -> None:
+    web.engine = {"alarms": [], "silent": [0, 2]}
+    answer = web.client.get("/readyz")
+    assert (answer.status_code, answer.get_json()["message"]) == (
+        503,
+        "the engines of shards 0, 2 do not answer: events are kept meanwhile",
+    )
+    web.engine["silent"] = []
+    assert web.client.get("/readyz").status_code == 200
+
+
 def test_ready_names_the_kinds_of_alarms_of_both_processes_and_not_what_they_are_about(web: Web) -> None:
     web.alarms.report("inbox-unavailable", "the disk is full", "make room")
     web.engine = {"alarms": [{"name": "channel-unknown", "about": "628000"}, {"name": "channel-unknown", "about": "7"}]}
@@ -277,6 +288,13 @@ def test_the_metrics_count_each_delivery_by_its_answer(web: Web) -> None:
     ]
     assert 'bot_web_alarms{alarm="inbox-unavailable"} 1.0' in lines
     assert {"bot_webhook_seconds_count 5.0", "bot_engine_up 1.0", "bot_turns_total 1.0"} <= {*lines}
+
+
+@pytest.mark.parametrize(("silent", "up"), [([], "1.0"), ([1], "0.0")])
+def test_the_engine_is_up_only_if_that_of_each_shard_is(web: Web, silent: list[int], up: str) -> None:
+    web.engine = {"silent": silent, "text": "bot_turns_total 1.0\n"}
+    lines = web.client.get("/metrics").text.splitlines()
+    assert {f"bot_engine_up {up}", "bot_turns_total 1.0"} <= {*lines}
 
 
 def test_without_an_engine_the_metrics_are_those_of_the_web_process_alone(web: Web) -> None:
