@@ -37,7 +37,7 @@ from bot.runtime.template_check import misfits
 from bot.settings import ModelService, unknown_variables
 from bot.steps.schedule import end_of
 from bot.steps.step_facts import SentFile
-from bot.store.database import PostgresAddress, StoreAddress
+from bot.store.database import PostgresAddress, StoreAddress, shards_of
 from bot.store.files import (
     RestoreUnfinished,
     ShardsDiffer,
@@ -452,7 +452,7 @@ def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckR
         return
     for alarm in status["alarms"]:
         yield fail("server", alarm["what"], alarm["advice"])
-    if settings is not None and settings.stat().st_mtime > local_socket.socket_of(store).stat().st_mtime:
+    if settings is not None and settings.stat().st_mtime > _started_at(store):
         yield warn(
             "server",
             f"it runs, and {settings} has been changed since its start",
@@ -460,6 +460,12 @@ def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckR
         )
     elif not status["alarms"]:
         yield ok("server", f"it runs; messages that wait to be sent: {status['waiting']:,}")
+
+
+def _started_at(store: StoreAddress) -> float:
+    """When the servers of this machine began to listen, the first of them."""
+    sockets = [socket for shard in shards_of(store) if (socket := local_socket.socket_of(shard)).exists()]
+    return min(socket.stat().st_mtime for socket in sockets)
 
 
 def _files(found: StoreHealth) -> Iterator[CheckResult]:

@@ -40,10 +40,8 @@ def ask_shards(store: StoreAddress, request: Request, ask: Ask) -> Answer:
     do = request.get("do")
     if do in _ANY and "contact" not in request:
         return ask(_one_that_answers(shards, ask), request)
-    if do == "edit" and (silent := ask_shards(store, {"do": "status"}, ask)["silent"]):
-        return {
-            "error": f"{silent_in_words(silent)}: nothing is done"
-        }  # else it would go on later with what is to be corrected
+    if do == "edit" and (silent := _silent(shards, ask)):  # else these would later go on with what is to be corrected
+        return {"error": f"{silent_in_words(silent)}: nothing is done"}
     parts = _parts(request, len(shards))
     if len(parts) == 1:
         ((number, part),) = parts.items()
@@ -103,6 +101,12 @@ def _one_that_answers(shards: Iterable[StoreAddress], ask: Ask) -> StoreAddress:
             return shard
         failures.append(found)
     raise failures[0]
+
+
+def _silent(shards: Sequence[StoreAddress], ask: Ask) -> list[int]:
+    """The numbers of the shards whose engines do not answer."""
+    found = _asked(shards, _parts({"do": "status"}, len(shards)), ask)
+    return [number for number, each in found.items() if isinstance(each, BotError)]
 
 
 def _asked(shards: Sequence[StoreAddress], parts: Mapping[int, Request], ask: Ask) -> dict[int, Answer | BotError]:

@@ -34,6 +34,7 @@ from bot.core.text import printable
 from bot.folder import Folder
 from bot.lang.wall_clock import duration_words
 from bot.settings import read_limits
+from bot.shard_requests import SILENT
 from bot.store.broadcast_rows import NOT_YET, REACHED_FIELDS, outcome_for_people, reached_totals, without_message
 
 if TYPE_CHECKING:
@@ -421,7 +422,7 @@ SHOWN = 50
 ATTENTION = ("failed", "unknown", "paused")
 HOLD_ALL = (
     *("delivery-held", "channel-held", "rate-limited", "day-limit", "header-limit"),
-    *("gateway-unreachable", "store-unavailable"),
+    *("gateway-unreachable", "store-unavailable", SILENT),
 )
 """The alarms with which nothing is sent, or perhaps not this broadcast. Then there is no progress to watch."""
 

@@ -15,7 +15,7 @@ from bot.cli.csv_rows import CsvRow, read_table
 from bot.cli.operate import (
     Ask,
     CommandRefused,
-    ask_server,
+    ask_or_do,
     bot_option,
     number,
     pages,
@@ -163,7 +163,6 @@ def erase(contact: str, folder: Path | None, yes: bool) -> None:
 
     Exit code 0: all is gone. 1: nothing is kept of the contact, or something is not gone yet.
     """
-    from bot.local_socket import NotRunning
     from bot.store.contact_data import export_contact
     from bot.store.kept_files import FilesUnavailable, kept_files
 
@@ -180,11 +179,8 @@ def erase(contact: str, folder: Path | None, yes: bool) -> None:
     what = f"{counted(sum(map(len, rows.values())), 'row')} and {sent}"
     if not yes:
         click.confirm(f"Erase {what} of {contact} for good?", abort=True)
-    try:
-        ask_server(store, {"do": "erase", "contact": contact})
-        _wait_until_gone(store, contact)
-    except NotRunning:
-        _erase_here(store, contact)
+    ask_or_do(store, {"do": "erase", "contact": contact}, _erase_here)
+    _wait_until_gone(store, contact)
     click.echo(f"{what} of {contact} are erased. The gateway's own contact and your backups are not touched.")
 
 
@@ -289,13 +285,13 @@ def _wait_until_gone(store: StoreAddress, contact: str) -> None:
             sleep(LOOK_SECONDS)
 
 
-def _erase_here(store: StoreAddress, contact: str) -> None:
-    """Erase from both files of the store, the log first. If this is interrupted, the command can be run again."""
+def _erase_here(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
+    """Erase a contact from both parts of a store or a shard, the log first. If this is interrupted, the command can be run again."""
     from bot.clock import SystemClock
     from bot.store.engine_store import Store
     from bot.store.inbox import InboxReader, InboxWriter
 
-    clock = SystemClock()
+    clock, contact = SystemClock(), request["contact"]
     with (
         closing(Store(store)) as engine,
         closing(InboxWriter(store, clock)) as inbox,
@@ -312,3 +308,4 @@ def _erase_here(store: StoreAddress, contact: str) -> None:
                     f"{contact} is erased from {engine.database.place}, but files of it are left: the next `bot serve` goes on with them"
                 )
             sleep(LOOK_SECONDS)
+    return {}

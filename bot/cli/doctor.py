@@ -74,16 +74,19 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, only_serve
 
 
 def _server(bot: Folder) -> Iterator["CheckResult"]:
-    """Whether an engine answers on this machine. Its alarms are no failure: a restart would not end them."""
+    """Whether an engine answers on this machine, of each shard. Its alarms are no failure: a restart would not end them."""
     from bot import local_socket
     from bot.doctor import fail, ok
+    from bot.shard_requests import silent_in_words
 
     try:
         status = local_socket.ask(read_store(bot.path, os.environ, bot.settings()), {"do": "status"}, SECONDS)
     except local_socket.NotRunning as error:
         yield fail("server", str(error), "`bot serve`")
     else:
-        yield fail("server", status["error"], "see its log") if "error" in status else ok("server", "it answers")
+        silent = silent_in_words(numbers) if (numbers := status.get("silent")) else None
+        trouble = status.get("error", silent)
+        yield fail("server", trouble, "see its log") if trouble else ok("server", "it answers")
 
 
 def _show(finding: "CheckResult") -> None:

@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import timedelta
@@ -25,6 +26,8 @@ from bot.folder import Folder, env_files, find_bot, read_folder
 from bot.lang import wall_clock
 from bot.settings import BadSettings, read_store
 from bot.settings.setting_values import DATABASES
+from bot.shard_requests import Ask as AskShard
+from bot.shard_requests import ask_shards
 from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ Ask = Callable[[dict[str, Any]], Answer]
 NUMBER = click.IntRange(1, 1_000_000)  # of rows, or of a version
 STATUS_SECONDS = 1.0
 COMMAND_SECONDS = 120.0  # a command waits a minute for a permit, and then for the gateway
+_ONE_AT_A_TIME = threading.Lock()  # parts of a request that are done here, with the bot's own Python
 
 
 class CommandRefused(BotError):
@@ -160,15 +164,24 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
     Raises `CommandRefused` in the server's words, `bot.local_socket.NotAnswered` where a server got it and nobody knows whether it is
     done, and `bot.store.files.StoreLocked` where one runs and takes no requests.
     """
+    bot, store = store_of(folder)
+    return ask_or_do(store, request, partial(_operate_here, bot))
+
+
+def ask_or_do(store: StoreAddress, request: dict[str, Any], do: AskShard) -> Answer:
+    """The same with ``do``, which does it here: of a store that is divided, in those shards that have no engine. Raises as `operate`."""
     from bot.local_socket import NotAnswered, NotRunning
 
-    bot, store = store_of(folder)
-    try:
-        return ask_server(store, request)
-    except NotAnswered:
-        raise
-    except NotRunning:
-        return _operate_here(bot, store, request)
+    def ask(shard: StoreAddress, part: dict[str, Any]) -> Answer:
+        try:
+            return ask_server(shard, part)
+        except NotAnswered:
+            raise
+        except NotRunning:
+            with _ONE_AT_A_TIME:
+                return do(shard, part)
+
+    return _accepted(ask_shards(store, request, ask))
 
 
 def ask_server(store: StoreAddress, request: dict[str, Any], seconds: float = 10.0) -> Answer:
@@ -178,7 +191,10 @@ def ask_server(store: StoreAddress, request: dict[str, Any], seconds: float = 10
     """
     from bot.local_socket import ask_engine
 
-    answer = ask_engine(store, request, seconds)
+    return _accepted(ask_engine(store, request, seconds))
+
+
+def _accepted(answer: Answer) -> Answer:
     if "error" in answer:
         raise CommandRefused(str(answer["error"]))
     return answer

@@ -10,7 +10,7 @@ import click
 from bot.cli.operate import COMMAND_SECONDS, CommandRefused, ask_server, bot_argument, store_of, user_name
 from bot.cli.output import quiet_log
 from bot.folder import Folder
-from bot.store.database import StoreAddress
+from bot.store.database import StoreAddress, shards_of
 
 if TYPE_CHECKING:
     from bot.flow.library import Library
@@ -100,7 +100,7 @@ def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion
             "the server ended, or was silent, while it loaded the version: its log says why, `bot versions` says whether it is published"
         ) from None
     except NotRunning:
-        with closing(engine_writer(store)) as database:
+        with closing(engine_writer(shards_of(store)[0])) as database:
             now = SystemClock().now()
             number = add_version(database, files, after=after, by=by, note=note, now=now).number
         at = (

@@ -11,6 +11,8 @@ from bot.cli.operate import NUMBER, ask_server, bot_option, open_store, operate,
 from bot.cli.output import counted, echo_json, local_time, styled
 from bot.core.errors import BotError
 from bot.core.text import printable
+from bot.shard_requests import why_it_waits
+from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
     from bot.store.store_reader import DeadLetter, PendingSend
@@ -145,20 +147,25 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
 
 
 class _Server(NamedTuple):
-    """The state of the server on the store: its alarms, and why each message waits. ``runs``: there is a server."""
+    """The state of the server on the store: its alarms, and why each message waits. ``runs``: there is a server. ``silent`` are the numbers
+    of the shards whose engines do not answer.
+    """
 
+    store: StoreAddress
     runs: bool
     alarms: Sequence[dict[str, str]] = ()
     waits: Mapping[str, dict[str, str | None]] = {}
+    silent: Sequence[int] = ()
 
 
 def _ask_server(folder: Path | None, ids: list[int]) -> _Server:
     store = store_of(folder)[1]
     try:
         alarms = ask_server(store, {"do": "status"})["alarms"]
-        return _Server(True, alarms, ask_server(store, {"do": "waits", "ids": ids})["waits"])
+        answer = ask_server(store, {"do": "waits", "ids": ids})
+        return _Server(store, True, alarms, answer["waits"], answer.get("silent", ()))
     except BotError:  # none runs, or it is just starting or stopping
-        return _Server(False)
+        return _Server(store, False)
 
 
 def _echo_alarms(server: _Server) -> None:
@@ -199,7 +206,7 @@ def _why(send: "PendingSend", server: _Server) -> str:
         return "it waits until a server runs: `bot serve`"
     wait = server.waits.get(str(send.id))
     if wait is None:
-        return "it waits for earlier messages"
+        return why_it_waits(server.store, send.contact, server.silent) or "it waits for earlier messages"
     until = wait["until"]
     return f"{wait['why']}" if until is None else f"{wait['why']}: {local_time(datetime.fromisoformat(until))}"
 

@@ -8,6 +8,7 @@ import click
 from bot.cli.csv_rows import header
 from bot.cli.operate import bot_option, open_store, operate, phone, store_of
 from bot.cli.output import echo_json
+from bot.store.database import shard_of
 
 PATIENCE = 20.0  # seconds
 LOOK_EVERY = 0.1
@@ -66,7 +67,7 @@ def command(
     else:
         filled = {"name": template, "language": language, "body": list(body)}
         answer = operate(folder, {**request, "template": filled | ({"header": header(head)} if head else {})})
-    outcome, detail = _outcome(folder, answer["id"])
+    outcome, detail = _outcome(folder, answer["contact"], answer["id"])
     lost = outcome in ("failed", "unknown")
     if as_json:
         echo_json({**answer, "outcome": outcome, "detail": detail})
@@ -83,14 +84,14 @@ def _in_words(contact: str, outcome: str, detail: str) -> str:
     return OUTCOMES[outcome].format(contact, detail)
 
 
-def _outcome(folder: Path | None, id: int) -> tuple[str, str]:
+def _outcome(folder: Path | None, contact: str, id: int) -> tuple[str, str]:
     from bot.local_socket import answers
 
-    served = store_of(folder)[1]
+    shard = shard_of(store_of(folder)[1], contact)
     until = monotonic() + PATIENCE
     with open_store(folder) as store:
         while (found := store.send_outcome(id)) is None:
-            if monotonic() > until or not answers(served):
+            if monotonic() > until or not answers(shard):
                 return "waiting", ""
             sleep(LOOK_EVERY)
     return found

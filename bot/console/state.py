@@ -9,7 +9,10 @@ from bot.console.page_formats import called
 from bot.console.routes import ActionRefused, Console, Route
 from bot.console.users import VIEWER, User
 from bot.local_socket import NotRunning
+from bot.shard_requests import why_it_waits
 from bot.simulation.turn_words import effect_in_words
+from bot.store.database import StoreAddress
+from bot.store.store_reader import PendingSend
 
 SHOWN = 50
 QUEUES = {
@@ -24,11 +27,11 @@ def state(console: Console, user: User) -> str:
     """What is not sent or not taken now, and why."""
     pending = console.reader.pending_sends(SHOWN)
     status: dict[str, Any] = {}
-    waits: dict[str, dict[str, Any]] = {}
+    waits: dict[str, Any] = {"waits": {}}
     trouble = ""
     try:
         status = console.ask({"do": "status"})
-        waits = console.ask({"do": "waits", "ids": [send.id for send in pending]})["waits"]
+        waits = console.ask({"do": "waits", "ids": [send.id for send in pending]})
     except (ActionRefused, NotRunning) as error:
         trouble = str(error)
     counts, oldest = console.reader.queue_counts(), console.reader.oldest()
@@ -40,7 +43,7 @@ def state(console: Console, user: User) -> str:
             (one if counts[name] == 1 else more, counts[name], oldest.get(name)) for name, (one, more) in QUEUES.items()
         ],
         left=status.get("left", {}),
-        pending=[(send, effect_in_words(send.effect), _why(waits.get(str(send.id)))) for send in pending],
+        pending=[(send, effect_in_words(send.effect), _why(console.store, send, waits)) for send in pending],
         running=not trouble,
         machines=console.reader.database.machines(),
     )
@@ -52,10 +55,11 @@ def _shown(alarm: dict[str, str]) -> dict[str, Any]:
     return {**words, "since": datetime.fromisoformat(alarm["since"])}
 
 
-def _why(wait: dict[str, Any] | None) -> tuple[str, datetime | None]:
+def _why(store: StoreAddress, send: PendingSend, waits: dict[str, Any]) -> tuple[str, datetime | None]:
     """Why a message waits, and until when, if that is known."""
+    wait = waits["waits"].get(str(send.id))
     if wait is None:
-        return "it waits for earlier messages", None
+        return why_it_waits(store, send.contact, waits.get("silent", ())) or "it waits for earlier messages", None
     return wait["why"], None if wait["until"] is None else datetime.fromisoformat(wait["until"])
 
 

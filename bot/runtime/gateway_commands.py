@@ -28,7 +28,7 @@ from bot.runtime.sending import OtherRoute, SendAttempt, refused
 from bot.runtime.shared_limiter import Limiter
 from bot.settings import AccountSettings
 from bot.store.commit import Commit
-from bot.store.database import StoreAddress
+from bot.store.database import StoreAddress, shards_of
 from bot.store.engine_store import Store
 from bot.store.files import StoreMissing, server_lock
 from bot.store.rows import SYNC
@@ -147,7 +147,7 @@ def commands_without_server(account: AccountSettings, store: StoreAddress, clock
 
 
 def _note_in_store(store: StoreAddress, clock: Clock, call: str) -> None:
-    with suppress(StoreMissing), closing(Store(store)) as own:
+    with suppress(StoreMissing), closing(Store(shards_of(store)[0])) as own:  # in whichever: all are read
         commit = Commit(own.cursor(), clock.now())
         note_command(commit, call)
         own.write(commit)

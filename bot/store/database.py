@@ -90,6 +90,12 @@ def shard_number(contact: str | None, shards: int) -> int:
     return zlib.crc32(contact.encode("utf-8", "surrogatepass")) % shards if contact else 0
 
 
+def shard_of(store: StoreAddress, contact: str | None) -> StoreAddress:
+    """The shard of a whole store that has a contact."""
+    shards = shards_of(store)
+    return shards[shard_number(contact, len(shards))]
+
+
 @immutable
 class ServingMachine:
     """A machine that serves a bot. Its engine ``works``, or ``waits`` to take over; or it has none, and only accepts events.

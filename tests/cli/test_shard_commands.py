@@ -1,0 +1,172 @@
+"""Commands of a bot whose store is divided: they say what they say of any store, also where some shards have no engine."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from bot.app import Engine
+from bot.clock import SystemClock
+from bot.emulator import Emulator, MessageTemplate
+from bot.folder import read_folder
+from bot.local_socket import LocalServer
+from bot.program import load_program
+from bot.store.commit import Commit
+from bot.store.database import PostgresAddress, shard_number, shard_of, shards_of
+from bot.store.engine_store import Store
+from bot.store.opening import engine_reader, prepare
+from bot.store.published_versions import served_version
+from bot.store.store_reader import StoreReader
+from tests.cli.keeping import FLOWS, HANDLERS
+from tests.cli.terminal import call, make_bot
+from tests.postgres import Postgres, new_database
+
+SHARDS = 3
+ANN, BEN, EVE = (
+    next(str(number) for number in range(6281234567800, 6281234567900) if shard_number(str(number), SHARDS) == shard)
+    for shard in range(SHARDS)
+)
+ALL = ANN, BEN, EVE
+
+
+@dataclass
+class Divided:
+    """A bot in a folder, with its store."""
+
+    folder: Path
+    store: PostgresAddress
+
+    def call(self, *arguments: str) -> tuple[int, str]:
+        """A command: its exit code, and all that it prints."""
+        found = call(*arguments, "--bot", self.folder)
+        return found.code, found.out + found.err
+
+    @contextmanager
+    def engines(self, *shards: int) -> Iterator[Emulator]:
+        """Engines that work on these shards, beside a gateway."""
+        with ExitStack() as running, Emulator(SystemClock(), threads=2, per_minute=6000) as gateway:
+            program = load_program(read_folder(self.folder))
+            for shard in (shards_of(self.store)[number] for number in shards):
+                engine = Engine(program, shard, SystemClock(), gateway_url=gateway.url, gateway_key=gateway.api_key)
+                engine.start()
+                running.callback(engine.stop)
+                server = LocalServer(shard, engine.operate)
+                server.start()
+                running.callback(server.stop)
+            yield gateway
+
+
+@pytest.fixture
+def divided(postgres: Postgres, tmp_path: Path) -> Iterator[Divided]:
+    with new_database(postgres, tmp_path.resolve(), "template0") as address:
+        store = replace(address, shards=SHARDS)
+        prepare(store)
+        make_bot(tmp_path, FLOWS, HANDLERS)
+        (tmp_path / ".env").write_text(f"BOT_STORE={store.url}\nBOT_SHARDS={SHARDS}\n")
+        yield Divided(tmp_path, store)
+
+
+def give_up(store: PostgresAddress, *contacts: str) -> None:
+    """Turns of contacts that are dead letters."""
+    for contact in contacts:
+        with closing(Store(shard_of(store, contact))) as own:
+            commit = Commit(own.cursor(), SystemClock().now())
+            commit.add_dead_letter("turn", contact, "the flow is broken", "{}")
+            own.write(commit)
+
+
+def steps(store: PostgresAddress) -> dict[str, str | None]:
+    with closing(StoreReader(store)) as reader:
+        return {each.contact: each.step for each in reader.sessions()}
+
+
+def test_without_a_server_a_request_is_done_in_the_shard_of_its_contact(divided: Divided) -> None:
+    for contact in ALL:
+        assert divided.call("start", "main", contact)[0] == 0
+    assert steps(divided.store) == dict.fromkeys(ALL, "cups")
+    assert divided.call("sessions", "reset", EVE)[0] == 0
+    assert steps(divided.store) == {ANN: "cups", BEN: "cups", EVE: None}
+
+
+def test_with_engines_the_one_of_its_shard_does_it(divided: Divided) -> None:
+    with divided.engines(0, 1, 2) as gateway:
+        gateway.templates.add(MessageTemplate("hello", body="Hello"))
+        for contact in ALL:
+            said = divided.call("send", contact, "--template", "hello")
+            assert said == (0, f"The message to {contact} was sent.\n")
+        assert [sent.to for sent in gateway.sent] == [*ALL]
+
+
+@pytest.mark.parametrize("running", [(), (0, 1, 2), (0, 2)])
+def test_dead_letters_of_all_shards_are_dropped_with_or_without_engines(
+    divided: Divided, running: tuple[int, ...]
+) -> None:
+    give_up(divided.store, *ALL)
+    with divided.engines(*running):
+        code, said = divided.call("queue", "drop", "1", "2", "3", "4", "--yes")
+        assert code == 1 and said.splitlines()[0] == "Deleted: 3 dead letters."
+        assert said.splitlines()[1] == "there is no dead letter 4 (`bot queue` lists them)"
+
+
+@pytest.mark.parametrize("running", [(), (0, 1, 2), (0, 2)])
+def test_a_broadcast_is_one_with_or_without_engines(divided: Divided, running: tuple[int, ...]) -> None:
+    contacts = divided.folder / "contacts.csv"
+    contacts.write_text("phone\n" + "".join(f"{contact}\n" for contact in ALL))
+    spring = ("broadcast", "--flow", "main", str(contacts), "--name", "spring", "--at", "2099-01-01 9:00", "--yes")
+    with divided.engines(*running):
+        code, said = divided.call(*spring, "--no-wait")
+        assert code == 0 and "3 added, 0 known, 0 opted out." in said
+        assert "0 added, 3 known, 0 opted out." in divided.call(*spring, "--no-wait")[1]
+        assert divided.call("broadcast", "--stop", "spring") == (0, "3 contacts will not get it.\n")
+        code, said = divided.call("broadcast", "--flow", "main", str(contacts), "--edit", "spring", "--yes")
+        assert code == 0 and "3 corrected, 0 added, 0 had it, 0 unknown, 0 opted out, 0 left out." in said
+        code, said = divided.call("broadcast", "--resume", "spring", "--no-wait")
+        assert code == 0 and said.startswith("0 contacts will get it now, 3 contacts at their time.")
+
+
+@pytest.mark.parametrize("running", [(), (0, 2)])
+def test_a_contact_is_erased_with_or_without_engines(divided: Divided, running: tuple[int, ...]) -> None:
+    for contact in (ANN, BEN):
+        assert divided.call("start", "main", contact)[0] == 0
+    with divided.engines(*running):
+        for contact in (ANN, BEN):
+            assert divided.call("contacts", "erase", contact, "--yes")[0] == 0
+    assert steps(divided.store) == {}
+
+
+def test_the_queue_says_which_shard_is_without_an_engine_and_what_waits_for_it(divided: Divided) -> None:
+    for contact in ALL:
+        assert divided.call("send", contact, "Hello")[0] == 0
+    with divided.engines(0, 2):
+        code, said = divided.call("queue")
+        shown = json.loads(call("queue", "--json", "--bot", divided.folder).out)
+    assert code == 0 and "the engine of shard 1 does not answer (since " in said
+    assert said.count("it waits until the engine of shard 1 runs") == 1
+    assert [(alarm["name"], alarm["about"]) for alarm in shown["alarms"]] == [("engine-silent", "1")]
+
+
+def test_the_health_check_names_the_shards_without_an_engine(divided: Divided) -> None:
+    with divided.engines(0, 2):
+        found = call("doctor", divided.folder, "--server")
+        assert (found.code, "the engine of shard 1 does not answer" in found.out) == (1, True)
+    with divided.engines(0, 1, 2):
+        assert call("doctor", divided.folder, "--server").code == 0
+
+
+def test_what_commands_ask_of_the_gateway_counts_against_the_limits(divided: Divided) -> None:
+    with Emulator(SystemClock(), threads=2) as gateway:
+        with (divided.folder / ".env").open("a") as settings:
+            settings.write(f"BOT_GATEWAY_URL={gateway.url}\nBOT_GATEWAY_KEY={gateway.api_key}\n")
+        assert divided.call("contacts", "list")[0] == 0
+    with closing(StoreReader(divided.store)) as reader:
+        assert sum(count for _, count in reader.requests(SystemClock().now())) == 1
+
+
+def test_a_version_is_published_for_all_shards(divided: Divided) -> None:
+    found = call("publish", divided.folder, "--no-tests", "--yes")
+    assert (found.code, found.lines[-1]) == (0, "Version 1 is published: the next `bot serve` serves it.")
+    with closing(engine_reader(divided.store)) as database:
+        assert served_version(database) is not None
