@@ -571,7 +571,9 @@ def kill_again_and_again(
     assert dict(sent) == dict(expected_replies(echoed))
     for contact, expected in journeys.expected.items():
         assert journeys.texts(contact) == expected, contact
-    assert all(journeys.expected[str(FIRST_TRAVELLER + number)] for number in range(12 if shards == 1 else 10)), "nobody has gone this way"
+    assert all(journeys.expected[str(FIRST_TRAVELLER + number)] for number in range(12 if shards == 1 else 10)), (
+        "nobody has gone this way"
+    )
     noted = [event["data"]["vars"]["said"] for event in events.values() if event["data"]["flow"] == "notes"]
     assert len(noted) == len({*noted}) > 2
     assert not gateway.reused_keys

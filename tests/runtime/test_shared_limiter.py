@@ -1,9 +1,7 @@
 """The gateway's limits that the engines of all shards keep together: never broken, hardly wasted, whoever ends and whatever the clocks say."""
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from copy import deepcopy
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,12 +16,9 @@ from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.shared_limiter import SharedLimiter
 from bot.store import postgres_budget
 from bot.store.database import BudgetTurn, PostgresAddress, shards_of
-from bot.store.files import StoreUnavailable
 from bot.store.opening import shared_budget
-from bot.store.postgres_database import connect
 from bot.store.postgres_schema import migrate
-from bot.store.rows import CAMPAIGN, REPLY, SYNC
-from tests.patience import wait_for
+from bot.store.rows import REPLY
 from tests.postgres import Postgres, new_database
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
