@@ -43,7 +43,7 @@ from bot.runtime.template_check import places_filled
 from bot.runtime.transcriptions import Known, Transcriptions
 from bot.runtime.wake_pipe import WakePipe
 from bot.settings import ModelService
-from bot.store.database import StoreAddress
+from bot.store.database import StoreAddress, whole_of
 from bot.store.engine_store import RESULTS_DAYS, Store
 from bot.store.inbox import InboxReader
 from bot.store.kept_files import ObjectFiles, kept_files
@@ -111,7 +111,8 @@ class Engine:
             engine_file = opened.enter_context(closing(Store(store, results_days, self._kept_files)))
             inbox = opened.enter_context(closing(InboxReader(store)))
             reader = opened.enter_context(closing(StoreReader(store)))
-            self._opted_out = reader.opted_out
+            whole = reader if whole_of(store) == store else opened.enter_context(closing(StoreReader(whole_of(store))))
+            self._opted_out = whole.opted_out
             channels = program.library.bot.channels
             reach = ReachabilityAlarm(self.alarms, clock, *_GATEWAY)
             gateway = Gateway(gateway_url, gateway_key, channel_id, channels=channels, reach=reach)
@@ -131,7 +132,7 @@ class Engine:
                 [(clock.elapsed() - ago, contact, count) for ago, contact, count in reader.requests_for(clock.now())],
             )
             self._python_calls = PythonCalls(program.extensions)
-            self._model_calls = None if models is None else self._open_models(models, reader, opened)
+            self._model_calls = None if models is None else self._open_models(models, whole, opened)
             self._files = opened.pop_all()
         self._inbox = inbox
         self._limiter = limiter
@@ -158,7 +159,7 @@ class Engine:
             alarms=self.alarms,
             contact_limiter=contact_limiter,
             replaced=reader.last_replaced,
-            opted_out=self._opted_out,
+            opted_out=reader.opted_out,
             claim=self._loop.begin_claim,
             repeat_unclear=repeat_unknown,
         )

@@ -175,8 +175,10 @@ class StatusReported(ContactEvent):
     detail: str = ""
 
 
-STARTS, SIGNALS = BY_PROGRAMS = "start:", "signal:"
-"""How the ids of what programs ask for begin in the inbox; no event of the gateway's does."""
+STARTS, SIGNALS, MOVED = WRITTEN_HERE = "start:", "signal:", "moved:"
+"""How the ids of events begin in the inbox that the bot writes itself: what programs ask for, and what another shard has forwarded. No
+event of the gateway's does.
+"""
 
 
 @stored
@@ -244,3 +246,26 @@ Event = (
     | ValuesSet
     | ResetRequested
 )
+
+
+@stored
+@immutable
+class Forwarded:
+    """An event in the log of a shard that another shard has found to be this one's. Its contact is ``""`` where only the message or the
+    conversation is named.
+
+    ``hops`` and ``caused`` count the starts and signals that led to it, and those that followed the first event of all.
+    """
+
+    event: Event
+    hops: int = 0
+    caused: int = 0
+
+
+@stored
+@immutable
+class AliasLearned:
+    """In the log of the alias's shard: the gateway calls a contact of another shard by this number, too."""
+
+    alias: str
+    contact: str

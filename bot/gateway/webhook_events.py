@@ -16,7 +16,7 @@ import orjson
 
 from bot.core.errors import BotError
 from bot.core.events import (
-    BY_PROGRAMS,
+    WRITTEN_HERE,
     ContactChanged,
     ConversationAssigned,
     ConversationOpened,
@@ -363,7 +363,7 @@ def _object(raw: bytes) -> Mapping[str, Any]:
 def _event_id(fields: Mapping[str, Any], raw: bytes) -> str:
     value = fields.get("id")
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    if 0 < len(text) <= _EVENT_ID and text.isprintable() and not text.startswith(BY_PROGRAMS):
+    if 0 < len(text) <= _EVENT_ID and text.isprintable() and not text.startswith(WRITTEN_HERE):
         return text
     return f"sha256:{hashlib.sha256(raw).hexdigest()}"
 

@@ -11,7 +11,7 @@ from time import perf_counter_ns
 
 from bot.core.effects import Effect, Happen, Publish, PutContact, Send, Tell
 from bot.core.errors import BotError
-from bot.core.events import Event, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
+from bot.core.events import Event, Forwarded, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
 from bot.core.session import OPTED_OUT, SENDING_WINDOW, Session, UnreadableSession, effect_ref, read_session
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue, json_text, storable
@@ -28,6 +28,7 @@ TRIED_FOR = {REPLY: timedelta(minutes=15), SYNC: timedelta(days=1), CAMPAIGN: ti
 MOST_HOPS, MOST_CAUSED = 10, 1000
 """How far starts and signals lead from contact to contact, and how many of them follow one event."""
 _TOO_FAR = f"more than {MOST_HOPS} starts and signals led here, each from the last, or more than {MOST_CAUSED} followed one event"
+_ASTRAY = "another shard has forwarded it, and its contact is not in this one: nobody takes it"
 
 Advance = Callable[[Session, Event], Turn]
 _Parked = list[ParkedRow | MessageReceived | Tapped]
@@ -50,13 +51,17 @@ def effect_key(store_id: str, ref: str) -> str:
 
 
 class Batch:
-    """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC."""
+    """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC.
+
+    ``forwarded`` is what another shard has forwarded, while its event is taken.
+    """
 
     def __init__(self, store: Store, advance: Advance, run: EngineRun, now: datetime) -> None:
         self.store = store
         self.now = now
         self.commit = Commit(store.cursor(), now)
         self.advance = advance
+        self.forwarded: Forwarded | None = None
         self._run = run
         self._set_back = store.set_back
         self._sessions: dict[str, Session] = {}
@@ -68,12 +73,23 @@ class Batch:
         self._call_ids = store.new_ids("calls")
 
     def take(self, event: Event, fired: datetime | None = None) -> Turn | None:
-        """Take an event, and what was parked behind it; park it while its contact is inside a call.
+        """Take an event, and what was parked behind it; park it while its contact is inside a call. The event of a contact in
+        another shard is forwarded.
 
-        Returns the event's turn; None if the event was parked without a turn, or its turn has failed.
+        Returns the event's turn; None if there was none in this batch, or it has failed.
         Events of a contact are parked only while its session is busy, or keeps them, and both end only
         here: so nothing is ever parked that could be taken. ``fired``: the wake-up time that has come.
         """
+        shard = self.store.shard_elsewhere(event.contact)
+        if shard is not None:
+            self.forward(event, shard)
+            return None
+        if self.forwarded is not None:
+            self._hops, self._caused = self.forwarded.hops, self.forwarded.caused
+            if self._hops > MOST_HOPS or self._caused > MOST_CAUSED:
+                self._hops = self._caused = 0
+                self._fail(event, TurnRefused(_TOO_FAR))
+                return None
         turn = self._take(event, fired)
         while self._happens:
             caused, hops = self._happens.popleft()
@@ -93,6 +109,22 @@ class Batch:
         elif turn is not None and turn.parks_message is not None:
             self._park(turn.parks_message)
         return turn
+
+    def forward(self, event: Event, *shards: int) -> None:
+        """Have other shards take an event, with this commit. What was forwarded goes no further: two shards may disagree."""
+        if self.forwarded is None:
+            self._forward(Forwarded(event), *shards)
+        else:
+            self.commit.add_dead_letter("turn", event.contact or None, _ASTRAY, _written(event))
+
+    def _forward(self, forwarded: Forwarded, *shards: int) -> None:
+        event = forwarded.event
+        key = effect_key(self.store.store_id, event.id)  # an id may contain a number, and ids in the log stay
+        try:
+            for shard in shards:
+                self.commit.forward(shard, forwarded, key, event.contact)
+        except (UnstorableValue, ValueError) as error:
+            self._fail(event, error)
 
     def failure_of(self, event: Event) -> str | None:
         """Why the turn of an event would fail; None if it would not. The event is not taken."""
@@ -290,13 +322,23 @@ class Batch:
 
     def _let_happen(self, turn: Turn) -> None:
         """What a turn causes at other contacts comes after it, in the same commit; not without end."""
+        away: list[tuple[Event, int, int]] = []  # with the shard, and how many were caused with it
+        hops = self._hops + 1
         for effect in turn.effects:
             if isinstance(effect, Happen):
                 self._caused += 1
-                if self._hops < MOST_HOPS and self._caused <= MOST_CAUSED:
-                    self._happens.append((effect.event, self._hops + 1))
+                shard = self.store.shard_elsewhere(effect.event.contact)
+                if shard is not None:
+                    away.append((effect.event, shard, self._caused))
+                elif hops <= MOST_HOPS and self._caused <= MOST_CAUSED:
+                    self._happens.append((effect.event, hops))
                 else:
                     self._fail(effect.event, TurnRefused(_TOO_FAR))
+        if away:  # what may still follow is divided: no shard knows what follows in the others
+            share = max(0, MOST_CAUSED - self._caused) // (len(away) + bool(self._happens))
+            self._caused += share * len(away)
+            for event, shard, caused in away:
+                self._forward(Forwarded(event, hops, max(caused, MOST_CAUSED - share)), shard)
 
     def _fail(self, event: Event, error: Exception) -> None:
         log.error("a turn failed, %s: see `bot queue`", place_of(error))

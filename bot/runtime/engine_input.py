@@ -9,11 +9,13 @@ from typing import Generic, Protocol, TypeVar
 
 from bot.core.effects import Complete, Send, Tell
 from bot.core.events import (
+    AliasLearned,
     CallEnded,
     CallProgressed,
     ConversationAssigned,
     ConversationOpened,
     Event,
+    Forwarded,
     HandoffClosed,
     SendEnded,
     StatusReported,
@@ -21,7 +23,7 @@ from bot.core.events import (
 from bot.core.immutable import mutable
 from bot.core.values import json_text
 from bot.metrics import EngineMetrics
-from bot.runtime.batch import Batch
+from bot.runtime.batch import Batch, effect_key
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
 from bot.runtime.operator_requests import Request
 from bot.runtime.performers import NO_RECEIVER, CallResult, name_of
@@ -310,8 +312,14 @@ def _add_usage(batch: Batch, result: CallResult) -> None:
 
 
 def handle_status(batch: Batch, event: StatusReported) -> None:
-    """Keep a status that is news, and let its contact's session hear of it."""
+    """Keep a status that is news, and let its contact's session hear of it; or forward it to the shard of its message."""
     sent = _message(batch, event.messages)
+    if sent is None and batch.forwarded is None:
+        shard = _shard_of_status(batch, event)
+        if shard is not None:
+            batch.forward(event, shard)
+            return
+        batch.commit.early.update(event.messages)
     status = MessageStatus(event.status, event.detail)
     if not _is_news(batch, sent.message_ids if sent else event.messages, status):
         return
@@ -325,6 +333,12 @@ def handle_status(batch: Batch, event: StatusReported) -> None:
             _give_up(batch, sent, status)
     if contact:
         batch.take(replace(event, contact=contact))
+
+
+def _shard_of_status(batch: Batch, event: StatusReported) -> int | None:
+    """The other shard that sent the message of a status, or has its contact."""
+    sent_in = batch.store.shards_of_messages(event.messages)
+    return next(iter(sent_in.values()), None) if sent_in else batch.store.shard_elsewhere(event.contact)
 
 
 def give_up_if_failed(batch: Batch, message_ids: Sequence[str]) -> None:
@@ -370,6 +384,29 @@ def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
 # -- whose event it is --------------------------------------------------------------------------------
 
 
+def take_event(batch: Batch, event: Event) -> None:
+    """Take an event of the log. It may be of another contact than it says, and in another shard."""
+    known = with_contact(batch, event)
+    if isinstance(known, StatusReported):
+        handle_status(batch, known)
+    elif known is not None:
+        batch.take(known)
+    elif batch.forwarded is None:
+        batch.forward(
+            event, *batch.store.other_shards
+        )  # the one with the conversation takes it, in the order of its log
+
+
+def take_forwarded(batch: Batch, forwarded: Forwarded | AliasLearned) -> None:
+    """Take from the log what another shard has forwarded."""
+    if isinstance(forwarded, Forwarded):
+        batch.forwarded = forwarded
+        take_event(batch, forwarded.event)
+        batch.forwarded = None
+    elif not batch.store.is_being_erased(forwarded.contact):
+        _note_alias(batch, forwarded.alias, forwarded.contact)
+
+
 def with_contact(batch: Batch, event: Event) -> Event | None:
     """The event with its contact; None where that cannot be known.
 
@@ -377,7 +414,8 @@ def with_contact(batch: Batch, event: Event) -> Event | None:
     that the bot writes to.
     """
     if event.contact:
-        contact = None if batch.knows(event.contact) else batch.contact_of_alias(event.contact)
+        known = batch.forwarded is not None or batch.knows(event.contact)
+        contact = None if known else batch.contact_of_alias(event.contact)
     elif isinstance(event, ConversationOpened | ConversationAssigned | HandoffClosed):
         contact = None if event.conversation is None else batch.contact_in(event.conversation)
     else:
@@ -388,6 +426,19 @@ def with_contact(batch: Batch, event: Event) -> Event | None:
 
 
 def learn_alias(batch: Batch, alias: str, contact: str) -> None:
-    """The gateway calls the contact by another number: its events are this contact's, unless that one is somebody."""
+    """The gateway calls the contact by another number: its events are this contact's, unless that one is somebody. The shard of that
+    number is told, unless it knows.
+    """
+    shard = batch.store.shard_elsewhere(alias)
+    if shard is None:
+        _note_alias(batch, alias, contact)
+    elif not batch.store.alias_is_known(shard, alias, contact):
+        key = effect_key(
+            batch.store.store_id, f"{alias} {contact} {batch.now.isoformat()}"
+        )  # it may be told anew once it is erased
+        batch.commit.forward(shard, AliasLearned(alias, contact), key)
+
+
+def _note_alias(batch: Batch, alias: str, contact: str) -> None:
     if not batch.knows(alias):
         batch.commit.aliases[alias] = contact

@@ -18,10 +18,11 @@ from bot.clock import SMALLEST_STEP, Clock, ClockJumps, ExpiryTime, deadline_of
 from bot.core import values
 from bot.core.effects import Fetch, Transcribe
 from bot.core.errors import BotError
-from bot.core.events import BY_PROGRAMS, Event, StatusReported
+from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
 from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
+from bot.runtime.early_statuses import EarlyStatuses
 from bot.runtime.engine_input import (
     Consumer,
     EngineInput,
@@ -33,8 +34,8 @@ from bot.runtime.engine_input import (
     handle_event_result,
     handle_late_result,
     handle_send_result,
-    handle_status,
-    with_contact,
+    take_event,
+    take_forwarded,
 )
 from bot.runtime.operator_requests import QUESTIONS, Answer, Request, operate
 from bot.runtime.performers import CallResult
@@ -417,6 +418,7 @@ class EngineCycle:
         self._erasing = True  # as far as is known
         self._erased_at = clock.elapsed()
         self._events: set[int] = set()  # that are being delivered
+        self._early = EarlyStatuses(store, clock)
 
     def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
         """Begin a run, which hands on to these two. Returns the messages that the last run may or may not have sent.
@@ -444,6 +446,7 @@ class EngineCycle:
         self.run, self._begun = store.begin_run(), store.last_ids()
         unclear = store.claimed_sends()
         self._sends.adopt(unclear)
+        self._early.begin()
         self._report_paused()
         return unclear
 
@@ -493,6 +496,7 @@ class EngineCycle:
             ):
                 self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
         answers = [self._answer(batch, request) for request in incoming.requests]
+        self._early.forward(batch)
         rows = self._take_log(batch, self.at_once - len(incoming))
         if batch.commit.moved:
             take_back_paused(batch, self._take_back)
@@ -583,27 +587,25 @@ class EngineCycle:
                 batch.take_due(due)
         return rows
 
-    def _event_of(self, row: LogRow) -> Event | str | None:
+    def _event_of(self, row: LogRow) -> Event | Forwarded | AliasLearned | str | None:
         """The event of a row; None where it concerns no conversation; a text that says why it could not be read."""
         if not row.readable:
             return "it could not be read"
         try:
-            own = row.event_id.startswith(BY_PROGRAMS)
+            own = row.event_id.startswith(WRITTEN_HERE)
             return values.loads(row.body) if own else self._read(row.body, row.received_at)
         except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
             log.error("an event could not be read, %s: see `bot queue`", place_of(error))
             return f"it could not be read: {error}"
 
-    def _take_row(self, batch: Batch, row: LogRow, event: Event | str | None) -> None:
+    def _take_row(self, batch: Batch, row: LogRow, event: Event | Forwarded | AliasLearned | str | None) -> None:
         batch.commit.move_cursor(row.seq, row.event_id)
         if isinstance(event, str):
             batch.commit.add_dead_letter("event", row.contact, event, row.body)
-            return
-        event = None if event is None else with_contact(batch, event)
-        if isinstance(event, StatusReported):
-            handle_status(batch, event)
+        elif isinstance(event, Forwarded | AliasLearned):
+            take_forwarded(batch, event)
         elif event is not None:
-            batch.take(event)
+            take_event(batch, event)
 
     def _erase(self, contact: str, by: str = OPERATOR) -> None:
         """Erase a contact. In a commit of its own: what this cycle writes comes after it."""
@@ -654,6 +656,8 @@ class EngineCycle:
         self._sends.done(commit.sends_ended)
         self._calls.done(commit.calls_ended)
         self._events -= commit.events_tried
+        if self._store.other_shards:
+            self._early.note(commit.early)
         self._sends.add(commit.sends)
         self._calls.add(commit.calls)
         if commit.moved:

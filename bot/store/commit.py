@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.effects import Send
-from bot.core.events import Event, MessageReceived, Tapped
+from bot.core.events import MOVED, AliasLearned, Event, Forwarded, MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.turn import Counted, StepTaken, Trace, Turn
 from bot.core.values import (
@@ -42,6 +42,7 @@ _STATUS = """
     ON CONFLICT (message_id) DO UPDATE SET contact = coalesce(excluded.contact, statuses.contact),
         status = excluded.status, at = excluded.at, detail = excluded.detail
 """
+_FORGET_STATUS = "DELETE FROM statuses WHERE message_id = ?"
 _ALIAS = """
     INSERT INTO aliases (alias, contact) VALUES (?, ?) ON CONFLICT (alias) DO UPDATE SET contact = excluded.contact
 """
@@ -66,7 +67,7 @@ _ORDER = (
     *(engine_tables.WRITE_SESSION, engine_tables.UPDATE_SESSION, trace_rows.ADD_TURN),
     *(engine_tables.UNPARK, engine_tables.PARK, engine_tables.LETTER_ENDED),
     *(engine_tables.ADD_SEND, engine_tables.SEND_AGAIN, engine_tables.CLAIM),
-    *(engine_tables.SENT, engine_tables.FORGET_SEND, _MESSAGE_ID, _STATUS, _ALIAS),
+    *(engine_tables.SENT, engine_tables.FORGET_SEND, _MESSAGE_ID, _FORGET_STATUS, _STATUS, _ALIAS),
     *(engine_tables.ADD_DEAD_LETTER, *OF_BROADCASTS),
     *(engine_tables.ADD_CALL, engine_tables.CLAIM_CALL, engine_tables.CALL_AGAIN),
     *(engine_tables.CALL_SAID, engine_tables.CALL_ENDED, engine_tables.ADD_USAGE),
@@ -99,6 +100,9 @@ class Commit:
         self.statuses: dict[str, MessageStatus] = {}
         self._status_of: dict[str, str | None] = {}  # the contact of each message
         self.failed_early: set[str] = set()  # ids of messages that failed, and are not known to be the bot's
+        self.early: set[str] = set()  # ids of messages with a status, which no shard is known to have sent
+        self.statuses_forwarded: set[str] = set()  # ids of messages whose status another shard keeps now
+        self.forwarded: dict[int, list[_Row]] = {}  # by the shard, new rows of its log
         self.aliases: dict[str, str] = {}  # the contacts who write from these numbers, too
         self.broadcasts: dict[str, Broadcast] = {}
         self.moved: set[str] = set()  # broadcasts whose state has changed
@@ -143,6 +147,7 @@ class Commit:
                 (id, self._status_of[id], status.name, self._at, storable(status.detail))
                 for id, status in self.statuses.items()
             ],
+            _FORGET_STATUS: [(id,) for id in self.statuses_forwarded],
             _ALIAS: list(self.aliases.items()),
             engine_tables.COUNT_RESULT: [
                 (self._at[:10], *map(storable, counted), count) for counted, count in self._results.items()
@@ -151,7 +156,7 @@ class Commit:
             broadcast_rows.OPT_OUT: [(storable(contact),) for contact in self.opted_out],
         }
         written = [(sql, rows[sql]) for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]]
-        if written or self.cursor != self._cursor_before:
+        if written or self.forwarded or self.cursor != self._cursor_before:
             last = (rows[-1].id if rows else 0 for rows in (self.sends, self.calls))
             yield _CURSOR, [(self.cursor, self._last_event, self._at, *last, turns[-1] if turns else 0)]
             yield from written
@@ -161,6 +166,11 @@ class Commit:
         another event there.
         """
         self.cursor, self._last_event = seq, event_id
+
+    def forward(self, shard: int, what: Forwarded | AliasLearned, key: str, contact: str = "") -> None:
+        """Append something to the log of another shard, once under this ``key``: whoever erases a contact does not delete it."""
+        row = None, f"{MOVED}{key}", "moved", optional_storable(contact or None), self._at, json_text(what).encode(), 1
+        self.forwarded.setdefault(shard, []).append(row)
 
     def add_turn(
         self,

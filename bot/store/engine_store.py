@@ -13,8 +13,9 @@ from bot.core.values import json_text, read_time, storable, time_text
 from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tables
 from bot.store.commit import OF_BROADCASTS, Commit
 from bot.store.contact_data import Withdrawn, numbers_of
-from bot.store.database import StoreAddress, whole_of
+from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of, whole_of
 from bot.store.files import reads_rows
+from bot.store.inbox import append_statement
 from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.opening import engine_writer
 from bot.store.rows import CallRow, DueRow, EventRow, MessageStatus, OutboxRow, ParkedRow, SentRow
@@ -63,6 +64,15 @@ _FAILED_EARLY = """
     WHERE status = 'failed' AND NOT EXISTS (SELECT 1 FROM message_ids WHERE message_ids.message_id = statuses.message_id)
 """
 _OF_ALIASES = "SELECT alias, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?))"
+_ALIAS_IS_KNOWN = """
+    SELECT 1 FROM {0}.aliases WHERE alias = ?1 AND contact = ?2 UNION ALL SELECT 1 FROM {0}.sessions WHERE contact = ?1
+"""
+_IS_BEING_ERASED = "SELECT 1 FROM erasures WHERE contact = ?"
+_SENT_IN = "SELECT message_id, {1} FROM {0}.message_ids WHERE message_id IN (SELECT value FROM json_each(?1))"
+_EARLY = """
+    SELECT message_id FROM statuses
+    WHERE at > ? AND NOT EXISTS (SELECT 1 FROM message_ids WHERE message_ids.message_id = statuses.message_id)
+"""
 _LAST_IDS = "SELECT last_send, last_call, last_turn FROM meta"
 _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} WHERE at IS NOT NULL ORDER BY id LIMIT ?) AS oldest WHERE at < ?)"
 
@@ -95,8 +105,12 @@ class Store(EngineRows):
         self._drawn: dict[IdTable, deque[int]] | None = (
             None  # ids that are to be given; None: the next one follows the last
         )
-        if whole_of(address) != address:
+        self._shards: tuple[PostgresAddress, ...] = ()  # of a store that is divided
+        self.shard = 0
+        if isinstance(address, PostgresAddress) and address.shard is not None:
             self._drawn = {"messages": deque(), "calls": deque(), "turns": deque()}
+            self._shards = tuple(each for each in shards_of(whole_of(address)) if isinstance(each, PostgresAddress))
+            self.shard = address.shard
         self._recent: dict[str, Session] = {}  # the sessions that were written last, which need not be read
         self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
         self._some_wait: bool | None = None  # as of `broadcasts_wait`; None if that is to be asked
@@ -197,6 +211,42 @@ class Store(EngineRows):
     def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
         """The contacts that write from these numbers, and are written to under other ones."""
         return self._of_all(_OF_ALIASES, aliases)
+
+    # Other shards
+
+    def shard_elsewhere(self, contact: str) -> int | None:
+        """The number of the shard that has a contact, if it is another one than this."""
+        if not self._shards:
+            return None
+        shard = shard_number(contact, len(self._shards))
+        return None if shard == self.shard else shard
+
+    @property
+    def other_shards(self) -> list[int]:
+        """The numbers of all other shards; none if the store is not divided."""
+        return [shard for shard in range(len(self._shards)) if shard != self.shard]
+
+    def shards_of_messages(self, message_ids: Iterable[str]) -> dict[str, int]:
+        """The shards that sent these messages, by the gateway's ids, as far as the store is divided and one has."""
+        if not self._shards:
+            return {}
+        shards = (_SENT_IN.format(shard.schema("engine"), shard.shard) for shard in self._shards)
+        return dict(self.database.all(" UNION ALL ".join(shards), json_text([*map(storable, message_ids)])))
+
+    def early_statuses(self, since: datetime) -> list[str]:
+        """The ids of the messages whose status came since then, and which this shard has not sent."""
+        return [id for (id,) in self.database.all(_EARLY, time_text(since))]
+
+    def alias_is_known(self, shard: int, alias: str, contact: str) -> bool:
+        """Whether another shard knows whose alias a number is, or takes it for a contact's own number."""
+        sql = _ALIAS_IS_KNOWN.format(self._shards[shard].schema("engine"))
+        return self.database.one(sql, storable(alias), storable(contact)) is not None
+
+    def is_being_erased(self, contact: str) -> bool:
+        """Whether a contact was erased, and the log still has to forget it."""
+        return self.database.one(_IS_BEING_ERASED, storable(contact)) is not None
+
+    # Rows
 
     def parked(self, contact: str) -> list[ParkedRow]:
         """A contact's parked events, in order. There may be thousands, of which few are taken: `parked_event` reads one."""
@@ -404,20 +454,32 @@ class Store(EngineRows):
         statements = list(commit.statements(self._recent, turns))
         if not statements:
             return False
-        self.database.write(*statements)
+        self.database.write(*statements, *self._appends(commit))
         self._cursor = commit.cursor
         self._has_events = self._has_events or commit.adds_events
         sends, calls = ([row.id for row in rows] for rows in (commit.sends, commit.calls))
         self._last_ids |= {table: ids[-1] for table, ids in _by_table(sends, calls, turns).items() if ids}
         self.failed_early |= commit.failed_early
-        self.failed_early.difference_update(commit.messages)
+        self.failed_early.difference_update(commit.messages, commit.statuses_forwarded)
         if any(sql in OF_BROADCASTS for sql, _ in statements):
             self._some_wait = self._done = self._first_due = None
         for session, row in commit.sessions():
             self._remember(session, row)
         for contact in list(islice(self._recent, max(0, len(self._recent) - _RECENT))):
             del self._recent[contact]
+        if commit.forwarded:
+            self.database.wake(commit.forwarded)
         return True
+
+    def _appends(self, commit: Commit) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+        """The statements that append what is forwarded, each log under its lock, last in the commit: others wait for it."""
+        if not commit.forwarded:
+            return
+        from bot.store import postgres_database  # psycopg is there only where it was asked for
+
+        for shard, rows in sorted(commit.forwarded.items()):
+            yield postgres_database.in_order(shard), [()]
+            yield append_statement(self._shards[shard]), rows
 
     def _remember(self, session: Session, row: tuple[Any, ...]) -> None:
         """A session was written: neither it nor, mostly, the next time of all sessions needs a query then."""

@@ -98,6 +98,11 @@ class InboxRefused(BotError):
     """The database cannot store this value. Other events are not affected."""
 
 
+def append_statement(shard: StoreAddress) -> str:
+    """The statement that appends an event to a shard's log, if it is not there."""
+    return _APPEND.format(log_schema(shard))
+
+
 class _LogStatements:
     """The statements for a shard's log."""
 
