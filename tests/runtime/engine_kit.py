@@ -18,9 +18,11 @@ from bot.core.session import Frame, Session, effect_ref
 from bot.core.turn import Trace, Turn
 from bot.gateway import webhook_events
 from bot.metrics import EngineMetrics
+from bot.runtime.batch import Advance
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
+from bot.store.database import StoreAddress
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CallRow, OutboxRow
@@ -156,7 +158,7 @@ def called(row: CallRow, outcome: str = "done", value: Any = None, **changes: An
 class World:
     """A store with its writer, and turns that can be ended and begun anew."""
 
-    path: Path
+    path: Any  # the address of a store or a shard: the engine's file, unless a test says otherwise
     clock: MovableClock
     inbox: InboxWriter
     delivery: Hands
@@ -227,14 +229,15 @@ def open_world(path: Path, *, room: int = 10_000, prepare: Callable[[Store], Non
 
 
 def begin(
-    path: Path,
+    path: StoreAddress,
     clock: MovableClock,
     inbox: InboxWriter,
     *,
     room: int = 10_000,
     prepare: Callable[[Store], None] = lambda store: None,
+    advance: Advance = advance,
 ) -> World:
-    """Begin the turns of a store whose inbox is open."""
+    """Begin the turns of a store, or of a shard, whose inbox is open."""
     store = Store(path)
     prepare(store)
     alarms = Alarms(clock)
