@@ -22,7 +22,6 @@ from bot.runtime.batch import Advance
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
-from bot.store.database import StoreAddress
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CallRow, OutboxRow
@@ -158,7 +157,7 @@ def called(row: CallRow, outcome: str = "done", value: Any = None, **changes: An
 class World:
     """A store with its writer, and turns that can be ended and begun anew."""
 
-    path: Any  # the address of a store or a shard: the engine's file, unless a test says otherwise
+    path: Path
     clock: MovableClock
     inbox: InboxWriter
     delivery: Hands
@@ -229,7 +228,7 @@ def open_world(path: Path, *, room: int = 10_000, prepare: Callable[[Store], Non
 
 
 def begin(
-    path: StoreAddress,
+    path: Any,  # or the address of a shard
     clock: MovableClock,
     inbox: InboxWriter,
     *,

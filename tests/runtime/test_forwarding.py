@@ -198,7 +198,13 @@ def test_events_that_come_by_the_same_way_stay_in_order(machine: Machine) -> Non
 
 
 def test_an_event_that_names_only_a_conversation_reaches_the_shard_that_has_it(machine: Machine) -> None:
-    told = {"from": BOB, "type": "text", "body": "hello", "timestamp": int(START.timestamp()), "conversation_id": "c1"}
+    told: dict[str, Any] = {
+        "from": BOB,
+        "type": "text",
+        "body": "hello",
+        "timestamp": int(START.timestamp()),
+        "conversation_id": "c1",
+    }
     machine.tell("message.inbound", BOB, **told)
     resolved = machine.tell("conversation.resolved", conversation_id="c1")
     assert machine.turns(BOB)[-1].id == resolved
@@ -208,7 +214,13 @@ def test_an_event_that_names_only_a_conversation_reaches_the_shard_that_has_it(m
 def test_it_comes_behind_what_that_shard_was_told_before(machine: Machine) -> None:
     """Shard 1 has not read yet which conversation it is."""
     machine.worlds[1].stop()
-    told = {"from": BOB, "type": "text", "body": "hello", "timestamp": int(START.timestamp()), "conversation_id": "c1"}
+    told: dict[str, Any] = {
+        "from": BOB,
+        "type": "text",
+        "body": "hello",
+        "timestamp": int(START.timestamp()),
+        "conversation_id": "c1",
+    }
     machine.tell("message.inbound", BOB, settle=False, **told)
     resolved = machine.tell("conversation.resolved", settle=False, conversation_id="c1")
     machine.worlds[0].turns.wake()
@@ -224,7 +236,7 @@ def test_an_event_of_a_conversation_that_nobody_has_is_dropped(machine: Machine)
     assert machine.rows("SELECT count(*) FROM inbox.log") == [(2,)], "it goes round in no circle"
 
 
-UNDELIVERABLE = {"error": {"code": "131026", "message": "undeliverable"}}
+UNDELIVERABLE: dict[str, Any] = {"error": {"code": "131026", "message": "undeliverable"}}
 
 
 def send(machine: Machine, contact: str, message_id: str) -> None:
@@ -250,7 +262,7 @@ def test_a_status_that_comes_before_the_answer_to_the_send_is_not_lost(
     """It failed, and names nobody, or a contact of another shard: nothing shows yet whose message it is."""
     machine.say(BOB, "report")
     row = machine.worlds[1].delivery.pop()
-    to = {} if named is None else {"to": named}
+    to: dict[str, Any] = {} if named is None else {"to": named}
     machine.tell("message.failed", named, message_id="m1", **UNDELIVERABLE, **to)
     if begins_anew:
         machine.worlds[0].stop()
