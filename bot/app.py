@@ -37,8 +37,8 @@ from bot.runtime.http_calls import HttpCalls
 from bot.runtime.operator_requests import Answer, Request, refuse_mistakes
 from bot.runtime.performers import CallAttempt, CrashQuarantine, Perform, Performers, PerformersByEffect, Prompter, Say
 from bot.runtime.python_calls import PythonCalls
-from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
-from bot.runtime.shared_limiter import Limiter, SharedLimiter
+from bot.runtime.rate_limiter import ContactLimiter
+from bot.runtime.shared_limiter import open_limiter
 from bot.runtime.template_check import places_filled
 from bot.runtime.transcriptions import Known, Transcriptions
 from bot.runtime.wake_pipe import WakePipe
@@ -47,7 +47,6 @@ from bot.store.database import StoreAddress, whole_of
 from bot.store.engine_store import RESULTS_DAYS, Store
 from bot.store.inbox import InboxReader
 from bot.store.kept_files import ObjectFiles, kept_files
-from bot.store.opening import shared_budget
 from bot.store.rows import CallRow
 from bot.store.store_reader import StoreReader
 
@@ -117,13 +116,8 @@ class Engine:
             reach = ReachabilityAlarm(self.alarms, clock, *_GATEWAY)
             gateway = Gateway(gateway_url, gateway_key, channel_id, channels=channels, reach=reach)
             opened.enter_context(closing(gateway))
-            limiter: Limiter
-            if (budget := shared_budget(store)) is None:
-                recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
-                limiter = RateLimiter(per_minute, per_day, recent, crashed=not reader.ended_clean())
-            else:
-                limiter = SharedLimiter(per_minute, per_day, budget, store, clock, crashed=not reader.ended_clean())
-                opened.callback(limiter.stop)
+            limiter = open_limiter(store, clock, reader, per_minute, per_day, crashed=not reader.ended_clean())
+            opened.callback(limiter.stop)
             contact_limiter = ContactLimiter(
                 self.alarms,
                 per_minute,
@@ -224,8 +218,7 @@ class Engine:
         self._python_calls.start()
         self._loop.start(self._delivery, self._performers)
         self._delivery.start()
-        if isinstance(self._limiter, SharedLimiter):
-            self._limiter.start(self._delivery.permits_came)
+        self._limiter.start(self._delivery.share_breakers, self._delivery.permits_came)
         self._performers.start()
 
     def stop(self, timeout: float = STOP_SECONDS) -> None:

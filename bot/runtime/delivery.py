@@ -84,6 +84,7 @@ class Delivery:
         self._limit_alarms = LimitAlarms(alarms, limiter)
         self._breakers = CircuitBreakers(alarms, (channel or "" for channel in gateway.channel_ids()))
         self._permits = CommandPermits(self._lock, limiter, self._breakers, clock, self._look_soon)
+        self.share_breakers = self._permits.share_breakers
         self._scheduler = Scheduler(
             clock, limiter, contact_limiter, self._breakers, lambda: self._permits.waiting > 0, self._route
         )
@@ -129,8 +130,7 @@ class Delivery:
 
     def permits_came(self) -> None:
         """The limits may allow more than they did: send what can go."""
-        with self._lock:
-            self._permits.given_back()
+        self._permits.came()
         self._send_all()
 
     def ends_stored(self, ids: Set[int]) -> None:

@@ -25,7 +25,7 @@ from bot.gateway.gateway_client import Gateway
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.scheduler import CircuitBreakers
 from bot.runtime.sending import OtherRoute, SendAttempt, refused
-from bot.runtime.shared_limiter import Limiter
+from bot.runtime.shared_limiter import Limiter, open_limiter
 from bot.settings import AccountSettings
 from bot.store.commit import Commit
 from bot.store.database import StoreAddress, shards_of
@@ -138,11 +138,13 @@ def commands_without_server(account: AccountSettings, store: StoreAddress, clock
     with ExitStack() as opened:
         opened.callback(server_lock(store).release)
         gateway = opened.enter_context(closing(Gateway(account.gateway_url, account.gateway_key)))
-        recent: list[tuple[float, int]] = []
+        limits = account.gateway_per_minute, account.gateway_per_day
+        limiter: Limiter = RateLimiter(*limits)
         with suppress(StoreMissing), closing(StoreReader(store)) as reader:
-            recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
-        limiter = RateLimiter(account.gateway_per_minute, account.gateway_per_day, recent)
+            limiter = open_limiter(store, clock, reader, *limits)
+        opened.callback(limiter.stop)
         permits = CommandPermits(threading.Lock(), limiter, CircuitBreakers(Alarms(clock)), clock, lambda: None)
+        limiter.start(permits.share_breakers, permits.came)
         yield GatewayCommands(gateway, permits.permit, partial(_note_in_store, store, clock))
 
 
@@ -202,6 +204,16 @@ class CommandPermits:
                 self._breakers.judge(OtherRoute.COMMANDS, probe, attempt, self._clock.elapsed())
                 self.given_back()
                 self._changed()
+
+    def share_breakers(self, known: dict[str, Any], offset: float) -> None:
+        """Follow the circuit breakers of the shards' engines: see `CircuitBreakers.share`."""
+        with self._lock:
+            self._breakers.share(known, offset, self._clock.elapsed())
+
+    def came(self) -> None:
+        """The limits may allow more than they did."""
+        with self._lock:
+            self.given_back()
 
     def given_back(self) -> None:
         """A permit was given back: wake the commands that wait. With the lock held."""

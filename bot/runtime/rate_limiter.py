@@ -4,7 +4,7 @@ Pure state with the time as an argument, which is `bot.clock.Clock.elapsed`; not
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -62,6 +62,7 @@ class RateLimiter:
         self._next: float | None = None  # when the next request that is no reply may go, rounded to a step
         self._in_flight = 0
         self._given = 0  # permits so far: a permit's number is its place among them
+        self._spread = 0  # those of them that were for no replies
         self._said: _ReportedLimit | None = None
         self._disproved = False  # whether the word that none are left was wrong
         self._none_since: float | None = None
@@ -70,11 +71,18 @@ class RateLimiter:
         for at, count in sorted(recent):
             self._count(at, count)
 
+    def start(self, share: Callable[[dict[str, Any], float], None], come: Callable[[], None]) -> None:
+        """Nothing: it has all permits itself. See `bot.runtime.shared_limiter.SharedLimiter.start`."""
+
+    def stop(self) -> None:
+        """Nothing."""
+
     def take(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
         """A permit for one request of so many that are ``wanted``, or None if none is free. `give_back` takes it back."""
         if self.free_at(now, priority) != now:
             return None
         if priority != REPLY:
+            self._spread += 1
             last, self._next = self._next, now + self._gap
             if last is not None and now < last + self._gap:  # a little early and a little late cancel out
                 self._next = last + self._gap
@@ -165,7 +173,7 @@ class RateLimiter:
         said, since = self._said, self._none_since
         return {
             "given": self._given,
-            "next": None if self._next is None else self._next + offset,
+            "next": [self._spread, None if self._next is None else self._next + offset],
             "said": said and [said.permit, said.remaining, said.until + offset, said.given],
             "doubts": [self._disproved, None if since is None else since + offset],
         }
@@ -173,8 +181,9 @@ class RateLimiter:
     def learn(self, common: Mapping[str, Any], offset: float, now: float) -> None:
         """Know what other engines know, too. Their clock may have been set: no time is further off than one that this one notes."""
         self._given = common["given"]
-        if common["next"] is not None:
-            self._next = min(common["next"] - offset, now + self._gap + _STEP)
+        spread, at = common["next"]
+        if spread != self._spread:
+            self._spread, self._next = spread, min(at - offset, now + self._gap + _STEP)
         if common["said"] and (self._said is None or self._said.permit < common["said"][0]):
             permit, remaining, until, given = common["said"]
             self._said = _ReportedLimit(permit, remaining, min(until - offset, now + _HEADERS_HOLD), given)

@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import chain, islice
 from math import inf
+from typing import Any
 
 from bot.alarms import Alarms
 from bot.clock import Clock, DelayQueue, left_to_wait, to_microseconds
@@ -276,6 +277,11 @@ LONGEST_PROBE = 300.0
 LONGEST_LIMIT = 900.0
 """Seconds between two looks at whether the gateway's limits still hold, however long it says that they will."""
 
+OTHERS_PROBE_AFTER = 5.0
+"""Seconds after which another shard's engine sends the probe, if the one that was refused has none to send."""
+
+_OF_ALL_SHARDS = (ACCOUNT, LIMITS)
+
 
 class CircuitBreaker:
     """Closed, everything goes; open, nothing does until ``probe_at``, and then one request, the probe, finds out.
@@ -289,6 +295,7 @@ class CircuitBreaker:
         self.detail = ""  # the gateway's words
         self.probe_at = 0.0
         self.times_closed = 0
+        self.version = 0  # one more after each change that concerns other shards, too
         self._since = inf  # the first refusal of its own for this reason
         self._pause = 0.0
         self._probing = False
@@ -308,8 +315,14 @@ class CircuitBreaker:
         """Let nothing go for ``pause`` seconds, and then a probe."""
         if self.reason != reason:
             self._since = inf
+        self.version += reason in _OF_ALL_SHARDS
         self.reason, self.detail, self._pause, self._probing = reason, detail, pause, False
         self.probe_at = to_microseconds(now + pause)
+
+    def as_json(self, offset: float) -> list[Any]:
+        """What other shards' engines should know, with times that are later by ``offset``."""
+        is_open = self.reason in _OF_ALL_SHARDS
+        return [self.version, self.reason if is_open else "", self._pause, self.probe_at + offset]
 
     def wait_again(self, now: float) -> None:
         """The probe's result says nothing: wait for as long again."""
@@ -321,6 +334,7 @@ class CircuitBreaker:
 
     def close(self) -> None:
         """Let everything go."""
+        self.version += self.reason in _OF_ALL_SHARDS
         self.reason, self._probing = "", False
         self.times_closed += 1
 
@@ -375,6 +389,20 @@ class CircuitBreakers:
         for breaker in self._routes.values():
             if breaker.route not in kept and breaker.reason in (CHANNEL, LIMITS):
                 self._close(breaker)
+
+    def share(self, known: dict[str, Any], offset: float, now: float) -> None:
+        """Follow the engines of other shards, and note for them, in ``known``, what this one has opened or closed since."""
+        for breaker in self._routes.values():
+            version, reason, pause, probe_at = known.get(_about(breaker.route), [0, "", 0.0, 0.0])
+            if version > breaker.version:
+                if reason and breaker.reason != CHANNEL:
+                    breaker.open(reason, pause, "another shard was refused", now)
+                    breaker.probe_at = min(probe_at - offset, breaker.probe_at) + OTHERS_PROBE_AFTER
+                elif not reason and breaker.reason in _OF_ALL_SHARDS:
+                    self._close(breaker)
+                breaker.version = version
+            elif version < breaker.version:
+                known[_about(breaker.route)] = breaker.as_json(offset)
 
     def judge(self, route: Route, probe: bool, outcome: SendAttempt, now: float) -> None:
         """Learn from a request that has ended: open or close the breaker of its route, and of others that it concerns."""

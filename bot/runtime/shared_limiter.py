@@ -10,13 +10,15 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from math import inf
+from typing import Any
 from uuid import uuid4
 
 from bot.clock import Clock
-from bot.gateway.gateway_answers import UNSAID, Rate
+from bot.gateway.gateway_answers import Rate
 from bot.runtime.rate_limiter import RateLimiter
 from bot.store.database import Budget, BudgetTurn, StoreAddress, whole_of
 from bot.store.files import StoreUnavailable
+from bot.store.opening import shared_budget
 from bot.store.rows import CAMPAIGN, REPLY
 from bot.store.store_reader import StoreReader
 
@@ -27,7 +29,7 @@ KEPT_SECONDS = 1.0
 """For how long a permit may be used that was drawn. So an engine that was paused, and has lost its shard meanwhile, sends nothing by it."""
 
 AHEAD = 3
-"""How many permits more than are wanted are drawn for replies, so that the next ones need not wait."""
+"""How many permits more than are wanted are drawn for replies, at most, so that the next ones need not wait."""
 
 MOST = 64
 """How many permits an engine draws in one turn."""
@@ -65,6 +67,7 @@ class SharedLimiter:
         self._drawn_at = {REPLY: -inf, CAMPAIGN: -inf}
         self._in_flight_elsewhere = 0  # as of the last turn
         self._is_asked = self._draws = self._has_ended = False
+        self._share: Callable[[dict[str, Any], float], None] = lambda known, offset: None
         self._come: Callable[[], None] = lambda: None
         self._thread = threading.Thread(target=self._run, name="budget", daemon=True)
         with budget.turn() as turn:
@@ -80,10 +83,13 @@ class SharedLimiter:
             self._ended_elsewhere = sum(engine["ended"] for name, engine in engines.items() if name != budget.name)
             engines[budget.name] = {"owner": self._owner, "ended": self._ended, "in_flight": 0}
             turn.state.setdefault("common", self._limiter.common(0.0))
+            turn.state.setdefault("breakers", {})
 
-    def start(self, come: Callable[[], None]) -> None:
-        """Begin to draw permits. ``come`` is called when some have come, or more can be drawn than before."""
-        self._come = come
+    def start(self, share: Callable[[dict[str, Any], float], None], come: Callable[[], None]) -> None:
+        """Begin to draw permits. ``share`` is called in each turn, with what the engines note of their circuit breakers and how much
+        later its times are than this clock's; ``come`` after it, when there may be more permits than before.
+        """
+        self._share, self._come = share, come
         self._thread.start()
 
     def stop(self) -> None:
@@ -121,8 +127,8 @@ class SharedLimiter:
         with self._lock:
             self._limiter.give_back(permit, clock, requested, rate)
             self._ended += requested
-            if requested and (rate or UNSAID).remaining == 0:
-                self._wakes.notify_all()  # the others should know
+            if rate and (rate.remaining == 0 or rate.retry_after):
+                self._wakes.notify_all()  # the others should know at once
 
     def free_at(self, now: float, priority: int = REPLY) -> float | None:
         """When the next permit is there, or can be drawn; None if that depends on a request in progress, or on the database."""
@@ -159,8 +165,14 @@ class SharedLimiter:
         """Take a turn. What is drawn can be used once that is durable; if it may not be, the next turn notes what is right."""
         drawn: dict[int, list[int]] = {}
         try:
-            with self._budget.turn() as turn, self._lock:
-                drawn = self._take_turn(turn)
+            with self._budget.turn() as turn:
+                if turn.state["engines"][self._budget.name]["owner"] != self._owner:
+                    self._has_ended = True  # the next engine of the shard works: it counts these permits
+                    return
+                offset = turn.now - self._clock.elapsed()
+                self._share(turn.state["breakers"], offset)
+                with self._lock:
+                    drawn = self._take_turn(turn, offset)
         except StoreUnavailable:
             with self._lock:
                 self._is_asked = self._draws = False
@@ -175,13 +187,10 @@ class SharedLimiter:
 
     # With the lock held
 
-    def _take_turn(self, turn: BudgetTurn) -> dict[int, list[int]]:
+    def _take_turn(self, turn: BudgetTurn, offset: float) -> dict[int, list[int]]:
         """Learn what the others have done, draw permits, and note what this engine has done. Returns the permits by kind."""
         now, engines = self._clock.elapsed(), turn.state["engines"]
-        offset, own = turn.now - now, engines[self._budget.name]
-        if own["owner"] != self._owner:
-            self._has_ended = True  # the next engine of the shard works: it counts these permits
-            return {}
+        own = engines[self._budget.name]
         others = [engine for name, engine in engines.items() if name != self._budget.name]
         ended, in_flight = (sum(engine[what] for engine in others) for what in ("ended", "in_flight"))
         self._limiter.learn(turn.state["common"], offset, now)
@@ -201,7 +210,8 @@ class SharedLimiter:
             there.clear()
         wanted, self._wanted[kind] = self._wanted[kind], 0
         if wanted and kind == REPLY:
-            wanted = max(min(wanted + AHEAD, self._limiter.spare(now) // 2), 1)
+            spare = self._limiter.spare(now)
+            wanted = max(min(wanted + min(spare // 16, AHEAD), spare // 2), 1)
         drawn: list[int] = []
         while len(there) + len(drawn) < min(wanted, MOST) and (permit := self._limiter.take(now, kind)) is not None:
             drawn.append(permit)
@@ -223,3 +233,13 @@ def _kind(priority: int) -> int:
 
 
 Limiter = RateLimiter | SharedLimiter
+
+
+def open_limiter(
+    store: StoreAddress, clock: Clock, reader: StoreReader, per_minute: int, per_day: int, *, crashed: bool = False
+) -> Limiter:
+    """The rate limiter of what sends for a store, or for a shard, which knows what was requested before. ``reader`` reads its rows."""
+    if (budget := shared_budget(store)) is not None:
+        return SharedLimiter(per_minute, per_day, budget, store, clock, crashed=crashed)
+    recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
+    return RateLimiter(per_minute, per_day, recent, crashed=crashed)

@@ -50,7 +50,7 @@ class Bench:
         self.delivery = Delivery(
             self.gateway,
             self.clock,
-            RateLimiter(*limits, reserve=reserve),
+            options.pop("limiter", None) or RateLimiter(*limits, reserve=reserve),
             self.report,
             self.newest.get,
             alarms=self.alarms,

@@ -1,25 +1,34 @@
 """The gateway's limits that the engines of all shards keep together: never broken, hardly wasted, whoever ends and whatever the clocks say."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.clock import MovableClock, SystemClock
+from bot.core.values import time_text
 from bot.gateway.gateway_answers import Rate
 from bot.runtime import shared_limiter
+from bot.runtime.gateway_commands import commands_without_server
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.shared_limiter import SharedLimiter
+from bot.settings import AccountSettings
 from bot.store import postgres_budget
 from bot.store.database import BudgetTurn, PostgresAddress, shards_of
+from bot.store.files import StoreUnavailable
 from bot.store.opening import shared_budget
+from bot.store.postgres_database import connect
 from bot.store.postgres_schema import migrate
-from bot.store.rows import REPLY
+from bot.store.rows import CAMPAIGN, REPLY
+from tests.gateway.peer import peer
+from tests.patience import wait_for
 from tests.postgres import Postgres, new_database
+from tests.runtime.delivering import Bench
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 SHARDS = 4
@@ -32,6 +41,13 @@ def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
         divided = replace(address, shards=SHARDS)
         migrate(divided)
         yield divided
+
+
+@contextmanager
+def time_of_database(now: datetime) -> Iterator[None]:
+    """What time it is in the database meanwhile."""
+    with patch.object(postgres_budget, "_STATE", f"SELECT state, {now.timestamp()}::float8 FROM bot.budget"):
+        yield
 
 
 class Engine:
@@ -175,8 +191,8 @@ def no_permit_is_left_over() -> Iterator[None]:
     """The successor believes that the engine before it had no request in progress."""
     real = SharedLimiter._take_turn
 
-    def forgetful(limiter: SharedLimiter, turn: BudgetTurn) -> dict[int, list[int]]:
-        drawn = real(limiter, turn)
+    def forgetful(limiter: SharedLimiter, turn: BudgetTurn, offset: float) -> dict[int, list[int]]:
+        drawn = real(limiter, turn, offset)
         turn.state["engines"][limiter._budget.name]["in_flight"] = 0
         return drawn
 
@@ -216,3 +232,168 @@ def test_each_guard_is_missed_where_it_is_taken_out(
 ) -> None:
     with without(), pytest.raises(AssertionError):  # type: ignore[attr-defined]
         promise(store)
+
+
+# How the limits are shared
+
+
+def test_what_others_leave_one_shard_may_use(store: PostgresAddress, clock: MovableClock) -> None:
+    idle, busy = (Engine(store, shard, clock) for shard in range(2))
+    assert busy.take() == PER_MINUTE
+    assert idle.take() == 0
+
+
+def test_half_of_what_is_left_stays_for_others(store: PostgresAddress, clock: MovableClock) -> None:
+    greedy, modest = (Engine(store, shard, clock) for shard in range(2))
+    assert greedy.take(most=PER_MINUTE // 2) == PER_MINUTE // 2
+    assert modest.take(most=1) == 1
+
+
+def test_a_permit_that_is_not_used_is_there_for_others_a_second_later(
+    store: PostgresAddress, clock: MovableClock
+) -> None:
+    first, second = (Engine(store, shard, clock) for shard in range(2))
+    assert first.take(most=1) == 1
+    clock.move(timedelta(seconds=1))
+    first.look()
+    second.look()
+    assert second.take() == PER_MINUTE - 1
+
+
+def test_broadcasts_of_all_shards_are_spread_evenly_and_leave_the_reserve_to_replies(
+    store: PostgresAddress, clock: MovableClock
+) -> None:
+    engines = [Engine(store, shard, clock) for shard in range(2)]
+    replying, taken = Engine(store, 2, clock), []
+    for second in range(60):
+        with time_of_database(clock.now()):
+            for engine in (*engines, replying):
+                engine.look()
+            taken += [second for engine in engines if engine.take(CAMPAIGN)]
+        for engine in engines:
+            engine.send()
+        clock.move(timedelta(seconds=1))
+    assert taken == [*range(0, 60, 6)]
+    assert replying.take() == PER_MINUTE - len(taken)
+
+
+def test_a_clock_of_the_database_that_was_set_back_delays_no_broadcast(
+    store: PostgresAddress, clock: MovableClock
+) -> None:
+    engine = Engine(store, 0, clock)
+    with time_of_database(NOON + timedelta(hours=1)):
+        assert engine.take(CAMPAIGN) == 1
+    clock.move(timedelta(seconds=6))
+    with time_of_database(NOON):
+        assert engine.take(CAMPAIGN) == 1
+
+
+@pytest.mark.parametrize("ahead", [-3600, 3600])
+def test_a_clock_of_the_database_that_is_set_lets_no_request_be_forgotten(
+    store: PostgresAddress, clock: MovableClock, ahead: int
+) -> None:
+    first, second = (Engine(store, shard, clock) for shard in range(2))
+    with time_of_database(NOON):
+        assert all_take([first]) == PER_MINUTE
+    first.send()
+    with time_of_database(NOON + timedelta(seconds=ahead)):
+        first.look()
+        assert second.take() == 0
+
+
+def test_what_the_gateway_says_is_left_counts_for_all_shards(store: PostgresAddress, clock: MovableClock) -> None:
+    first, second = (Engine(store, shard, clock) for shard in range(2))
+    assert first.take(most=1) == 1
+    first.send(remaining=0)
+    first.look()
+    second.look()
+    assert second.take() == 0
+    clock.move(timedelta(seconds=60))
+    assert second.take(most=1) == 1
+
+
+def test_a_permit_that_nobody_knows_to_be_noted_is_not_used_and_comes_back(
+    store: PostgresAddress, clock: MovableClock
+) -> None:
+    first, second = (Engine(store, shard, clock) for shard in range(2))
+    real = first.limiter._budget.turn
+
+    @contextmanager
+    def committed_unknown() -> Iterator[BudgetTurn]:
+        with real() as turn:
+            yield turn
+        raise StoreUnavailable("the connection is lost", "try again")
+
+    with patch.object(first.limiter._budget, "turn", committed_unknown):
+        assert first.take() == 0
+    second.look()
+    assert second.limiter.room(clock.elapsed())["minute"] < PER_MINUTE
+    for _ in range(2):
+        clock.move(timedelta(seconds=1))
+        first.look()
+    second.look()
+    assert second.take() == PER_MINUTE
+
+
+def test_a_store_that_was_copied_begins_with_the_requests_in_its_rows(
+    store: PostgresAddress, clock: MovableClock
+) -> None:
+    with connect(shards_of(store)[1], "engine") as connection:  # type: ignore[arg-type]
+        connection.execute(
+            "INSERT INTO messages (ref, key, contact, effect, outcome, message_ids, attempts, created_at, at, detail) "
+            "VALUES ('r', 'k', '628', '{}', 'sent', '[]', 7, $1, $1, '')",
+            [time_text(NOON)],
+        )
+    assert all_take([Engine(store, shard, clock) for shard in range(2)]) == PER_MINUTE - 7
+
+
+def test_a_commands_requests_count_for_the_engines_too(store: PostgresAddress) -> None:
+    with peer() as server, closing(shared_budget(store) or pytest.fail()) as budget:
+        account = AccountSettings(server.url, "k3y", None, PER_MINUTE, 10_000)
+        with commands_without_server(account, store, SystemClock()) as commands:
+            commands.run({"call": "templates"})
+        with budget.turn() as turn:
+            assert sum(requests for _, requests in turn.recent()) == 1
+
+
+# With delivery
+
+
+class Sending:
+    """A delivery of a shard's, which draws its permits by itself. ``turns`` counts how often its engine has looked at the budget."""
+
+    def __init__(self, store: PostgresAddress, shard: int, url: str, clock: MovableClock) -> None:
+        self.turns = 0
+        self.limiter = Engine(store, shard, clock).limiter
+        self.bench = Bench(url, clock=clock, limiter=self.limiter)
+        self.limiter.start(self._share, self.bench.delivery.permits_came)
+
+    def _share(self, known: dict[str, Any], offset: float) -> None:
+        self.bench.delivery.share_breakers(known, offset)
+        self.turns += 1
+
+    def look(self) -> None:
+        """Wait until it has looked twice more, so that it knows what had happened before, and has done what follows."""
+        until = self.turns + 2
+        wait_for(lambda: self.turns >= until)
+        self.bench.settle()
+
+    def stop(self) -> None:
+        self.bench.delivery.stop(5)
+        self.limiter.stop()
+
+
+def test_deliveries_of_four_shards_keep_one_limit_and_use_it_up(store: PostgresAddress) -> None:
+    clock = MovableClock(NOON, running=True)
+    with peer() as server, ExitStack() as running:
+        engines = [Sending(store, shard, server.url, clock) for shard in range(SHARDS)]
+        for engine in engines:
+            running.callback(engine.stop)
+            engine.bench.offer(*[engine.bench.row(f"49{contact}") for contact in range(8)])
+        wait_for(lambda: len(server.requests) == PER_MINUTE)
+        for engine in engines:
+            engine.look()
+        assert len(server.requests) == PER_MINUTE
+        assert {engine.limiter.room(clock.elapsed())["minute"] for engine in engines} == {0}
+        clock.move(timedelta(seconds=60))
+        wait_for(lambda: len(server.requests) == 8 * SHARDS)
