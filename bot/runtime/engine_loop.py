@@ -546,7 +546,9 @@ class EngineCycle:
         self.next_wake = min((at for at in times if at is not None), default=None)
         now = self._clock.elapsed()
         if self._erasing and now >= self._erased_at:
-            self._erasing = self._store.finish_erasures(self._inbox.has_of)
+            for contact in self._store.asked_to_erase():
+                self._erase(contact)
+            self._erasing = self._store.finish_erasures(self._inbox.has_of) or self._store.is_shard
             self._erased_at = now + _ERASED_EVERY
         if now < self._prune_at:
             return False

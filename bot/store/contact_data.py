@@ -10,7 +10,7 @@ from bot.core import values
 from bot.core.immutable import immutable
 from bot.core.values import json_text, readable_json, storable, time_text
 from bot.store import trace_rows
-from bot.store.database import Database, StoreAddress
+from bot.store.database import Database, StoreAddress, engine_schema, shard_number, shards_of, whole_of
 from bot.store.files import damage_in_words
 from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.opening import engine_reader, log_reader
@@ -52,7 +52,7 @@ OF_CONTACT: Mapping[str, str] = {
 ``?1`` is the number, of digits only. Rows can be deleted in this order.
 """
 
-_ALIASES = "SELECT alias FROM aliases WHERE contact = ?"
+_ALIASES = "SELECT alias FROM {0}aliases WHERE contact = ?"
 
 IN_LOG = f"{_own_or_names('body')} AND erased_at IS NULL"
 """The condition for a contact's events in the log: its own, and of those without a contact the ones that name it."""
@@ -84,8 +84,9 @@ def export_as_json(store: StoreAddress, contact: str) -> str | None:
 
 
 def numbers_of(engine: Database, contact: str) -> list[str]:
-    """The numbers of a contact: its own first, then the gateway's other ones."""
-    return [contact, *(alias for (alias,) in engine.all(_ALIASES, contact))]
+    """The numbers of a contact: its own first, then the gateway's other ones, which may be in other shards."""
+    all_shards = "" if whole_of(engine.place) == engine.place else "engine."
+    return [contact, *(alias for (alias,) in engine.all(_ALIASES.format(all_shards), contact))]
 
 
 def _rows(database: Database, table: str, where: str, numbers: list[str]) -> list[dict[str, Any]]:
@@ -124,6 +125,10 @@ _BEGIN = """
     INSERT INTO erasures (contact, upto, asked_at) VALUES (?, ?, ?)
     ON CONFLICT (contact) DO UPDATE SET upto = excluded.upto
 """
+_ASK = "INSERT INTO {0}erasures (contact, upto, asked_at) VALUES (?, -1, ?) ON CONFLICT (contact) DO NOTHING"
+_HAS_BEGUN = "SELECT 1 FROM erasures WHERE contact = ?"
+ASKED_TO_ERASE = "SELECT contact FROM erasures WHERE upto < 0 ORDER BY asked_at"
+"""The numbers of which an engine of another shard has begun the erasure, and whose rows are to be deleted in this one."""
 ERASING = "SELECT contact, upto FROM erasures ORDER BY asked_at"
 _END = "DELETE FROM erasures WHERE contact = ?"
 
@@ -142,10 +147,18 @@ def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: 
     ``turn`` of the trace.
 
     Usage stays: tokens, and requests of the last day, which still count against the limits.
+
+    The first shard that begins asks all others in the same commit to erase each of the contact's numbers (`ASKED_TO_ERASE`): they may no
+    longer find them, because another number is noted only in its own shard.
     """
     contact = storable(contact)
     numbers = numbers_of(engine, contact)
+    shards = shards_of(whole_of(engine.place))
     with engine.transaction() as execute:
+        if len(shards) > 1 and not execute(_HAS_BEGUN, (contact,)).fetchone():
+            for shard in shards:  # all engines in the same order, so that none waits for one that waits for it
+                for number in sorted(numbers):
+                    execute(_ASK.format(engine_schema(shard)), (number, time_text(now)))
         requests = 0
         rows = ([id for (id,) in execute(sql, (contact,))] for sql in (_SENDS, _CALLS, _EVENTS))
         withdrawn = Withdrawn(*map(frozenset, rows))
@@ -155,21 +168,33 @@ def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: 
                 execute(_KEPT_OF_NOBODY.get(table, f"DELETE FROM {table} WHERE {where}"), (number,))
             execute(_BEGIN, (number, upto, time_text(now)))
             execute(f"UPDATE meta SET taking = NULL WHERE {names_contact('taking')}", (number,))
-        event = json_text({"do": "erase", "attempts": requests, "by": by})
-        note = trace_rows.note_row(None, f"operator:{uuid4().hex}", event, OPERATOR, "a contact was erased")
-        execute("UPDATE meta SET last_turn = ?", (turn,))
-        execute(trace_rows.ADD_TURN, (turn, time_text(now), *note))
+        if requests or _is_own(engine, contact):
+            event = json_text({"do": "erase", "attempts": requests, "by": by})
+            note = trace_rows.note_row(None, f"operator:{uuid4().hex}", event, OPERATOR, "a contact was erased")
+            execute("UPDATE meta SET last_turn = ?", (turn,))
+            execute(trace_rows.ADD_TURN, (turn, time_text(now), *note))
     engine.wipe()
     return withdrawn
 
 
 def finish_erasures(engine: Database, files: KeptFiles, in_log: Callable[[str, int], bool]) -> bool:
     """End the erasures for which ``in_log`` (contact, up to) finds nothing any more, and files neither. Returns whether
-    some are left.
+    some are left. The files of a number are erased by the engine of its shard, which alone knows what is on its way there.
     """
     pending = engine.all(ERASING)
-    gone = [contact for contact, upto in pending if not in_log(contact, upto) and files.erase(contact)]
+    begun = [(contact, upto) for contact, upto in pending if upto >= 0]
+    gone = [
+        contact
+        for contact, upto in begun
+        if not in_log(contact, upto) and (not _is_own(engine, contact) or files.erase(contact))
+    ]
     if gone:
-        engine.write((_END, [(contact,) for contact in gone]))
+        engine.write((_END, [(contact,) for contact in sorted(gone)]))
         engine.wipe()
     return len(gone) < len(pending)
+
+
+def _is_own(engine: Database, contact: str) -> bool:
+    """Whether a contact is in the shard of this engine."""
+    shards = shards_of(whole_of(engine.place))
+    return shards[shard_number(contact, len(shards))] == engine.place
