@@ -119,14 +119,14 @@ REACHED = """
     SELECT recipients.contact,
         (
             SELECT max(CASE status WHEN 'read' THEN 2 WHEN 'delivered' THEN 1 ELSE 0 END)
-            FROM json_each(messages.message_ids) JOIN statuses ON message_id = value
+            FROM json_each(messages.message_ids) JOIN {0}statuses ON message_id = value
         ),
         messages.at,
         (
-            SELECT min(turns.at) FROM turns WHERE turns.contact = recipients.contact AND turns.at > messages.at
-                AND (event LIKE '{"$MessageReceived"%' OR event LIKE '{"$Tapped"%')
+            SELECT min(turns.at) FROM {0}turns AS turns WHERE turns.contact = recipients.contact AND turns.at > messages.at
+                AND (event LIKE '{{"$MessageReceived"%' OR event LIKE '{{"$Tapped"%')
         )
-    FROM recipients JOIN messages ON messages.id = send_id
+    FROM {0}recipients AS recipients JOIN {0}messages AS messages ON messages.id = send_id
     WHERE broadcast = ? AND recipients.outcome IN ('sent', began) AND messages.outcome IN ('sent', 'replaced')
     ORDER BY recipients.id
 """

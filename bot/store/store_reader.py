@@ -52,20 +52,20 @@ _COUNT_LETTERS = f"SELECT count(*) FROM dead_letters WHERE {_LETTER_FITS}"
 _LETTER_IDS = "SELECT (SELECT min(id) FROM dead_letters), (SELECT max(id) FROM dead_letters)"
 MOST_COUNTED = 10_000
 _STATUSES = """
-    SELECT ref, message_id, status, statuses.detail FROM sent, json_each(sent.message_ids) JOIN statuses ON message_id = value
+    SELECT ref, message_id, status, statuses.detail FROM {0}sent AS sent, json_each(sent.message_ids) JOIN {0}statuses AS statuses ON message_id = value
     WHERE sent.contact = ?
 """
 _STATUSES_AMONG = """
-    SELECT ref, status, statuses.detail FROM messages, json_each(message_ids) AS named JOIN statuses ON message_id = named.value
+    SELECT ref, status, statuses.detail FROM {0}messages AS messages, json_each(message_ids) AS named JOIN {0}statuses AS statuses ON message_id = named.value
     WHERE messages.contact = ? AND messages.id BETWEEN ? AND ?
 """
 _MESSAGES = """
     SELECT messages.id, ref, effect, created_at, attempts, due_at, coalesce(outcome, 'waiting'), messages.detail,
         status, statuses.detail
-    FROM messages LEFT JOIN json_each(message_ids) AS named ON 1 = 1 LEFT JOIN statuses ON message_id = named.value
+    FROM {0}messages AS messages LEFT JOIN json_each(message_ids) AS named ON 1 = 1 LEFT JOIN {0}statuses AS statuses ON message_id = named.value
 """
 _MESSAGES_AMONG = f"{_MESSAGES} WHERE messages.contact = ? AND messages.id BETWEEN ? AND ?"
-_MESSAGES_THAT_WAIT = f"{_MESSAGES} WHERE messages.id IN (SELECT id FROM outbox WHERE contact = ?)"
+_MESSAGES_THAT_WAIT = f"{_MESSAGES} WHERE messages.id IN (SELECT id FROM {{0}}outbox WHERE contact = ?)"
 _GIVEN_UP_TO = """
     SELECT send_id, body, at, reason FROM dead_letters WHERE what = 'send' AND contact = ? AND at >= ? ORDER BY id
 """
@@ -481,7 +481,10 @@ class StoreReader(EngineRows):
         """What is known of the messages of a broadcast that were sent, by contact; nothing of those that are pruned."""
         return {
             contact: broadcast_rows.Reached((furthest or 0) >= 1, (furthest or 0) >= 2, _answers(sent_at, answered_at))
-            for contact, furthest, sent_at, answered_at in self.database.all(broadcast_rows.REACHED, storable(name))
+            for schema in self._schemas
+            for contact, furthest, sent_at, answered_at in self.database.all(
+                broadcast_rows.REACHED.format(schema), storable(name)
+            )
         }
 
     def _states_of(self, broadcast: str) -> list[str]:
@@ -564,9 +567,10 @@ class StoreReader(EngineRows):
         that were given up come last.
         """
         found: dict[int, MessageTo] = {}
-        rows = self.database.all(_MESSAGES_THAT_WAIT, storable(contact))
+        schema = self._schema_of(contact)
+        rows = self.database.all(_MESSAGES_THAT_WAIT.format(schema), storable(contact))
         for span in self._messages_made(contact, times):
-            rows += self.database.all(_MESSAGES_AMONG, storable(contact), *span)
+            rows += self.database.all(_MESSAGES_AMONG.format(schema), storable(contact), *span)
         for id, ref, effect, at, attempts, due_at, outcome, detail, *reported in sorted(rows, key=itemgetter(0)):
             status = MessageStatus(*reported) if reported[0] is not None else None
             if id in found and (status is None or _rank(found[id].status) >= status.rank):
@@ -590,7 +594,7 @@ class StoreReader(EngineRows):
         There is no index by contacts. But the ids of a shard follow the time, and a message is written with a line of its contact's trace,
         so the times of these lines lead to it.
         """
-        made = _MESSAGE_MADE.format(schema := self._schemas[shard_number(contact, len(self._schemas))])
+        made = _MESSAGE_MADE.format(schema := self._schema_of(contact))
         low, last = self.database.one(_MESSAGES_BETWEEN.format(schema))
         if not times or last is None:
             return []
@@ -631,11 +635,18 @@ class StoreReader(EngineRows):
 
     def message_statuses(self, contact: str) -> dict[str, MessageStatus]:
         """The status of each message of a contact, by the gateway's id of it."""
-        return {id: MessageStatus(*row) for _, id, *row in self.database.all(_STATUSES, storable(contact))}
+        return {id: MessageStatus(*row) for _, id, *row in self._statuses_of(contact)}
 
     def message_refs(self, contact: str) -> dict[str, str]:
         """The effect that each message of a contact was, by the gateway's id of it: of those of which the gateway has told."""
-        return {id: ref for ref, id, *_ in self.database.all(_STATUSES, storable(contact))}
+        return {id: ref for ref, id, *_ in self._statuses_of(contact)}
+
+    def _statuses_of(self, contact: str) -> list[Any]:
+        return self.database.all(_STATUSES.format(self._schema_of(contact)), storable(contact))
+
+    def _schema_of(self, contact: str) -> str:
+        """What stands before the names of the tables with a contact's rows, where the planner would otherwise join all shards."""
+        return self._schemas[shard_number(contact, len(self._schemas))]
 
     def commits(self) -> int:
         """A number that is another one after each commit of the engine's."""
@@ -644,10 +655,8 @@ class StoreReader(EngineRows):
     def _statuses(self, contact: str, times: Sequence[datetime]) -> dict[str, MessageStatus]:
         """The status of each message of a contact that was decided on at these times, by its effect's name."""
         furthest: dict[str, MessageStatus] = {}
-        spans = self._messages_made(contact, times)
-        for ref, *row in (
-            row for span in spans for row in self.database.all(_STATUSES_AMONG, storable(contact), *span)
-        ):
+        spans, among = self._messages_made(contact, times), _STATUSES_AMONG.format(self._schema_of(contact))
+        for ref, *row in (row for span in spans for row in self.database.all(among, storable(contact), *span)):
             status = MessageStatus(*row)
             if ref not in furthest or furthest[ref].rank < status.rank:
                 furthest[ref] = status
