@@ -298,9 +298,11 @@ def _erase_here(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
         closing(InboxReader(store)) as log,
     ):
         upto = log.last_seq()
-        for known_as in engine.numbers_of(contact):
+        for known_as in {*engine.numbers_of(contact), *engine.asked_to_erase()}:
             inbox.erase(log.of_contact(known_as, upto))
         engine.erase(contact, upto, clock.now())
+        for known_as in engine.asked_to_erase():
+            engine.erase(known_as, upto, clock.now())
         until = monotonic() + PATIENCE
         while engine.finish_erasures(log.has_of):
             if monotonic() > until:

@@ -15,6 +15,7 @@ from bot.folder import read_folder
 from bot.local_socket import LocalServer
 from bot.program import load_program
 from bot.store.commit import Commit
+from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, shard_number, shard_of, shards_of
 from bot.store.engine_store import Store
 from bot.store.opening import engine_reader, prepare
@@ -22,6 +23,7 @@ from bot.store.published_versions import served_version
 from bot.store.store_reader import StoreReader
 from tests.cli.keeping import FLOWS, HANDLERS
 from tests.cli.terminal import call, make_bot
+from tests.patience import wait_for
 from tests.postgres import Postgres, new_database
 
 SHARDS = 3
@@ -135,6 +137,25 @@ def test_a_contact_is_erased_with_or_without_engines(divided: Divided, running: 
         for contact in (ANN, BEN):
             assert divided.call("contacts", "erase", contact, "--yes")[0] == 0
     assert steps(divided.store) == {}
+
+
+@pytest.mark.parametrize("running", [(), (0, 2), (1,)])
+def test_a_contact_with_numbers_in_several_shards_is_erased_from_all(
+    divided: Divided, running: tuple[int, ...]
+) -> None:
+    letters = "INSERT INTO dead_letters (what, reason, body, at) VALUES ('event', 'x', ?, '2030-01-01T00:00:00+00:00')"
+    aliases = "INSERT INTO aliases (alias, contact) VALUES (?, ?)"
+    for shard in shards_of(divided.store):
+        with closing(Store(shard)) as own:
+            own.database.write((letters, [(f"from {contact}",) for contact in ALL]))
+    for alias in (BEN, EVE):
+        with closing(Store(shard_of(divided.store, alias))) as own:
+            own.database.write((aliases, [(alias, ANN)]))
+    with divided.engines(*running):
+        assert divided.call("contacts", "erase", ANN, "--yes")[0] == 0
+        assert [export_contact(divided.store, contact) for contact in ALL] == [{}, {}, {}]
+        with closing(StoreReader(divided.store)) as reader:
+            wait_for(lambda: not reader.erasures())
 
 
 def test_the_queue_says_which_shard_is_without_an_engine_and_what_waits_for_it(divided: Divided) -> None:
