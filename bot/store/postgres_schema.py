@@ -119,6 +119,7 @@ _SHARED_IDS = """
     SELECT relname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
     WHERE relnamespace = CAST($1 AS regnamespace) AND attname = 'id' AND attidentity <> '' AND relname <> 'meta'
 """
+_ABOVE = "SELECT setval('{sequence}', max(id)) FROM {table} HAVING max(id) >= (SELECT last_value FROM {sequence})"
 _TABLES = """
     SELECT relname FROM pg_class WHERE relnamespace = CAST($1 AS regnamespace) AND relkind IN ('r', 'v') ORDER BY relname
 """
@@ -169,6 +170,8 @@ def _shards(address: PostgresAddress) -> list[PostgresAddress]:
 
 
 def _bring_up_to_date(address: PostgresAddress, connection: Connection, before: int) -> None:
+    if address.shards > 1:
+        _drop_views(connection)
     for shard in _shards(address):
         for number, migration in enumerate(store_schema.MIGRATIONS[before:], before + 1):
             scripts = (
@@ -185,6 +188,13 @@ def _bring_up_to_date(address: PostgresAddress, connection: Connection, before: 
     connection.execute("UPDATE bot.version SET number = $1, oldest = $2", noted)
 
 
+def _drop_views(connection: Connection) -> None:
+    """Drop the views before the tables change: readers lock a view before its tables, too, and a column that a view has cannot be dropped."""
+    for part in _PARTS:
+        for (view,) in connection.execute(_TABLES, [part], prepare=False).fetchall():
+            connection.execute(f"DROP VIEW {part}.{view}", prepare=False)
+
+
 def shared_ids(table: str) -> str:
     """The sequence of the ids that all shards give in a table."""
     return f"bot.{table}_id"
@@ -199,10 +209,10 @@ def _unite(address: PostgresAddress, connection: Connection) -> None:
             connection.execute(f"ALTER TABLE {engine}.{table} ALTER id DROP IDENTITY", prepare=False)
             given = f"nextval('{shared_ids(table)}')"
             connection.execute(f"ALTER TABLE {engine}.{table} ALTER id SET DEFAULT {given}", prepare=False)
+            connection.execute(_ABOVE.format(sequence=shared_ids(table), table=f"{engine}.{table}"), prepare=False)
     for part in _PARTS:
         schemas = [shard.schema(part) for shard in _shards(address)]
         for (table,) in connection.execute(_TABLES, [schemas[0]], prepare=False).fetchall():
             rows = " UNION ALL ".join(f"SELECT * FROM {schema}.{table}" for schema in schemas)
             as_one = _AS_ONE.get(f"{part}.{table}", "{rows}").format(rows=rows)
-            connection.execute(f"DROP VIEW IF EXISTS {part}.{table}", prepare=False)
             connection.execute(f"CREATE VIEW {part}.{table} AS {as_one}", prepare=False)

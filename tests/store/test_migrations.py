@@ -3,7 +3,8 @@
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,13 @@ from sqlite_utils import Database
 
 from bot.clock import SystemClock
 from bot.store import sqlite_schema, store_schema
-from bot.store.database import PostgresAddress, StoreAddress
+from bot.store.database import PostgresAddress, StoreAddress, shards_of
 from bot.store.engine_store import Store
 from bot.store.files import ENGINE_FILE, INBOX_FILE, StoreOutdated, StoreTooNew, StoreUnavailable
 from bot.store.inbox import InboxWriter
 from bot.store.opening import engine_reader, engine_writer, log_writer, other_engines, prepare
 from bot.store.postgres_database import connect
+from bot.store.store_reader import StoreReader
 from bot.store.store_schema import MIGRATIONS, Migration
 from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
@@ -147,6 +149,35 @@ def test_programs_that_are_too_old_for_a_contracted_schema_are_refused_and_those
             opens(address)
     later(EXPANDS)  # the version that stopped to use what is gone
     Store(address).close()
+
+
+def test_a_migration_brings_all_shards_and_their_views_up_to_date_while_the_version_before_runs(
+    postgres: Postgres, tmp_path: Path, later: Patch
+) -> None:
+    with new_database(postgres, tmp_path, "template0") as made, ExitStack() as before:
+        store = replace(made, shards=3)
+        prepare(store)
+        inbox = before.enter_context(closing(InboxWriter(store, SystemClock(), patience=PATIENCE)))
+        engines = [before.enter_context(closing(Store(shard))) for shard in shards_of(store)]
+        reader = before.enter_context(closing(StoreReader(store)))
+        assert reader.sessions() == []
+        later(EXPANDS)
+        prepare(store)
+        later()
+        inbox.append(inbox.event(None, "after", "x", None, SystemClock().now(), b"", True))
+        assert reader.sessions() == [] and [engine.session("1") for engine in engines] == [None] * 3
+        later(EXPANDS)
+        with closing(engine_reader(store)) as whole:
+            assert whole.all("SELECT colour FROM sessions") == [] and len(whole.all("SELECT name FROM colours")) == 3
+        for shard, engine in zip(shards_of(store), engines, strict=True):
+            engine.database.write(("INSERT INTO colours (name) VALUES (?)", [(str(shard),)]))
+        with closing(engine_reader(store)) as whole:
+            ids = [id for (id,) in whole.all("SELECT id FROM colours WHERE name <> 'red'")]
+        assert len({*ids, 1}) == 4, "ids go on above those of the rows that came with the table"
+        later(EXPANDS, CONTRACTS)
+        prepare(store)
+        with closing(engine_reader(store)) as whole, pytest.raises(StoreUnavailable, match="name"):
+            whole.all("SELECT name FROM inbox.log")
 
 
 def test_one_machine_migrates_and_the_others_wait(address: PostgresAddress, later: Patch) -> None:
