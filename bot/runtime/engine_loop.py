@@ -549,6 +549,7 @@ class EngineCycle:
             for contact in self._store.asked_to_erase():
                 self._erase(contact)
             self._erasing = self._store.finish_erasures(self._inbox.has_of) or self._store.is_shard
+            self._store.drop_drawn_ids()
             self._erased_at = now + _ERASED_EVERY
         if now < self._prune_at:
             return False

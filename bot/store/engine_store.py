@@ -288,6 +288,11 @@ class Store(EngineRows):
                 drawn.extend(id for (id,) in self.database.all(_DRAW_IDS.format(table), _DRAWN_AT_ONCE))
             yield drawn.popleft()
 
+    def drop_drawn_ids(self) -> None:
+        """Give later ids from now on than other shards have given so far: who reads the whole store sorts by them."""
+        for drawn in (self._drawn or {}).values():
+            drawn.clear()
+
     def last_ids(self) -> dict[IdTable, int]:
         """The last id of a message, a call and a turn, by table; 0 where there was none yet."""
         return dict(self._last_ids)

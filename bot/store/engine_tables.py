@@ -117,12 +117,12 @@ COUNTS = f"""
 """The same, and how many sessions and dead letters there are."""
 
 OLDEST = """
-    SELECT 'outbox', (SELECT created_at FROM outbox ORDER BY id LIMIT 1)
-    UNION ALL SELECT 'calls', (SELECT created_at FROM calls ORDER BY id LIMIT 1)
-    UNION ALL SELECT 'events_out', (SELECT created_at FROM events_out ORDER BY id LIMIT 1)
-    UNION ALL SELECT 'parked', (SELECT parked_at FROM parked ORDER BY id LIMIT 1)
+    SELECT 'outbox', (SELECT created_at FROM {0}outbox ORDER BY id LIMIT 1)
+    UNION ALL SELECT 'calls', (SELECT created_at FROM {0}calls ORDER BY id LIMIT 1)
+    UNION ALL SELECT 'events_out', (SELECT created_at FROM {0}events_out ORDER BY id LIMIT 1)
+    UNION ALL SELECT 'parked', (SELECT parked_at FROM {0}parked ORDER BY id LIMIT 1)
 """
-"""Since when the oldest row of each table waits; NULL for none."""
+"""Since when the oldest row of each table of a shard waits; NULL for none. Ids follow the time in a shard alone."""
 
 
 @immutable

@@ -339,7 +339,9 @@ class StoreReader(EngineRows):
     @reads_rows
     def oldest(self) -> dict[str, datetime]:
         """Since when the oldest row of each queue waits; no entry for an empty queue."""
-        return {queue: _time(at) for queue, at in self.database.all(engine_tables.OLDEST) if at is not None}
+        rows = [row for schema in self._schemas for row in self.database.all(engine_tables.OLDEST.format(schema))]
+        waits = [(queue, _time(at)) for queue, at in rows if at is not None]
+        return {queue: min(at for of, at in waits if of == queue) for queue, _ in waits}
 
     @reads_rows
     def sessions(self, after: str = "", limit: int = 100) -> list[SessionSummary]:

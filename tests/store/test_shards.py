@@ -279,3 +279,23 @@ def test_recipients_wait_as_long_as_the_broadcast_does_in_their_shard(broadcast:
         assert [contact for contact, outcome, _ in whole.recipients("sale") if outcome == "paused"] == paused
         assert whole.unfinished_broadcasts() == {"sale": whole.outcomes("sale")}
         assert whole.outcomes("none") == {}
+
+
+def test_the_oldest_that_waits_is_that_of_all_shards(store: PostgresAddress) -> None:
+    with closing(Store(shards_of(store)[0])) as first, closing(Store(shards_of(store)[1])) as second:
+        for engine, at in ((first, NOON - HOUR), (second, NOON), (first, NOON + HOUR)):
+            commit = Commit(0, at)
+            commit.add_send(row := message(next(engine.new_ids("messages")), at))
+            if at < NOON:
+                commit.send_ended(row, "sent", (), 1, "", at)
+            engine.write(commit)
+    with closing(StoreReader(store)) as whole:
+        assert whole.oldest() == {"outbox": NOON}
+
+
+def test_ids_of_a_shard_that_had_nothing_to_do_follow_those_that_others_gave_meanwhile(store: PostgresAddress) -> None:
+    with closing(Store(shards_of(store)[0])) as idle, closing(Store(shards_of(store)[1])) as busy:
+        before = next(idle.new_ids("turns"))
+        meanwhile = [*islice(busy.new_ids("turns"), 100)]
+        idle.drop_drawn_ids()
+        assert before < min(meanwhile) and next(idle.new_ids("turns")) > max(meanwhile)
