@@ -1,6 +1,7 @@
 """The engine process: takes the events of the inbox, sends messages, and makes calls. Of a store that is divided it has one shard."""
 
 import logging
+import math
 import os
 import select
 import signal
@@ -32,6 +33,7 @@ from bot.watchdog import WATCHDOG, end_when_deaf
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
 TAKE_OVER_SECONDS = 0.2  # between two tries to be the engine that writes a store of several machines
 LEFT_SECONDS = 1.0  # for which a shard that is free is left to another machine: then any takes it
+MOVE_SECONDS = 5.0  # in which the engine of a shard that is to move looks for a moment at which there is nothing to do
 STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
 log = logging.getLogger("bot")
 
@@ -72,7 +74,7 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
             server.start()
             tell_up(files["news"], process_name("engine", settings.store))
             with serves_others(settings.store, engine.wake, partial(_answer_others, engine, loader)):
-                _run_until_sigterm(engine, loader, signals, partial(_goes_on, settings.store, engine, loader, versions))
+                _run_until_end(engine, loader, signals, ShardWatch(settings.store, engine, loader, versions))
         except ConnectionLost:
             note_lost_run(files["lost_run"], engine.run_number)
             raise
@@ -217,27 +219,41 @@ def _is_left(store: StoreAddress, database: Database) -> bool:
     return not isinstance(store, Path) and store.shard is not None and is_left(database.machines(), store.shard)
 
 
-def _goes_on(store: StoreAddress, engine: Engine, loader: ProgramLoader, database: Database) -> bool:
-    """Whether this engine goes on: the engine of a shard serves what that of the first one has published since, and ends where it cannot,
-    or where its shard is to move (`bot.process.balance.shard_to_move`).
-    """
-    if isinstance(store, Path) or store.shard is None:
-        return True
-    try:
-        if not loader.is_newest():
-            engine.swap(loader.newest())
-        if shard_to_move(database.machines(), store.shards) == store.shard:
-            log.info("the engine of another machine, which works on fewer shards, takes this one over")
+class ShardWatch:
+    """Looks whether the engine of a shard is to end. It serves meanwhile what the engine of the first shard has published."""
+
+    def __init__(self, store: StoreAddress, engine: Engine, loader: ProgramLoader, database: Database) -> None:
+        self._shard = None if isinstance(store, Path) or store.shard is None else store
+        self._engine = engine
+        self._loader = loader
+        self._database = database
+        self._moves_by = math.inf
+
+    def ends(self) -> bool:
+        """Whether the version that was published last cannot be served here, or the shard is to move (`bot.process.balance.shard_to_move`):
+        then at a moment at which there is nothing to do, or after some seconds all the same.
+        """
+        if self._shard is None:
             return False
-    except VersionRefused:
-        return False  # the loader has said it
-    except StoreUnavailable:
-        pass  # `Engine.check` sees what that means
-    return True
+        try:
+            if not self._loader.is_newest():
+                self._engine.swap(self._loader.newest())
+            if shard_to_move(self._database.machines(), self._shard.shards) != self._shard.shard:
+                self._moves_by = math.inf
+                return False
+            self._moves_by = min(self._moves_by, monotonic() + MOVE_SECONDS)
+            moves = self._engine.settled() or monotonic() >= self._moves_by
+        except VersionRefused:
+            return True  # the loader has said it
+        except StoreUnavailable:
+            return False  # `Engine.check` sees what that means
+        if moves:
+            log.info("the engine of another machine, which works on fewer shards, takes this one over")
+        return moves
 
 
-def _run_until_sigterm(engine: Engine, loader: ProgramLoader, signals: int, goes_on: Callable[[], bool]) -> None:
-    """Reload when files are saved. Return on SIGTERM, or when the engine does not go on by itself."""
+def _run_until_end(engine: Engine, loader: ProgramLoader, signals: int, watch: ShardWatch) -> None:
+    """Reload when files are saved. Return on SIGTERM, or when the engine of a shard is to end."""
     look_at = monotonic() + WATCH_SECONDS
     while True:
         ready, _, _ = select.select([signals], [], [], max(0.0, look_at - monotonic()))
@@ -248,6 +264,6 @@ def _run_until_sigterm(engine: Engine, loader: ProgramLoader, signals: int, goes
             look_at = monotonic() + WATCH_SECONDS
             if loader.changed() or signal.SIGHUP in received:
                 _reload(engine, loader)
-            if not goes_on():
+            if watch.ends():
                 return
         engine.check()

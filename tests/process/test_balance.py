@@ -1,9 +1,15 @@
 """Which shards move between machines, and who takes one that is free: what every engine works out for itself."""
 
 import random
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from bot.process.balance import is_left, shard_to_move
-from bot.store.database import ServingMachine
+from bot.process.engine_process import MOVE_SECONDS, ShardWatch
+from bot.store.database import PostgresAddress, ServingMachine, shards_of
 
 
 def machine(
@@ -69,3 +75,29 @@ def test_from_any_beginning_the_shares_become_even_and_stay_so() -> None:
             (at[moved],) = [this for this, view in enumerate(views) if not is_left(view, moved)]
         works = [at.count(place) for place in range(count)]
         assert max(works) - min(works) <= 1, works
+
+
+def test_a_shard_moves_when_its_engine_has_nothing_to_do_or_after_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, settled = 100.0, False
+    monkeypatch.setattr("bot.process.engine_process.monotonic", lambda: now)
+    engine: Any = SimpleNamespace(settled=lambda: settled)
+    loader: Any = SimpleNamespace(is_newest=lambda: True)
+    machines = [machine({0, 1}, 2), machine(set(), 2)]
+    database: Any = SimpleNamespace(machines=lambda: machines)
+    stays, moves = (
+        ShardWatch(shard, engine, loader, database)
+        for shard in shards_of(PostgresAddress("postgresql://db/bot", Path("bot"), Path(), 2))
+    )
+    assert not moves.ends()
+    settled = True
+    assert moves.ends() and not stays.ends()
+    settled = False
+    now += MOVE_SECONDS - 1
+    assert not moves.ends()
+    machines.pop()
+    now += 1
+    assert not moves.ends(), "the other machine has gone"
+    machines.append(machine(set(), 2))
+    assert not moves.ends(), "it is asked anew"
+    now += MOVE_SECONDS
+    assert moves.ends()

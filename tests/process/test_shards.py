@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,9 +18,9 @@ import pytest
 from bot import doctor, local_socket
 from bot.emulator.emulator import Emulator
 from bot.folder import read_folder
-from bot.store.database import PostgresAddress, ServingMachine, shard_number, shards_of
+from bot.store.database import PostgresAddress, ServingMachine, StoreAddress, shard_number, shards_of
 from bot.store.inbox import InboxReader
-from bot.store.opening import engine_reader
+from bot.store.opening import engine_reader, other_engines, prepare
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE, gone, wait_for
 from tests.postgres import Postgres, new_database
@@ -141,6 +142,31 @@ def test_a_machine_that_is_added_gets_its_share_and_one_that_fails_leaves_its_ow
     divided.wait_for_shares(2)
     expected = ["You wrote:", "You wrote: both", "You wrote: still there?"]
     assert [divided.texts(contact) for contact in CONTACTS] == [expected] * 2
+
+
+def test_a_free_shard_that_another_machine_does_not_take_when_it_is_its_turn_is_taken_all_the_same(
+    divided: Divided,
+) -> None:
+    prepare(divided.store)
+    over = threading.Event()
+
+    def wait_for_ever(shard: StoreAddress) -> None:
+        with other_engines(shard, lambda: True) as others_run:
+            while not over.wait(0.1):
+                others_run()
+
+    waiting = [threading.Thread(target=wait_for_ever, args=(shard,)) for shard in shards_of(divided.store)]
+    for thread in waiting:
+        thread.start()
+    try:
+        wait_for(lambda: [machine.waits_for for machine in divided.machines()] == [(0, 1)])
+        server = divided.start("one")
+        subscribe(divided, server)
+        divided.says("hi")
+    finally:
+        over.set()
+        for thread in waiting:
+            thread.join()
 
 
 def test_all_shards_serve_what_was_published_on_every_machine(divided: Divided) -> None:

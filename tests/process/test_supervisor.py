@@ -1,7 +1,9 @@
 """When the supervisor starts a process again that has ended, and when it ends itself."""
 
 import os
+import select
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,25 @@ def test_a_process_that_has_ended_is_started_again_unless_it_cannot_serve(
     if child.pid is not None:
         has_ended(child)
         child.reap()
+
+
+def test_web_accepts_events_once_the_engines_of_all_shards_are_up(tmp_path: Path) -> None:
+    needed = {**NEEDED, "BOT_STORE": "postgresql://bot@db/bot", "BOT_SHARDS": "2"}
+    announced: list[str | None] = []
+    supervisor = Supervisor(read_settings(tmp_path, needed, {}), tmp_path, lambda url, _: announced.append(url))
+    with (
+        ExitStack() as held,
+        socket.create_server(("127.0.0.1", 0)) as supervisor._listener,
+        Path(os.devnull).open() as lock,
+    ):
+        supervisor._children_lock = lock.fileno()
+        supervisor._open_pipes(held)
+        web, *engines = supervisor._children
+        assert [child.name for child in engines] == ["engine.0", "engine.1"]
+        begun = web._files["begun"]
+        for name, accepts in (("web", False), ("engine.1", False), ("engine.0", True)):
+            supervisor._take_news([name])
+            assert (bool(select.select([begun], [], [], 0)[0]), len(announced)) == (accepts, accepts)
 
 
 def has_ended(child: _Child) -> None:
