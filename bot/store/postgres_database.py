@@ -7,7 +7,7 @@ planner, and the few functions that have another name: `translated`.
 import logging
 import re
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -334,21 +334,19 @@ class PostgresDatabase:
 
 
 def _serving(name: str, sessions: Sequence[tuple[str, str, bool]], is_this: bool) -> ServingMachine:
-    """A machine by what its sessions are for: the role, the shard's number, and whether that is so only lately."""
-
-    def shards_of_role(wanted: str, only_lately: bool = False) -> tuple[int, ...]:
-        found = {
-            int(shard) for role, shard, lately in sessions if role == wanted and shard and (lately or not only_lately)
-        }
-        return tuple(sorted(found))
-
-    roles = {role for role, _, _ in sessions}
+    """A machine by what its sessions are for: the role, the shard's number, and whether it began only lately."""
+    of_role: dict[str, set[int]] = defaultdict(set)
+    long: set[int] = set()
+    for role, shard, lately in sessions:
+        of_role[role].update([int(shard)] if shard else [])
+        if role == "engine" and shard and not lately:
+            long.add(int(shard))
     return ServingMachine(
         name,
-        "works" if "engine" in roles else "waits" if "standby" in roles else "none",
-        shards_of_role("engine"),
-        shards_of_role("standby"),
-        shards_of_role("engine", only_lately=True),
+        "works" if "engine" in of_role else "waits" if "standby" in of_role else "none",
+        tuple(sorted(of_role["engine"])),
+        tuple(sorted(of_role["standby"])),
+        tuple(sorted(of_role["engine"] - long)),
         is_this,
     )
 

@@ -124,6 +124,11 @@ def test_the_machines_of_a_store_say_on_which_shards_their_engines_work(
         assert (found.name, found.lately) == ("one", ()) and found.waits_for == (), "its session is silent"
 
 
+def test_a_shard_was_taken_lately_if_all_sessions_of_its_engine_are_new() -> None:
+    sessions = [("engine", "2", False), ("engine", "2", True), ("engine", "0", True), ("web", "", False)]
+    assert postgres_database._serving("one", sessions, False) == ServingMachine("one", "works", (0, 2), lately=(0,))
+
+
 def test_an_id_is_given_once_in_all_shards(store: PostgresAddress) -> None:
     drawn: list[int] = []
     for _ in range(2):
