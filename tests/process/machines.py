@@ -25,12 +25,14 @@ class Shared:
     store: PostgresAddress
     servers: list[Server] = field(default_factory=list)
 
-    def start(self, name: str, *roles: str, flow: str = FLOW, handlers: str = "") -> Server:
-        """Start a server. It is stopped at the end of the test."""
+    def start(self, name: str, *roles: str, flow: str = FLOW, handlers: str = "", **files: str) -> Server:
+        """Start a server, with more files beside its bot, or without. It is stopped at the end of the test."""
         folder = self.folder / name
         folder.mkdir()
         (folder / "bot.yml").write_text(BOT)
         (folder / "main.yml").write_text(flow)
         (folder / "handlers.py").write_text(handlers)
+        for file, text in files.items():
+            (folder / file).write_text(text)
         self.servers.append(Server(folder, self.gateway, self.store.url, roles=roles))
         return self.servers[-1]

@@ -28,6 +28,16 @@ from tests.process.machines import FLOW, Shared
 from tests.test_kill import Server
 
 SHARDS = 2
+DEADLY = """
+---
+flow: die
+start: {words: [die]}
+steps: {die: {call: die, errors: {else: {say: Sorry., then: end}}}}
+"""
+ENDS_THE_PROCESS = (
+    "import os\nfrom bot import handler\n\n\n@handler('die')\ndef die() -> None:\n    os.kill(os.getpid(), 9)\n"
+)
+NEEDS_A_LICENCE = "from pathlib import Path\nassert (Path(__file__).parent / 'licence').exists()\n"
 CONTACTS = [next(c for n in range(100) if shard_number(c := f"62812345670{n:02}", SHARDS) == s) for s in range(SHARDS)]
 """A contact of each shard."""
 
@@ -40,8 +50,12 @@ class Divided:
     gateway: Emulator
     store: PostgresAddress
 
-    def start(self, name: str, *roles: str, flow: str = FLOW) -> Server:
-        return self.share.start(name, *roles, flow=flow)
+    def start(self, name: str, *roles: str, flow: str = FLOW, handlers: str = "", **files: str) -> Server:
+        return self.share.start(name, *roles, flow=flow, handlers=handlers, **files)
+
+    def shards_on(self, server: Server) -> tuple[StoreAddress, ...]:
+        """The shards as a server's machine has them."""
+        return shards_of(PostgresAddress(self.store.url, server.folder.resolve() / "bot", self.store.files, SHARDS))
 
     def says(self, text: str, *contacts: str) -> None:
         """Contacts write, those of all shards or these, and get answers."""
@@ -65,11 +79,10 @@ class Divided:
 
     def ask(self, server: Server, shard: int, **request: Any) -> dict[str, Any]:
         """What the engine of a shard answers on a server's machine, once it is there."""
-        here = PostgresAddress(self.store.url, server.folder.resolve() / "bot", self.store.files, SHARDS)
         until = monotonic() + PATIENCE
         while True:
             try:
-                answer = local_socket.ask(shards_of(here)[shard], request)
+                answer = local_socket.ask(self.shards_on(server)[shard], request)
             except local_socket.NotRunning:
                 answer = {"error": "not running"}
             if "error" not in answer:
@@ -118,6 +131,42 @@ def test_a_server_has_an_engine_for_each_shard_and_one_that_dies_starts_again_al
     after = server.children()
     assert {name for name in after if after[name] != before[name]} == {"engine.1"}
     assert "the engine.1 process was killed by signal 9: it is started again" in server.log.read_text()
+
+
+def test_what_ends_the_engine_of_its_shard_is_given_up_and_the_other_shard_goes_on(divided: Divided) -> None:
+    server = divided.start("one", flow=FLOW + DEADLY, handlers=ENDS_THE_PROCESS)
+    subscribe(divided, server)
+    before = server.children()["engine.0"]
+    divided.gateway.receive(CONTACTS[1], "die")
+
+    def given_up_while_another_is_answered() -> bool:
+        divided.says("hi", CONTACTS[0])
+        return "Sorry." in divided.texts(CONTACTS[1])
+
+    wait_for(given_up_while_another_is_answered)
+    assert server.children()["engine.0"] == before
+    assert "the engine.1 process was killed by signal 9" in server.log.read_text()
+
+
+def test_flows_are_loaded_again_by_the_engines_of_all_shards(divided: Divided) -> None:
+    server = divided.start("one")
+    server.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: server.log.read_text().count("the flows are loaded again") == SHARDS)
+
+
+def test_a_version_that_no_engine_can_load_is_taken_back_by_that_of_the_first_shard(divided: Divided) -> None:
+    server = divided.start("one", handlers=NEEDS_A_LICENCE, licence="")
+    subscribe(divided, server)
+    divided.publish(server)
+    server.process.terminate()
+    assert server.process.wait(PATIENCE) == 0
+    (server.folder / "licence").unlink()
+    server.start()
+    for shard in range(SHARDS):
+        assert "version 1" in local_socket.ask(divided.shards_on(server)[shard], {"do": "status"})["error"]
+    (server.folder / "handlers.py").write_text("")
+    assert divided.ask(server, 0, do="publish", content=None, after=1, by="ann") == {"version": 2}
+    divided.says("hi")
 
 
 def test_a_machine_that_is_added_gets_its_share_and_one_that_fails_leaves_its_own_to_the_others(
@@ -191,8 +240,7 @@ def test_an_engine_that_cannot_load_what_was_published_ends_and_waits_while_othe
     subscribe(divided, first)
     second = divided.start("two")
     divided.wait_for_shares(1, 1)
-    needs = "from pathlib import Path\nassert (Path(__file__).parent / 'licence').exists()\n"
-    (first.folder / "handlers.py").write_text(needs)
+    (first.folder / "handlers.py").write_text(NEEDS_A_LICENCE)
     (first.folder / "licence").touch()
     divided.publish(first)
     divided.wait_for_shares(0, 2)
