@@ -305,6 +305,10 @@ class Engine:
         """The number of the run that `start` began: see `bot.store.crash_quarantine`."""
         return self._loop.run_number
 
+    def is_calling(self) -> bool:
+        """Whether a call is under way, or could begin now: of Python, a service or a model, or for a file."""
+        return not self._performers.idle()
+
     def settled(self) -> bool:
         """True when nothing is left to do until something comes in or time passes."""
         return self._loop.settled()

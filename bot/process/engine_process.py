@@ -33,7 +33,7 @@ from bot.watchdog import WATCHDOG, end_when_deaf
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
 TAKE_OVER_SECONDS = 0.2  # between two tries to be the engine that writes a store of several machines
 LEFT_SECONDS = 1.0  # for which a shard that is free is left to another machine: then any takes it
-MOVE_SECONDS = 5.0  # in which the engine of a shard that is to move looks for a moment at which there is nothing to do
+MOVE_SECONDS = 5.0  # in which the engine of a shard that is to move looks for a moment at which no call is under way
 STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
 log = logging.getLogger("bot")
 
@@ -231,7 +231,7 @@ class ShardWatch:
 
     def ends(self) -> bool:
         """Whether the version that was published last cannot be served here, or the shard is to move (`bot.process.balance.shard_to_move`):
-        then at a moment at which there is nothing to do, or after some seconds all the same.
+        then at a moment at which no call is under way, for which `Engine.stop` would wait, or after some seconds all the same.
         """
         if self._shard is None:
             return False
@@ -242,7 +242,7 @@ class ShardWatch:
                 self._moves_by = math.inf
                 return False
             self._moves_by = min(self._moves_by, monotonic() + MOVE_SECONDS)
-            moves = self._engine.settled() or monotonic() >= self._moves_by
+            moves = not self._engine.is_calling() or monotonic() >= self._moves_by
         except VersionRefused:
             return True  # the loader has said it
         except StoreUnavailable:

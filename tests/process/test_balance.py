@@ -77,10 +77,10 @@ def test_from_any_beginning_the_shares_become_even_and_stay_so() -> None:
         assert max(works) - min(works) <= 1, works
 
 
-def test_a_shard_moves_when_its_engine_has_nothing_to_do_or_after_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, settled = 100.0, False
+def test_a_shard_moves_when_its_engine_makes_no_call_or_after_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, calling = 100.0, True
     monkeypatch.setattr("bot.process.engine_process.monotonic", lambda: now)
-    engine: Any = SimpleNamespace(settled=lambda: settled)
+    engine: Any = SimpleNamespace(is_calling=lambda: calling)
     loader: Any = SimpleNamespace(is_newest=lambda: True)
     machines = [machine({0, 1}, 2), machine(set(), 2)]
     database: Any = SimpleNamespace(machines=lambda: machines)
@@ -89,9 +89,9 @@ def test_a_shard_moves_when_its_engine_has_nothing_to_do_or_after_some_seconds(m
         for shard in shards_of(PostgresAddress("postgresql://db/bot", Path("bot"), Path(), 2))
     )
     assert not moves.ends()
-    settled = True
+    calling = False
     assert moves.ends() and not stays.ends()
-    settled = False
+    calling = True
     now += MOVE_SECONDS - 1
     assert not moves.ends()
     machines.pop()
