@@ -537,7 +537,7 @@ def kill_again_and_again(
         travellers.join()
         gateway.faults.clear()
         assert gateway.wait_until(lambda: all_tried(gateway), 60), "the sender is not done"
-        rows = InboxReader(store).after(0, 1_000_000)
+        rows = [row for row in InboxReader(store).after(0, 1_000_000) if not row.event_id.startswith("moved:")]
         echoed = [row for row in rows if int(row.contact or 0) < FIRST_TRAVELLER]
         assert gateway.wait_until(lambda: len(echoes(gateway)) >= len(echoed), 60), f"{len(echoed)} messages"
         travelled = [*journeys.expected]
