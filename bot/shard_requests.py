@@ -6,6 +6,7 @@ store all engines are asked (`_JOINED`), and what each of them knows, the first 
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 
 from bot.alarms import Alarm
@@ -165,10 +166,11 @@ def _edits(request: Request, answers: Sequence[Answer]) -> Answer:
 def _status(request: Request, answers: Sequence[Answer]) -> Answer:
     """All engines together keep the gateway's limits, so each one knows what is left. Of an alarm that several have, one is shown."""
     left = {window: min(answer["left"][window] for answer in answers) for window in answers[0]["left"]}
-    alarms = sorted((alarm for answer in answers for alarm in answer["alarms"]), key=lambda alarm: alarm["since"])
-    first = {(alarm["name"], alarm["about"], alarm["what"]): alarm for alarm in reversed(alarms)}
+    alarms = dict[tuple[str, ...], dict[str, str]]()
+    for alarm in sorted((each for answer in answers for each in answer["alarms"]), key=itemgetter("since")):
+        alarms.setdefault((alarm["name"], alarm["about"], alarm["what"]), alarm)
     counts = {key: sum(answer[key] for answer in answers) for key in ("waiting", "in_flight")}
-    return {**counts, "left": left, "alarms": [*first.values()][::-1]}
+    return {**counts, "left": left, "alarms": [*alarms.values()]}
 
 
 def _metrics(request: Request, answers: Sequence[Answer]) -> Answer:

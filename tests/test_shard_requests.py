@@ -155,7 +155,7 @@ def test_where_no_engine_answers_that_is_raised() -> None:
 
 
 def test_the_status_is_that_of_all_engines() -> None:
-    both, later = alarm("channel-held", "channel 1 is off", 1), alarm("channel-held", "channel 1 is off", 2)
+    both, later = alarm("channel-held", "channel 1 is off", 1), alarm("channel-held", "channel 1 is off", 4)
     own = alarm("store-unavailable", "the disk is full", 3)
     engines = Engines(
         status(alarms=[later]), status(alarms=[own, both]), status(waiting=5, left={"minute": 3, "day": 101})

@@ -1,74 +1,22 @@
 """Commands of a bot whose store is divided: they say what they say of any store, also where some shards have no engine."""
 
 import json
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from contextlib import closing
 
 import pytest
 
-from bot.app import Engine
 from bot.clock import SystemClock
 from bot.emulator import Emulator, MessageTemplate
-from bot.folder import read_folder
-from bot.local_socket import LocalServer
-from bot.program import load_program
 from bot.store.commit import Commit
 from bot.store.contact_data import export_contact
-from bot.store.database import PostgresAddress, shard_number, shard_of, shards_of
+from bot.store.database import PostgresAddress, shard_of, shards_of
 from bot.store.engine_store import Store
-from bot.store.opening import engine_reader, prepare
+from bot.store.opening import engine_reader
 from bot.store.published_versions import served_version
 from bot.store.store_reader import StoreReader
-from tests.cli.keeping import FLOWS, HANDLERS
-from tests.cli.terminal import call, make_bot
+from tests.cli.terminal import call
+from tests.divided import ALL, ANN, BEN, EVE, Divided, divided_store  # noqa: F401
 from tests.patience import wait_for
-from tests.postgres import Postgres, new_database
-
-SHARDS = 3
-ANN, BEN, EVE = (
-    next(str(number) for number in range(6281234567800, 6281234567900) if shard_number(str(number), SHARDS) == shard)
-    for shard in range(SHARDS)
-)
-ALL = ANN, BEN, EVE
-
-
-@dataclass
-class Divided:
-    """A bot in a folder, with its store."""
-
-    folder: Path
-    store: PostgresAddress
-
-    def call(self, *arguments: str) -> tuple[int, str]:
-        """A command: its exit code, and all that it prints."""
-        found = call(*arguments, "--bot", self.folder)
-        return found.code, found.out + found.err
-
-    @contextmanager
-    def engines(self, *shards: int) -> Iterator[Emulator]:
-        """Engines that work on these shards, beside a gateway."""
-        with ExitStack() as running, Emulator(SystemClock(), threads=2, per_minute=6000) as gateway:
-            program = load_program(read_folder(self.folder))
-            for shard in (shards_of(self.store)[number] for number in shards):
-                engine = Engine(program, shard, SystemClock(), gateway_url=gateway.url, gateway_key=gateway.api_key)
-                engine.start()
-                running.callback(engine.stop)
-                server = LocalServer(shard, engine.operate)
-                server.start()
-                running.callback(server.stop)
-            yield gateway
-
-
-@pytest.fixture
-def divided(postgres: Postgres, tmp_path: Path) -> Iterator[Divided]:
-    with new_database(postgres, tmp_path.resolve(), "template0") as address:
-        store = replace(address, shards=SHARDS)
-        prepare(store)
-        make_bot(tmp_path, FLOWS, HANDLERS)
-        (tmp_path / ".env").write_text(f"BOT_STORE={store.url}\nBOT_SHARDS={SHARDS}\n")
-        yield Divided(tmp_path, store)
 
 
 def give_up(store: PostgresAddress, *contacts: str) -> None:
@@ -104,7 +52,8 @@ def test_with_engines_the_one_of_its_shard_does_it(divided: Divided) -> None:
 
 @pytest.mark.parametrize("running", [(), (0, 1, 2), (0, 2)])
 def test_dead_letters_of_all_shards_are_dropped_with_or_without_engines(
-    divided: Divided, running: tuple[int, ...]
+    divided: Divided,
+    running: tuple[int, ...],
 ) -> None:
     give_up(divided.store, *ALL)
     with divided.engines(*running):

@@ -5,12 +5,18 @@ import re
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlencode, urlsplit
 
 from bot.store.database import StoreAddress
 from bot.store.opening import engine_reader
 from tests.console.conftest import PASSWORD, Served
+
+
+class Addressed(Protocol):
+    """A console that has an address."""
+
+    url: str
 
 
 @dataclass
@@ -24,7 +30,7 @@ class Answer:
 class Client:
     """Asks a console as a browser does: with its cookie, and with ``Origin`` where a form is sent."""
 
-    served: Served
+    served: Addressed
     cookie: str = ""
     set_cookie: str = field(default="", init=False)
 
