@@ -1,12 +1,15 @@
 """Commands of a bot whose store is divided: they say what they say of any store, also where some shards have no engine."""
 
 import json
+import os
 from contextlib import closing
 
 import pytest
 
+from bot import doctor
 from bot.clock import SystemClock
 from bot.emulator import Emulator, MessageTemplate
+from bot.local_socket import socket_of
 from bot.store.commit import Commit
 from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, shard_of, shards_of
@@ -124,6 +127,19 @@ def test_the_health_check_names_the_shards_without_an_engine(divided: Divided) -
         assert (found.code, "the engine of shard 1 does not answer" in found.out) == (1, True)
     with divided.engines(0, 1, 2):
         assert call("doctor", divided.folder, "--server").code == 0
+
+
+def test_the_doctor_finds_a_shard_without_an_engine_and_settings_that_are_newer_than_any(divided: Divided) -> None:
+    settings = divided.folder / ".env"
+    os.utime(settings, (0, 0))
+    with divided.engines(0, 2):
+        (found,) = doctor.server(divided.store, settings)
+        assert (found.state, found.what) == ("fail", "the engine of shard 1 does not answer")
+    with divided.engines(0, 1, 2):
+        assert [found.state for found in doctor.server(divided.store, settings)] == ["ok"]
+        os.utime(socket_of(shards_of(divided.store)[2]), (5, 5))  # this engine was started before the settings changed
+        os.utime(settings, (10, 10))
+        assert [found.state for found in doctor.server(divided.store, settings)] == ["warn"]
 
 
 def test_what_commands_ask_of_the_gateway_counts_against_the_limits(divided: Divided) -> None:
