@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
-from bot.alarms import Alarm
 from bot.core.errors import BotError
 from bot.store.database import StoreAddress, shard_number, shards_of, whole_of
 
@@ -148,6 +147,8 @@ def _joined(request: Request, found: Mapping[int, Answer | BotError]) -> Answer:
 
 def _alarm(shard: int, error: BotError) -> dict[str, str]:
     """The alarm of a shard whose engine does not answer, which nobody else can report: since now, as far as is known."""
+    from bot.alarms import Alarm  # not above: each command would load it, and its clock
+
     return Alarm(SILENT, str(shard), silent_in_words([shard]), str(error), datetime.now(UTC)).as_json()
 
 

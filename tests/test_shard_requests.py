@@ -1,5 +1,7 @@
 """Requests to a store that is divided: whose engines are asked, and how their answers become one."""
 
+import inspect
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,9 +10,13 @@ from typing import Any
 
 import pytest
 
+from bot import shard_requests
 from bot.alarms import Alarm
+from bot.app import Engine
 from bot.core.errors import BotError
 from bot.metrics import EngineMetrics
+from bot.process import engine_process
+from bot.runtime.operator_requests import operate
 from bot.shard_requests import ask_shards, why_it_waits
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
 from tests.runtime.engine_kit import START
@@ -78,6 +84,14 @@ def test_what_is_about_nobody_goes_to_the_first_shard(do: str) -> None:
     engines = Engines({"version": 1}, {}, {})
     assert engines.ask({"do": do}) == {"version": 1}
     assert engines.shards == [0]
+
+
+def test_it_is_known_of_each_request_about_no_contact_who_is_asked() -> None:
+    answering = "".join(inspect.getsource(each) for each in (operate, Engine.operate, engine_process._answer))
+    requests = {do for do, rest in re.findall(r'"do"(?:: |\) == )"(\w+)"(.*)', answering) if '"contact"' not in rest}
+    assert len(requests) > 15
+    asked = {*shard_requests._JOINED, *shard_requests._ANY, *shard_requests._TELL, "broadcast", "correct", "publish"}
+    assert requests - {"note_command"} <= asked, "the engine asks itself that"
 
 
 @pytest.mark.parametrize("do", ["gateway", "flows", "judge"])
