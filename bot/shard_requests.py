@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.store.database import StoreAddress, shard_number, shards_of, whole_of
+from bot.store.database import StoreAddress, shard_number, shards_of
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -34,7 +34,7 @@ def ask_shards(store: StoreAddress, request: Request, ask: Ask) -> Answer:
     request that is not done in each shard that it concerns is answered with ``error``, which says where it is done. Raises as ``ask`` where
     no engine answers.
     """
-    shards = shards_of(store) if whole_of(store) == store else (store,)
+    shards = shards_of(store)
     if len(shards) == 1:
         return ask(store, request)
     do = request.get("do")
