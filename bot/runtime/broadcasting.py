@@ -95,17 +95,18 @@ def add_recipients(
     parameters), and how many have opted out. Raises `RequestRefused`.
     """
     known = _find(batch, name)
-    if known is not None and known.content != content:
-        what = "starts another flow" if _is_flow(known) and _is_flow(content) else "sends another template or language"
+    begun = known or _find_elsewhere(batch, name)
+    if begun is not None and begun.content != content:
+        what = "starts another flow" if _is_flow(begun) and _is_flow(content) else "sends another template or language"
         raise RequestRefused(f'the broadcast "{name}" {what}: `--edit "{name}"` corrects it, or choose another name')
-    if known is not None and known.at != at:
+    if begun is not None and begun.at != at:
         raise RequestRefused(f'the broadcast "{name}" was requested for another time: `--edit "{name}"` corrects it')
-    if known is not None and known.state == STOPPED:
+    if begun is not None and begun.state == STOPPED:
         raise RequestRefused(f'the broadcast "{name}" was stopped: `bot broadcast --resume "{name}"` goes on with it')
-    if known is not None and known.state == EDITING:
+    if begun is not None and begun.state == EDITING:
         raise RequestRefused(_broken_off(name))
     rows = [_read(recipient, content) for recipient in recipients]
-    first = known or Broadcast(name, content, SCHEDULED if at else TRYING, at=at, late=late, started_by=by)
+    first = begun or Broadcast(name, content, SCHEDULED if at else TRYING, at=at, late=late, started_by=by)
     broadcast = _begins_no_later(first, rows)
     if broadcast is not known:
         batch.commit.set_broadcast(known, broadcast)
@@ -298,21 +299,20 @@ def _broken_off(name: str) -> str:
 
 
 def _find(batch: Batch, name: str) -> Broadcast | None:
-    """A broadcast of this name. One that only other shards have begins here, too, without recipients: what is asked about it is refused in
-    each shard for the same reasons.
-    """
-    known = batch.commit.broadcasts.get(name) or batch.store.broadcast(name)
-    if known is not None or (elsewhere := batch.store.broadcast_elsewhere(name)) is None:
-        return known
-    begun = SCHEDULED if elsewhere.at else TRYING
-    state = elsewhere.state if elsewhere.state in (STOPPED, EDITING) else begun
-    here = replace(elsewhere, state=state, edit=0, code="", recent=(), canary=None, begins_at=None, ended_at=None)
-    batch.commit.set_broadcast(None, here)
-    return here
+    return batch.commit.broadcasts.get(name) or batch.store.broadcast(name)
+
+
+def _find_elsewhere(batch: Batch, name: str) -> Broadcast | None:
+    """A broadcast that only other shards have, as it begins in this one: what is asked about it is refused in each for the same reasons."""
+    found = batch.store.broadcast_elsewhere(name)
+    if found is None:
+        return None
+    state = found.state if found.state in (STOPPED, EDITING) else SCHEDULED if found.at else TRYING
+    return replace(found, state=state, edit=0, code="", recent=(), canary=None, begins_at=None, ended_at=None)
 
 
 def _known(batch: Batch, name: str) -> Broadcast:
-    broadcast = _find(batch, name)
+    broadcast = _find(batch, name) or _find_elsewhere(batch, name)
     if broadcast is None:
         raise RequestRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
     return broadcast

@@ -79,6 +79,7 @@ def test_what_one_shard_would_refuse_all_refuse(store: PostgresAddress) -> None:
     refused = ask(store, "broadcast", OF_LAST, template=other)
     assert refused["error"].startswith('the broadcast "spring" sends another template')
     assert ask(store, "broadcast", OF_LAST + OF_FIRST, template=other) == refused
+    assert states(store) == [TRYING, None, None], "what is refused adds nothing"
     ask(store, "stop")
     assert ask(store, "broadcast", OF_LAST, template=SALE)["error"].startswith('the broadcast "spring" was stopped')
 
