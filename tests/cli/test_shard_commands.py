@@ -81,6 +81,18 @@ def test_a_broadcast_is_one_with_or_without_engines(divided: Divided, running: t
         assert code == 0 and said.startswith("0 contacts will get it now, 3 contacts at their time.")
 
 
+def test_a_broadcast_reaches_the_contacts_of_all_shards(divided: Divided) -> None:
+    contacts = divided.folder / "contacts.csv"
+    contacts.write_text("phone\n" + "".join(f"{contact}\n" for contact in ALL))
+    with divided.engines(0, 1, 2) as gateway:
+        gateway.templates.add(MessageTemplate("hello", body="Hello"))
+        code, said = divided.call("broadcast", "hello", str(contacts), "--name", "spring", "--yes")
+        assert (code, said.splitlines()[-1]) == (0, "3 sent.")
+        assert sorted(sent.to for sent in gateway.sent) == sorted(ALL)
+    code, said = divided.call("broadcast", "spring")
+    assert code == 0 and "Of the 3 sent: 0 delivered, 0 read, 0 answered within 24 hours." in said
+
+
 @pytest.mark.parametrize("running", [(), (0, 2)])
 def test_a_contact_is_erased_with_or_without_engines(divided: Divided, running: tuple[int, ...]) -> None:
     for contact in (ANN, BEN):
