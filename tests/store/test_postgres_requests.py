@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -16,11 +17,12 @@ from bot.metrics import EngineMetrics
 from bot.runtime.engine_loop import EngineLoop
 from bot.store import postgres_requests
 from bot.store.commit import Commit
-from bot.store.database import Answer, PostgresAddress
+from bot.store.database import Answer, PostgresAddress, shards_of
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader
 from bot.store.opening import ask_elsewhere, serves_others
 from bot.store.postgres_database import connect
+from bot.store.postgres_schema import migrate
 from tests.patience import PATIENCE, wait_for
 from tests.postgres import Postgres, new_database
 from tests.runtime.engine_kit import Hands, advance, read
@@ -142,6 +144,22 @@ def test_who_gets_no_answer_hears_whether_it_may_be_done(
             f"no engine answered within 8 s, {done}: see whether one runs on some machine"
         )
     assert rows(address) == []
+
+
+def test_each_shard_has_requests_of_its_own_and_who_gets_no_answer_is_told_of_which(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = [0.0]
+    monkeypatch.setattr(postgres_requests, "monotonic", lambda: passed[0])
+    with new_database(postgres, tmp_path, "template0") as whole:
+        divided = replace(whole, shards=2)
+        migrate(divided)
+        first, second = (shard for shard in shards_of(divided) if isinstance(shard, PostgresAddress))
+        with engine(first, lambda request: {"shard": 0}), asked(second, do="status") as unanswered:
+            assert ask_elsewhere(first, {"do": "status"}) == {"shard": 0}
+            wait_for(lambda: bool(rows(second)))
+            passed[0] += 9
+            assert unanswered.result(PATIENCE)["error"].startswith("no engine of shard 1 answered within 8 s")
 
 
 def test_what_nobody_waits_for_any_more_is_not_begun(address: PostgresAddress) -> None:
