@@ -197,8 +197,9 @@ def test_every_machine_serves_what_was_published_last_and_says_who_serves(
         assert machines.texts() == ["You wrote:", "New:", "New: two"]  # the question is put again, in its new form
         (waits,) = [found for found in doctor.served(machines.store, machines.first.folder) if found.about == "version"]
         assert waits.state == "warn" and waits.what.endswith(f"the files in {machines.first.folder} differ")
-    (serve,) = [found for found in doctor.served(machines.store, machines.second.folder) if found.about == "machines"]
-    assert serve.what == f"{gethostname()} works"
+        served = doctor.served(machines.store, machines.second.folder)
+        (serve,) = [found for found in served if found.about == "machines"]
+        assert serve.what == f"{gethostname()} works"
 
 
 def test_a_machine_that_cannot_load_the_version_leaves_the_place_to_another(
