@@ -8,8 +8,8 @@ from time import monotonic
 
 import pytest
 
-from bot.http_client import Ambiguous, DeadlinePassed, HttpClient, HttpError, NotSent, Oversized, Silent, wait_for
-from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, http_bytes, peer, raw, reset
+from bot.http_client import Ambiguous, DeadlinePassed, HttpClient, NotSent, Oversized, Silent, wait_for
+from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, http_bytes, peer, raw, reset, too_late
 from tests.patience import PATIENCE
 
 HEADERS = {"Content-Type": "application/json"}
@@ -25,14 +25,10 @@ def post(client: HttpClient) -> bytes:
     return client.post("/x", b"{}", HEADERS).body
 
 
-def late(request: Callable[[], object]) -> HttpError:
-    """The error of a request whose short time is over before its answer. On a busy machine it may be over before it has left."""
-    with pytest.raises(HttpError) as raised:
-        request()
-    if isinstance(raised.value, NotSent):
-        return late(request)
-    assert "timed out" in str(raised.value)
-    return raised.value
+def late(request: Callable[[], object]) -> Exception:
+    error = too_late(request, NotSent)
+    assert "timed out" in str(error)
+    return error
 
 
 def dripping(prefix: bytes, stop: threading.Event) -> Answer:
