@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import postgres
+from tests.ports import reserved_port
 from tests.searches import search, tries
 
 MEMORY = Path("/dev/shm")
@@ -80,6 +81,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(search)
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+@pytest.fixture
+def free_port() -> Generator[int]:
+    """A port that refuses connections, unless the test has a server listen at it."""
+    with reserved_port() as port:
+        yield port
 
 
 @pytest.fixture(name="postgres", scope="session")

@@ -27,7 +27,7 @@ from bot.store.files import open_reader
 from bot.store.postgres_database import PostgresDatabase
 from bot.store.postgres_schema import migrate
 from bot.store.sqlite_database import SqliteDatabase
-from tests.patience import gone
+from tests.patience import PATIENCE, gone
 
 _DEBIANS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name))
 _USER = "postgres"  # PostgreSQL does not run as root
@@ -67,8 +67,8 @@ class Postgres:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         options = " ".join(["-k", str(self.folder), *(f"-c {option}" for option in self._options)])
-        program = [_program("pg_ctl"), "-D", str(self.folder / "data"), "-w", "-l", str(self.folder / "log")]
-        subprocess.run([*program, "-o", options, "start"], check=True, **self._as_user)
+        program = [_program("pg_ctl"), "-D", str(self.folder / "data"), "-l", str(self.folder / "log")]
+        subprocess.run([*program, "-t", f"{PATIENCE:.0f}", "-o", options, "start"], check=True, **self._as_user)
 
     def stop(self) -> None:
         """End it at once, unless it has crashed. Nothing stays in memory that other programs could see."""

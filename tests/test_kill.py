@@ -9,13 +9,12 @@ import random
 import re
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException
@@ -39,6 +38,7 @@ from bot.store.inbox import InboxReader
 from bot.store.opening import engine_reader
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE, gone, wait_for
+from tests.ports import reserved_port
 from tests.postgres import new_database, postgres_server
 from tests.searches import search, tries
 
@@ -156,8 +156,8 @@ class Server:
         models: CompletionService | None = None,
         roles: Sequence[str] = (),
     ) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = probe.getsockname()[1]
+        self._held = ExitStack()
+        self.port = self._held.enter_context(reserved_port())
         self.folder = folder
         self.dice = random.Random(44)
         self._roles = roles
@@ -267,6 +267,7 @@ class Server:
         assert self.process.stdout is not None
         self.process.stdout.close()
         self._log.close()
+        self._held.close()
         return code
 
 

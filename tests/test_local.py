@@ -8,6 +8,7 @@ import pytest
 
 from bot import local_socket
 from bot.core.errors import BotError
+from tests.patience import PATIENCE
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -98,5 +99,5 @@ def test_stopping_ends_its_thread(tmp_path: Path) -> None:
     server.start()
     (thread,) = set(threading.enumerate()) - before
     server.stop()
-    thread.join(5)
+    thread.join(PATIENCE)
     assert not thread.is_alive()

@@ -35,9 +35,9 @@ from bot.settings import ModelService
 from bot.store.sqlite_schema import migrate
 from tests.cli.terminal import make_bot
 from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, peer, refused
+from tests.patience import PATIENCE, wait_for
 from tests.proxy import proxy
 from tests.test_download import got, names
-from tests.test_http_client import free_port
 from tests.test_outgoing import KEY, SECRETS, services
 
 HOST = "gateway.example"
@@ -219,16 +219,18 @@ def test_a_plain_peer_is_asked_by_its_whole_address(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("excepted", [HOST, ".example", "example", f"other.example, {HOST}", "*"])
-def test_what_no_proxy_names_is_asked_directly(monkeypatch: pytest.MonkeyPatch, secure: Peer, excepted: str) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
+def test_what_no_proxy_names_is_asked_directly(
+    monkeypatch: pytest.MonkeyPatch, secure: Peer, free_port: int, excepted: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port}")
     monkeypatch.setenv("NO_PROXY", excepted)
     with found_at(HOST, secure.port, "127.0.0.1"):
         assert HttpClient(f"https://{HOST}:{secure.port}", own=True).get("/x", {}).status == 200
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_this_machine_is_never_behind_a_proxy(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port()}")
+def test_this_machine_is_never_behind_a_proxy(monkeypatch: pytest.MonkeyPatch, free_port: int, host: str) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port}")
     with peer() as plain:
         assert HttpClient(f"http://{host}:{plain.port}", own=True).get("/x", {}).status == 200
 
@@ -244,8 +246,8 @@ def test_a_proxy_that_refuses_says_so(monkeypatch: pytest.MonkeyPatch, status: i
     assert what == f"the proxy {through.address} {words}" and cure in advice
 
 
-def test_a_proxy_that_is_not_there_or_is_none_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    nobody = f"127.0.0.1:{free_port()}"
+def test_a_proxy_that_is_not_there_or_is_none_says_so(monkeypatch: pytest.MonkeyPatch, free_port: int) -> None:
+    nobody = f"127.0.0.1:{free_port}"
     monkeypatch.setenv("HTTPS_PROXY", f"http://{nobody}")
     assert fault(f"https://{HOST}")[0] == f"the proxy {nobody} is not reached: Connection refused"
     for none in ("ftp://127.0.0.1:1080", "http://", "http://[", "http://x:99999"):
@@ -312,7 +314,7 @@ def silent_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     def getaddrinfo(host: str, *args: Any, **options: Any) -> Any:
         asked.append(host)
-        over.wait(20)
+        over.wait(PATIENCE)
         raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
@@ -326,6 +328,7 @@ def test_name_servers_that_do_not_answer_hold_up_nobody(silent_names: list[str])
     with pytest.raises(NotFetched) as raised:
         got(Downloads("https://other.example"), f"https://{HOST}/f", seconds=0.1)
     assert raised.value.again
+    wait_for(lambda: bool(silent_names))
     assert silent_names == [HOST], "who asks for a name that is being looked up waits for the same answer"
 
 
@@ -342,13 +345,13 @@ def test_one_name_that_is_not_answered_for_holds_up_no_other(monkeypatch: pytest
 
     def getaddrinfo(host: str, *args: Any, **options: Any) -> Any:
         if host == "slow.example":
-            over.wait(20)
+            over.wait(PATIENCE)
         return real("127.0.0.1", *args, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    waiting = threading.Thread(target=look_up, args=("slow.example", 443, 20))
+    waiting = threading.Thread(target=look_up, args=("slow.example", 443, PATIENCE))
     waiting.start()
-    assert look_up("other.example", 443, 20)[0][4] == ("127.0.0.1", 443)
+    assert look_up("other.example", 443, PATIENCE)[0][4] == ("127.0.0.1", 443)
     over.set()
     waiting.join()
 
@@ -361,14 +364,14 @@ def test_the_second_address_of_a_host_is_tried_where_the_first_refuses(monkeypat
 # Alarms
 
 
-def test_a_peer_that_is_not_reached_for_a_minute_is_an_alarm_until_it_answers() -> None:
+def test_a_peer_that_is_not_reached_for_a_minute_is_an_alarm_until_it_answers(free_port: int) -> None:
     clock = MovableClock(datetime(2030, 5, 6, tzinfo=UTC))
     alarms = Alarms(clock)
     reach = ReachabilityAlarm(alarms, clock, "gateway-unreachable", "the gateway", "check BOT_GATEWAY_URL")
     with peer() as plain:
         client = HttpClient(plain.url, own=True, reach=reach)
         monkey = pytest.MonkeyPatch()
-        monkey.setattr(client, "_prefix", f"http://127.0.0.1:{free_port()}")
+        monkey.setattr(client, "_prefix", f"http://127.0.0.1:{free_port}")
         for seconds in (0, 59):
             clock.move(timedelta(seconds=seconds))
             with pytest.raises(NotSent):

@@ -24,7 +24,7 @@ from bot.outgoing import (
     Unreachable,
 )
 from bot.steps.http_services import HttpService
-from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, reset
+from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, reset, too_late
 from tests.talk import library_of
 from tests.test_download import names, redirect
 
@@ -282,9 +282,15 @@ def test_the_time_covers_redirects_and_an_answer_that_drips(crm: Peer) -> None:
             connection.sendall(b"x")
         return False
 
-    crm.answers(redirect("/drip"), dripping)
+    def redirected(connection: socket.socket) -> bool:
+        return (dripping if crm.requests[-1].path == "/drip" else redirect("/drip"))(connection)
+
+    def ask() -> None:
+        ServiceRequester(services(crm.url), SECRETS)(HttpRequest("GET", "crm:/x", seconds=0.3), KEY)
+
+    crm.by_default = redirected
     try:
-        assert isinstance(failure(crm, seconds=0.3), RequestTimedOut)
+        assert isinstance(too_late(ask, Unreachable), RequestTimedOut)
     finally:
         ended.set()
 

@@ -10,6 +10,7 @@ import pytest
 
 from bot.expressions.sandbox import OutOfTime
 from bot.watchdog import Watchdog
+from tests.patience import PATIENCE
 
 SHORT = 0.02
 
@@ -21,6 +22,10 @@ def restless() -> Iterator[None]:
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
+
+
+def run(code: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
 def endless() -> None:
@@ -120,24 +125,43 @@ def test_what_cannot_be_stopped_is_reported_once() -> None:
 
 def test_a_process_that_c_code_keeps_to_itself_ends_and_says_where() -> None:
     code = """
+import faulthandler
 import re
+from threading import Event
 from bot.watchdog import Watchdog, end_when_deaf
 
+later, begun = faulthandler.dump_traceback_later, Event()
+
+def end_later(seconds, exit):
+    later(seconds, exit=exit)
+    begun.set()
+
 def matches() -> None:
+    end_when_deaf(0.3)
+    begun.wait()
     re.match("(a+)+$", "a" * 60 + "b")  # for years, and no other thread gets to run
 
-end_when_deaf(0.3)
-Watchdog().run("matches", matches, 0.1)
+faulthandler.dump_traceback_later = end_later
+Watchdog().run("matches", matches, 60)
 """
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    ended = run(code)
     assert ended.returncode == 1
-    assert "in matches" in ended.stderr
+    assert "in matches" in ended.stderr and "Timeout" in ended.stderr
 
 
-def test_a_process_that_works_and_sleeps_goes_on() -> None:
-    code = "from time import sleep; from bot.watchdog import end_when_deaf; end_when_deaf(0.8); sleep(1); print(3)"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
-    assert (ended.returncode, ended.stdout) == (0, "3\n"), ended.stderr
+def test_a_process_that_works_and_waits_puts_its_end_off_again_and_again() -> None:
+    code = """
+import faulthandler
+from queue import SimpleQueue
+from bot.watchdog import end_when_deaf
+
+put_off = SimpleQueue()
+faulthandler.dump_traceback_later = lambda seconds, exit: put_off.put((seconds, exit))
+end_when_deaf(0.04)
+print([put_off.get() for _ in range(3)])
+"""
+    ended = run(code)
+    assert (ended.returncode, ended.stdout) == (0, f"{[(0.04, True)] * 3}\n"), ended.stderr
 
 
 def test_after_something_was_stopped_a_profiler_still_comes_to_an_end() -> None:
@@ -158,5 +182,5 @@ sys.setprofile(lambda *event: None)
 len([n for n in range(10)])
 sys.setprofile(None)
 """
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=20)
+    ended = run(code)
     assert ended.returncode == 0, ended.stderr

@@ -24,7 +24,7 @@ from bot.ai.chat_completion import ChatRequest, Completion, ToolCall
 from bot.core.values import Usage
 from bot.http_client import HttpClient
 from tests.ai.recorded import ANSWER, MODEL, REQUEST, SPOKEN
-from tests.gateway.peer import Answer, Peer, answer, hang_up, http_bytes, peer, raw, reset
+from tests.gateway.peer import Answer, Peer, answer, hang_up, http_bytes, peer, raw, reset, too_late
 
 MAX_TOKENS = 100_000
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
@@ -233,10 +233,9 @@ def test_a_stream_that_breaks_off_is_cut_and_says_what_it_used_up(service: Peer,
 @BOTH
 def test_an_answer_that_does_not_come_is_late(service: Peer, ask: Callable[..., Completion]) -> None:
     stop = threading.Event()
-    service.answers(hanging(b"", stop))
-    with pytest.raises(ServiceTimedOut) as raised:
-        ask(made(service, seconds=0.2), REQUEST)
-    assert not raised.value.idle
+    service.by_default = hanging(b"", stop)
+    error = too_late(lambda: ask(made(service, seconds=0.2), REQUEST), ServiceNotReached)
+    assert isinstance(error, ServiceTimedOut) and not error.idle
     stop.set()
 
 

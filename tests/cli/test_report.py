@@ -1,7 +1,7 @@
 import csv
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -38,7 +38,8 @@ def folder(bot: Path) -> Path:
     """A bot with the results of two days, and one contact who waits."""
     make_bot(bot, FLOWS)
     migrate(bot / "bot.db")
-    today, before = (f"{datetime.now(UTC) - timedelta(days=ago):%Y-%m-%d}" for ago in (0, 20))
+    now = datetime.now(UTC)
+    today, before = (f"{now - timedelta(days=ago):%Y-%m-%d}" for ago in (0, 20))
     part = "survey/split: else"
     rows = [
         (today, "survey", "favourite", "", "entered", "", 4),
@@ -108,9 +109,9 @@ def test_programs_get_every_flow_also_one_that_is_gone(folder: Path) -> None:
 def test_a_spreadsheet_gets_a_line_for_each_day_and_runs_nothing(folder: Path) -> None:
     rows = list(csv.DictReader(call("report", "--csv", "--bot", folder).lines))
     assert len(rows) == 9
-    assert {row["day"] for row in rows if row["outcome"] == "[Blue]"} == {
-        f"{datetime.now(UTC) - timedelta(days=20):%Y-%m-%d}"
-    }
+    first, last = sorted({date.fromisoformat(row["day"]) for row in rows})
+    assert last - first == timedelta(days=20)
+    assert {row["day"] for row in rows if row["outcome"] == "[Blue]"} == {first.isoformat()}
     assert [row["step"] for row in rows if row["flow"] == "gone"] == ["'=cmd"]
 
 

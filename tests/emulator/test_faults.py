@@ -57,7 +57,7 @@ def test_a_timeout_is_accepted_and_never_answered(api: Caller, emulator: Emulato
     emulator.faults.add("timeout", count=1, seconds=60)
     with pytest.raises(requests.exceptions.ReadTimeout):
         api.text(read_timeout=0.2)
-    assert len(emulator.sent) == 1
+    assert emulator.wait_until(lambda: len(emulator.sent) == 1)
 
 
 def test_a_held_answer_ends_in_a_reset(api: Caller, emulator: Emulator) -> None:
@@ -73,6 +73,7 @@ def test_clients_that_gave_up_hold_no_thread() -> None:
         caller = Caller(emulator)
         with pytest.raises(requests.exceptions.ReadTimeout):
             caller.text(read_timeout=0.1)
+        assert emulator.wait_until(lambda: len(emulator.sent) == 1)
         assert caller.text().ok
 
 
@@ -80,7 +81,7 @@ def test_a_slow_answer_is_late(api: Caller, emulator: Emulator) -> None:
     emulator.faults.add("slow", seconds=60, count=1)
     with pytest.raises(requests.exceptions.ReadTimeout):
         api.text(read_timeout=0.1)
-    assert len(emulator.sent) == 1
+    assert emulator.wait_until(lambda: len(emulator.sent) == 1)
 
 
 def test_a_slow_answer_is_right(api: Caller, emulator: Emulator) -> None:

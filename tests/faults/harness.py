@@ -34,6 +34,7 @@ from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from tests.cli.terminal import call
 from tests.patience import PATIENCE
+from tests.ports import reserved_port
 from tests.process.serving import SECRET, Serving, serves
 from tests.proxy import relay
 
@@ -94,9 +95,9 @@ class Link:
     """
 
     target: int
+    port: int
     answers: bytes | None = None
     is_silent: bool = False
-    port: int = 0
     _open: list[socket.socket] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -107,7 +108,6 @@ class Link:
         self.answers, self.is_silent = None, False
         self.cut()
         self._listener = socket.create_server(("127.0.0.1", self.port), backlog=256)
-        self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._listen, args=(self._listener,), daemon=True).start()
 
     def cut(self) -> None:
@@ -218,7 +218,7 @@ class Trial:
         )
         self.held.enter_context(self.gateway)
         self.gateway.behaviour.restamp = True
-        self.link = Link(int(self.gateway.url.rsplit(":")[-1]))
+        self.link = Link(int(self.gateway.url.rsplit(":")[-1]), self.held.enter_context(reserved_port()))
         self.held.callback(self.link.cut)
 
     def stop(self) -> None:

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 Answer = Callable[[socket.socket], bool]  # writes an answer; True keeps the connection open
 
 
@@ -61,6 +63,13 @@ def reset(connection: socket.socket) -> bool:
 
 def hang_up(connection: socket.socket) -> bool:
     return False
+
+
+def too_late(request: Callable[[], object], unsent: type[Exception]) -> Exception:
+    """The error of a request with a short time, made again where that was over (``unsent``) before the request had left."""
+    with pytest.raises(Exception) as raised:
+        request()
+    return too_late(request, unsent) if isinstance(raised.value, unsent) else raised.value
 
 
 class Peer:

@@ -7,6 +7,7 @@ import pytest
 from bot.cli.flow_reloader import BotFiles
 from bot.playground.flow_map import FlowMap, UnreadableTests
 from tests.cli.terminal import make_bot
+from tests.patience import PATIENCE
 
 FLOWS = """
 flow: main
@@ -59,5 +60,5 @@ def test_tests_that_cannot_be_run_are_no_tests_that_run_for_ever(
     monkeypatch.setattr("bot.testing.transcript_reader.load_with_tests", full)
     with pytest.raises(UnreadableTests, match="`bot test` says why"):
         flow_map.tests_at("main", "first")  # which begins to run them, and may know already
-        assert flow_map.tested.wait(30)
+        assert flow_map.tested.wait(PATIENCE)
         flow_map.tests_at("main", "first")

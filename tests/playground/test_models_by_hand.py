@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
+from tests.patience import wait_for
 from tests.playground.conftest import Shown, words
 
 TALK = """
@@ -132,7 +133,10 @@ def test_a_question_is_asked_again_after_a_restart(shows: Shows) -> None:
     shown = shows(TALK)
     shown.write("question")
     expect(shown.page.locator("#asked form")).to_be_visible()
-    shown.playground.restart(shown.playground.contacts[0])
+    contact, questions = shown.playground.contacts[0], shown.playground.questions
+    shown.playground.restart(contact)
+    wait_for(lambda: questions is not None and questions.of(contact) is not None)
+    shown.page.reload()  # else what it showed before may still be there
     answer(shown, "Here I am.")
     shown.hears("Here I am.")
 

@@ -5,7 +5,6 @@ PostgreSQL and Caddy. Docker itself does not.
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ import yaml
 from bot.process.supervisor import STOP_SECONDS
 from bot.settings import SETTINGS
 from tests.patience import PATIENCE, gone, wait_for
+from tests.ports import reserved_port
 from tests.process.machines import Shared
 from tests.test_kill import Server
 
@@ -46,16 +46,16 @@ def caddy(folder: Path, upstream: str) -> Iterator[str]:
     if program is None:
         pytest.skip("there is no caddy")
     (volume,) = (volume for volume in COMPOSE["proxy"]["volumes"] if "Caddyfile" in volume)
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
-    environ = {**os.environ, "HOME": str(folder), "BOT_DOMAIN": address, "BOT_UPSTREAM": upstream}
-    line = [program, "run", "--config", str(FOLDER / volume.split(":")[0]), "--adapter", "caddyfile"]
-    process = subprocess.Popen(line, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield address
-    finally:
-        process.kill()
-        process.wait()
+    with reserved_port() as port:
+        address = f"http://127.0.0.1:{port}"
+        environ = {**os.environ, "HOME": str(folder), "BOT_DOMAIN": address, "BOT_UPSTREAM": upstream}
+        line = [program, "run", "--config", str(FOLDER / volume.split(":")[0]), "--adapter", "caddyfile"]
+        process = subprocess.Popen(line, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield address
+        finally:
+            process.kill()
+            process.wait()
 
 
 def test_every_server_has_the_same_store_a_health_check_and_time_to_end() -> None:

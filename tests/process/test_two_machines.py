@@ -198,11 +198,11 @@ def test_every_machine_serves_what_was_published_last_and_says_who_serves(
         (waits,) = [found for found in doctor.served(machines.store, machines.first.folder) if found.about == "version"]
         assert waits.state == "warn" and waits.what.endswith(f"the files in {machines.first.folder} differ")
 
-    def who_serves() -> list[str]:
-        found = doctor.served(machines.store, machines.second.folder)
-        return [each.what for each in found if each.about == "machines"]
+        def who_serves() -> list[str]:
+            found = doctor.served(machines.store, machines.second.folder)
+            return [each.what for each in found if each.about == "machines"]
 
-    wait_for(lambda: who_serves() == [f"{gethostname()} works"])  # the sessions of the other have ended, too
+        wait_for(lambda: who_serves() == [f"{gethostname()} works"])  # the sessions of the other have ended, too
 
 
 def test_a_machine_that_cannot_load_the_version_leaves_the_place_to_another(

@@ -16,6 +16,7 @@ from bot.store.inbox import InboxWriter
 from bot.store.rows import OutboxRow
 from bot.store.store_reader import ALL_LETTERS
 from tests import postgres
+from tests.patience import PATIENCE
 from tests.runtime.engine_kit import START, World, begin, sent
 
 SALE = {"name": "sale", "language": "en"}
@@ -73,7 +74,7 @@ def copied(world: World) -> Path:
 @contextmanager
 def continued(folder: Path, world: World) -> Iterator[World]:
     """What the next run makes of the files that a kill has left."""
-    restarted = begin(folder / "bot.db", world.clock, InboxWriter(folder / "bot.db", world.clock))
+    restarted = begin(folder / "bot.db", world.clock, InboxWriter(folder / "bot.db", world.clock, patience=PATIENCE))
     try:
         yield restarted
     finally:

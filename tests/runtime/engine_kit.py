@@ -28,6 +28,7 @@ from bot.store.rows import CallRow, OutboxRow
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import TurnTraced
+from tests.patience import PATIENCE
 
 START = datetime(2030, 5, 6, 9, 0, tzinfo=UTC)
 LONG = 20.0  # seconds: the end of patience of a test that has failed
@@ -224,7 +225,7 @@ def open_world(path: Path, *, room: int = 10_000, prepare: Callable[[Store], Non
     """Open a store, and take what is in it."""
     migrate(path)
     clock = MovableClock(START)
-    return begin(path, clock, InboxWriter(path, clock), room=room, prepare=prepare)
+    return begin(path, clock, InboxWriter(path, clock, patience=PATIENCE), room=room, prepare=prepare)
 
 
 def begin(

@@ -29,6 +29,7 @@ from bot.store.inbox import InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, SYNC
 from bot.store.store_reader import LetterSearch, StoreReader
 from tests.gateway.peer import Answer, accepted, hang_up, peer, refused
+from tests.patience import PATIENCE
 from tests.postgres import about_files
 from tests.runtime.broadcasting import SALE, ask, begun, continued, copied, done, letters, people, resume, stop
 from tests.runtime.delivering import Bench
@@ -101,7 +102,7 @@ def test_after_a_kill_it_goes_on_with_the_keys_it_had(world: World, tmp_path: Pa
     before = {row.contact: row.key for row in world.delivery.wait_for(AHEAD)}
     done(world, world.delivery.rows[:10])
     left = shutil.copytree(tmp_path, tmp_path / "left by a kill")
-    inbox = InboxWriter(left / "bot.db", world.clock)
+    inbox = InboxWriter(left / "bot.db", world.clock, patience=PATIENCE)
     restarted = begin(left / "bot.db", world.clock, inbox)
     try:
         again = {row.contact: row.key for row in restarted.delivery.wait_for(AHEAD)}

@@ -23,6 +23,7 @@ from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.runtime.sending import SendResult
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, OutboxRow
 from tests.gateway.peer import Answer, Peer, accepted, answer, peer, refused, reset
+from tests.patience import wait_for
 from tests.runtime import delivering
 from tests.runtime.delivering import NOON
 
@@ -449,12 +450,13 @@ def test_each_message_tells_why_it_waits_and_until_when(server: Peer) -> None:
 
 def until_no_alarm(bench: Bench) -> None:
     """Time passes: an alarm ends a while after the thread that looks after limits has seen room."""
-    for _ in range(500):
-        if bench.alarms.current():
-            bench.offer()
-            bench.move(60)
-            with bench.changed:
-                bench.changed.wait(0.01)
+
+    def ended() -> bool:
+        bench.offer()
+        bench.move(60)
+        return not bench.alarms.current()
+
+    wait_for(ended, 0.01)
 
 
 def test_a_day_that_is_used_up_is_reported_until_there_is_room(server: Peer) -> None:

@@ -26,6 +26,7 @@ from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, OutboxRow
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
+from tests.patience import PATIENCE
 from tests.postgres import about_files
 from tests.runtime.broadcasting import done, letters, people, resume, stop
 from tests.runtime.engine_kit import START, Hands, World, read
@@ -84,7 +85,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 def opened(folder: Path, busy: str = "skip") -> World:
     path, clock = folder / "bot.db", MovableClock(START)
     migrate(path)
-    return begin(path, clock, InboxWriter(path, clock), busy)
+    return begin(path, clock, InboxWriter(path, clock, patience=PATIENCE), busy)
 
 
 def ask(world: World, *contacts: str, flow: str = "course", name: str = "spring", **data: Any) -> dict[str, Any]:
@@ -346,7 +347,7 @@ def test_killed_after_any_commit_it_goes_on_and_starts_the_flow_for_nobody_twice
         if number % 5 == 0:
             left = shutil.copytree(world.path.parent, tmp_path / str(number))  # as a kill leaves it
             world.close()
-            world = begin(left / "bot.db", world.clock, InboxWriter(left / "bot.db", world.clock))
+            world = begin(left / "bot.db", world.clock, InboxWriter(left / "bot.db", world.clock, patience=PATIENCE))
             world.settle()
         assert number < 500
     assert {len(each) for each in keys.values()} <= {2 if flow == "course" else 1}

@@ -25,6 +25,7 @@ from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CAMPAIGN
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
+from tests.patience import PATIENCE
 from tests.runtime.broadcasting import SALE, ask, begun, letters, resume, stop
 from tests.runtime.engine_kit import START, Hands, World, read
 from tests.talk import BOT, library_of
@@ -55,7 +56,7 @@ def begin(path: Path, clock: MovableClock, inbox: InboxWriter) -> World:
 def world(tmp_path: Path) -> Iterator[World]:
     path, clock = tmp_path / "bot.db", MovableClock(START)
     migrate(path)
-    world = begin(path, clock, InboxWriter(path, clock))
+    world = begin(path, clock, InboxWriter(path, clock, patience=PATIENCE))
     yield world
     world.close()
 

@@ -17,6 +17,7 @@ from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
+from tests.patience import PATIENCE
 from tests.runtime.engine_kit import START, Hands, World, read
 from tests.talk import BOT, CONTACT, library_of
 
@@ -47,7 +48,7 @@ steps:
 def world(tmp_path: Path) -> Iterator[World]:
     path, clock = tmp_path / "bot.db", MovableClock(START)
     migrate(path)
-    store, inbox = Store(path), InboxWriter(path, clock)
+    store, inbox = Store(path), InboxWriter(path, clock, patience=PATIENCE)
     alarms, library = Alarms(clock), library_of(FLOWS, BOT + "signals: {taken: {by: phone}}\n")
     turn = partial(advance, library)
     turns = EngineLoop(store, InboxReader(path), clock, turn, read, metrics=EngineMetrics(), alarms=alarms)

@@ -21,6 +21,7 @@ from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import HandedOver, StoreReader
+from tests.patience import PATIENCE
 from tests.runtime.engine_kit import START, Hands, World, read
 from tests.talk import BOT, library_of
 
@@ -41,7 +42,12 @@ ANN, BOB = "6281234567890", "6281234567891"
 def world(tmp_path: Path) -> Iterator[World]:
     path, clock = tmp_path / "bot.db", MovableClock(START)
     migrate(path)
-    store, engine, alarms, inbox = Store(path), partial(advance, LIBRARY), Alarms(clock), InboxWriter(path, clock)
+    store, engine, alarms, inbox = (
+        Store(path),
+        partial(advance, LIBRARY),
+        Alarms(clock),
+        InboxWriter(path, clock, patience=PATIENCE),
+    )
     turns = EngineLoop(store, InboxReader(path), clock, engine, read, metrics=EngineMetrics(), alarms=alarms)
     world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)
     turns.start(world.delivery, world.performers)

@@ -6,6 +6,7 @@ import pytest
 from bot.clock import MovableClock
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
+from tests.patience import PATIENCE
 from tests.store.store_kit import START
 
 
@@ -24,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def inbox(path: Path, clock: MovableClock) -> Iterator[InboxWriter]:
-    writer = InboxWriter(path, clock)
+    writer = InboxWriter(path, clock, patience=PATIENCE)
     yield writer
     writer.close()
 

@@ -28,6 +28,7 @@ from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import MIGRATIONS, Migration
+from tests.patience import PATIENCE
 from tests.store.store_kit import START, append, sqlite
 
 DOCS = Path(__file__).parents[2] / "docs" / "store.md"
@@ -37,7 +38,7 @@ def test_every_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         migrate(tmp_path / "bot.db")
-        inbox = InboxWriter(tmp_path / "bot.db", MovableClock(START))
+        inbox = InboxWriter(tmp_path / "bot.db", MovableClock(START), patience=PATIENCE)
         append(inbox, "evt_1")
         store = Store(tmp_path / "bot.db")
         store.begin_run()

@@ -13,6 +13,7 @@ from bot.clock import MovableClock
 from bot.store.database import Write
 from bot.store.files import StoreLocked, inbox_path
 from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter
+from tests.patience import PATIENCE
 from tests.postgres import about_files
 from tests.process.serving import until
 from tests.store.store_kit import START, append, sqlite
@@ -109,7 +110,7 @@ def test_events_of_one_commit_have_the_results_that_they_would_have_alone(
     writes = [inbox.event(delivery, id, "message.inbound", None, START, b"{}", True) for delivery, id in named]
     ended = threading.Event()
     inbox.hand_over(writes, ended.set)
-    assert ended.wait(10)
+    assert ended.wait(PATIENCE)
     kept = [write for write in writes if write is not writes[2] or not strange]
     seqs = [inbox.appended(write).seq for write in kept]
     assert [(row.seq, row.event_id) for row in log.after(1, 10)] == [
@@ -132,6 +133,7 @@ def test_a_commit_that_hangs_gives_busy_and_later_callers_are_refused_without_be
     blocker.execute("BEGIN IMMEDIATE")
     with pytest.raises(InboxBusy, match="did not commit within"):
         append(impatient, "evt_late")
+    until(lambda: impatient._committing_since is not None)
     with pytest.raises(InboxBusy, match="has not finished a commit"):
         append(impatient, "evt_refused")
     blocker.execute("ROLLBACK")
@@ -232,7 +234,7 @@ def test_numbers_are_never_given_twice_because_the_newest_event_stays(
     clock.move(timedelta(days=8))
     assert inbox.prune(second + 1) == 1
     inbox.close()
-    again = InboxWriter(path, clock)
+    again = InboxWriter(path, clock, patience=PATIENCE)
     assert (first, log.last_seq()) == (1, second)
     assert append(again, "evt_3").seq == second + 1
     again.close()

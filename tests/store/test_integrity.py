@@ -16,12 +16,13 @@ from bot.store.files import StoreDamaged, StoreUnavailable, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.integrity import StoresDiffer, check_pair, check_whole
 from bot.store.sqlite_schema import migrate
+from tests.patience import PATIENCE
 from tests.store.store_kit import START, append, clock
 
 
 def come(path: Path, *ids: str) -> None:
     """So many events come in."""
-    with closing(InboxWriter(path, clock())) as inbox:
+    with closing(InboxWriter(path, clock(), patience=PATIENCE)) as inbox:
         for id in ids:
             append(inbox, id)
 
@@ -37,7 +38,7 @@ def take(path: Path) -> None:
 
 def prune(path: Path) -> None:
     """A week later the web process has looked after its file."""
-    with closing(InboxWriter(path, clock())) as inbox, closing(Store(path)) as store:
+    with closing(InboxWriter(path, clock(), patience=PATIENCE)) as inbox, closing(Store(path)) as store:
         inbox.prune(store.cursor(), timedelta(days=-1))
 
 
@@ -99,7 +100,7 @@ def test_an_older_engines_file_takes_again_what_the_log_still_has(path: Path) ->
     take(path)
     come(path, "evt_4")
     take(path)
-    with closing(InboxWriter(path, clock())) as inbox:
+    with closing(InboxWriter(path, clock(), patience=PATIENCE)) as inbox:
         inbox.prune(4)
     shutil.copy(old, path)
     migrate(path)

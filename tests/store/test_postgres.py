@@ -3,7 +3,6 @@
 import importlib
 import pkgutil
 import re
-import socket
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -305,13 +304,13 @@ def test_without_its_driver_it_says_what_to_install(address: PostgresAddress, mo
         engine_reader(address)
 
 
-def test_the_server_notices_a_machine_that_has_vanished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_notices_a_machine_that_has_vanished(
+    tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also while an answer is on its way to it, when no keepalives are sent."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    monkeypatch.setenv("PGPORT", str(port))
+    monkeypatch.setenv("PGPORT", str(free_port))
     with postgres_server((*QUICK, "listen_addresses=127.0.0.1")):
-        address = PostgresAddress(f"postgresql://bot@127.0.0.1:{port}/template", tmp_path / "bot", tmp_path)
+        address = PostgresAddress(f"postgresql://bot@127.0.0.1:{free_port}/template", tmp_path / "bot", tmp_path)
         with connect(address, "engine") as connection:
             names = "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout"
             settings = [

@@ -24,6 +24,7 @@ from bot.store.integrity import check_pair
 from bot.store.sqlite_schema import migrate
 from bot.store.store_backup import CannotRestore, Restored, back_up, finish_restore, restore
 from bot.store.store_reader import StoreReader
+from tests.patience import PATIENCE
 from tests.store.store_kit import START, append, clock, contact_files
 
 ANN = "6281234567890"
@@ -32,7 +33,7 @@ PHOTO = "photo.jpg"
 
 def take(path: Path, *ids: str, visit: int) -> None:
     """Events come in and are taken; the last of them leads the contact to its so manieth visit."""
-    with closing(InboxWriter(path, clock())) as inbox:
+    with closing(InboxWriter(path, clock(), patience=PATIENCE)) as inbox:
         for id in ids:
             append(inbox, id)
     with closing(Store(path)) as store, closing(InboxReader(path)) as log:
@@ -95,7 +96,7 @@ def test_all_parts_are_as_they_were_and_what_was_there_is_a_backup_itself(path: 
 
 
 def test_with_the_inbox_kept_the_engine_takes_again_what_came_since(path: Path) -> None:
-    with closing(InboxWriter(path, clock())) as inbox:
+    with closing(InboxWriter(path, clock(), patience=PATIENCE)) as inbox:
         inbox.prune(3)
     path.write_bytes(b"damaged")
     found = restored(path, keep_inbox=True)
@@ -114,7 +115,7 @@ def test_a_new_inbox_goes_on_where_the_engines_file_is(path: Path, lost: bool) -
 
 
 def test_a_new_inbox_says_how_many_events_of_the_old_one_are_not_taken(path: Path) -> None:
-    with closing(InboxWriter(path, clock())) as inbox:
+    with closing(InboxWriter(path, clock(), patience=PATIENCE)) as inbox:
         append(inbox, "evt_4")
     assert restore(path, None, START).left == 1
 

@@ -115,6 +115,7 @@ def test_an_inbox_that_hangs_is_a_503_for_each_event_in_time_and_then_all_is_wel
             assert status == 503 and monotonic() - began < PATIENCE / 2
             assert b"has not finished a commit for" in body
         until(lambda: kept.inbox._committing_since is None)
+        kept.inbox.patience = PATIENCE
         third.sendall(post(b"third"))
         assert answer(third)[::2] == (200, b"kept")
         for client in (first, second, third):
