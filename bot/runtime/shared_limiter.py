@@ -28,6 +28,9 @@ LOOK_SECONDS = 1.0
 KEPT_SECONDS = 1.0
 """For how long a permit may be used that was drawn. So an engine that was paused, and has lost its shard meanwhile, sends nothing by it."""
 
+NOT_HEARD_SECONDS = 3.0
+"""After which nothing is left for an engine that has not looked at the budget."""
+
 AHEAD = 3
 """How many permits more than are wanted are drawn for replies, at most, so that the next ones need not wait."""
 
@@ -39,8 +42,8 @@ class SharedLimiter:
     """Gives out permits as a `RateLimiter` does, for the engine of one shard. Safe to use from many threads.
 
     A permit is drawn from the ``budget`` before it is given out, by a thread of its own: nobody who asks waits for the database. What
-    is not used within `KEPT_SECONDS` is given back. Half of what is left stays for others, while there is any. Without the
-    database there are no permits.
+    is not used within `KEPT_SECONDS` is given back. For replies at most half of what is left is drawn at once, and nothing that replies
+    of other shards have waited for longer. Without the database there are no permits.
 
     Where an engine ends without a word, its permits count as requests that ended when the next engine of the shard began. The
     first engine of a ``store`` that was copied finds in its rows what was requested before. The other arguments are those of `RateLimiter`.
@@ -66,7 +69,7 @@ class SharedLimiter:
         self._drawn: dict[int, deque[int]] = {REPLY: deque(), CAMPAIGN: deque()}
         self._drawn_at = {REPLY: -inf, CAMPAIGN: -inf}
         self._in_flight_elsewhere = 0  # as of the last turn
-        self._is_asked = self._draws = self._has_ended = False
+        self._is_asked = self._draws = self._lets_others = self._has_ended = False
         self._share: Callable[[dict[str, Any], float], None] = lambda known, offset: None
         self._come: Callable[[], None] = lambda: None
         self._thread = threading.Thread(target=self._run, name="budget", daemon=True)
@@ -81,7 +84,14 @@ class SharedLimiter:
             self._limiter = RateLimiter(per_minute, per_day, counted, crashed=crashed)
             self._ended = before["ended"] + before["in_flight"]  # requests, also those of engines before
             self._ended_elsewhere = sum(engine["ended"] for name, engine in engines.items() if name != budget.name)
-            engines[budget.name] = {"owner": self._owner, "ended": self._ended, "in_flight": 0}
+            engines[budget.name] = {
+                "owner": self._owner,
+                "ended": self._ended,
+                "in_flight": 0,
+                "at": turn.now,  # its last turn
+                "waits": 0,  # how many replies wait for a permit
+                "since": turn.now,  # since when none of them has got one
+            }
             turn.state.setdefault("common", self._limiter.common(0.0))
             turn.state.setdefault("breakers", {})
 
@@ -117,7 +127,7 @@ class SharedLimiter:
             if self._are_there(kind, now):
                 return self._drawn[kind].popleft()
             self._wanted[kind] = max(self._wanted[kind], wanted)
-            if self._limiter.free_at(now, kind) == now:
+            if self._limiter.free_at(now, kind) == now and not self._lets_others:
                 self._is_asked = True
                 self._wakes.notify_all()
             return None
@@ -196,22 +206,33 @@ class SharedLimiter:
         self._limiter.learn(turn.state["common"], offset, now)
         self._limiter.elsewhere(now, ended - self._ended_elsewhere, in_flight - self._in_flight_elsewhere)
         self._ended_elsewhere, self._in_flight_elsewhere = ended, in_flight
-        drawn = {kind: self._draw_kind(kind, now) for kind in self._drawn}
-        self._is_asked, self._draws = False, True
+        waited = [
+            other for other in others if other["since"] < own["since"] and other["at"] > turn.now - NOT_HEARD_SECONDS
+        ]
+        for_others, wanted = sum(other["waits"] for other in waited), self._wanted[REPLY]
+        drawn = {kind: self._draw_kind(kind, now, for_others) for kind in self._drawn}
+        self._is_asked, self._draws, self._lets_others = False, True, for_others > 0
+        waits = max(wanted - len(self._drawn[REPLY]) - len(drawn[REPLY]), 0)
         turn.made.append((0.0, self._ended - own["ended"]))
-        engines[self._budget.name] = own | {"ended": self._ended, "in_flight": self._limiter.in_flight - in_flight}
+        engines[self._budget.name] = own | {
+            "ended": self._ended,
+            "in_flight": self._limiter.in_flight - in_flight,
+            "at": turn.now,
+            "waits": waits,
+            "since": own["since"] if waits and not drawn[REPLY] else turn.now,
+        }
         turn.state["common"] = self._limiter.common(offset)
         return drawn
 
-    def _draw_kind(self, kind: int, now: float) -> list[int]:
+    def _draw_kind(self, kind: int, now: float, for_others: int) -> list[int]:
         there = self._drawn[kind]
         if not self._are_there(kind, now):
             self._unused(there)
             there.clear()
         wanted, self._wanted[kind] = self._wanted[kind], 0
         if wanted and kind == REPLY:
-            spare = self._limiter.spare(now)
-            wanted = max(min(wanted + min(spare // 16, AHEAD), spare // 2), 1)
+            spare = self._limiter.spare(now) - for_others
+            wanted = min(wanted + min(spare // 16, AHEAD), (spare + 1) // 2)
         drawn: list[int] = []
         while len(there) + len(drawn) < min(wanted, MOST) and (permit := self._limiter.take(now, kind)) is not None:
             drawn.append(permit)

@@ -100,11 +100,20 @@ def clock() -> MovableClock:
     return MovableClock(NOON)
 
 
+def all_look(engines: list[Engine]) -> None:
+    """All take two turns, as they do in two seconds: so each knows what each has done."""
+    for engine in [*engines, *engines]:
+        engine.look()
+
+
 def all_take(engines: list[Engine], priority: int = REPLY, most: int = 3) -> int:
-    """All take in turns, a few at a time, until none gets any more. Returns how many they got."""
-    taken = 0
-    while got := sum(engine.take(priority, most) for engine in engines):
-        taken += got
+    """All look and take in turns, a few at a time, until none gets any more. Returns how many they got."""
+    taken, before = 0, -1
+    while taken > before:
+        before = taken
+        for _ in range(2):  # who lets others go first gets some after them
+            all_look(engines)
+            taken += sum(engine.take(priority, most) for engine in engines)
     return taken
 
 
@@ -118,7 +127,7 @@ def the_minute_is_kept(store: PostgresAddress) -> None:
     assert all_take(engines) == PER_MINUTE
     for engine in engines:
         engine.send()
-        engine.look()
+    all_look(engines)
     clock.move(timedelta(seconds=59))
     assert all_take(engines) == 0
     clock.move(timedelta(seconds=3))
@@ -247,6 +256,22 @@ def test_half_of_what_is_left_stays_for_others(store: PostgresAddress, clock: Mo
     greedy, modest = (Engine(store, shard, clock) for shard in range(2))
     assert greedy.take(most=PER_MINUTE // 2) == PER_MINUTE // 2
     assert modest.take(most=1) == 1
+
+
+def test_of_two_shards_with_much_to_do_the_one_that_has_waited_longer_goes_first(
+    store: PostgresAddress, clock: MovableClock
+) -> None:
+    flooded, other = (Engine(store, shard, clock) for shard in range(2))
+    assert flooded.take() == PER_MINUTE
+    flooded.send()
+    clock.move(timedelta(seconds=1))
+    for minute in range(2):
+        for engine in [flooded, other] * 8:
+            engine.look()
+            engine.take()
+        assert len(flooded.permits) + len(other.permits) == minute * PER_MINUTE
+        clock.move(timedelta(seconds=61))
+    assert len(other.permits) >= PER_MINUTE // 4
 
 
 def test_a_permit_that_is_not_used_is_there_for_others_a_second_later(
