@@ -223,11 +223,11 @@ def no_request_is_noted() -> Iterator[None]:
         yield
 
 
-GUARDS: dict[Callable[[], object], set[Callable[[PostgresAddress], None]]] = {
-    nobody_learns: {the_minute_is_kept, a_killed_engine_s_permits_count},
-    no_permit_is_left_over: {the_minute_is_kept, a_killed_engine_s_permits_count},
-    nobody_owns_a_shard: {an_engine_that_lost_its_shard_sends_nothing},
-    no_request_is_noted: {nothing_is_forgotten},
+GUARDS: dict[Callable[[], object], tuple[Callable[[PostgresAddress], None], ...]] = {
+    nobody_learns: (the_minute_is_kept, a_killed_engine_s_permits_count),
+    no_permit_is_left_over: (the_minute_is_kept, a_killed_engine_s_permits_count),
+    nobody_owns_a_shard: (an_engine_that_lost_its_shard_sends_nothing,),
+    no_request_is_noted: (nothing_is_forgotten,),
 }
 
 
