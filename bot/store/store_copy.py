@@ -178,7 +178,7 @@ class _MergedLog:
     def _place(self, shard: int, seq: int) -> int:
         """The place in the merged log of a place in that of a shard."""
         ahead = max(self._cursors) - self._cursors[shard]
-        return (seq + ahead) * len(self._cursors) + self._order[shard]
+        return (seq - 1 + ahead) * len(self._cursors) + self._order[shard] + 1
 
 
 _IN_EACH = ("inbox.meta", "engine.meta", "engine.crashes", "engine.broadcasts", "engine.erasures")

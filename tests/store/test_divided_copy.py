@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from bot.clock import MovableClock
 from bot.emulator import MessageTemplate
 from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
@@ -19,7 +20,7 @@ from bot.store.engine_store import Store
 from bot.store.engine_tables import USAGE_BY
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.integrity import check_pair, health
-from bot.store.opening import engine_reader, log_reader
+from bot.store.opening import engine_reader, log_reader, prepare
 from bot.store.store_copy import copy_store
 from bot.store.store_reader import ALL_LETTERS, ContactSearch, LetterSearch, StoreReader
 from tests.cli.keeping import START, kept
@@ -206,3 +207,15 @@ def test_ids_go_on_above_all_that_were_given(copies: list[StoreAddress]) -> None
             with closing(Store(shard)) as engine:
                 assert next(engine.new_ids("messages")) > last["messages"]
                 assert next(engine.new_ids("turns")) > last["turns"]
+
+
+def test_a_store_that_has_taken_nothing_has_taken_nothing_in_the_copy(postgres: Postgres, tmp_path: Path) -> None:
+    with new_database(postgres, tmp_path, "template0") as made:
+        new = replace(made, shards=3)
+        prepare(new)
+        with closing(InboxWriter(new, MovableClock(START))) as inbox:
+            for contact in CONTACTS[:2]:
+                inbox.append(inbox.event(None, contact, "x", contact, START, b"{}", True))
+        copy_store(new, tmp_path / "copy.db")
+    with closing(InboxReader(tmp_path / "copy.db")) as log:
+        assert check_pair(tmp_path / "copy.db").cursor == 0 and len(log.after(0, 10)) == 2
