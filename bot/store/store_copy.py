@@ -104,10 +104,10 @@ def _copy_tables(old: WholeStore, new: WholeStore, moved: _Moved, tell: Tell) ->
         shards.clear(table)  # what a new store begins with
         for batch in log.batches(table):
             rows = [moved(row) for row in batch]
-            for in_shard, some in shards.divided(table, rows):
-                _insert(new, in_shard, some)
+            shards.insert(table, rows)
             written.add(rows)
             tell(done + written.rows, steps)
+        shards.insert_rest()
         if table.has_ids:
             ((last,),) = new.ask(f"SELECT coalesce(max({table.key[0]}), 0) FROM {table.name}")
             new.go_on_after(table, max(last, log.last_id(table)))
@@ -190,25 +190,33 @@ class _Shards:
 
     def __init__(self, store: WholeStore) -> None:
         self._store = store
+        self._rest = defaultdict[Table, list[Row]](list)
 
     def clear(self, table: Table) -> None:
         """Delete the rows of a table."""
         for each in self._tables(table):
             self._store.ask(f"DELETE FROM {each.name}")
 
-    def divided(self, table: Table, rows: list[Row]) -> Iterator[tuple[Table, list[Row]]]:
-        """The rows of each shard, with its table."""
+    def insert(self, table: Table, rows: list[Row]) -> None:
+        """Insert rows, of each shard as many at once as there are here. Those that are left come with the next ones, or `insert_rest`."""
         tables = self._tables(table)
         if len(tables) == 1 or table.name in _IN_EACH:
-            yield tables[0], rows
+            _insert(self._store, tables[0], rows)
             counted = {"stale": 0} if table.name == "inbox.meta" else {}
-            yield from ((other, [_with(table, row, counted) for row in rows]) for other in tables[1:])
+            for other in tables[1:]:
+                _insert(self._store, other, [_with(table, row, counted) for row in rows])
             return
-        of_shards = defaultdict[int, list[Row]](list)
         for row, contact in zip(rows, self._contacts(table, rows), strict=True):
-            of_shards[shard_number(contact, len(tables))].append(row)
-        for shard, some in of_shards.items():
-            yield tables[shard], some
+            in_shard = tables[shard_number(contact, len(tables))]
+            self._rest[in_shard].append(row)
+            if len(self._rest[in_shard]) >= len(rows):
+                _insert(self._store, in_shard, self._rest.pop(in_shard))
+
+    def insert_rest(self) -> None:
+        """Insert the rows that are left."""
+        for in_shard, rows in self._rest.items():
+            _insert(self._store, in_shard, rows)
+        self._rest.clear()
 
     def settle(self) -> None:
         """Leave each broadcast where it has recipients, and its message that goes alone where that is."""
