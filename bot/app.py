@@ -255,17 +255,15 @@ class Engine:
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks: see `bot.runtime.operator_requests.operate`; for ``{"do": "gateway"}``, `bot.runtime.gateway_commands`.
 
-        ``{"do": "judge", "flow" or "signal", "data", "contact"}`` answers with what is wrong with a start or a signal, ``{"do": "waits", "ids"}``
-        why these messages wait (``why``, and ``until`` when), by id; ``{"do": "flows"}`` with ``flows``, the names under which their steps
-        are counted (`bot.results.CountedAs`), and ``templates``, how these fill them (`bot.runtime.template_check.places_filled`). The status tells of delivery's and of the alarms, too.
+        ``{"do": "judge", "flow" or "signal", "data", "contact"}`` answers with what is wrong with a start or a signal, ``{"do": "flows"}`` with
+        ``flows``, the names under which their steps are counted (`bot.results.CountedAs`), and ``templates``, how these fill them
+        (`bot.runtime.template_check.places_filled`). The status tells of delivery's and of the alarms, too; with ``ids`` also why these
+        messages wait: ``waits``, by id, with ``why``, and ``until`` when.
         """
         if request.get("do") == "judge":
             return self.judge(request)
         if request.get("do") == "gateway":
             return self._commands.run(request)
-        if request.get("do") == "waits":
-            waits = self._delivery.waits({id for id in request.get("ids", ()) if isinstance(id, int)})
-            return {"waits": {str(id): _wait_as_json(wait) for id, wait in waits.items()}}
         if request.get("do") == "flows":
             return {"flows": counted_as(self._program.library), "templates": places_filled(self._program.library)}
         refuse_mistakes(self._program.library, request)
@@ -274,6 +272,9 @@ class Engine:
             return {"text": self._metrics_text(answer["cursor"])}
         if request.get("do") == "status":
             answer |= asdict(self._delivery.status()) | {"alarms": [alarm.as_json() for alarm in self.alarms.current()]}
+            if "ids" in request:
+                waits = self._delivery.waits({id for id in request["ids"] if isinstance(id, int)})
+                answer["waits"] = {str(id): _wait_as_json(wait) for id, wait in waits.items()}
         return answer
 
     def _metrics_text(self, cursor: int) -> str:

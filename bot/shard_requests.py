@@ -20,7 +20,7 @@ SILENT = "engine-silent"
 """The name of the alarm of a shard whose engine does not answer."""
 
 _ANY = "gateway", "flows", "judge"
-_TELL = "status", "metrics", "waits"
+_TELL = "status", "metrics"
 
 
 class _Refused(BotError):
@@ -30,7 +30,7 @@ class _Refused(BotError):
 def ask_shards(store: StoreAddress, request: Request, ask: Ask) -> Answer:
     """Have a request answered by the engines that it concerns, of one shard each by ``ask``; by this alone if a store is not divided.
 
-    ``status``, ``metrics`` and ``waits`` tell of the engines that answer, and ``silent`` has the numbers of the others' shards. Any other
+    ``status`` and ``metrics`` tell of the engines that answer, and ``silent`` has the numbers of the others' shards. Any other
     request that is not done in each shard that it concerns is answered with ``error``, which says where it is done. Raises as ``ask`` where
     no engine answers.
     """
@@ -171,17 +171,16 @@ def _status(request: Request, answers: Sequence[Answer]) -> Answer:
     for alarm in sorted((each for answer in answers for each in answer["alarms"]), key=itemgetter("since")):
         alarms.setdefault((alarm["name"], alarm["about"], alarm["what"]), alarm)
     counts = {key: sum(answer[key] for answer in answers) for key in ("waiting", "in_flight")}
-    return {**counts, "left": left, "alarms": [*alarms.values()]}
+    waits = (
+        {"waits": {id: wait for answer in answers for id, wait in answer["waits"].items()}} if "ids" in request else {}
+    )
+    return {**counts, "left": left, "alarms": [*alarms.values()], **waits}
 
 
 def _metrics(request: Request, answers: Sequence[Answer]) -> Answer:
     from bot.metrics import joined_text
 
     return {"text": joined_text([answer["text"] for answer in answers])}
-
-
-def _waits(request: Request, answers: Sequence[Answer]) -> Answer:
-    return {"waits": {id: wait for answer in answers for id, wait in answer["waits"].items()}}
 
 
 def _letters(request: Request, answers: Sequence[Answer]) -> Answer:
@@ -199,7 +198,6 @@ def _reloaded(request: Request, answers: Sequence[Answer]) -> Answer:
 _JOINED: Mapping[str, Callable[[Request, Sequence[Answer]], Answer]] = {
     "status": _status,
     "metrics": _metrics,
-    "waits": _waits,
     "retry": _letters,
     "drop": _letters,
     "erase": _sums,

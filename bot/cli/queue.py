@@ -161,9 +161,8 @@ class _Server(NamedTuple):
 def _ask_server(folder: Path | None, ids: list[int]) -> _Server:
     store = store_of(folder)[1]
     try:
-        alarms = ask_server(store, {"do": "status"})["alarms"]
-        answer = ask_server(store, {"do": "waits", "ids": ids})
-        return _Server(store, True, alarms, answer["waits"], answer.get("silent", ()))
+        status = ask_server(store, {"do": "status", "ids": ids})
+        return _Server(store, True, status["alarms"], status["waits"], status.get("silent", ()))
     except BotError:  # none runs, or it is just starting or stopping
         return _Server(store, False)
 

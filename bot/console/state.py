@@ -26,12 +26,10 @@ QUEUES = {
 def state(console: Console, user: User) -> str:
     """What is not sent or not taken now, and why."""
     pending = console.reader.pending_sends(SHOWN)
-    status: dict[str, Any] = {}
-    waits: dict[str, Any] = {"waits": {}}
+    status: dict[str, Any] = {"waits": {}}
     trouble = ""
     try:
-        status = console.ask({"do": "status"})
-        waits = console.ask({"do": "waits", "ids": [send.id for send in pending]})
+        status = console.ask({"do": "status", "ids": [send.id for send in pending]})
     except (ActionRefused, NotRunning) as error:
         trouble = str(error)
     counts, oldest = console.reader.queue_counts(), console.reader.oldest()
@@ -43,7 +41,7 @@ def state(console: Console, user: User) -> str:
             (one if counts[name] == 1 else more, counts[name], oldest.get(name)) for name, (one, more) in QUEUES.items()
         ],
         left=status.get("left", {}),
-        pending=[(send, effect_in_words(send.effect), _why(console.store, send, waits)) for send in pending],
+        pending=[(send, effect_in_words(send.effect), _why(console.store, send, status)) for send in pending],
         running=not trouble,
         machines=console.reader.database.machines(),
     )
@@ -55,11 +53,11 @@ def _shown(alarm: dict[str, str]) -> dict[str, Any]:
     return {**words, "since": datetime.fromisoformat(alarm["since"])}
 
 
-def _why(store: StoreAddress, send: PendingSend, waits: dict[str, Any]) -> tuple[str, datetime | None]:
+def _why(store: StoreAddress, send: PendingSend, status: dict[str, Any]) -> tuple[str, datetime | None]:
     """Why a message waits, and until when, if that is known."""
-    wait = waits["waits"].get(str(send.id))
+    wait = status["waits"].get(str(send.id))
     if wait is None:
-        return why_it_waits(store, send.contact, waits.get("silent", ())) or "it waits for earlier messages", None
+        return why_it_waits(store, send.contact, status.get("silent", ())) or "it waits for earlier messages", None
     return wait["why"], None if wait["until"] is None else datetime.fromisoformat(wait["until"])
 
 
