@@ -157,11 +157,11 @@ def works_elsewhere(store: StoreAddress) -> bool:
     """Whether an engine works on a store that several machines share, or on a shard. Raises `bot.store.files.StoreUnavailable`."""
     if isinstance(store, Path):
         return False
+    from bot.store.postgres_database import engine_runs, role_name
+
+    # by its lock: the session of an engine, or of a command, that has ended stays for a moment
     with suppress(StoreMissing), closing(_postgres(store, "engine")) as database:
-        return any(
-            machine.engine == "works" and (store.shard is None or store.shard in machine.shards)
-            for machine in database.machines()
-        )
+        return bool(database.one(engine_runs(store.shard), role_name("reader", store))[0])
     return False
 
 

@@ -19,7 +19,7 @@ from bot.store import postgres_database
 from bot.store.database import PostgresAddress, Write
 from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
 from bot.store.inbox import _APPEND, InboxBusy, InboxReader, InboxWriter
-from bot.store.opening import DriverMissing, engine_reader, engine_writer, log_writer, other_engines
+from bot.store.opening import DriverMissing, engine_reader, engine_writer, log_writer, other_engines, works_elsewhere
 from bot.store.postgres_database import PostgresDatabase, connect, translated
 from bot.store.postgres_schema import migrate
 from bot.store.sqlite_schema import migrate as migrate_files
@@ -289,6 +289,14 @@ def test_an_engine_that_could_not_take_over_is_not_shown_as_one_that_waits(addre
         able[0] = False
         assert not others_run()
         assert database.machines() == []
+
+
+def test_an_engine_whose_session_only_lingers_works_no_more(address: PostgresAddress) -> None:
+    """PostgreSQL ends a session a moment after its connection is closed, and the next part of a command is asked at once."""
+    with closing(engine_writer(address)):
+        assert works_elsewhere(address)
+    with connect(address, "engine", "engine"):
+        assert not works_elsewhere(address)
 
 
 def test_a_backup_of_a_database_names_what_makes_one(tmp_path: Path) -> None:
