@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import timedelta
+from math import inf
 
 from bot.clock import Clock
 from bot.core.events import StatusReported
@@ -23,6 +24,7 @@ class EarlyStatuses:
         self._store = store
         self._clock = clock
         self._looked_for: dict[str, tuple[float, float]] = {}  # since when, and when next
+        self._next_look = inf
 
     def begin(self) -> None:
         """Go on with what an earlier run has kept."""
@@ -31,23 +33,29 @@ class EarlyStatuses:
 
     def note(self, message_ids: Collection[str]) -> None:
         """Look for these messages from now on."""
-        now = self._clock.elapsed()
-        self._looked_for.update(dict.fromkeys(message_ids, (now, now + _FIRST_WAIT)))
+        if message_ids:
+            now = self._clock.elapsed()
+            self._looked_for.update(dict.fromkeys(message_ids, (now, now + _FIRST_WAIT)))
+            self._next_look = min(self._next_look, now + _FIRST_WAIT)
 
     def forward(self, batch: Batch) -> None:
         """Forward the statuses of those messages that are found now."""
         now = self._clock.elapsed()
-        due = [id for id, (_, next_time) in self._looked_for.items() if next_time <= now]
-        if not due:
+        if now < self._next_look:
             return
+        due = [id for id, (_, next_time) in self._looked_for.items() if next_time <= now]
         found = self._store.shards_of_messages(due)
         for id in due:
             since, _ = self._looked_for[id]
             self._looked_for[id] = since, now + max(_FIRST_WAIT, now - since)
-            status = batch.store.status(id)
-            if status is None or found.get(id) == self._store.shard or now - since > _LOOKED_FOR.total_seconds():
-                del self._looked_for[id]  # the status is gone, or where it belongs
-            elif id in found:
+            shard = found.get(id)
+            if shard is None and now - since <= _LOOKED_FOR.total_seconds():
+                continue
+            status = None if shard in (None, self._store.shard) else batch.store.status(id)
+            if shard is None or status is None:
+                del self._looked_for[id]  # it is where it belongs, or nobody's
+            else:
                 event = StatusReported(f"early:{id}:{status.name}", "", batch.now, status.name, (id,), status.detail)
-                batch.forward(event, found[id])
+                batch.forward(event, shard)
                 batch.commit.statuses_forwarded.add(id)
+        self._next_look = min((next_time for _, next_time in self._looked_for.values()), default=inf)

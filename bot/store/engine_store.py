@@ -69,6 +69,7 @@ _ALIAS_IS_KNOWN = """
 """
 _IS_BEING_ERASED = "SELECT 1 FROM erasures WHERE contact = ?"
 _SENT_IN = "SELECT message_id, {1} FROM {0}.message_ids WHERE message_id IN (SELECT value FROM json_each(?1))"
+_WAIT_BRIEFLY = "SELECT set_config('lock_timeout', '2s', true)"
 _EARLY = """
     SELECT message_id FROM statuses
     WHERE at > ? AND NOT EXISTS (SELECT 1 FROM message_ids WHERE message_ids.message_id = statuses.message_id)
@@ -92,8 +93,9 @@ class Store(EngineRows):
     """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`. To close it releases its lock,
     and does not end the run: see `end_run`.
 
-    ``is_shard``: it is one of several, which ask each other to erase a contact. ``set_back`` counts how often the clock was found to be set back. ``failed_early`` are ids of the gateway's: these
-    messages failed before the bot knew that they are its own. ``results_days`` is how long results are kept, ``files`` has the
+    ``is_shard``: it is one of several, which ask each other to erase a contact; ``shard`` is its number, ``other_shards`` are those of all others,
+    none if the store is not divided. ``set_back`` counts how often the clock was found to be set back. ``failed_early`` are ids of the gateway's:
+    these messages failed before the bot knew that they are its own. ``results_days`` is how long results are kept, ``files`` has the
     contacts' files. Every method raises
     `bot.store.files.StoreUnavailable` for a full or failing disk, and has then changed nothing.
     """
@@ -112,6 +114,7 @@ class Store(EngineRows):
             self._drawn = {"messages": deque(), "calls": deque(), "turns": deque()}
             self._shards = tuple(each for each in shards_of(whole_of(address)) if isinstance(each, PostgresAddress))
             self.shard = address.shard
+        self.other_shards = tuple(number for number in range(len(self._shards)) if number != self.shard)
         self._recent: dict[str, Session] = {}  # the sessions that were written last, which need not be read
         self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
         self._some_wait: bool | None = None  # as of `broadcasts_wait`; None if that is to be asked
@@ -221,11 +224,6 @@ class Store(EngineRows):
             return None
         shard = shard_number(contact, len(self._shards))
         return None if shard == self.shard else shard
-
-    @property
-    def other_shards(self) -> list[int]:
-        """The numbers of all other shards; none if the store is not divided."""
-        return [shard for shard in range(len(self._shards)) if shard != self.shard]
 
     def shards_of_messages(self, message_ids: Iterable[str]) -> dict[str, int]:
         """The shards that sent these messages, by the gateway's ids, as far as the store is divided and one has."""
@@ -478,11 +476,14 @@ class Store(EngineRows):
         return True
 
     def _appends(self, commit: Commit) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-        """The statements that append what is forwarded, each log under its lock, last in the commit: others wait for it."""
+        """The statements that append what is forwarded, each log under its lock, last in the commit: others wait for it. They do not
+        wait for long themselves: meanwhile this connection could not end the session of a paused machine that has such a lock.
+        """
         if not commit.forwarded:
             return
         from bot.store import postgres_database  # psycopg is there only where it was asked for
 
+        yield _WAIT_BRIEFLY, [()]
         for shard, rows in sorted(commit.forwarded.items()):
             yield postgres_database.in_order(shard), [()]
             yield append_statement(self._shards[shard]), rows

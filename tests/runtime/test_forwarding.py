@@ -14,14 +14,23 @@ from unittest.mock import patch
 import pytest
 
 from bot.clock import MovableClock
+from bot.core.effects import Happen
+from bot.core.events import Event, Forwarded, StartRequested
+from bot.core.session import Session
+from bot.core.turn import Trace, Turn
+from bot.core.values import json_text, loads
 from bot.engine.advance import advance
+from bot.gateway import webhook_events
 from bot.runtime import batch
-from bot.runtime.batch import effect_key
+from bot.runtime.batch import Batch, effect_key
+from bot.store.crash_quarantine import ORDINARY
 from bot.store.database import PostgresAddress, shard_number, shards_of
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxWriter
+from bot.store.opening import serves_others
 from bot.store.postgres_schema import migrate
 from bot.store.store_reader import StoreReader
+from tests.patience import PATIENCE, wait_for
 from tests.postgres import Postgres, new_database
 from tests.runtime import engine_kit
 from tests.runtime.engine_kit import START, World, begin
@@ -336,3 +345,64 @@ def test_what_would_go_round_for_ever_ends_with_a_dead_letter(bot: Machine) -> N
     assert (
         len(bot.turns(ANN)) + len(bot.turns(BOB)) == batch.MOST_HOPS + 2
     )  # with the first, and the line about the last
+
+
+def test_what_may_follow_one_event_is_divided_among_the_shards(store: PostgresAddress) -> None:
+    """No more than a thousand in all, whatever the other shards do with it."""
+
+    def causes(many: int, others: int) -> batch.Advance:
+        def turn(session: Session, event: Event) -> Turn:
+            started = [contact_in(1)] * many + [contact_in(0, 1)] * others
+            effects = [
+                Happen(StartRequested(f"{event.id}#{n}", contact, START, "f", {})) for n, contact in enumerate(started)
+            ]
+            return Turn(session, tuple(effects) if event.id == "first" else (), None, Trace("test"))
+
+        return turn
+
+    with closing(Store(shards_of(store)[0])) as engine:
+        for many, others, allowed in ((1, 0, 999), (3, 0, 332), (99, 1, 9), (1000, 0, 0)):
+            made = Batch(engine, causes(many, others), ORDINARY, START)
+            made.take(StartRequested("first", ANN, START, "f", {}))
+            ((_, rows),) = made.commit.forwarded.items()
+            forwarded = [loads(row[5]) for row in rows]
+            assert {(each.hops, batch.MOST_CAUSED - each.caused) for each in forwarded} == {(1, allowed)}
+            assert many + others + many * allowed <= batch.MOST_CAUSED
+            engine.write(made.commit)
+        made = Batch(engine, causes(1001, 0), ORDINARY, START)
+        made.take(StartRequested("first", ANN, START, "f", {}))
+        ((_, rows),) = made.commit.forwarded.items()
+        assert [loads(row[5]).caused for row in rows[-2:]] == [batch.MOST_CAUSED, batch.MOST_CAUSED + 1]
+
+
+def test_what_is_too_much_becomes_a_dead_letter_where_its_contact_is(machine: Machine) -> None:
+    body = json_text(Forwarded(StartRequested("evt#0", BOB, START, "f", {}), 1, batch.MOST_CAUSED + 1)).encode()
+    machine.inbox.append(machine.inbox.event(None, "moved:1", "moved", BOB, START, body, True))
+    machine.settle()
+    assert [(contact, reason.split(",")[0]) for contact, reason in machine.letters()] == [(BOB, ROUND)]
+
+
+def test_the_other_engine_is_woken(machine: Machine) -> None:
+    """Else it would look for itself only after half a second."""
+    learn(machine)
+    other, loop, long = machine.worlds[0], "bot.runtime.engine_loop", 10 * PATIENCE
+    woken: list[None] = []
+
+    def wake() -> None:
+        woken.append(None)
+        other.turns.wake()
+
+    with (
+        serves_others(other.path, wake, lambda request: None),
+        patch(f"{loop}._POLL", long),
+        patch(f"{loop}._POLL_IDLE", long),
+    ):
+        wait_for(lambda: bool(woken))  # it listens, and has looked whether it missed anything
+        other.turns.operate({"do": "status"})
+        written = machine.say(ANNS_OTHER, "hello", settle=False)
+        machine.worlds[1].turns.wake()
+        wait_for(lambda: machine.taken(ANN)[-1:] == [written])
+
+
+def test_a_gateway_cannot_use_the_ids_of_what_is_forwarded() -> None:
+    assert not webhook_events.envelope(b'{"id": "moved:1", "event": "message.inbound"}').id.startswith("moved:")
