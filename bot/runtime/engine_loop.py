@@ -548,7 +548,7 @@ class EngineCycle:
         if self._erasing and now >= self._erased_at:
             for contact in self._store.asked_to_erase():
                 self._erase(contact)
-            self._erasing = self._store.finish_erasures(self._inbox.has_of) or self._store.is_shard
+            self._erasing = self._store.finish_erasures(self._inbox.has_of) or bool(self._store.other_shards)
             self._store.drop_drawn_ids()
             self._erased_at = now + _ERASED_EVERY
         if now < self._prune_at:

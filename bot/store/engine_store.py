@@ -93,8 +93,7 @@ class Store(EngineRows):
     """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`. To close it releases its lock,
     and does not end the run: see `end_run`.
 
-    ``is_shard``: it is one of several, which ask each other to erase a contact; ``shard`` is its number, ``other_shards`` are those of all others,
-    none if the store is not divided. ``set_back`` counts how often the clock was found to be set back. ``failed_early`` are ids of the gateway's:
+    ``shard`` is its number, ``other_shards`` are those of all others, none if the store is not divided. ``set_back`` counts how often the clock was found to be set back. ``failed_early`` are ids of the gateway's:
     these messages failed before the bot knew that they are its own. ``results_days`` is how long results are kept, ``files`` has the
     contacts' files. Every method raises
     `bot.store.files.StoreUnavailable` for a full or failing disk, and has then changed nothing.
@@ -102,7 +101,6 @@ class Store(EngineRows):
 
     def __init__(self, address: StoreAddress, results_days: int = RESULTS_DAYS, files: KeptFiles | None = None) -> None:
         self.address = address
-        self.is_shard = whole_of(address) != address
         self._files = files or kept_files(address)
         self._results_kept = timedelta(days=results_days)
         self._drawn: dict[IdTable, deque[int]] | None = (
@@ -529,7 +527,7 @@ class Store(EngineRows):
 
     def asked_to_erase(self) -> list[str]:
         """The numbers that the engine of another shard has begun to erase, and that this one has to erase, too."""
-        if not self.is_shard:
+        if not self.other_shards:
             return []
         return [contact for (contact,) in self.database.all(contact_data.ASKED_TO_ERASE)]
 
