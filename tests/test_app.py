@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,17 +19,26 @@ import requests
 
 from bot.app import TOLERANCE, Bot, Engine
 from bot.clock import MovableClock, SystemClock
+from bot.core.effects import Tell
 from bot.core.errors import BotError
+from bot.core.session import OPTED_OUT, Session
+from bot.core.values import Usage
 from bot.emulator.emulator import API_KEY, SECRET, Emulator
 from bot.folder import read_folder
 from bot.program import FaultyBot, load_program, problems_of
+from bot.settings import ModelService
+from bot.store.commit import Commit
+from bot.store.database import shard_number, shards_of
+from bot.store.engine_store import Store
 from bot.store.files import FileLock, StoreMissing, inbox_path
 from bot.store.integrity import StoresDiffer
+from bot.store.postgres_schema import migrate as migrate_database
+from bot.store.rows import CallRow
 from bot.store.sqlite_schema import migrate
 from bot.telemetry import TURNS
 from bot.web.web_service import WebService
 from tests.patience import PATIENCE
-from tests.postgres import about_files
+from tests.postgres import Postgres, about_files, new_database
 from tests.store.store_kit import sqlite
 
 CONTACT = "6281234567890"
@@ -301,3 +312,31 @@ def test_all_problems_of_flows_and_handlers_are_found_at_once(folder: Path) -> N
 def test_a_handler_that_is_missing_is_a_problem_where_the_handlers_could_be_loaded(folder: Path) -> None:
     (folder / "handlers.py").write_text("")
     assert [problem.code for problem in problems_of(read_folder(folder))] == ["E501"]
+
+
+def test_an_engine_of_a_shard_knows_of_the_whole_store_what_all_contacts_share(
+    postgres: Postgres, folder: Path, tmp_path: Path
+) -> None:
+    """Who has opted out, and the tokens that count against the budget of all."""
+    noon = datetime(2030, 5, 12, 12, tzinfo=UTC)
+    with new_database(postgres, tmp_path, "template0") as address:
+        store = replace(address, shards=2)
+        migrate_database(store)
+        first, second = shards_of(store)
+        of_first = next(each for each in (f"628123456789{n}" for n in range(9)) if shard_number(each, 2) == 0)
+        commit = Commit(0, noon)
+        commit.set_session(Session(of_first, tags=(OPTED_OUT,)), None)
+        commit.add_usage(CallRow(1, "", "", of_first, Tell("", {}), 0, noon), "main", Usage("m", 700, 300, False))
+        with closing(Store(first)) as other:
+            other.write(commit)
+        models = ModelService("https://models.invalid/api/v1", "key", ("m",), "authorization")
+        program = load_program(read_folder(folder))
+        engine = Engine(
+            program, second, MovableClock(noon), gateway_url="https://gateway.invalid", gateway_key="k", models=models
+        )
+        try:
+            assert "contact" in engine.judge({"flow": "main", "contact": of_first})
+            assert engine._model_calls is not None
+            assert engine._model_calls._used(None, noon - timedelta(hours=1)) == 1000
+        finally:
+            engine.stop()
