@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.core.errors import BotError
+from bot.core.events import MOVED
 from bot.core.immutable import immutable
 from bot.core.values import json_text
 from bot.store.database import StoreAddress, Table, WholeStore, shard_number
@@ -132,6 +133,8 @@ _END = """
 """
 """How far the engine of a shard has taken its log, and whether the log has the last event: that of a shard which got none does not."""
 
+_FORWARDED = "SELECT 1 FROM {}.log WHERE seq > ? AND event_id LIKE ? LIMIT 1"
+
 
 class _MergedLog:
     """The rows of a store as if its shards had one log: what was taken of any comes before what is to be taken, and the order in each
@@ -145,13 +148,19 @@ class _MergedLog:
             for engine, inbox in zip(store.schemas("engine"), store.schemas("inbox"), strict=True)
         ]
         self._cursors = [int(cursor) for cursor, *_ in ends]
+        for shard, inbox in enumerate(store.schemas("inbox") if len(ends) > 1 else ()):
+            if store.ask(_FORWARDED.format(inbox), [self._cursors[shard], f"{MOVED}%"]):
+                raise CannotCopy(
+                    f"the engine of shard {shard} has still to take what others have forwarded: run `bot serve --engine` for some seconds, "
+                    "stop it, and copy again"
+                )
         furthest = max(range(len(ends)), key=lambda shard: ends[shard][:2])
         self._order = list(range(len(ends)))  # of the shards at the same place
         self._order[furthest], self._order[-1] = self._order[-1], self._order[furthest]
         cursor, _, event, taken = ends[furthest]
-        self._merged = {
+        self._merged: dict[str, dict[str, Any]] = {
             "inbox.meta": {"taken": self._place(furthest, taken)},
-            "engine.meta": {"cursor": self._place(furthest, cursor), "last_event": event},
+            "engine.meta": {"cursor": self._place(furthest, cursor), "last_event": event and self._id(furthest, event)},
             "engine.erasures": {"upto": self._place(furthest, cursor)} if len(ends) > 1 else {},
         }
 
@@ -160,7 +169,10 @@ class _MergedLog:
         if table.name == "inbox.log":
             for shard, schema in enumerate(self._store.schemas("inbox")):
                 for batch in _batches(self._store, replace(table, name=f"{schema}.log")):
-                    yield [(self._place(shard, seq), *row) for seq, *row in batch]
+                    yield [
+                        (self._place(shard, seq), delivery, self._id(shard, event), *row)
+                        for seq, delivery, event, *row in batch
+                    ]
             return
         merged = self._merged.get(table.name, {})
         for batch in _batches(self._store, table):
@@ -174,6 +186,10 @@ class _MergedLog:
         if table.name in _GIVEN:
             ids += self._store.ask(f"SELECT {_GIVEN[table.name]} FROM engine.meta")[0]
         return int(max(ids))
+
+    def _id(self, shard: int, event: str) -> str:
+        """The id of an event in the merged log: what one shard forwards to several has the same in each."""
+        return f"{event}:{shard}" if event.startswith(MOVED) and len(self._cursors) > 1 else event
 
     def _place(self, shard: int, seq: int) -> int:
         """The place in the merged log of a place in that of a shard."""

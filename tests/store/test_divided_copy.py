@@ -13,15 +13,16 @@ from typing import Any
 import pytest
 
 from bot.clock import MovableClock
+from bot.core.values import time_text
 from bot.emulator import MessageTemplate
 from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
 from bot.store.engine_store import Store
 from bot.store.engine_tables import USAGE_BY
-from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.inbox import InboxReader, InboxWriter, append_statement
 from bot.store.integrity import check_pair, health
-from bot.store.opening import engine_reader, log_reader, prepare
-from bot.store.store_copy import copy_store
+from bot.store.opening import engine_reader, engine_writer, log_reader, prepare
+from bot.store.store_copy import CannotCopy, copy_store
 from bot.store.store_reader import ALL_LETTERS, ContactSearch, LetterSearch, StoreReader
 from tests.cli.keeping import START, kept
 from tests.cli.terminal import call
@@ -219,3 +220,39 @@ def test_a_store_that_has_taken_nothing_has_taken_nothing_in_the_copy(postgres: 
         copy_store(new, tmp_path / "copy.db")
     with closing(InboxReader(tmp_path / "copy.db")) as log:
         assert check_pair(tmp_path / "copy.db").cursor == 0 and len(log.after(0, 10)) == 2
+
+
+@pytest.fixture
+def forwarded(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
+    """A store in which an event was forwarded to all shards."""
+    with new_database(postgres, tmp_path, "template0") as made:
+        divided = replace(made, shards=3)
+        prepare(divided)
+        with closing(InboxWriter(divided, MovableClock(START))) as inbox:
+            for contact in CONTACTS:
+                inbox.append(inbox.event(None, contact, "x", contact, START, b"{}", True))
+        for shard in shards_of(divided):
+            with closing(engine_writer(shard)) as engine, closing(InboxReader(shard)) as log:
+                engine.write((append_statement(shard), [(None, "moved:1", "moved", None, time_text(START), b"{}", 1)]))
+                last = log.after(0, 100)[-1]
+                engine.write(("UPDATE meta SET cursor = ?, last_event = ?", [(last.seq, last.event_id)]))
+        yield divided
+
+
+def test_an_event_that_was_forwarded_to_several_shards_is_copied_once_for_each(
+    forwarded: PostgresAddress, tmp_path: Path
+) -> None:
+    copy_store(forwarded, tmp_path / "copy.db")
+    with closing(InboxReader(tmp_path / "copy.db")) as log:
+        rows = log.after(0, 100)
+    assert len(rows) == len(CONTACTS) + 3
+    assert check_pair(tmp_path / "copy.db").cursor == rows[-1].seq
+
+
+def test_a_store_with_an_event_that_is_forwarded_and_not_taken_is_not_copied(
+    forwarded: PostgresAddress, tmp_path: Path
+) -> None:
+    with closing(engine_writer(shards_of(forwarded)[2])) as engine:
+        engine.write(("UPDATE meta SET cursor = cursor - 1", [()]))
+    with pytest.raises(CannotCopy, match=r"shard 2 has still to take what others have forwarded: .*bot serve --engine"):
+        copy_store(forwarded, tmp_path / "copy.db")
