@@ -12,9 +12,13 @@ from typing import Any
 
 import pytest
 
+from bot.app import Engine
 from bot.clock import MovableClock
 from bot.core.values import time_text
-from bot.emulator import MessageTemplate
+from bot.emulator import Emulator, MessageTemplate
+from bot.emulator.gateway_behaviour import Behaviour
+from bot.folder import read_folder
+from bot.program import load_program
 from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
 from bot.store.engine_store import Store
@@ -26,6 +30,7 @@ from bot.store.store_copy import CannotCopy, copy_store
 from bot.store.store_reader import ALL_LETTERS, ContactSearch, LetterSearch, StoreReader
 from tests.cli.keeping import START, kept
 from tests.cli.terminal import call
+from tests.patience import wait_for
 from tests.postgres import Postgres, new_database
 
 SALE = MessageTemplate("sale", "en", body="Hello {{1}}")
@@ -256,3 +261,30 @@ def test_a_store_with_an_event_that_is_forwarded_and_not_taken_is_not_copied(
         engine.write(("UPDATE meta SET cursor = cursor - 1", [()]))
     with pytest.raises(CannotCopy, match=r"shard 2 has still to take what others have forwarded: .*bot serve --engine"):
         copy_store(forwarded, tmp_path / "copy.db")
+
+
+def test_conversations_go_on_in_the_shards(tmp_path: Path, postgres: Postgres) -> None:
+    (tmp_path / "bot").mkdir()
+    with kept(tmp_path / "bot") as bot:
+        for contact in CONTACTS:
+            bot.user("hi", contact=contact)
+    clock = MovableClock(START + timedelta(minutes=10))
+    program = load_program(read_folder(tmp_path / "bot"))
+    with (
+        new_database(postgres, tmp_path, "template0") as made,
+        Emulator(clock, behaviour=Behaviour(window="open"), per_minute=6000) as gateway,
+        ExitStack() as running,
+    ):
+        divided = replace(made, shards=3)
+        copy_store(tmp_path / "bot" / "bot.db", divided)
+        engines = [
+            Engine(program, shard, clock, gateway_url=gateway.url, gateway_key=gateway.api_key, per_minute=6000)
+            for shard in shards_of(divided)
+        ]
+        for engine in engines:
+            engine.start()
+            running.callback(engine.stop)
+        clock.move(timedelta(hours=1))
+        wait_for(lambda: len(gateway.sent) == len(CONTACTS))
+        assert {sent.body["to"] for sent in gateway.sent} == {*CONTACTS}
+        assert {sent.body["text"]["body"] for sent in gateway.sent} == {"Still there?"}
