@@ -1,15 +1,14 @@
 """Statuses that came to another shard than the message's, and before that one knew the message."""
 
 from collections.abc import Collection
-from datetime import timedelta
 from math import inf
 
 from bot.clock import Clock
 from bot.core.events import StatusReported
 from bot.runtime.batch import Batch
 from bot.store.engine_store import Store
+from bot.store.rows import EARLY_FOR
 
-_LOOKED_FOR = timedelta(days=1)  # a shard may stand still for long between a send and the commit of its result
 _FIRST_WAIT = 1.0
 
 
@@ -29,7 +28,7 @@ class EarlyStatuses:
     def begin(self) -> None:
         """Go on with what an earlier run has kept."""
         if self._store.other_shards:
-            self.note(self._store.early_statuses(self._clock.now() - _LOOKED_FOR))
+            self.note(self._store.early_statuses(self._clock.now() - EARLY_FOR))
 
     def note(self, message_ids: Collection[str]) -> None:
         """Look for these messages from now on."""
@@ -49,7 +48,7 @@ class EarlyStatuses:
             since, _ = self._looked_for[id]
             self._looked_for[id] = since, now + max(_FIRST_WAIT, now - since)
             shard = found.get(id)
-            if shard is None and now - since <= _LOOKED_FOR.total_seconds():
+            if shard is None and now - since <= EARLY_FOR.total_seconds():
                 continue
             status = None if shard in (None, self._store.shard) else batch.store.status(id)
             if shard is None or status is None:

@@ -1,6 +1,6 @@
 """The rows that the engine's file takes and gives: messages to send, calls to make, and what has become of them."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bot.core.effects import Performed, Publish, PutContact, Send
 from bot.core.immutable import immutable
@@ -53,6 +53,10 @@ class SentRow:
 
 STATUSES = ("queued", "sent", "failed", "delivered", "read")
 """What a message can be, each further on than the one before. One that was delivered has not failed."""
+
+
+EARLY_FOR = timedelta(days=1)
+"""How long the message is looked for of which a status came first: a shard may stand still between a send and the commit of its result."""
 
 
 @immutable

@@ -9,14 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bot.clock import SystemClock
 from bot.core.errors import BotError
 from bot.core.events import MOVED
 from bot.core.immutable import immutable
-from bot.core.values import json_text
+from bot.core.values import json_text, time_text
 from bot.store.database import StoreAddress, Table, WholeStore, shard_number
 from bot.store.files import StoreExists, StoreLocked, beside, server_lock
 from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.opening import new_store, stopped_store
+from bot.store.rows import EARLY_FOR
 from bot.store.sqlite_schema import tables
 
 _AT_ONCE = 200  # rows
@@ -134,6 +136,13 @@ _END = """
 """How far the engine of a shard has taken its log, and whether the log has the last event: that of a shard which got none does not."""
 
 _FORWARDED = "SELECT 1 FROM {}.log WHERE seq > ? AND event_id LIKE ? LIMIT 1"
+_TO_FORWARD = """
+    SELECT 1 FROM {0}.statuses AS kept WHERE at > ?
+        AND EXISTS (SELECT 1 FROM engine.message_ids AS sent WHERE sent.message_id = kept.message_id)
+        AND NOT EXISTS (SELECT 1 FROM {0}.message_ids AS own WHERE own.message_id = kept.message_id)
+    LIMIT 1
+"""
+"""A status that came before the bot knew its message, which another shard has sent (`bot.runtime.early_statuses`)."""
 
 
 class _MergedLog:
@@ -143,17 +152,10 @@ class _MergedLog:
 
     def __init__(self, store: WholeStore) -> None:
         self._store = store
-        ends = [
-            store.ask(_END.format(engine=engine, inbox=inbox))[0]
-            for engine, inbox in zip(store.schemas("engine"), store.schemas("inbox"), strict=True)
-        ]
+        ends = [store.ask(_END.format(engine=engine, inbox=inbox))[0] for engine, inbox in self._schemas()]
         self._cursors = [int(cursor) for cursor, *_ in ends]
-        for shard, inbox in enumerate(store.schemas("inbox") if len(ends) > 1 else ()):
-            if store.ask(_FORWARDED.format(inbox), [self._cursors[shard], f"{MOVED}%"]):
-                raise CannotCopy(
-                    f"the engine of shard {shard} has still to take what others have forwarded: run `bot serve --engine` for some seconds, "
-                    "stop it, and copy again"
-                )
+        if len(ends) > 1:
+            self._require_all_forwarded()
         furthest = max(range(len(ends)), key=lambda shard: ends[shard][:2])
         self._order = list(range(len(ends)))  # of the shards at the same place
         self._order[furthest], self._order[-1] = self._order[-1], self._order[furthest]
@@ -163,6 +165,19 @@ class _MergedLog:
             "engine.meta": {"cursor": self._place(furthest, cursor), "last_event": event and self._id(furthest, event)},
             "engine.erasures": {"upto": self._place(furthest, cursor)} if len(ends) > 1 else {},
         }
+
+    def _schemas(self) -> list[tuple[str, str]]:
+        return [*zip(self._store.schemas("engine"), self._store.schemas("inbox"), strict=True)]
+
+    def _require_all_forwarded(self) -> None:
+        since = time_text(SystemClock().now() - EARLY_FOR)
+        for shard, (engine, inbox) in enumerate(self._schemas()):
+            taken = self._cursors[shard], f"{MOVED}%"
+            if self._store.ask(_FORWARDED.format(inbox), taken) or self._store.ask(_TO_FORWARD.format(engine), [since]):
+                raise CannotCopy(
+                    f"the engine of shard {shard} has still to take or to forward what concerns two shards: run `bot serve --engine` "
+                    "for some seconds, stop it, and copy again"
+                )
 
     def batches(self, table: Table) -> Iterator[list[Row]]:
         """The rows of a table."""
