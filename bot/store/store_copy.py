@@ -172,11 +172,14 @@ class _MergedLog:
     def _require_all_forwarded(self) -> None:
         since = time_text(SystemClock().now() - EARLY_FOR)
         for shard, (engine, inbox) in enumerate(self._schemas()):
-            taken = self._cursors[shard], f"{MOVED}%"
-            if self._store.ask(_FORWARDED.format(inbox), taken) or self._store.ask(_TO_FORWARD.format(engine), [since]):
+            if (
+                self._store.ask(_FORWARDED.format(inbox), [self._cursors[shard], f"{MOVED}%"])
+                or self._store.ask(_TO_FORWARD.format(engine), [since])
+                or self._store.ask(f"SELECT 1 FROM {engine}.erasures WHERE upto < 0")
+            ):
                 raise CannotCopy(
-                    f"the engine of shard {shard} has still to take or to forward what concerns two shards: run `bot serve --engine` "
-                    "for some seconds, stop it, and copy again"
+                    f"the engine of shard {shard} has still to do its part of what another has begun: run `bot serve --engine` for some "
+                    "seconds, stop it, and copy again"
                 )
 
     def batches(self, table: Table) -> Iterator[list[Row]]:

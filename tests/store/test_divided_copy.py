@@ -259,7 +259,16 @@ def test_a_store_with_an_event_that_is_forwarded_and_not_taken_is_not_copied(
 ) -> None:
     with closing(engine_writer(shards_of(forwarded)[2])) as engine:
         engine.write(("UPDATE meta SET cursor = cursor - 1", [()]))
-    with pytest.raises(CannotCopy, match=r"shard 2 has still to take or to forward .*: run `bot serve --engine`"):
+    with pytest.raises(CannotCopy, match=r"shard 2 has still to do its part .*: run `bot serve --engine`"):
+        copy_store(forwarded, tmp_path / "copy.db")
+
+
+def test_a_store_in_which_a_shard_has_still_to_erase_a_contact_is_not_copied(
+    forwarded: PostgresAddress, tmp_path: Path
+) -> None:
+    with closing(Store(shards_of(forwarded)[1])) as engine:
+        engine.erase(CONTACTS[0], engine.cursor(), START)
+    with pytest.raises(CannotCopy, match="shard 0 has still to do its part"):
         copy_store(forwarded, tmp_path / "copy.db")
 
 
@@ -272,7 +281,7 @@ def test_a_store_with_a_status_that_is_to_be_forwarded_is_not_copied(
     copy_store(forwarded, tmp_path / "before.db")
     with closing(engine_writer(shards_of(forwarded)[2])) as sent_by:
         sent_by.write(("INSERT INTO message_ids VALUES ('m', 1)", [()]))
-    with pytest.raises(CannotCopy, match="shard 1 has still to take or to forward"):
+    with pytest.raises(CannotCopy, match="shard 1 has still to do its part"):
         copy_store(forwarded, tmp_path / "copy.db")
 
 
