@@ -334,6 +334,8 @@ class Engine:
         if self._loop.failure is not None:
             raise EngineFailed("the engine's loop has ended: see the log")
         self.database.require()
+        if not self._limiter.works:
+            raise EngineFailed("no permits for requests come any more: see the log")
 
 
 def _no_service(row: CallRow, say: Say) -> CallAttempt:

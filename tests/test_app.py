@@ -13,11 +13,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import requests
 
-from bot.app import TOLERANCE, Bot, Engine
+from bot.app import TOLERANCE, Bot, Engine, EngineFailed
 from bot.clock import MovableClock, SystemClock
 from bot.core.effects import Tell
 from bot.core.errors import BotError
@@ -30,6 +31,7 @@ from bot.settings import ModelService
 from bot.store.commit import Commit
 from bot.store.database import shard_number, shards_of
 from bot.store.engine_store import Store
+from bot.runtime.rate_limiter import RateLimiter
 from bot.store.files import FileLock, StoreMissing, inbox_path
 from bot.store.integrity import StoresDiffer
 from bot.store.postgres_schema import migrate as migrate_database
@@ -206,6 +208,13 @@ def test_what_waits_and_why_stands_in_the_metrics(talk: Callable[[], Talk]) -> N
     bot.clock.move(timedelta(minutes=2))
     assert bot.engine.wait_settled(PATIENCE)
     assert metrics(bot)['bot_queue_oldest_seconds{queue="outbox"}'] == 0
+
+
+def test_an_engine_that_can_draw_no_permits_any_more_ends(talk: Callable[[], Talk]) -> None:
+    engine = talk().bot.engine
+    engine.check()
+    with patch.object(RateLimiter, "works", False), pytest.raises(EngineFailed, match="no permits"):
+        engine.check()
 
 
 def test_nothing_is_counted_where_turns_wait_for_it(talk: Callable[[], Talk]) -> None:

@@ -41,6 +41,9 @@ class RateLimiter:
     request goes alone, and its answer says how many are left.
     """
 
+    works = True
+    """Whether there will be permits again."""
+
     drawing = False
     """Whether permits may come at any moment, although nothing is answered and no time passes."""
 

@@ -31,7 +31,7 @@ KEPT_SECONDS = 1.0
 NOT_HEARD_SECONDS = 3.0
 """After which nothing is left for an engine that has not looked at the budget."""
 
-AHEAD = 3
+AHEAD = 16
 """How many permits more than are wanted are drawn for replies, at most, so that the next ones need not wait."""
 
 MOST = 64
@@ -116,6 +116,11 @@ class SharedLimiter:
         self._budget.close()
 
     @property
+    def works(self) -> bool:
+        """Whether permits can still be drawn. If not, the engine must begin anew."""
+        return not self._has_ended
+
+    @property
     def drawing(self) -> bool:
         """Whether permits may come at any moment, although nothing is answered and no time passes."""
         return self._is_asked or self._draws
@@ -165,11 +170,14 @@ class SharedLimiter:
             return self._limiter.said_none_for(now)
 
     def _run(self) -> None:
-        while not self._has_ended:
-            with self._lock:
-                if not self._is_asked:
-                    self._clock.wait(self._wakes, None, LOOK_SECONDS)
-            self._draw()
+        try:
+            while not self._has_ended:
+                with self._lock:
+                    if not self._is_asked:
+                        self._clock.wait(self._wakes, None, LOOK_SECONDS)
+                self._draw()
+        finally:
+            self._has_ended = True
 
     def _draw(self) -> None:
         """Take a turn. What is drawn can be used once that is durable; if it may not be, the next turn notes what is right."""
