@@ -1,14 +1,17 @@
 """Which shards move between machines, and who takes one that is free: what every engine works out for itself."""
 
+import os
 import random
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from bot.process import engine_process
 from bot.process.balance import is_left, shard_to_move
-from bot.process.engine_process import MOVE_SECONDS, ShardWatch
+from bot.process.engine_process import LEFT_SECONDS, MOVE_SECONDS, ShardWatch
 from bot.store.database import PostgresAddress, ServingMachine, shards_of
 
 
@@ -101,3 +104,40 @@ def test_a_shard_moves_when_its_engine_makes_no_call_or_after_some_seconds(monke
     assert not moves.ends(), "it is asked anew"
     now += MOVE_SECONDS
     assert moves.ends()
+
+
+@pytest.mark.parametrize("others_stay", [True, False])
+def test_an_engine_leaves_its_shard_to_another_machine_for_a_moment_once_it_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others_stay: bool
+) -> None:
+    _, shard = shards_of(PostgresAddress("postgresql://db/bot", tmp_path / "bot", tmp_path, 2))
+    engine: Any = object()
+    asked = looks = 0
+
+    def others_run() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked <= 8
+
+    def machines() -> list[ServingMachine]:
+        nonlocal looks
+        looks += 1
+        this, other = machine({0}, 2, is_this=True), machine(set(), 2)
+        return [this, other] if others_stay or looks < 4 else [this]
+
+    for name, stands_in in {
+        "monotonic": lambda: LEFT_SECONDS / 4 * asked,
+        "other_engines": lambda store, able: nullcontext(others_run),
+        "WakePipe": lambda file: None,
+        "_composed": lambda *_: engine,
+        "TAKE_OVER_SECONDS": 0,
+    }.items():
+        monkeypatch.setattr(engine_process, name, stands_in)
+    read, write = os.pipe()
+    settings: Any = SimpleNamespace(store=shard)
+    loader: Any = SimpleNamespace(refusal=None, newest=lambda: None)
+    database: Any = SimpleNamespace(machines=machines)
+    assert engine_process._composed_in_turn(settings, loader, database, {"news": write, "woken": read}, read) is engine
+    assert (asked, looks) == ((13, 5) if others_stay else (11, 4))
+    os.close(read)
+    os.close(write)

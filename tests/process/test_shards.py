@@ -2,11 +2,12 @@
 
 import os
 import re
+import select
 import signal
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from socket import gethostname
@@ -18,6 +19,7 @@ import pytest
 from bot import doctor, local_socket
 from bot.emulator.emulator import Emulator
 from bot.folder import read_folder
+from bot.process.web_process import _wake
 from bot.store.database import PostgresAddress, ServingMachine, StoreAddress, shard_number, shards_of
 from bot.store.inbox import InboxReader
 from bot.store.opening import engine_reader, other_engines, prepare
@@ -148,6 +150,17 @@ def test_what_ends_the_engine_of_its_shard_is_given_up_and_the_other_shard_goes_
     assert "the engine.1 process was killed by signal 9" in server.log.read_text()
 
 
+def test_web_wakes_the_engine_of_the_shard_whose_log_has_grown() -> None:
+    with ExitStack() as opened:
+        pipes = [os.pipe() for _ in range(SHARDS)]
+        for pipe in pipes:
+            opened.callback(os.close, pipe[0])
+            opened.callback(os.close, pipe[1])
+        _wake([wake for _, wake in pipes], {1})
+        _wake([], {1})  # on a machine without engines
+        assert select.select([woken for woken, _ in pipes], [], [], 0)[0] == [pipes[1][0]]
+
+
 def test_flows_are_loaded_again_by_the_engines_of_all_shards(divided: Divided) -> None:
     server = divided.start("one")
     server.process.send_signal(signal.SIGHUP)
@@ -240,11 +253,12 @@ def test_an_engine_that_cannot_load_what_was_published_ends_and_waits_while_othe
     subscribe(divided, first)
     second = divided.start("two")
     divided.wait_for_shares(1, 1)
+    divided.says("hi")
     (first.folder / "handlers.py").write_text(NEEDS_A_LICENCE)
     (first.folder / "licence").touch()
     divided.publish(first)
     divided.wait_for_shares(0, 2)
-    divided.says("hi")
+    divided.says("again")
     wait_for(lambda: "version-refused" in [alarm["name"] for alarm in divided.ask(second, 1, do="status")["alarms"]])
     assert "version 1, which ann has published, cannot be loaded" in second.log.read_text()
     assert divided.ask(first, 1, do="status")["alarms"] == []
