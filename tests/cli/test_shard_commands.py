@@ -19,7 +19,7 @@ from bot.store.published_versions import served_version
 from bot.store.store_reader import StoreReader
 from tests.cli.terminal import call
 from tests.divided import ALL, ANN, BEN, EVE, Divided, divided_store  # noqa: F401
-from tests.patience import wait_for
+from tests.patience import PATIENCE, wait_for
 
 
 def give_up(store: PostgresAddress, *contacts: str) -> None:
@@ -91,6 +91,19 @@ def test_a_broadcast_reaches_the_contacts_of_all_shards(divided: Divided) -> Non
         assert sorted(sent.to for sent in gateway.sent) == sorted(ALL)
     code, said = divided.call("broadcast", "spring")
     assert code == 0 and "Of the 3 sent: 0 delivered, 0 read, 0 answered within 24 hours." in said
+
+
+def test_the_progress_of_a_broadcast_ends_where_a_shard_has_no_engine(divided: Divided) -> None:
+    contacts = divided.folder / "contacts.csv"
+    contacts.write_text("phone\n" + "".join(f"{contact}\n" for contact in ALL))
+    with divided.engines(0, 2) as gateway:
+        gateway.templates.add(MessageTemplate("hello", body="Hello"))
+        code, said = divided.call("broadcast", "hello", str(contacts), "--name", "spring", "--yes")
+    assert code == 0 and "3 added, 0 known, 0 opted out." in said and "the engine of shard 1 does not answer" in said
+    assert "What waits is sent whenever a server runs." in said
+    with divided.engines(1) as gateway:
+        gateway.templates.add(MessageTemplate("hello", body="Hello"))
+        assert gateway.wait_until(lambda: [sent.to for sent in gateway.sent] == [BEN], PATIENCE)
 
 
 @pytest.mark.parametrize("running", [(), (0, 2)])
