@@ -14,7 +14,7 @@ from bot import shard_requests
 from bot.alarms import Alarm
 from bot.app import Engine
 from bot.core.errors import BotError
-from bot.metrics import EngineMetrics
+from bot.metrics import EngineMetrics, joined_text
 from bot.process import engine_process
 from bot.runtime.operator_requests import operate
 from bot.shard_requests import ask_shards, why_it_waits
@@ -241,10 +241,8 @@ def test_the_metrics_of_all_engines_are_one_text() -> None:
         held = [Alarm("channel-held", "1", "it is off", "", START)]
         return metrics.text({"outbox": rows}, {"outbox": age}, {"minute": left}, held)
 
-    alone, both = (
-        counted(1, 3, 2.5, 7),
-        Engines({"text": counted(1, 3, 2.5, 7)}, {"text": counted(2, 4, 9.5, 6)}, None).ask({"do": "metrics"}),
-    )
+    engines = Engines({"text": counted(1, 3, 2.5, 7)}, {"text": counted(2, 4, 9.5, 6)}, None)
+    both = engines.ask({"do": "metrics"})
     assert both["silent"] == [2]
     lines = both["text"].splitlines()
     assert 'bot_sends_total{outcome="sent",priority="reply"} 3.0' in lines
@@ -254,5 +252,11 @@ def test_the_metrics_of_all_engines_are_one_text() -> None:
     assert 'bot_queue_oldest_seconds{queue="outbox"} 9.5' in lines
     assert 'bot_limit_left{window="minute"} 6.0' in lines
     assert 'bot_engine_alarms{alarm="channel-held"} 1.0' in lines
-    same = ask_shards(STORE, {"do": "metrics"}, lambda shard, request: {"text": alone})
-    assert same["text"].count("# TYPE") == alone.count("# TYPE")
+
+
+def test_the_metrics_of_one_engine_stay_as_they_are() -> None:
+    metrics = EngineMetrics()
+    metrics.used('a "model"\nof \\ two lines', 3, 1_000_000_000)
+    metrics.sent(1, "sent", 0.123456789)
+    text = metrics.text({"outbox": 1}, {"outbox": 2.5}, {"minute": 3}, [])
+    assert joined_text([text]) == text
