@@ -65,6 +65,15 @@ def test_dead_letters_of_all_shards_are_dropped_with_or_without_engines(
         assert said.splitlines()[1] == "there is no dead letter 4 (`bot queue` lists them)"
 
 
+def test_messages_that_were_given_up_in_all_shards_are_sent_again(divided: Divided) -> None:
+    with divided.engines(0, 1, 2) as gateway:
+        for contact in ALL:
+            assert divided.call("send", contact, "--template", "hello")[0] == 1
+        gateway.templates.add(MessageTemplate("hello", body="Hello"))
+        assert divided.call("queue", "retry", "--all", "--yes") == (0, "To be sent again: 3 messages.\n")
+        assert gateway.wait_until(lambda: sorted(sent.to for sent in gateway.sent) == sorted(ALL), PATIENCE)
+
+
 @pytest.mark.parametrize("running", [(), (0, 1, 2), (0, 2)])
 def test_a_broadcast_is_one_with_or_without_engines(divided: Divided, running: tuple[int, ...]) -> None:
     contacts = divided.folder / "contacts.csv"
