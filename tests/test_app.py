@@ -27,11 +27,11 @@ from bot.core.values import Usage
 from bot.emulator.emulator import API_KEY, SECRET, Emulator
 from bot.folder import read_folder
 from bot.program import FaultyBot, load_program, problems_of
+from bot.runtime.rate_limiter import RateLimiter
 from bot.settings import ModelService
 from bot.store.commit import Commit
 from bot.store.database import shard_number, shards_of
 from bot.store.engine_store import Store
-from bot.runtime.rate_limiter import RateLimiter
 from bot.store.files import FileLock, StoreMissing, inbox_path
 from bot.store.integrity import StoresDiffer
 from bot.store.postgres_schema import migrate as migrate_database

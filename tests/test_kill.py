@@ -531,17 +531,17 @@ def kill_again_and_again(
         sender.join()
         travellers.join()
         gateway.faults.clear()
-        assert gateway.wait_until(lambda: all_tried(gateway), 60), "the sender is not done"
+        assert gateway.wait_until(lambda: all_tried(gateway), PATIENCE), "the sender is not done"
         rows = [row for row in InboxReader(store).after(0, 1_000_000) if not row.event_id.startswith(MOVED)]
         echoed = [row for row in rows if int(row.contact or 0) < FIRST_TRAVELLER]
-        assert gateway.wait_until(lambda: len(echoes(gateway)) >= len(echoed), 60), f"{len(echoed)} messages"
+        assert gateway.wait_until(lambda: len(echoes(gateway)) >= len(echoed), PATIENCE), f"{len(echoed)} messages"
         travelled = [*journeys.expected]
 
         def arrived() -> dict[str, int]:
             came = Counter(event["data"]["contact"] for event in list(events.values()))
             return {contact: came[contact] for contact in travelled}
 
-        assert gateway.wait_until(lambda: arrived() == decided_events(store, travelled), 60), arrived()
+        assert gateway.wait_until(lambda: arrived() == decided_events(store, travelled), PATIENCE), arrived()
         reader = StoreReader(store)
         wait_for(lambda: not any(reader.queue_counts().values()) and not reader.dead_letters())
         shards = len(shards_of(store))

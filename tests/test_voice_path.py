@@ -20,6 +20,7 @@ from bot.testing.transcript_reader import load_with_tests
 from bot.testing.transcript_run import run
 from tests.cli.terminal import BOT, make_bot
 from tests.gateway.peer import Peer, answer, peer
+from tests.patience import PATIENCE
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
 FLOWS = """
@@ -105,7 +106,7 @@ def test_voice_notes_one_after_another_keep_their_order(chat: Simulation) -> Non
             url = f"{chat.emulator.url}/media/{int(START.timestamp())}/{name}"
             chat._spoken[url] = name
             chat.emulator.receive(chat.contact, kind="audio", media_url=url, at=START)
-            chat.emulator.wait_until(chat.emulator.idle, 5.0)
+            assert chat.emulator.wait_until(chat.emulator.idle, PATIENCE)
 
     chat.on_call = speak_meanwhile
     chat.speak("one")

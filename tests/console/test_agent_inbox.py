@@ -46,7 +46,8 @@ def say(live: Live, contact: str, text: str) -> None:
 
 
 def heard(live: Live, contact: str) -> list[str]:
-    """The texts that have reached a contact."""
+    """The texts that have reached a contact, once all that is on its way has."""
+    live.simulation.settle()
     sent = [message.body for message in live.simulation.emulator.sent if message.body["to"] == contact]
     return [body["text"]["body"] if "text" in body else body["type"] for body in sent]
 
@@ -208,7 +209,6 @@ def test_a_text_that_is_refused_stays_in_the_form_and_a_form_that_comes_twice_is
         const form = document.querySelector("#person .answer");
         for (let n = 0; n < 2; n++) await fetch(form.action, {method: "POST", body: new URLSearchParams(new FormData(form))});
     }""")
-    live.simulation.settle()
     assert heard(live, ANN) == ["One moment.", "Twice?"]
     show_nothing_new(page)
     live.console.ask({"do": "take", "contact": ANN, "by": "olga", "from": "abel"})
@@ -294,7 +294,6 @@ def test_two_people_and_twenty_contacts_see_no_old_page(live: Live) -> None:
             page.get_by_role("button", name="Send", exact=True).click()
             expect(page.locator(".bubble.bot .by").last).to_have_text(name)
     expect(watching.locator("#inbox h2 small")).to_have_text(["0", "20"])
-    live.simulation.settle()
     assert sorted(heard(live, contact)[-1] for contact in contacts) == ["This is abel."] * 10 + ["This is olga."] * 10
     for contact in contacts:
         live.simulation.emulator.receive(contact, f"I am {contact}", at=live.simulation.clock.now())

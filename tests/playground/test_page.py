@@ -205,7 +205,7 @@ def test_a_picture_a_voice_note_a_file_and_a_place_are_sent(shown: Shown, tmp_pa
     shown.hears("Got it")
     picture = page.locator(".bubble.mine img")
     expect(picture).to_be_visible()
-    assert picture.evaluate("image => image.naturalWidth") == 320
+    expect(picture).to_have_js_property("naturalWidth", 320)
     page.get_by_label("Voice note that says").fill("two, please")
     page.get_by_role("button", name="Send voice note").click()
     expect(page.locator(".bubble.mine audio")).to_be_visible()
@@ -490,7 +490,7 @@ def test_the_header_of_a_template_is_a_picture_where_the_emulator_has_it_and_els
     shown.page.get_by_role("button", name="A photo").click()
     picture = shown.page.locator(".bubble.bot img")
     expect(picture).to_be_visible()
-    assert picture.evaluate("image => image.naturalWidth") == 320
+    expect(picture).to_have_js_property("naturalWidth", 320)
     named = shown.page.locator(".bubble.bot .file a")
     expect(named).to_have_text("cup.png")
     expect(named).to_have_attribute("href", "https://cafe.example/photos/cup.png")

@@ -4,6 +4,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from bot.ai import ai_errors, chat_completion
-from bot.ai.ai_client import Completions
+from bot.ai.ai_client import Completions, Stream
 from bot.ai.ai_errors import CompletionError
 from bot.ai.chat_completion import ChatRequest
 from bot.alarms import Alarms
@@ -54,6 +55,20 @@ def breaks(text: str) -> bool:
 @handler("answers_nothing")
 def answers_nothing(text: str) -> None:
     return None
+
+
+class Hurried(Completions):
+    """A client for which some models (``of``) may be silent for a moment only, and all others for long."""
+
+    def __init__(self, service: CompletionService, *of: str, moment: float = 0.2) -> None:
+        super().__init__(service.url, service.key, seconds=60)
+        self.of, self._moment, self._long = {*of}, moment, self._idle
+
+    @contextmanager
+    def stream(self, request: ChatRequest, **options: Any) -> Iterator[Stream]:
+        self._idle = self._moment if request.model in self.of else self._long
+        with super().stream(request, **options) as stream:
+            yield stream
 
 
 class Bench:
@@ -397,7 +412,7 @@ def test_a_page_of_a_proxy_is_no_answer(bench: Bench) -> None:
 
 
 def test_a_model_that_hangs_is_given_up_and_the_next_one_asked(bench: Bench) -> None:
-    bench.client = Completions(bench.service.url, bench.service.key, seconds=60, idle=0.2)
+    bench.client = Hurried(bench.service, ONE)
     bench.completing = bench.make(ONE, TWO)
     bench.service.hang()
     bench.service.say("Here I am.")
@@ -406,9 +421,9 @@ def test_a_model_that_hangs_is_given_up_and_the_next_one_asked(bench: Bench) -> 
 
 
 def test_a_model_that_thinks_first_is_waited_for_where_no_other_can_be_asked(bench: Bench) -> None:
-    bench.client = Completions(bench.service.url, bench.service.key, seconds=60, idle=0.1)
+    bench.client = Hurried(bench.service, ONE, moment=1.0)
     bench.completing = bench.make(ONE)
-    bench.service.say(chunks=["After some thought: yes."], delay=0.5)
+    bench.service.say(chunks=["After some thought: yes."], delay=1.5)
     ended = bench.ask()
     assert (ended.outcome, ended.value["text"]) == ("done", "After some thought: yes.")
 
@@ -512,11 +527,12 @@ TOO_LONG = "This model's maximum context length is 8192 tokens. However, your me
 def test_what_contacts_make_happen_by_what_they_write_closes_the_model_to_nobody(
     bench: Bench, cause: Callable[[CompletionService], None], outcome: str
 ) -> None:
-    bench.client = Completions(bench.service.url, bench.service.key, seconds=60, idle=0.2)
+    bench.client = hurried = Hurried(bench.service, *([ONE] if outcome == "timeout" else []))
     bench.completing = bench.make(ONE)
     for contact in CONTACTS:
         cause(bench.service)
         assert bench.ask(contact=contact).outcome == outcome
+    hurried.of.clear()
     assert bench.ask(contact=BOB).outcome == "done"
 
 
@@ -635,7 +651,7 @@ def test_a_request_that_fails_counts_what_was_asked_unless_no_model_has_read_it(
 
 
 def test_a_model_that_hangs_has_read_what_was_asked(bench: Bench) -> None:
-    bench.client = Completions(bench.service.url, bench.service.key, seconds=60, idle=0.1)
+    bench.client = Hurried(bench.service, ONE)
     bench.completing = bench.make(ONE, TWO)
     bench.service.hang()
     assert [usage.model for usage in bench.ask().usage] == [ONE, TWO]
