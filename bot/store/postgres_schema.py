@@ -121,7 +121,10 @@ _SHARED_IDS = """
 """
 _ABOVE = "SELECT setval('{sequence}', max(id)) FROM {table} HAVING max(id) >= (SELECT last_value FROM {sequence})"
 _TABLES = """
-    SELECT relname FROM pg_class WHERE relnamespace = CAST($1 AS regnamespace) AND relkind IN ('r', 'v') ORDER BY relname
+    SELECT relname FROM pg_class WHERE relnamespace = CAST($1 AS regnamespace) AND relkind = 'r' ORDER BY relname
+"""
+_VIEWS = """
+    SELECT relname, pg_get_viewdef(oid) FROM pg_class WHERE relnamespace = CAST($1 AS regnamespace) AND relkind = 'v'
 """
 
 
@@ -191,8 +194,9 @@ def _bring_up_to_date(address: PostgresAddress, connection: Connection, before: 
 def _drop_views(connection: Connection) -> None:
     """Drop the views before the tables change: readers lock a view before its tables, too, and a column that a view has cannot be dropped."""
     for part in _PARTS:
-        for (view,) in connection.execute(_TABLES, [part], prepare=False).fetchall():
-            connection.execute(f"DROP VIEW {part}.{view}", prepare=False)
+        views = [f"{part}.{view}" for view, _ in connection.execute(_VIEWS, [part], prepare=False)]
+        if views:
+            connection.execute(f"DROP VIEW {', '.join(views)}", prepare=False)
 
 
 def shared_ids(table: str) -> str:
@@ -216,3 +220,11 @@ def _unite(address: PostgresAddress, connection: Connection) -> None:
             rows = " UNION ALL ".join(f"SELECT * FROM {schema}.{table}" for schema in schemas)
             as_one = _AS_ONE.get(f"{part}.{table}", "{rows}").format(rows=rows)
             connection.execute(f"CREATE VIEW {part}.{table} AS {as_one}", prepare=False)
+        connection.execute(f"SET LOCAL search_path = {schemas[0]}, bot, pg_catalog", prepare=False)
+        views = connection.execute(_VIEWS, [schemas[0]], prepare=False).fetchall()
+        connection.execute(f"SET LOCAL search_path = {part}, bot, pg_catalog", prepare=False)
+        for (
+            view,
+            as_in_a_shard,
+        ) in views:  # of the whole's tables, not of the shards' views: so the planner sees their indexes
+            connection.execute(f"CREATE VIEW {view} AS {as_in_a_shard}", prepare=False)

@@ -27,12 +27,13 @@ from bot.store.broadcast_rows import (
 from bot.store.commit import Commit
 from bot.store.database import PostgresAddress, ServingMachine, StoreAddress, shard_number, shards_of, whole_of
 from bot.store.engine_store import Store
+from bot.store.engine_tables import ALL_SESSION_STATES, SESSION_SUMMARIES
 from bot.store.files import ShardsDiffer
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.opening import engine_reader, engine_writer, works_elsewhere
-from bot.store.postgres_database import PostgresDatabase
+from bot.store.postgres_database import PostgresDatabase, connect, translated
 from bot.store.postgres_schema import migrate
-from bot.store.rows import REPLY, OutboxRow
+from bot.store.rows import LAST_ID, REPLY, OutboxRow
 from bot.store.store_reader import StoreReader
 from tests.postgres import Postgres, new_database
 
@@ -304,3 +305,25 @@ def test_ids_of_a_shard_that_had_nothing_to_do_follow_those_that_others_gave_mea
         meanwhile = [*islice(busy.new_ids("turns"), 100)]
         idle.drop_drawn_ids()
         assert before < min(meanwhile) and next(idle.new_ids("turns")) > max(meanwhile)
+
+
+@pytest.mark.parametrize(
+    ("sql", "asked"),
+    [
+        (store_reader._PENDING, (100,)),
+        (store_reader._EVENTS, (100,)),
+        (store_reader._DEAD, (*store_reader.ALL_LETTERS.asked, 0, LAST_ID, 100)),
+        (SESSION_SUMMARIES, ("", 100)),
+        (ALL_SESSION_STATES, ("", 100)),
+    ],
+    ids=["messages", "events", "dead letters", "sessions", "states"],
+)
+def test_what_is_listed_in_pages_comes_in_order_from_the_indexes_of_all_shards(
+    store: PostgresAddress, sql: str, asked: tuple[object, ...]
+) -> None:
+    with connect(store, "engine") as connection:
+        connection.execute(
+            "SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('enable_sort', 'enable_seqscan')"
+        )
+        plan = "\n".join(row for (row,) in connection.execute(f"EXPLAIN {translated(sql)}", asked))
+    assert "Merge Append" in plan and "->  Sort" not in plan
