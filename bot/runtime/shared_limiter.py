@@ -133,8 +133,7 @@ class SharedLimiter:
                 return self._drawn[kind].popleft()
             self._wanted[kind] = max(self._wanted[kind], wanted)
             if self._limiter.free_at(now, kind) == now and not self._lets_others:
-                self._is_asked = True
-                self._wakes.notify_all()
+                self._ask()
             return None
 
     def give_back(self, permit: int, clock: Clock, requested: bool, rate: Rate | None) -> None:
@@ -143,7 +142,7 @@ class SharedLimiter:
             self._limiter.give_back(permit, clock, requested, rate)
             self._ended += requested
             if rate and (rate.remaining == 0 or rate.retry_after):
-                self._wakes.notify_all()  # the others should know at once
+                self._ask()  # for a turn: the others should know at once
 
     def free_at(self, now: float, priority: int = REPLY) -> float | None:
         """When the next permit is there, or can be drawn; None if that depends on a request in progress, or on the database."""
@@ -247,6 +246,10 @@ class SharedLimiter:
         if drawn:
             self._drawn_at[kind] = now
         return drawn
+
+    def _ask(self) -> None:
+        self._is_asked = True
+        self._wakes.notify_all()
 
     def _unused(self, permits: Iterable[int]) -> None:
         for permit in permits:

@@ -15,7 +15,7 @@ from bot.clock import MovableClock, SystemClock
 from bot.core.values import time_text
 from bot.gateway.gateway_answers import Rate
 from bot.local_socket import ask_engine
-from bot.runtime import shared_limiter
+from bot.runtime import scheduler, shared_limiter
 from bot.runtime.gateway_commands import commands_without_server
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.shared_limiter import SharedLimiter
@@ -28,7 +28,7 @@ from bot.store.postgres_database import connect
 from bot.store.postgres_schema import migrate
 from bot.store.rows import CAMPAIGN, REPLY
 from tests.divided import Divided, divided_store  # noqa: F401
-from tests.gateway.peer import peer
+from tests.gateway.peer import peer, refused
 from tests.patience import wait_for
 from tests.postgres import Postgres, new_database
 from tests.runtime.delivering import Bench
@@ -278,6 +278,23 @@ def test_of_two_shards_with_much_to_do_the_one_that_has_waited_longer_goes_first
     assert len(other.permits) >= PER_MINUTE // 4
 
 
+def test_nothing_is_left_for_an_engine_that_has_ended_while_its_replies_waited(
+    store: PostgresAddress, clock: MovableClock
+) -> None:
+    dead, other = (Engine(store, shard, clock) for shard in range(2))
+    with time_of_database(NOON):
+        assert other.take() == PER_MINUTE
+        other.send()
+        for engine in [other, dead] * 3:
+            engine.look()
+            engine.take()
+    dead.crash()
+    clock.move(timedelta(seconds=61))
+    with time_of_database(NOON + timedelta(seconds=61)):
+        other.look()
+        assert other.take() == PER_MINUTE
+
+
 def test_a_permit_that_is_not_used_is_there_for_others_a_second_later(
     store: PostgresAddress, clock: MovableClock
 ) -> None:
@@ -439,6 +456,26 @@ def test_deliveries_of_four_shards_keep_one_limit_and_use_it_up(store: PostgresA
         assert {engine.limiter.room(clock.elapsed())["minute"] for engine in engines} == {0}
         clock.move(timedelta(seconds=60))
         wait_for(lambda: len(server.requests) == 8 * SHARDS)
+
+
+def test_what_one_shard_is_refused_for_keeps_the_others_from_trying(store: PostgresAddress) -> None:
+    clock = MovableClock(NOON, running=True)
+    with peer() as server, ExitStack() as running:
+        first, second = (Sending(store, shard, server.url, clock) for shard in range(2))
+        for engine in (first, second):
+            running.callback(engine.stop)
+        server.answers(refused("RATE_LIMIT_EXCEEDED", 429, "slow down", {"Retry-After": "40"}))
+        first.bench.offer(first.bench.row())
+        wait_for(lambda: first.bench.delivery.next_due() is not None)
+        first.look()
+        second.look()
+        second.bench.offer(second.bench.row())
+        second.look()
+        assert len(server.requests) == 1
+        clock.move(timedelta(seconds=41))
+        assert first.bench.reported(2).state == "sent"
+        clock.move(timedelta(seconds=scheduler.OTHERS_PROBE_AFTER))
+        assert second.bench.reported(1).state == "sent"
 
 
 def test_what_one_engine_requests_is_missing_from_what_another_says_is_left(divided: Divided) -> None:
