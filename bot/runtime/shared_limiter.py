@@ -217,9 +217,10 @@ class SharedLimiter:
             other for other in others if other["since"] < own["since"] and other["at"] > turn.now - NOT_HEARD_SECONDS
         ]
         for_others, wanted = sum(other["waits"] for other in waited), self._wanted[REPLY]
+        self._lets_others = for_others > 0 and for_others >= self._limiter.spare(now)
         drawn = {kind: self._draw_kind(kind, now, for_others) for kind in self._drawn}
-        self._is_asked, self._draws, self._lets_others = False, True, for_others > 0
-        waits = max(wanted - len(self._drawn[REPLY]) - len(drawn[REPLY]), 0)
+        self._is_asked, self._draws = False, True
+        waits = min(max(wanted - len(self._drawn[REPLY]) - len(drawn[REPLY]), 0), MOST)
         turn.made.append((0.0, self._ended - own["ended"]))
         engines[self._budget.name] = own | {
             "ended": self._ended,

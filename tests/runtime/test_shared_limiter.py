@@ -70,13 +70,14 @@ class Engine:
         """Take as many permits as there are, at most so many. Returns how many."""
         before = len(self.permits)
         while len(self.permits) < before + most:
-            permit = self._drawn(priority, before + most - len(self.permits))
+            permit = self.drawn(priority, before + most - len(self.permits))
             if permit is None:
                 break
             self.permits.append(permit)
         return len(self.permits) - before
 
-    def _drawn(self, priority: int, wanted: int) -> int | None:
+    def drawn(self, priority: int, wanted: int) -> int | None:
+        """A permit, which is drawn if that is possible."""
         permit = self.limiter.take(self.clock.elapsed(), priority, wanted)
         if permit is None and self.limiter.drawing:
             self.limiter._draw()
@@ -276,6 +277,12 @@ def test_of_two_shards_with_much_to_do_the_one_that_has_waited_longer_goes_first
         assert len(flooded.permits) + len(other.permits) == minute * PER_MINUTE
         clock.move(timedelta(seconds=61))
     assert len(other.permits) >= PER_MINUTE // 4
+
+
+def test_while_there_is_enough_for_all_nobody_waits_for_others(store: PostgresAddress, clock: MovableClock) -> None:
+    slow, quick = (Engine(store, shard, clock, per_minute=60_000, per_day=1_000_000) for shard in range(2))
+    assert slow.drawn(REPLY, wanted=1000) is not None
+    assert quick.take(most=5 * shared_limiter.MOST) == 5 * shared_limiter.MOST
 
 
 def test_nothing_is_left_for_an_engine_that_has_ended_while_its_replies_waited(
