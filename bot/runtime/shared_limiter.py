@@ -34,8 +34,8 @@ NOT_HEARD_SECONDS = 3.0
 AHEAD = 16
 """How many permits more than are wanted are drawn for replies, at most, so that the next ones need not wait."""
 
-MOST = 64
-"""How many permits an engine draws in one turn."""
+MOST = 256
+"""How many permits an engine draws in one turn, at most: it has no more requests in flight (`bot.runtime.delivery.MOST_IN_FLIGHT`)."""
 
 
 class SharedLimiter:
