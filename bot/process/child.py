@@ -14,7 +14,6 @@ from time import sleep
 from bot import telemetry
 from bot.core.errors import BotError
 from bot.settings import Settings
-from bot.store.database import StoreAddress
 from bot.store.files import RestoreUnfinished, StoreDamaged, StoreMissing, StoreTooNew
 from bot.store.integrity import StoresDiffer
 
@@ -26,11 +25,6 @@ log = logging.getLogger("bot")
 
 Half = Callable[[Settings, Path, Mapping[str, int]], None]
 """What a process does until SIGTERM, with the settings, the bot's folder and the supervisor's descriptors by name."""
-
-
-def process_name(role: str, store: StoreAddress) -> str:
-    """What a process is called that does this with a store or with a shard: ``engine``, or ``engine.2``."""
-    return role if isinstance(store, Path) or store.shard is None else f"{role}.{store.shard}"
 
 
 def main(name: str, half: Half, settings: Settings, folder: Path, files: Mapping[str, int]) -> None:

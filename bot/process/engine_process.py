@@ -17,14 +17,14 @@ from bot.app import Engine
 from bot.clock import SystemClock
 from bot.core.signal_addresses import SignalAddresses
 from bot.process.balance import is_left, shard_to_move
-from bot.process.child import end_with, process_name, tell_up
+from bot.process.child import end_with, tell_up
 from bot.process.program_loader import ProgramLoader, VersionRefused
 from bot.program import Program
 from bot.runtime.engine_loop import EngineStopped
 from bot.runtime.wake_pipe import WakePipe
 from bot.settings import Settings
 from bot.store.crash_quarantine import lost_connection
-from bot.store.database import Database, StoreAddress, shards_of, whole_of
+from bot.store.database import Database, StoreAddress, role_name, shards_of, whole_of
 from bot.store.files import ConnectionLost, StoreLocked, StoreUnavailable
 from bot.store.kept_files import FilesUnavailable, kept_files
 from bot.store.opening import ask_elsewhere, engine_reader, engine_writer, is_shared, other_engines, serves_others
@@ -72,7 +72,7 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
         try:
             engine.start()
             server.start()
-            tell_up(files["news"], process_name("engine", settings.store))
+            tell_up(files["news"], role_name("engine", settings.store))
             with serves_others(settings.store, engine.wake, partial(_answer_others, engine, loader)):
                 _run_until_end(engine, loader, signals, ShardWatch(settings.store, engine, loader, versions))
         except ConnectionLost:
@@ -117,7 +117,7 @@ def _composed_in_turn(
         server.start()
         standing_by.callback(server.stop)
         # what is accepted here, another engine takes, or this one later
-        tell_up(files["news"], process_name("engine", settings.store))
+        tell_up(files["news"], role_name("engine", settings.store))
         free_at = monotonic()
         while True:
             ready, _, _ = select.select([signals], [], [], TAKE_OVER_SECONDS)

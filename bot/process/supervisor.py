@@ -22,9 +22,9 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from bot.core.errors import BotError
-from bot.process.child import UNFIT, main, process_name, tell
+from bot.process.child import UNFIT, main, tell
 from bot.settings import Settings
-from bot.store.database import StoreAddress, shards_of
+from bot.store.database import StoreAddress, role_name, shards_of
 from bot.store.files import FileLock, StoreLocked, children_lock, server_lock
 from bot.store.opening import prepare
 
@@ -222,7 +222,7 @@ class _Child:
 
     def __init__(self, role: str, settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
         self.role = role
-        self.name = process_name(role, settings.store)
+        self.name = role_name(role, settings.store)
         self.pid: int | None = None
         self.due = 0.0
         self._settings = settings

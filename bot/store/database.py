@@ -71,6 +71,11 @@ def whole_of(store: StoreAddress) -> StoreAddress:
     return replace(store, shard=None, beside=store.beside.with_name(store.beside.name.removesuffix(f"-{store.shard}")))
 
 
+def role_name(role: str, store: StoreAddress) -> str:
+    """What a process or a session is called that has this role for a store, or for a shard: ``engine``, or ``engine.2``."""
+    return role if isinstance(store, Path) or store.shard is None else f"{role}.{store.shard}"
+
+
 def log_schema(store: StoreAddress) -> str:
     """What stands before the names of the log's tables, in a statement that is for one shard of several."""
     return _before_names(store, "inbox")

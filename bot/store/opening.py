@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bot.core.errors import BotError
-from bot.store.database import Answer, Budget, Database, PostgresAddress, StoreAddress, WholeStore
+from bot.store.database import Answer, Budget, Database, PostgresAddress, StoreAddress, WholeStore, role_name
 from bot.store.files import StoreMissing, StoreUnavailable, inbox_path
 from bot.store.sqlite_database import SqliteDatabase
 
@@ -139,7 +139,7 @@ def other_engines(store: StoreAddress, able: Callable[[], bool]) -> Iterator[Cal
     if isinstance(store, Path):
         yield lambda: False
         return
-    from bot.store.postgres_database import engine_runs, role_name
+    from bot.store.postgres_database import engine_runs
 
     def run() -> bool:
         try:
@@ -157,7 +157,7 @@ def works_elsewhere(store: StoreAddress) -> bool:
     """Whether an engine works on a store that several machines share, or on a shard. Raises `bot.store.files.StoreUnavailable`."""
     if isinstance(store, Path):
         return False
-    from bot.store.postgres_database import engine_runs, role_name
+    from bot.store.postgres_database import engine_runs
 
     # by its lock: the session of an engine, or of a command, that has ended stays for a moment
     with suppress(StoreMissing), closing(_postgres(store, "engine")) as database:

@@ -23,7 +23,7 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 
 from bot.core.immutable import immutable
-from bot.store.database import Execute, PostgresAddress, ServingMachine, StoreAddress, Write, shards_of
+from bot.store.database import Execute, PostgresAddress, ServingMachine, StoreAddress, Write, role_name, shards_of
 from bot.store.files import (
     ConnectionLost,
     ShardsDiffer,
@@ -403,11 +403,6 @@ def connect(address: PostgresAddress, part: Literal["engine", "inbox"], role: st
         calls = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
         connection.execute(f"SELECT {calls}")
     return connection
-
-
-def role_name(role: str, address: PostgresAddress) -> str:
-    """What a session is for, as its name says it."""
-    return role if address.shard is None else f"{role}.{address.shard}"
 
 
 def require_version(address: PostgresAddress, connection: Connection) -> None:
