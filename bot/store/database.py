@@ -10,6 +10,9 @@ from typing import Any, Literal, Protocol
 
 from bot.core.immutable import immutable, mutable
 
+Part = Literal["engine", "inbox"]
+"""The two parts of a store: what its engine writes, and the log."""
+
 Execute = Callable[..., Any]
 """Executes a statement (its SQL, then its parameters as a tuple) within a transaction, and returns a cursor."""
 
@@ -31,7 +34,7 @@ class PostgresAddress:
     shards: int = 1
     shard: int | None = None
 
-    def schema(self, part: Literal["engine", "inbox"]) -> str:
+    def schema(self, part: Part) -> str:
         """The schema with the tables of a part, or with views of those of all shards."""
         return part if self.shard is None else f"{part}_{self.shard}"
 
@@ -86,7 +89,7 @@ def engine_schema(store: StoreAddress) -> str:
     return _before_names(store, "engine")
 
 
-def _before_names(store: StoreAddress, part: Literal["engine", "inbox"]) -> str:
+def _before_names(store: StoreAddress, part: Part) -> str:
     return "" if isinstance(store, Path) or store.shard is None else f"{store.schema(part)}."
 
 
@@ -171,7 +174,7 @@ class WholeStore(Protocol):
     Every method raises `bot.store.files.StoreUnavailable`; `ask` raises `ValueError` for values that the database cannot keep.
     """
 
-    def schemas(self, part: Literal["engine", "inbox"]) -> Sequence[str]:
+    def schemas(self, part: Part) -> Sequence[str]:
         """The schemas with the tables of a part: one for each shard."""
 
     def ask(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -5,10 +5,10 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from bot.core.errors import BotError
-from bot.store.database import Answer, Budget, Database, PostgresAddress, StoreAddress, WholeStore, role_name
+from bot.store.database import Answer, Budget, Database, Part, PostgresAddress, StoreAddress, WholeStore, role_name
 from bot.store.files import StoreMissing, StoreUnavailable, inbox_path
 from bot.store.sqlite_database import SqliteDatabase
 
@@ -55,9 +55,7 @@ def _require_driver() -> None:
         )
 
 
-def _postgres(
-    address: PostgresAddress, part: Literal["engine", "inbox"], *, role: str = "reader", alone: bool = False
-) -> Database:
+def _postgres(address: PostgresAddress, part: Part, *, role: str = "reader", alone: bool = False) -> Database:
     _require_driver()
     from bot.store.postgres_database import PostgresDatabase  # psycopg is there only where it was asked for
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from time import monotonic, sleep
-from typing import Any, Literal
+from typing import Any
 
 import psycopg
 
-from bot.store.database import PostgresAddress, Table, shards_of
+from bot.store.database import Part, PostgresAddress, Table, shards_of
 from bot.store.files import StoreExists, StoreLocked, StoreTooNew
 from bot.store.postgres_database import (
     ERRORS_OF_VALUES,
@@ -40,7 +40,7 @@ class WholeDatabase:
         self._address = address
         self._connection = connection
 
-    def schemas(self, part: Literal["engine", "inbox"]) -> Sequence[str]:
+    def schemas(self, part: Part) -> Sequence[str]:
         """The schemas with the tables of a part: one for each shard."""
         return [shard.schema(part) for shard in shards_of(self._address) if isinstance(shard, PostgresAddress)]
 

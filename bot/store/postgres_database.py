@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import cache
 from secrets import token_hex
 from socket import gethostname
-from typing import Any, Literal
+from typing import Any
 
 import psycopg
 from psycopg import RawCursor
@@ -23,7 +23,7 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 
 from bot.core.immutable import immutable
-from bot.store.database import Execute, PostgresAddress, ServingMachine, StoreAddress, Write, role_name, shards_of
+from bot.store.database import Execute, Part, PostgresAddress, ServingMachine, StoreAddress, Write, role_name, shards_of
 from bot.store.files import (
     ConnectionLost,
     ShardsDiffer,
@@ -165,7 +165,7 @@ class PostgresDatabase:
     def __init__(
         self,
         address: PostgresAddress,
-        part: Literal["engine", "inbox"],
+        part: Part,
         *,
         role: str = "reader",
         alone: bool = False,
@@ -377,7 +377,7 @@ def _unavailable(address: PostgresAddress, error: Exception) -> StoreUnavailable
     return StoreUnavailable(f"{address} cannot be used now ({reason})", advice)
 
 
-def connect(address: PostgresAddress, part: Literal["engine", "inbox"], role: str = "reader") -> Connection:
+def connect(address: PostgresAddress, part: Part, role: str = "reader") -> Connection:
     """A connection to the tables of a part of a store, or of a shard. Its session's name says what it is for (``engine.2``: for the
     shard 2), of which server, and on which machine.
 

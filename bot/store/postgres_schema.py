@@ -1,11 +1,10 @@
 """Makes the tables of a store in PostgreSQL, and brings them up to date: those of `bot.store.store_schema`, in two schemas."""
 
 import re
-from typing import Literal
 from uuid import uuid4
 
 from bot.store import store_schema
-from bot.store.database import PostgresAddress, shards_of
+from bot.store.database import Part, PostgresAddress, shards_of
 from bot.store.files import StoreTooNew, StoreUnavailable
 from bot.store.postgres_budget import TABLES as BUDGET_TABLES
 from bot.store.postgres_database import VERSION, Connection, connect, require_shards, translated, trouble_in_words
@@ -165,7 +164,7 @@ def make_tables(address: PostgresAddress, connection: Connection) -> None:
     _bring_up_to_date(address, connection, 0)
 
 
-_PARTS: tuple[Literal["inbox", "engine"], ...] = ("inbox", "engine")
+_PARTS: tuple[Part, ...] = ("inbox", "engine")
 
 
 def _shards(address: PostgresAddress) -> list[PostgresAddress]:
@@ -177,13 +176,13 @@ def _bring_up_to_date(address: PostgresAddress, connection: Connection, before: 
         _drop_views(connection)
     for shard in _shards(address):
         for number, migration in enumerate(store_schema.MIGRATIONS[before:], before + 1):
-            scripts = (
+            scripts: list[tuple[Part, str]] = [
                 ("inbox", _tables(migration.inbox)),
-                *(("engine", sql) for sql in (_tables(migration.engine), *_OWN.get(number, ()))),
-            )
+                ("engine", _tables(migration.engine)),
+            ]
+            scripts += [("engine", sql) for sql in _OWN.get(number, ())]
             for part, sql in scripts:
-                schema = shard.schema("inbox" if part == "inbox" else "engine")
-                connection.execute(f"SET LOCAL search_path = {schema}, bot, pg_catalog", prepare=False)
+                _use(connection, shard.schema(part))
                 connection.execute(sql, prepare=False)
     if address.shards > 1:
         _unite(address, connection)
@@ -220,11 +219,13 @@ def _unite(address: PostgresAddress, connection: Connection) -> None:
             rows = " UNION ALL ".join(f"SELECT * FROM {schema}.{table}" for schema in schemas)
             as_one = _AS_ONE.get(f"{part}.{table}", "{rows}").format(rows=rows)
             connection.execute(f"CREATE VIEW {part}.{table} AS {as_one}", prepare=False)
-        connection.execute(f"SET LOCAL search_path = {schemas[0]}, bot, pg_catalog", prepare=False)
+        _use(connection, schemas[0])
         views = connection.execute(_VIEWS, [schemas[0]], prepare=False).fetchall()
-        connection.execute(f"SET LOCAL search_path = {part}, bot, pg_catalog", prepare=False)
-        for (
-            view,
-            as_in_a_shard,
-        ) in views:  # of the whole's tables, not of the shards' views: so the planner sees their indexes
-            connection.execute(f"CREATE VIEW {view} AS {as_in_a_shard}", prepare=False)
+        _use(connection, part)
+        for view, query in views:  # of the whole's tables, not of the shards' views: so the planner sees their indexes
+            connection.execute(f"CREATE VIEW {view} AS {query}", prepare=False)
+
+
+def _use(connection: Connection, schema: str) -> None:
+    """Have the next statements be about the tables of a schema."""
+    connection.execute(f"SET LOCAL search_path = {schema}, bot, pg_catalog", prepare=False)

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from math import inf
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from bot.store.database import Table
+from bot.store.database import Part, Table
 from bot.store.files import StoreExists, inbox_path, open_reader, restoring_folder, trouble_in_words
 from bot.store.integrity import check_both, check_pair, check_whole, is_empty
 from bot.store.sqlite_database import ERRORS_OF_VALUES
@@ -24,7 +24,7 @@ class AttachedFiles:
         for part, file in (("engine", store), ("inbox", inbox_path(store))):
             self.ask(f"ATTACH ? AS {part}", [f"{file.resolve().as_uri()}?mode={mode}"])
 
-    def schemas(self, part: Literal["engine", "inbox"]) -> Sequence[str]:
+    def schemas(self, part: Part) -> Sequence[str]:
         """The schema of a part: files are not divided."""
         return [part]
 
