@@ -314,8 +314,8 @@ def _add_usage(batch: Batch, result: CallResult) -> None:
 def handle_status(batch: Batch, event: StatusReported) -> None:
     """Keep a status that is news, and let its contact's session hear of it; or forward it to the shard of its message."""
     sent = _message(batch, event.messages)
-    if sent is None and batch.forwarded is None:
-        shard = _shard_of_status(batch, event)
+    if sent is None:
+        shard = None if batch.forwarded is not None else _shard_of_status(batch, event)
         if shard is not None:
             batch.forward(event, shard)
             return
@@ -391,10 +391,8 @@ def take_event(batch: Batch, event: Event) -> None:
         handle_status(batch, known)
     elif known is not None:
         batch.take(known)
-    elif batch.forwarded is None:
-        batch.forward(
-            event, *batch.store.other_shards
-        )  # the one with the conversation takes it, in the order of its log
+    elif batch.forwarded is None:  # the one with the conversation takes it, in the order of its log
+        batch.forward(event, *batch.store.other_shards)
 
 
 def take_forwarded(batch: Batch, forwarded: Forwarded | AliasLearned) -> None:
@@ -433,9 +431,8 @@ def learn_alias(batch: Batch, alias: str, contact: str) -> None:
     if shard is None:
         _note_alias(batch, alias, contact)
     elif not batch.store.alias_is_known(shard, alias, contact):
-        key = effect_key(
-            batch.store.store_id, f"{alias} {contact} {batch.now.isoformat()}"
-        )  # it may be told anew once it is erased
+        told = f"{alias} {contact} {batch.now.isoformat()}"  # it may be told anew once it is erased
+        key = effect_key(batch.store.store_id, told)
         batch.commit.forward(shard, AliasLearned(alias, contact), key)
 
 

@@ -294,6 +294,18 @@ def test_a_status_that_names_an_alias_goes_to_its_contact_s_shard(machine: Machi
     assert [contact for contact, _ in machine.letters()] == [ANN]
 
 
+def test_a_status_that_names_a_number_which_was_somebody_else_s_is_not_lost(machine: Machine) -> None:
+    """The gateway calls Bob now as it called Ann before, and no shard has learnt that yet."""
+    learn(machine)
+    machine.say(BOB, "report")
+    row = machine.worlds[1].delivery.pop()
+    machine.tell("message.failed", ANNS_OTHER, message_id="of Bob", to=ANNS_OTHER, **UNDELIVERABLE)
+    machine.worlds[1].report(row, message_ids=("of Bob",), alias=ANNS_OTHER)
+    machine.second_passes(2)
+    assert [contact for contact, _ in machine.letters()] == [BOB]
+    assert machine.rows("SELECT count(*) FROM engine_0.statuses WHERE message_id = 'of Bob'") == [(0,)]
+
+
 def test_it_is_looked_for_less_and_less_often(machine: Machine) -> None:
     machine.tell("message.delivered", message_id="of another program")
     with patch.object(Store, "shards_of_messages", autospec=True, side_effect=Store.shards_of_messages) as asked:
