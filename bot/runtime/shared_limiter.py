@@ -31,6 +31,11 @@ KEPT_SECONDS = 1.0
 NOT_HEARD_SECONDS = 3.0
 """After which nothing is left for an engine that has not looked at the budget."""
 
+GONE_SECONDS = 15.0
+"""After which an engine that has not looked at the budget is taken to be gone, if none has taken its shard over: its permits count
+as requests that have just ended, or nobody could ever use them again.
+"""
+
 AHEAD = 16
 """How many permits more than are wanted are drawn for replies, at most, so that the next ones need not wait."""
 
@@ -45,8 +50,9 @@ class SharedLimiter:
     is not used within `KEPT_SECONDS` is given back. For replies at most half of what is left is drawn at once, and nothing that replies
     of other shards have waited for longer. Without the database there are no permits.
 
-    Where an engine ends without a word, its permits count as requests that ended when the next engine of the shard began. The
-    first engine of a ``store`` that was copied finds in its rows what was requested before. The other arguments are those of `RateLimiter`.
+    Where an engine ends without a word, its permits count as requests that ended when the next engine of the shard began, or after
+    `GONE_SECONDS`. The first engine of a ``store`` that was copied finds in its rows what was requested before. The other arguments are
+    those of `RateLimiter`.
     """
 
     def __init__(
@@ -209,6 +215,11 @@ class SharedLimiter:
         now, engines = self._clock.elapsed(), turn.state["engines"]
         own = engines[self._budget.name]
         others = [engine for name, engine in engines.items() if name != self._budget.name]
+        for other in others:
+            if other["at"] < turn.now - GONE_SECONDS:
+                turn.made.append((0.0, other["in_flight"]))
+                other |= {"ended": other["ended"] + other["in_flight"], "in_flight": 0}
+        self._ended = max(self._ended, own["ended"])  # others had taken it to be gone
         ended, in_flight = (sum(engine[what] for engine in others) for what in ("ended", "in_flight"))
         self._limiter.learn(turn.state["common"], offset, now)
         self._limiter.elsewhere(now, ended - self._ended_elsewhere, in_flight - self._in_flight_elsewhere)

@@ -180,7 +180,38 @@ def nothing_is_forgotten(store: PostgresAddress) -> None:
     assert {engine.limiter.room(0)["day"] for engine in again} == {10_000 - PER_MINUTE}
 
 
+def an_engine_without_a_successor_holds_nothing_for_ever(store: PostgresAddress) -> None:
+    """It was killed in the middle of all requests of a minute, and no machine can work on its shard: they count as if they had just ended."""
+    clock = MovableClock(NOON)
+    killed, other = (Engine(store, shard, clock) for shard in range(2))
+    assert all_take([killed]) == PER_MINUTE
+    gone = datetime.now(UTC) + timedelta(seconds=shared_limiter.GONE_SECONDS + 1)
+    with time_of_database(gone):
+        other.look()
+        assert other.take() == 0
+        clock.move(timedelta(seconds=61))
+        assert other.take() == PER_MINUTE
+
+
+def an_engine_that_was_taken_to_be_gone_takes_nothing_off_the_count(store: PostgresAddress) -> None:
+    """It was only paused, and gives its permits back later."""
+    clock = MovableClock(NOON)
+    paused, other = (Engine(store, shard, clock) for shard in range(2))
+    assert paused.take(most=10) == 10
+    gone = datetime.now(UTC) + timedelta(seconds=shared_limiter.GONE_SECONDS + 1)
+    with time_of_database(gone):
+        other.look()
+        clock.move(timedelta(seconds=30))
+        for permit in paused.permits:
+            paused.limiter.give_back(permit, clock, False, None)
+        all_look([paused, other])
+        clock.move(timedelta(seconds=32))
+        assert other.take() <= PER_MINUTE
+
+
 PROMISES = (
+    an_engine_without_a_successor_holds_nothing_for_ever,
+    an_engine_that_was_taken_to_be_gone_takes_nothing_off_the_count,
     the_minute_is_kept,
     a_killed_engine_s_permits_count,
     an_engine_that_lost_its_shard_sends_nothing,
