@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.shard_requests import ask_shards
+from bot.shard_requests import ONLY_TELL, ask_shards
 from bot.store.database import StoreAddress
 from bot.store.files import beside
 from bot.store.opening import ask_elsewhere, works_elsewhere
@@ -65,9 +65,8 @@ def _ask(store: StoreAddress, request: dict[str, Any], timeout: float) -> dict[s
     except (OSError, ValueError) as error:
         name = store.name if isinstance(store, Path) else store
         if connected:
-            raise NotAnswered(
-                f"the server of {name} ended, or was silent, before it answered: it may have done this"
-            ) from error
+            known = "see its log" if request.get("do") in ONLY_TELL else "it may have done this"
+            raise NotAnswered(f"the server of {name} ended, or was silent, before it answered: {known}") from error
         raise NotRunning(f"no server answers for {name}: is `bot serve` running?") from error
 
 

@@ -19,8 +19,10 @@ Ask = Callable[[StoreAddress, Request], Answer]
 SILENT = "engine-silent"
 """The name of the alarm of a shard whose engine does not answer."""
 
+ONLY_TELL = "status", "metrics"
+"""Requests that change nothing: how engines are, and what they count."""
+
 _ANY = "gateway", "flows", "judge"
-_TELL = "status", "metrics"
 
 
 class _Refused(BotError):
@@ -135,7 +137,7 @@ def _joined(request: Request, found: Mapping[int, Answer | BotError]) -> Answer:
             return {"error": why}
         raise next(iter(failed.values()))
     answer = _JOINED.get(request["do"], _sums)(request, [*done.values()])
-    if request["do"] in _TELL:
+    if request["do"] in ONLY_TELL:
         if "alarms" in answer:
             answer["alarms"] += [_alarm(number, error) for number, error in failed.items()]
         return {**answer, "silent": [*failed]}

@@ -1,6 +1,7 @@
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,20 @@ def test_no_server_is_said_in_words(tmp_path: Path) -> None:
     with pytest.raises(local_socket.NotRunning, match=r"no server answers for bot\.db: is `bot serve` running\?"):
         local_socket.ask(tmp_path / "bot.db", {"do": "status"})
     assert not local_socket.answers(tmp_path / "bot.db")
+
+
+@pytest.mark.parametrize(("do", "known"), [("reset", "it may have done this"), ("status", "see its log")])
+def test_of_a_server_that_ended_before_it_answered_only_what_it_may_have_done_is_said(
+    do: str, known: str, tmp_path: Path
+) -> None:
+    with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor() as threads:
+        listener.bind(str(local_socket.socket_of(tmp_path / "bot.db")))
+        listener.listen()
+        listener.settimeout(PATIENCE)
+        asked = threads.submit(local_socket.ask, tmp_path / "bot.db", {"do": do}, PATIENCE)
+        listener.accept()[0].close()
+        with pytest.raises(local_socket.NotAnswered, match=f"before it answered: {known}$"):
+            asked.result(PATIENCE)
 
 
 def test_a_dead_servers_socket_is_replaced(tmp_path: Path) -> None:

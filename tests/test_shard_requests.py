@@ -90,7 +90,14 @@ def test_it_is_known_of_each_request_about_no_contact_who_is_asked() -> None:
     answering = "".join(inspect.getsource(each) for each in (operate, Engine.operate, engine_process._answer))
     requests = {do for do, rest in re.findall(r'"do"(?:: |\) == )"(\w+)"(.*)', answering) if '"contact"' not in rest}
     assert len(requests) > 14
-    asked = {*shard_requests._JOINED, *shard_requests._ANY, *shard_requests._TELL, "broadcast", "correct", "publish"}
+    asked = {
+        *shard_requests._JOINED,
+        *shard_requests._ANY,
+        *shard_requests.ONLY_TELL,
+        "broadcast",
+        "correct",
+        "publish",
+    }
     assert requests - {"note_command"} <= asked, "the engine asks itself that"
 
 

@@ -23,7 +23,17 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 
 from bot.core.immutable import immutable
-from bot.store.database import Execute, Part, PostgresAddress, ServingMachine, StoreAddress, Write, role_name, shards_of
+from bot.store.database import (
+    Execute,
+    Part,
+    PostgresAddress,
+    ServingMachine,
+    StoreAddress,
+    Write,
+    role_name,
+    shards_of,
+    whole_of,
+)
 from bot.store.files import (
     ConnectionLost,
     ShardsDiffer,
@@ -427,7 +437,7 @@ def require_shards(address: PostgresAddress, shards: int) -> None:
     """Raise `bot.store.files.ShardsDiffer` unless a store has as many shards as its address says."""
     if shards != address.shards:
         raise ShardsDiffer(
-            f"{address} has {shards} shard{'s' if shards > 1 else ''}, and BOT_SHARDS says {address.shards}: set BOT_SHARDS={shards}, on each machine "
+            f"{whole_of(address)} has {shards} shard{'s' if shards > 1 else ''}, and BOT_SHARDS says {address.shards}: set BOT_SHARDS={shards}, on each machine "
             f"(`bot store copy` makes a store with another number)"
         )
 
