@@ -42,7 +42,7 @@ def copy(source: str, target: str, folder: Path | None, as_json: bool) -> None:
 
     Exit code 0: the store is copied. 1: it is not; the message says why.
     """
-    from bot.store.database import PostgresAddress
+    from bot.store.database import PostgresAddress, shards_of
     from bot.store.store_copy import copy_store
 
     old, new = store_at(folder, "FROM", source), store_at(folder, "TO", target)
@@ -69,8 +69,8 @@ def copy(source: str, target: str, folder: Path | None, as_json: bool) -> None:
         click.echo(f"  BOT_STORE={target}" if new.password is None else f"  BOT_STORE={new}  (with its password)")
     else:
         click.echo(f"  BOT_STORE={new.resolve()}")
-    if isinstance(new, PostgresAddress) and new.shards > 1:
-        click.echo(f"  BOT_SHARDS={new.shards}")
+    if copied.divided:
+        click.echo(f"  BOT_SHARDS={len(shards_of(new))}")
     if isinstance(new, PostgresAddress) and copied.files:
         shared = "  (a folder that all machines share)" if isinstance(new.files, Path) else ""
         click.echo(f"  BOT_FILES={new.files}{shared}")

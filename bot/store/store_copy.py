@@ -42,10 +42,11 @@ class CopiedTable:
 
 @immutable
 class Copied:
-    """What a copy has: its tables, and how many kept ``files``."""
+    """What a copy has: its tables, and how many kept ``files``. ``divided``: it has several shards, or its source has."""
 
     tables: tuple[CopiedTable, ...]
     files: int
+    divided: bool
 
     @property
     def rows(self) -> int:
@@ -72,7 +73,8 @@ def copy_store(source: StoreAddress, target: StoreAddress, tell: Tell = lambda d
             from_files, to_files = kept_files(source), kept_files(target)
             files = _copy_files(from_files, to_files)
             copied = _copy_tables(old, new, _Moved(from_files.place, to_files.place), tell)
-    return Copied(copied, files)
+            divided = max(len(store.schemas("engine")) for store in (old, new)) > 1
+    return Copied(copied, files, divided)
 
 
 def _is_same(one: StoreAddress, other: StoreAddress) -> bool:

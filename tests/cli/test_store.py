@@ -103,7 +103,7 @@ def test_a_copy_gets_another_number_of_shards(
         for shards in ("3", "2"):
             monkeypatch.setenv("BOT_SHARDS", shards)
             joined = call("store", "copy", made.url, tmp_path / f"{shards}.db", "--bot", tmp_path)
-            assert joined.code == 0 and "BOT_SHARDS" not in joined.out, joined.err
+            assert joined.code == 0 and f"{shards}.db\n  BOT_SHARDS=1\nand start" in joined.out, joined.err
 
 
 def test_a_refusal_is_in_words(tmp_path: Path) -> None:
