@@ -58,9 +58,9 @@ def ask_elsewhere(address: PostgresAddress, request: dict[str, Any]) -> dict[str
         found: dict[str, Any] = json.loads(answer)
         return found
     done = "it may be done" if tries else "nothing is done"
-    engine = "engine" if address.shard is None else f"engine of shard {address.shard}"
+    engine, there = ("engine", "") if address.shard is None else (f"engine of shard {address.shard}", " there")
     return {
-        "error": f"no {engine} answered within {ANSWERED_SECONDS:g} s, {done}: see whether one runs on some machine"
+        "error": f"no {engine} answered within {ANSWERED_SECONDS:g} s, {done}{there}: see whether one runs on some machine"
     }
 
 

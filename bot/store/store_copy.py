@@ -63,7 +63,7 @@ def copy_store(source: StoreAddress, target: StoreAddress, tell: Tell = lambda d
     if _is_same(source, target):
         raise CannotCopy(f"{source} is the same store twice: name another to copy it to")
     with ExitStack() as held:
-        for store in {beside(source).resolve(): source, beside(target).resolve(): target}.values():
+        for store in {beside(target).resolve(): target, beside(source).resolve(): source}.values():
             try:
                 held.callback(server_lock(store).release)
             except StoreLocked:

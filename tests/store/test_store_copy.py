@@ -1,6 +1,7 @@
 """A stopped store is copied to a file or to a database, whole or not at all, and the copy is the same store."""
 
 import os
+import re
 import resource
 import select
 import signal
@@ -202,6 +203,11 @@ def test_a_store_in_use_is_not_copied(
     lock = server_lock(full)
     with pytest.raises(CannotCopy, match=r"a server runs on .*bot\.db: stop it first"):
         copy_store(full, tmp_path / "new.db")
+    lock.release()
+    elsewhere = replace(database, url="postgresql://other/bot")  # of the same bot, which has one lock for both
+    lock = server_lock(database)
+    with pytest.raises(CannotCopy, match=rf"a server runs on {re.escape(str(database))}: stop it first"):
+        copy_store(database, elsewhere)
     lock.release()
 
 
