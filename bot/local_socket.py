@@ -23,6 +23,7 @@ from bot.store.opening import ask_elsewhere, works_elsewhere
 REQUEST_BYTES = 32 << 20  # the files of a bot that is published
 CLIENTS = 16
 PATIENCE = 5.0  # seconds for a client to say what it wants
+TELL_SECONDS = 10.0  # in which a server says how it is, also to who would wait longer for something to be done
 _ADDRESS_BYTES = 100  # the system's limit for a socket's path is 104 to 108
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
@@ -52,10 +53,10 @@ def ask(store: StoreAddress, request: dict[str, Any], timeout: float = 10.0) -> 
 
 
 def _ask(store: StoreAddress, request: dict[str, Any], timeout: float) -> dict[str, Any]:
-    connected = False
+    connected, only_tells = False, request.get("do") in ONLY_TELL
     try:
         with socket.socket(socket.AF_UNIX) as client, _address(socket_of(store)) as address:
-            client.settimeout(timeout)
+            client.settimeout(min(timeout, TELL_SECONDS) if only_tells else timeout)
             client.connect(address)
             connected = True
             client.sendall(json.dumps(request).encode() + b"\n")
@@ -65,7 +66,7 @@ def _ask(store: StoreAddress, request: dict[str, Any], timeout: float) -> dict[s
     except (OSError, ValueError) as error:
         name = store.name if isinstance(store, Path) else store
         if connected:
-            known = "see its log" if request.get("do") in ONLY_TELL else "it may have done this"
+            known = "see its log" if only_tells else "it may have done this"
             raise NotAnswered(f"the server of {name} ended, or was silent, before it answered: {known}") from error
         raise NotRunning(f"no server answers for {name}: is `bot serve` running?") from error
 

@@ -9,6 +9,7 @@ import pytest
 
 from bot import local_socket
 from bot.core.errors import BotError
+from bot.store.database import PostgresAddress, shards_of
 from tests.patience import PATIENCE
 
 
@@ -86,6 +87,21 @@ def test_of_a_server_that_ended_before_it_answered_only_what_it_may_have_done_is
         listener.accept()[0].close()
         with pytest.raises(local_socket.NotAnswered, match=f"before it answered: {known}$"):
             asked.result(PATIENCE)
+
+
+def test_an_engine_that_stands_still_holds_up_what_another_one_answers_for_as_long_as_a_status_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_socket, "TELL_SECONDS", 0.01)
+    address = PostgresAddress("postgresql://db/bot", tmp_path / "bot", tmp_path / "files", shards=2)
+    silent, other = shards_of(address)
+    server = local_socket.LocalServer(other, lambda request: {"done": request["do"]})
+    server.start()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(local_socket.socket_of(silent)))
+        listener.listen()
+        assert local_socket.ask(address, {"do": "gateway"}, 3600.0) == {"done": "gateway"}
+    server.stop()
 
 
 def test_a_dead_servers_socket_is_replaced(tmp_path: Path) -> None:
