@@ -31,7 +31,6 @@ from bot.store.trace_rows import TurnTraced
 from tests.patience import PATIENCE
 
 START = datetime(2030, 5, 6, 9, 0, tzinfo=UTC)
-LONG = 20.0  # seconds: the end of patience of a test that has failed
 _NUMBERS = count(1)
 
 
@@ -129,7 +128,7 @@ class Hands:
 
     def wait_until_empty(self) -> bool:
         with self._changed:
-            return self._changed.wait_for(lambda: not self.rows, LONG)
+            return self._changed.wait_for(lambda: not self.rows, PATIENCE)
 
     def idle(self) -> bool:
         return True
@@ -137,7 +136,9 @@ class Hands:
     def wait_for(self, count: int) -> list[Any]:
         """The rows, once there are so many of them."""
         with self._changed:
-            assert self._changed.wait_for(lambda: len(self.rows) >= count, LONG), f"{len(self.rows)} of {count} came"
+            assert self._changed.wait_for(lambda: len(self.rows) >= count, PATIENCE), (
+                f"{len(self.rows)} of {count} came"
+            )
             return list(self.rows)
 
     def pop(self) -> Any:
@@ -189,7 +190,7 @@ class World:
         return id
 
     def settle(self) -> None:
-        assert self.turns.wait_settled(LONG), self.turns.failure
+        assert self.turns.wait_settled(PATIENCE), self.turns.failure
 
     def report(self, row: OutboxRow, state: str = "sent", detail: str = "", **changes: Any) -> None:
         self.turns.sent(sent(row, state, detail, **changes))
@@ -213,7 +214,7 @@ class World:
         return self.reader.trace(contact)
 
     def stop(self) -> None:
-        assert self.turns.stop(LONG)
+        assert self.turns.stop(PATIENCE)
         self.store.close()
 
     def close(self) -> None:

@@ -30,7 +30,8 @@ from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CallRow
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
-from tests.runtime.engine_kit import LONG, START, advance, called, read, sent
+from tests.patience import PATIENCE
+from tests.runtime.engine_kit import START, advance, called, read, sent
 from tests.store.store_kit import sqlite
 
 MOST_RUNS = 12
@@ -112,9 +113,9 @@ def take(path: Path, kill_at: int | None, deadly_calls: bool) -> None:
     eager = Eager(lambda row: loop.called(called(row)), notes)
     loop.start(Eager(lambda row: loop.sent(sent(row)), notes), performers if deadly_calls else eager)
     performers.start()
-    assert loop.wait_settled(LONG)
-    performers.stop(LONG)
-    assert loop.stop(LONG)
+    assert loop.wait_settled(PATIENCE)
+    performers.stop(PATIENCE)
+    assert loop.stop(PATIENCE)
     store.close()
 
 

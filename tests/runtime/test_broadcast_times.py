@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from bot.runtime import engine_loop
 from bot.runtime.batch import RequestRefused
 from bot.store.broadcast_rows import FINISHED, RUNNING, SCHEDULED
+from tests.patience import PATIENCE
 from tests.postgres import about_files
 from tests.runtime.broadcasting import SALE, begun, continued, done, people, resume, stop
 from tests.runtime.engine_kit import START, World, open_world
@@ -215,7 +217,10 @@ def test_another_time_under_the_same_name_is_refused(world: World) -> None:
         ask(world, {BO: 60}, at="11:00")
 
 
-def test_of_very_many_whose_time_has_come_some_wait_at_a_time_and_all_get_it(world: World) -> None:
+def test_of_very_many_whose_time_has_come_some_wait_at_a_time_and_all_get_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_loop, "_ANSWERED_WITHIN", PATIENCE)
     ask(world, dict.fromkeys(people(2500), 60))
     wait(world, hours=1)
     assert world.reader.to_come("spring") == {}

@@ -33,7 +33,7 @@ from tests.patience import PATIENCE
 from tests.postgres import about_files
 from tests.runtime.broadcasting import SALE, ask, begun, continued, copied, done, letters, people, resume, stop
 from tests.runtime.delivering import Bench
-from tests.runtime.engine_kit import LONG, START, World, advance, begin, open_world, sent
+from tests.runtime.engine_kit import START, World, advance, begin, open_world, sent
 from tests.store.store_kit import sqlite
 
 AHEAD = 100
@@ -333,7 +333,7 @@ def test_a_stop_that_cannot_be_written_yet_is_written_later_and_sends_nothing_me
         asked = operator.submit(world.turns.operate, {"do": "stop", "name": "spring"})
         assert world.delivery.wait_until_empty()
         connection.execute("PRAGMA query_only = off")
-        assert asked.result(LONG) == {"stopped": 150, "in_flight": 0}
+        assert asked.result(PATIENCE) == {"stopped": 150, "in_flight": 0}
     world.settle()
     assert world.reader.outcomes("spring") == {"stopped": 150}
 
@@ -388,7 +388,7 @@ def test_a_stop_and_its_end_write_as_much_for_many_contacts_as_for_one(world: Wo
 def test_delivery_gives_back_what_is_not_in_flight_and_the_rest_goes_on() -> None:
     go_on = threading.Event()
     with peer() as server:
-        server.answers(lambda connection: go_on.wait(LONG) and accepted()(connection))
+        server.answers(lambda connection: go_on.wait(PATIENCE) and accepted()(connection))
         bench = Bench(server.url, limits=(1, 10_000), reserve=0)
         flying, behind, other, left = (bench.row(contact, priority=CAMPAIGN) for contact in ("1", "1", "2", "3"))
         bench.offer(flying, behind, other, left)

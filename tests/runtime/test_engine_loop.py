@@ -33,8 +33,9 @@ from bot.store.files import StoreUnavailable, transaction
 from bot.store.inbox import InboxReader, LogRow
 from bot.store.integrity import StoresDiffer
 from bot.store.rows import ParkedRow
+from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
-from tests.runtime.engine_kit import LONG, START, Hands, World, advance, begin, called, open_world, read, sent
+from tests.runtime.engine_kit import START, Hands, World, advance, begin, called, open_world, read, sent
 from tests.store.store_kit import sqlite
 
 WINDOW = timedelta(hours=23, minutes=55)
@@ -501,7 +502,7 @@ def test_a_request_that_cannot_be_done_is_refused_in_words_and_the_engine_goes_o
 
 
 def test_a_request_to_an_engine_that_has_stopped_is_refused(world: World) -> None:
-    assert world.turns.stop(LONG)
+    assert world.turns.stop(PATIENCE)
     with pytest.raises(EngineStopped):
         world.turns.operate({"do": "status"})
 
@@ -537,17 +538,17 @@ def test_it_is_settled_only_when_what_was_appended_is_taken(world: World) -> Non
 
     def slow(session: Session, event: Event) -> Turn:
         taking.set()
-        go_on.wait(LONG)
+        go_on.wait(PATIENCE)
         return advance(session, event)
 
     world.turns.use(slow)
     world.say(ANN, "hi", settle=False)
     assert not world.turns.settled()
-    taking.wait(LONG)
+    taking.wait(PATIENCE)
     assert not world.turns.settled()
     assert not world.turns.wait_settled(0.01)
     go_on.set()
-    assert world.turns.wait_settled(LONG)
+    assert world.turns.wait_settled(PATIENCE)
 
 
 def test_a_duplicate_does_not_keep_it_from_being_settled(world: World) -> None:
@@ -576,7 +577,7 @@ def test_a_full_disk_loses_nothing_and_hands_nothing_on_that_is_not_committed(wo
 
     world.turns.use(noted)
     world.say(BOB, big, settle=False)
-    assert refused.wait(LONG)
+    assert refused.wait(PATIENCE)
     world.turns.sent(sent(world.delivery.rows[0], "failed"))
     assert not world.turns.wait_settled(0.05)
     assert world.delivery.stored == set()
@@ -686,7 +687,7 @@ def test_a_clock_that_is_set_back_while_the_disk_is_full_is_made_up_for_once_the
     monkeypatch.setattr(world.store, "clock_set_back", full_at_first)
     world.say(ANN, "wait")
     world.clock.step(-timedelta(days=1))
-    assert tried.wait(LONG)
+    assert tried.wait(PATIENCE)
     world.settle()
     world.clock.move(timedelta(hours=2))
     world.settle()
@@ -726,7 +727,7 @@ def test_where_machines_share_a_store_the_clock_of_another_may_be_ahead(
             store, InboxReader(address), clock, advance, read, metrics=EngineMetrics(), alarms=Alarms(clock)
         )
         loop.start(Hands(), Hands())
-        assert loop.stop(LONG)
+        assert loop.stop(PATIENCE)
     assert (
         "was set back while the bot was down (or the clock of another machine is ahead), at least 1:00:00"
         in caplog.text

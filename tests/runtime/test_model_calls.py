@@ -19,7 +19,7 @@ from bot.ai.chat_completion import ChatRequest
 from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Complete, TokenBudget
-from bot.emulator.completion import CompletionService, EmulatedModel, failure
+from bot.emulator.completion import CompletionService, EmulatedModel, NoAnswer, failure
 from bot.extensions.decorators import handler
 from bot.extensions.gathered import extensions_in
 from bot.runtime.model_calls import FAILURES as FAILURE_ROWS
@@ -414,8 +414,7 @@ def test_a_page_of_a_proxy_is_no_answer(bench: Bench) -> None:
 def test_a_model_that_hangs_is_given_up_and_the_next_one_asked(bench: Bench) -> None:
     bench.client = Hurried(bench.service, ONE)
     bench.completing = bench.make(ONE, TWO)
-    bench.service.hang()
-    bench.service.say("Here I am.")
+    bench.service.answer_with(lambda request: NoAnswer() if request["model"] == ONE else "Here I am.")
     assert bench.ask().outcome == "done"
     assert bench.asked() == [ONE, TWO]
 
@@ -653,7 +652,7 @@ def test_a_request_that_fails_counts_what_was_asked_unless_no_model_has_read_it(
 def test_a_model_that_hangs_has_read_what_was_asked(bench: Bench) -> None:
     bench.client = Hurried(bench.service, ONE)
     bench.completing = bench.make(ONE, TWO)
-    bench.service.hang()
+    bench.service.answer_with(lambda request: NoAnswer() if request["model"] == ONE else "Here I am.")
     assert [usage.model for usage in bench.ask().usage] == [ONE, TWO]
 
 

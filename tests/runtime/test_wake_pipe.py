@@ -8,8 +8,7 @@ from time import monotonic
 import pytest
 
 from bot.runtime.wake_pipe import WakePipe
-
-LONG = 20.0
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -24,14 +23,14 @@ def test_a_byte_from_another_process_wakes(pipe: tuple[int, int]) -> None:
     wakes = WakePipe(pipe[0])
     threading.Timer(0.02, os.write, (pipe[1], b"x")).start()
     with wakes:
-        assert wakes.wait(LONG) and not wakes.wait(0.0)
+        assert wakes.wait(PATIENCE) and not wakes.wait(0.0)
 
 
 def test_a_byte_that_came_before_is_not_missed(pipe: tuple[int, int]) -> None:
     wakes = WakePipe(pipe[0])
     os.write(pipe[1], b"xx")
     with wakes:
-        assert wakes.wait(LONG) and not wakes.was_written()
+        assert wakes.wait(PATIENCE) and not wakes.was_written()
 
 
 def test_a_thread_wakes_the_one_that_waits(pipe: tuple[int, int]) -> None:
@@ -45,7 +44,7 @@ def test_a_thread_wakes_the_one_that_waits(pipe: tuple[int, int]) -> None:
 
     with wakes:
         threading.Timer(0.02, notify).start()
-        assert wakes.wait_for(lambda: done, LONG)
+        assert wakes.wait_for(lambda: done, PATIENCE)
         assert not wakes.wait(0.0), "two notifications are one"
 
 
@@ -62,4 +61,4 @@ def test_the_wait_ends_in_time(pipe: tuple[int, int]) -> None:
     began = monotonic()
     with (wakes := WakePipe(pipe[0])):
         assert not wakes.wait(0.05)
-    assert 0.05 <= monotonic() - began < LONG
+    assert 0.05 <= monotonic() - began < PATIENCE
