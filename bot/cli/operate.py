@@ -28,7 +28,7 @@ from bot.settings import BadSettings, read_store
 from bot.settings.setting_values import DATABASES
 from bot.shard_requests import Ask as AskShard
 from bot.shard_requests import ask_shards
-from bot.store.database import StoreAddress
+from bot.store.database import StoreAddress, shards_of
 
 if TYPE_CHECKING:
     from bot.program import Program
@@ -211,11 +211,15 @@ def reach_gateway(folder: Path | None) -> Iterator[Ask]:
 
     bot, store = store_of(folder)
     try:
-        runs = bool(ask_server(store, {"do": "status"}, STATUS_SECONDS))
+        status = ask_server(store, {"do": "status"}, STATUS_SECONDS)
     except NotRunning:
-        runs = False
-    if runs:
-        yield lambda request: ask_server(store, {"do": "gateway", **request}, COMMAND_SECONDS)
+        status = None
+    if status is not None:
+        silent = status.get("silent", ())
+        any_engine = next(shard for number, shard in enumerate(shards_of(store)) if number not in silent)
+        yield lambda request: ask_server(
+            store if "contact" in request else any_engine, {"do": "gateway", **request}, COMMAND_SECONDS
+        )
     else:
         with _commands_here(bot, store) as run:
             yield run

@@ -3,13 +3,14 @@
 import json
 import os
 from contextlib import closing
+from typing import Any
 
 import pytest
 
 from bot import doctor
 from bot.clock import SystemClock
 from bot.emulator import Emulator, MessageTemplate
-from bot.local_socket import socket_of
+from bot.local_socket import LocalServer, socket_of
 from bot.store.commit import Commit
 from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, shard_of, shards_of
@@ -183,6 +184,22 @@ def test_what_commands_ask_of_the_gateway_counts_against_the_limits(divided: Div
         assert divided.call("contacts", "list")[0] == 0
     with closing(StoreReader(divided.store)) as reader:
         assert sum(count for _, count in reader.requests(SystemClock().now())) == 1
+
+
+def test_for_requests_to_the_gateway_engines_are_asked_once_how_they_are(divided: Divided) -> None:
+    asked = list[str]()
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        asked.append(request["do"])
+        return {"waiting": 0, "in_flight": 0, "left": {}, "alarms": [], "items": [], "has_more": False}
+
+    servers = [LocalServer(shard, answer) for shard in shards_of(divided.store)[1:]]
+    for server in servers:
+        server.start()
+    assert divided.call("contacts", "list") == (0, "The gateway has no contacts.\n")
+    for server in servers:
+        server.stop()
+    assert asked == ["status", "status", "gateway"]
 
 
 def test_a_version_is_published_for_all_shards(divided: Divided) -> None:
