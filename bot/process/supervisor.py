@@ -259,7 +259,8 @@ class _Child:
         self._failures = 0 if now - self._started > STEADY_SECONDS else self._failures + 1
         self.due = now if self._failures < 2 else now + min(LONGEST_PAUSE, 0.05 * 2**self._failures)
         how = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
-        log.warning("the %s process %s: it is started again", self.name, how)
+        level = logging.INFO if code == 0 else logging.WARNING  # 0: the engine has left its shard to another machine
+        log.log(level, "the %s process %s: it is started again", self.name, how)
 
 
 def _locks(store: StoreAddress) -> tuple[FileLock, FileLock]:
