@@ -2,7 +2,9 @@
 
 Events of a thousand contacts wait in the log; the engine of each shard is a process of its own, and takes those of its shard to the
 end (`benchmarks.cycle`: no network, and a delivery that has sent at once what it gets). PostgreSQL, on the same machine, flushes each
-commit to the disk. So with n engines n cores are busy, and PostgreSQL uses some more.
+commit to the disk. So n engines keep n cores busy, and PostgreSQL some more. Where there are not so many, ``--share 0.25`` has each engine rest
+after each commit, so that it uses a quarter of a core: so long as all shares and PostgreSQL's fit into the cores, the ratio is what it would
+be with enough of them.
 """
 
 import argparse
@@ -16,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time, sleep
 
 from benchmarks.cycle import CONTACTS, EngineOn, conversation
 from bot.clock import SystemClock
@@ -45,20 +47,22 @@ def append(store: StoreAddress, events: int) -> None:
             inbox.append(writes[-1])
 
 
-def take_all(store: StoreAddress) -> None:
-    """As the engine of a shard: say that it is ready, wait for a line, take all events, and print the seconds of CPU."""
+def take_all(store: StoreAddress, share: float) -> None:
+    """As the engine of a shard, with a share of a core: say that it is ready, wait for a line, take all events, and print the seconds of CPU."""
     engine = EngineOn(store)
     print("ready", flush=True)
     sys.stdin.readline()
     before = getrusage(RUSAGE_SELF)
     worked = True
     while worked:
+        began = process_time()
         worked, _ = engine.cycle.take(EngineInput(sent=engine.delivery.results()))
+        sleep((process_time() - began) * (1 / share - 1))
     used = getrusage(RUSAGE_SELF)
     print(used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime, flush=True)
 
 
-def drained(store: StoreAddress) -> tuple[float, float]:
+def drained(store: StoreAddress, share: float) -> tuple[float, float]:
     """Let the engines of all shards take everything. Returns the seconds, and those of CPU of all engines."""
     places = [
         str(shard) if isinstance(shard, Path) else f"{shard.url}#{shard.shard}#{shard.shards}"
@@ -68,7 +72,7 @@ def drained(store: StoreAddress) -> tuple[float, float]:
         engines = [
             running.enter_context(
                 subprocess.Popen(
-                    [sys.executable, "-m", "benchmarks.shards", "--take", place],
+                    [sys.executable, "-m", "benchmarks.shards", "--share", str(share), "--take", place],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     text=True,
@@ -105,10 +109,11 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--shards", type=int, nargs="*", default=[1, 2], help="numbers of shards to compare")
+    parser.add_argument("--share", type=float, default=1.0, help="of a core, for each engine")
     parser.add_argument("--take", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.take:
-        take_all(_address(given.take))
+        take_all(_address(given.take), given.share)
         return
     found: dict[str, list[tuple[float, float]]] = {}
     with postgres_server(_DURABLE) as server:
@@ -123,7 +128,7 @@ def main() -> None:
                     prepare(store)
                     append(store, given.events)
                     name = f"{shards} in PostgreSQL" if shards else "1 in SQLite"
-                    found.setdefault(name, []).append(drained(store))
+                    found.setdefault(name, []).append(drained(store, given.share))
     one = f"{given.shards[0]} in PostgreSQL"
     print(f"{'engines':20} {'events/s':>9} {'to one':>7} {'CPU us an event':>16}   on {os.cpu_count()} cores")
     for name, results in found.items():

@@ -85,10 +85,6 @@ _DRAWN_AT_ONCE = 64
 _DRAW_IDS = "SELECT nextval('bot.{0}_id') FROM generate_series(1, ?)"
 
 
-def _by_table(sends: list[int], calls: list[int], turns: list[int]) -> dict[IdTable, list[int]]:
-    return {"messages": sends, "calls": calls, "turns": turns}
-
-
 class Store(EngineRows):
     """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`. To close it releases its lock,
     and does not end the run: see `end_run`.
@@ -459,8 +455,12 @@ class Store(EngineRows):
         self.database.write(*statements, *self._appends(commit))
         self._cursor = commit.cursor
         self._has_events = self._has_events or commit.adds_events
-        sends, calls = ([row.id for row in rows] for rows in (commit.sends, commit.calls))
-        self._last_ids |= {table: ids[-1] for table, ids in _by_table(sends, calls, turns).items() if ids}
+        if commit.sends:
+            self._last_ids["messages"] = commit.sends[-1].id
+        if commit.calls:
+            self._last_ids["calls"] = commit.calls[-1].id
+        if turns:
+            self._last_ids["turns"] = turns[-1]
         self.failed_early |= commit.failed_early
         self.failed_early.difference_update(commit.messages, commit.statuses_forwarded)
         if any(sql in OF_BROADCASTS for sql, _ in statements):
