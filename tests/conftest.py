@@ -27,6 +27,7 @@ LONGEST = (
     "test_faults.py",
     "test_hours.py",
     "test_mutants.py",
+    "test_shared_limiter.py",
 )
 
 if sys.dont_write_bytecode:  # else each of some hundred processes would compile all that it imports
@@ -75,7 +76,11 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest tests come first: all others would have ended long before them, did they begin late."""
+    """The longest tests come first: all others would have ended long before them, did they begin late. What always uses PostgreSQL does
+    not run once more with it.
+    """
+    if postgres.IN_USE:
+        items[:] = [item for item in items if "postgres" not in getattr(item, "fixturenames", ())]
     for item in items:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(search)

@@ -41,7 +41,7 @@ from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE, gone, wait_for
 from tests.ports import reserved_port
 from tests.postgres import new_database, postgres_server
-from tests.searches import search, tries
+from tests.searches import SEARCHING, search, tries
 
 KILLS = tries(8, 20)
 VICTIMS = {"web": 3, "engine": 3, "supervisor": 1, "all": 1, "web's disk": 1, "engine's disk": 1}
@@ -440,7 +440,9 @@ def test_killed_at_any_instant_it_loses_nothing_and_repeats_nothing(tmp_path: Pa
 
 
 @search
-@pytest.mark.parametrize("shards", [1, 4])
+@pytest.mark.parametrize(
+    "shards", [1, pytest.param(4, marks=pytest.mark.skipif(not SEARCHING, reason="it takes half a minute"))]
+)
 def test_two_machines_on_one_database_lose_nothing_and_repeat_nothing_whatever_is_killed_or_paused(
     tmp_path: Path, gateway: Emulator, monkeypatch: pytest.MonkeyPatch, shards: int
 ) -> None:
