@@ -108,7 +108,9 @@ def a_commit_that_is_cut_off_has_forwarded_nothing(shared: Shared) -> None:
 
 def a_machine_that_is_paused_while_it_appends_stops_no_engine(shared: Shared) -> None:
     """An engine that waits for the lock of that log is the one that has to end the silent session."""
+    briefly = engine_store._WAIT_BRIEFLY.replace("2s", "200ms")
     with (
+        patch.object(engine_store, "_WAIT_BRIEFLY", briefly),
         closing(Store(shards_of(shared.address)[0])) as engine,
         ThreadPoolExecutor() as threads,
         closing(log_writer(shared.address)) as paused,
@@ -116,7 +118,7 @@ def a_machine_that_is_paused_while_it_appends_stops_no_engine(shared: Shared) ->
         assert isinstance(paused, PostgresDatabase)
 
         def write() -> None:
-            for _ in range(3):
+            for _ in range(30):
                 with suppress(StoreUnavailable):
                     engine.write(forwards(engine))
                     return

@@ -480,6 +480,12 @@ class Sending:
         self.limiter.stop()
 
 
+@pytest.fixture
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_limiter, "LOOK_SECONDS", 0.1)
+
+
+@pytest.mark.usefixtures("looks_often")
 def test_deliveries_of_four_shards_keep_one_limit_and_use_it_up(store: PostgresAddress) -> None:
     clock = MovableClock(NOON, running=True)
     with peer() as server, ExitStack() as running:
@@ -496,6 +502,7 @@ def test_deliveries_of_four_shards_keep_one_limit_and_use_it_up(store: PostgresA
         wait_for(lambda: len(server.requests) == 8 * SHARDS)
 
 
+@pytest.mark.usefixtures("looks_often")
 def test_what_one_shard_is_refused_for_keeps_the_others_from_trying(store: PostgresAddress) -> None:
     clock = MovableClock(NOON, running=True)
     with peer() as server, ExitStack() as running:
