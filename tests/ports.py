@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def reserved_port() -> Iterator[int]:
-    """A port of 127.0.0.1 that refuses connections, until a server is told to listen at it.
+    """A port of 127.0.0.1 that refuses connections, until a server is made to listen at it.
 
     It is bound all the time. So no other process is given it, neither before that server runs nor while it is down.
     """

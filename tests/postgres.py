@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,15 @@ def new_database(server: Postgres, folder: Path, template: str = "template") -> 
     _run(server, f"CREATE DATABASE {name} TEMPLATE {template}")
     yield PostgresAddress(server.url(name), folder / "bot", folder / "bot.files")
     _run(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def divided_database(server: Postgres, folder: Path, shards: int) -> Iterator[PostgresAddress]:
+    """A store in a new database that is divided into so many shards."""
+    with new_database(server, folder, "template0") as address:
+        divided = replace(address, shards=shards)
+        migrate(divided)
+        yield divided
 
 
 def _run(server: Postgres, sql: str) -> None:

@@ -1,4 +1,4 @@
-"""How machines share the shards of a store evenly, without a master: each engine comes to the same answer from who works and who waits."""
+"""How machines share the shards of a store evenly. There is no coordinator: each engine computes the same result from the list of machines."""
 
 from collections.abc import Sequence
 

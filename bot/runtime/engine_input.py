@@ -424,8 +424,8 @@ def with_contact(batch: Batch, event: Event) -> Event | None:
 
 
 def learn_alias(batch: Batch, alias: str, contact: str) -> None:
-    """The gateway calls the contact by another number: its events are this contact's, unless that one is somebody. The shard of that
-    number is told, unless it knows.
+    """The gateway calls the contact by another number: its events are this contact's, unless that one is somebody. If
+    another shard gets that number's events, it learns the alias from an event, unless it has the alias already.
     """
     shard = batch.store.shard_elsewhere(alias)
     if shard is None:

@@ -168,7 +168,7 @@ class Commit:
         self.cursor, self._last_event = seq, event_id
 
     def forward(self, shard: int, what: Forwarded | AliasLearned, key: str, contact: str = "") -> None:
-        """Append something to the log of another shard, once under this ``key``: whoever erases a contact does not delete it."""
+        """Append something to the log of another shard, once under this ``key``. An erasure keeps the key, so no number may stand in it."""
         row = None, f"{MOVED}{key}", "moved", optional_storable(contact or None), self._at, json_text(what).encode(), 1
         self.forwarded.setdefault(shard, []).append(row)
 

@@ -10,7 +10,7 @@ from bot.core import values
 from bot.core.immutable import immutable
 from bot.core.values import json_text, readable_json, storable, time_text
 from bot.store import trace_rows
-from bot.store.database import Database, StoreAddress, engine_schema, shard_number, shards_of, whole_of
+from bot.store.database import Database, StoreAddress, engine_schema, shard_of, shards_of, whole_of
 from bot.store.files import damage_in_words
 from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.opening import engine_reader, log_reader
@@ -196,5 +196,4 @@ def finish_erasures(engine: Database, files: KeptFiles, in_log: Callable[[str, i
 
 def _is_own(engine: Database, contact: str) -> bool:
     """Whether a contact is in the shard of this engine."""
-    shards = shards_of(whole_of(engine.place))
-    return shards[shard_number(contact, len(shards))] == engine.place
+    return shard_of(whole_of(engine.place), contact) == engine.place

@@ -38,6 +38,22 @@ class PostgresAddress:
         """The schema with the tables of a part, or with views of those of all shards."""
         return part if self.shard is None else f"{part}_{self.shard}"
 
+    def divided(self) -> tuple["PostgresAddress", ...]:
+        """The shards of the whole store, by their numbers. A store that is not divided, and a shard, is its only one."""
+        if self.shards == 1 or self.shard is not None:
+            return (self,)
+        named = self.beside.name
+        return tuple(
+            replace(self, shard=number, beside=self.beside.with_name(f"{named}-{number}"))
+            for number in range(self.shards)
+        )
+
+    def whole(self) -> "PostgresAddress":
+        """The whole store of a shard; a store that is not divided is whole."""
+        if self.shard is None:
+            return self
+        return replace(self, shard=None, beside=self.beside.with_name(self.beside.name.removesuffix(f"-{self.shard}")))
+
     @property
     def password(self) -> str | None:
         """The password in the address, as it is written there."""
@@ -57,21 +73,13 @@ address of its own, too, by which an engine uses it as if it were a store.
 
 
 def shards_of(store: StoreAddress) -> tuple[StoreAddress, ...]:
-    """The shards of a whole store, by their numbers. A store that is not divided, and a shard, is its only one."""
-    if isinstance(store, Path) or store.shards == 1 or store.shard is not None:
-        return (store,)
-    named = store.beside.name
-    return tuple(
-        replace(store, shard=number, beside=store.beside.with_name(f"{named}-{number}"))
-        for number in range(store.shards)
-    )
+    """The shards of any store: see `PostgresAddress.divided`. Files are not divided."""
+    return (store,) if isinstance(store, Path) else store.divided()
 
 
 def whole_of(store: StoreAddress) -> StoreAddress:
-    """The whole store of a shard; a store that is not divided is whole."""
-    if isinstance(store, Path) or store.shard is None:
-        return store
-    return replace(store, shard=None, beside=store.beside.with_name(store.beside.name.removesuffix(f"-{store.shard}")))
+    """The whole of any store: see `PostgresAddress.whole`."""
+    return store if isinstance(store, Path) else store.whole()
 
 
 def role_name(role: str, store: StoreAddress) -> str:

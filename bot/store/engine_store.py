@@ -1,6 +1,6 @@
 """The engine's file: sessions, queues and the trace. One thread uses it, and no other process writes it."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import count, islice
@@ -13,7 +13,7 @@ from bot.core.values import json_text, read_time, storable, time_text
 from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tables
 from bot.store.commit import OF_BROADCASTS, Commit
 from bot.store.contact_data import Withdrawn, numbers_of
-from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of, whole_of
+from bot.store.database import PostgresAddress, StoreAddress, shard_number
 from bot.store.files import reads_rows
 from bot.store.inbox import append_statement
 from bot.store.kept_files import KeptFiles, kept_files
@@ -99,14 +99,11 @@ class Store(EngineRows):
         self.address = address
         self._files = files or kept_files(address)
         self._results_kept = timedelta(days=results_days)
-        self._drawn: dict[IdTable, deque[int]] | None = (
-            None  # ids that are to be given; None: the next one follows the last
-        )
+        self._drawn = defaultdict[IdTable, deque[int]](deque)  # ids that no other shard gets, and that are to be given
         self._shards: tuple[PostgresAddress, ...] = ()  # of a store that is divided
         self.shard = 0
         if isinstance(address, PostgresAddress) and address.shard is not None:
-            self._drawn = {"messages": deque(), "calls": deque(), "turns": deque()}
-            self._shards = tuple(each for each in shards_of(whole_of(address)) if isinstance(each, PostgresAddress))
+            self._shards = address.whole().divided()
             self.shard = address.shard
         self.other_shards = tuple(number for number in range(len(self._shards)) if number != self.shard)
         self._recent: dict[str, Session] = {}  # the sessions that were written last, which need not be read
@@ -271,7 +268,7 @@ class Store(EngineRows):
 
     def new_ids(self, table: IdTable) -> Iterator[int]:
         """Ids for new rows, ascending. What a batch has drawn and not used is not missed."""
-        return count(self._last_ids[table] + 1) if self._drawn is None else self._draw(table, self._drawn[table])
+        return self._draw(table, self._drawn[table]) if self._shards else count(self._last_ids[table] + 1)
 
     def _draw(self, table: IdTable, drawn: deque[int]) -> Iterator[int]:
         """Ids that no other shard gets."""
@@ -282,7 +279,7 @@ class Store(EngineRows):
 
     def drop_drawn_ids(self) -> None:
         """Give later ids from now on than other shards have given so far: who reads the whole store sorts by them."""
-        for drawn in (self._drawn or {}).values():
+        for drawn in self._drawn.values():
             drawn.clear()
 
     def last_ids(self) -> dict[IdTable, int]:
@@ -380,7 +377,7 @@ class Store(EngineRows):
     @reads_rows
     def broadcast_elsewhere(self, name: str) -> broadcast_rows.Broadcast | None:
         """The broadcast with this name of any shard; None if the store is not divided."""
-        if whole_of(self.address) == self.address:
+        if not self._shards:
             return None
         row = self.database.one(broadcast_rows.BROADCAST_OF_ANY_SHARD, storable(name))
         return None if row is None else broadcast_rows.broadcast(*row)

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from bot.store.database import Part, PostgresAddress, Table, shards_of
+from bot.store.database import Part, PostgresAddress, Table
 from bot.store.files import StoreExists, StoreLocked, StoreTooNew
 from bot.store.postgres_database import (
     ERRORS_OF_VALUES,
@@ -42,7 +42,7 @@ class WholeDatabase:
 
     def schemas(self, part: Part) -> Sequence[str]:
         """The schemas with the tables of a part: one for each shard."""
-        return [shard.schema(part) for shard in shards_of(self._address) if isinstance(shard, PostgresAddress)]
+        return [shard.schema(part) for shard in self._address.divided()]
 
     def ask(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Execute a statement. Returns the rows that it finds."""

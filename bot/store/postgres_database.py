@@ -31,8 +31,6 @@ from bot.store.database import (
     StoreAddress,
     Write,
     role_name,
-    shards_of,
-    whole_of,
 )
 from bot.store.files import (
     ConnectionLost,
@@ -182,7 +180,6 @@ class PostgresDatabase:
     ) -> None:
         self.place: StoreAddress = address
         self._address = address
-        self._shards = [shard for shard in shards_of(address) if isinstance(shard, PostgresAddress)]
         self._part = part
         self._role = "engine" if alone else role
         self._alone = alone
@@ -213,7 +210,7 @@ class PostgresDatabase:
         """A number that is another one after each commit of the engine's."""
         metas = (
             f"SELECT CAST(CAST(xmin AS TEXT) AS BIGINT) AS at FROM {shard.schema('engine')}.meta"
-            for shard in self._shards
+            for shard in self._address.divided()
         )
         return int(self.one(f"SELECT sum(at) FROM ({' UNION ALL '.join(metas)}) AS metas")[0])
 
@@ -437,7 +434,7 @@ def require_shards(address: PostgresAddress, shards: int) -> None:
     """Raise `bot.store.files.ShardsDiffer` unless a store has as many shards as its address says."""
     if shards != address.shards:
         raise ShardsDiffer(
-            f"{whole_of(address)} has {shards} shard{'s' if shards > 1 else ''}, and BOT_SHARDS says {address.shards}: set BOT_SHARDS={shards}, on each machine "
+            f"{address.whole()} has {shards} shard{'s' if shards > 1 else ''}, and BOT_SHARDS says {address.shards}: set BOT_SHARDS={shards}, on each machine "
             f"(`bot store copy` makes a store with another number)"
         )
 

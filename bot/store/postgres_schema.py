@@ -4,7 +4,7 @@ import re
 from uuid import uuid4
 
 from bot.store import store_schema
-from bot.store.database import Part, PostgresAddress, shards_of
+from bot.store.database import Part, PostgresAddress
 from bot.store.files import StoreTooNew, StoreUnavailable
 from bot.store.postgres_budget import TABLES as BUDGET_TABLES
 from bot.store.postgres_database import VERSION, Connection, connect, require_shards, translated, trouble_in_words
@@ -136,7 +136,7 @@ def migrate(address: PostgresAddress) -> None:
         if connection.execute("SELECT to_regclass('bot.version')").fetchone() == (None,):
             make_tables(address, connection)
             store_id = uuid4().hex  # the same in each shard: messages have their keys by it
-            for shard in _shards(address):
+            for shard in address.divided():
                 for part in _PARTS:
                     connection.execute(f"UPDATE {shard.schema(part)}.meta SET store_id = $1", [store_id])
             return
@@ -158,7 +158,7 @@ def make_tables(address: PostgresAddress, connection: Connection) -> None:
     connection.execute("INSERT INTO bot.version VALUES (0, 0, $1)", [address.shards])
     if address.shards > 1:
         connection.execute(BUDGET_TABLES, prepare=False)
-    for shard in _shards(address):
+    for shard in address.divided():
         for part in _PARTS:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {shard.schema(part)}", prepare=False)
     _bring_up_to_date(address, connection, 0)
@@ -167,14 +167,10 @@ def make_tables(address: PostgresAddress, connection: Connection) -> None:
 _PARTS: tuple[Part, ...] = ("inbox", "engine")
 
 
-def _shards(address: PostgresAddress) -> list[PostgresAddress]:
-    return [shard for shard in shards_of(address) if isinstance(shard, PostgresAddress)]
-
-
 def _bring_up_to_date(address: PostgresAddress, connection: Connection, before: int) -> None:
     if address.shards > 1:
         _drop_views(connection)
-    for shard in _shards(address):
+    for shard in address.divided():
         for number, migration in enumerate(store_schema.MIGRATIONS[before:], before + 1):
             scripts: list[tuple[Part, str]] = [
                 ("inbox", _tables(migration.inbox)),
@@ -205,7 +201,7 @@ def shared_ids(table: str) -> str:
 
 def _unite(address: PostgresAddress, connection: Connection) -> None:
     """Let the shards share their ids, so that each is given once, and make the views in which all rows are read."""
-    for shard in _shards(address):
+    for shard in address.divided():
         engine = shard.schema("engine")
         for (table,) in connection.execute(_SHARED_IDS, [engine], prepare=False).fetchall():
             connection.execute(f"CREATE SEQUENCE IF NOT EXISTS {shared_ids(table)}", prepare=False)
@@ -214,7 +210,7 @@ def _unite(address: PostgresAddress, connection: Connection) -> None:
             connection.execute(f"ALTER TABLE {engine}.{table} ALTER id SET DEFAULT {given}", prepare=False)
             connection.execute(_ABOVE.format(sequence=shared_ids(table), table=f"{engine}.{table}"), prepare=False)
     for part in _PARTS:
-        schemas = [shard.schema(part) for shard in _shards(address)]
+        schemas = [shard.schema(part) for shard in address.divided()]
         for (table,) in connection.execute(_TABLES, [schemas[0]], prepare=False).fetchall():
             rows = " UNION ALL ".join(f"SELECT * FROM {schema}.{table}" for schema in schemas)
             as_one = _AS_ONE.get(f"{part}.{table}", "{rows}").format(rows=rows)

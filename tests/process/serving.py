@@ -18,6 +18,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from bot import local_socket
+from bot.store.database import StoreAddress
 from bot.store.inbox import InboxReader
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
@@ -184,3 +185,17 @@ def serves(folder: Path) -> Iterator[Serve]:
         assert not any("is killed" in line for line in serving.seen), "\n".join(serving.seen)
         assert not any("Traceback" in line for line in serving.seen), "\n".join(serving.seen)
         assert not any(secret in line for line in serving.seen for secret in (SECRET, "key-of-the-gateway", CONTACT))
+
+
+def answer_of(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
+    """What a request is answered on a machine, once an engine is there that answers without an error."""
+    until = monotonic() + PATIENCE
+    while True:
+        try:
+            answer = local_socket.ask(store, request)
+        except local_socket.NotRunning:
+            answer = {"error": "not running"}
+        if "error" not in answer:
+            return answer
+        assert monotonic() < until, answer
+        sleep(0.05)

@@ -1,4 +1,4 @@
-"""What monitors and commands are told of servers whose store is divided, while the engine of a shard stands still."""
+"""What monitors and commands see of servers whose store is divided, while the engine of a shard does not answer."""
 
 import os
 import shutil

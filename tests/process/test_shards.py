@@ -11,7 +11,6 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from socket import gethostname
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -27,6 +26,7 @@ from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE, gone, wait_for
 from tests.postgres import Postgres, new_database
 from tests.process.machines import FLOW, Shared
+from tests.process.serving import answer_of
 from tests.test_kill import Server
 
 SHARDS = 2
@@ -81,16 +81,7 @@ class Divided:
 
     def ask(self, server: Server, shard: int, **request: Any) -> dict[str, Any]:
         """What the engine of a shard answers on a server's machine, once it is there."""
-        until = monotonic() + PATIENCE
-        while True:
-            try:
-                answer = local_socket.ask(self.shards_on(server)[shard], request)
-            except local_socket.NotRunning:
-                answer = {"error": "not running"}
-            if "error" not in answer:
-                return answer
-            assert monotonic() < until, answer
-            sleep(0.05)
+        return answer_of(self.shards_on(server)[shard], request)
 
     def publish(self, server: Server) -> None:
         """Publish the files of a server's folder."""

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from socket import gethostname
-from time import monotonic, sleep
 from typing import Any
 
 import psycopg
@@ -32,6 +31,7 @@ from tests.cli.terminal import call
 from tests.patience import PATIENCE, gone, wait_for
 from tests.postgres import Postgres, new_database
 from tests.process.machines import BOT, FLOW, Shared
+from tests.process.serving import answer_of
 from tests.s3_store import BUCKET, s3_store
 from tests.test_kill import Server
 
@@ -87,16 +87,7 @@ class Machines:
 
     def ask(self, server: Server, **request: Any) -> dict[str, Any]:
         """What a command on a server's machine is answered, once an engine is there."""
-        until = monotonic() + PATIENCE
-        while True:
-            try:
-                answer = local_socket.ask(self.store_of(server), request)
-            except local_socket.NotRunning:
-                answer = {"error": "not running"}
-            if "error" not in answer:
-                return answer
-            assert monotonic() < until, answer
-            sleep(0.05)
+        return answer_of(self.store_of(server), request)
 
     def store_of(self, server: Server) -> PostgresAddress:
         return PostgresAddress(self.store.url, server.folder.resolve() / "bot", self.store.files)

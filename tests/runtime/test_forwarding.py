@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import count
@@ -28,10 +27,9 @@ from bot.store.database import PostgresAddress, shard_number, shards_of
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxWriter
 from bot.store.opening import serves_others
-from bot.store.postgres_schema import migrate
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE, wait_for
-from tests.postgres import Postgres, new_database
+from tests.postgres import Postgres, divided_database
 from tests.runtime import engine_kit
 from tests.runtime.engine_kit import START, World, begin
 from tests.runtime.test_other_contacts import FLOWS
@@ -119,9 +117,7 @@ class Machine:
 
 @pytest.fixture
 def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
-    with new_database(postgres, tmp_path, "template0") as address:
-        divided = replace(address, shards=SHARDS)
-        migrate(divided)
+    with divided_database(postgres, tmp_path, SHARDS) as divided:
         yield divided
 
 
@@ -206,15 +202,17 @@ def test_events_that_come_by_the_same_way_stay_in_order(machine: Machine) -> Non
 # -- what names a conversation or a message
 
 
+IN_CONVERSATION: dict[str, Any] = {
+    "from": BOB,
+    "type": "text",
+    "body": "hello",
+    "timestamp": int(START.timestamp()),
+    "conversation_id": "c1",
+}
+
+
 def test_an_event_that_names_only_a_conversation_reaches_the_shard_that_has_it(machine: Machine) -> None:
-    told: dict[str, Any] = {
-        "from": BOB,
-        "type": "text",
-        "body": "hello",
-        "timestamp": int(START.timestamp()),
-        "conversation_id": "c1",
-    }
-    machine.tell("message.inbound", BOB, **told)
+    machine.tell("message.inbound", BOB, **IN_CONVERSATION)
     resolved = machine.tell("conversation.resolved", conversation_id="c1")
     assert machine.turns(BOB)[-1].id == resolved
     assert machine.reader.session(BOB) is not None and machine.letters() == []
@@ -223,14 +221,7 @@ def test_an_event_that_names_only_a_conversation_reaches_the_shard_that_has_it(m
 def test_it_comes_behind_what_that_shard_was_told_before(machine: Machine) -> None:
     """Shard 1 has not read yet which conversation it is."""
     machine.worlds[1].stop()
-    told: dict[str, Any] = {
-        "from": BOB,
-        "type": "text",
-        "body": "hello",
-        "timestamp": int(START.timestamp()),
-        "conversation_id": "c1",
-    }
-    machine.tell("message.inbound", BOB, settle=False, **told)
+    machine.tell("message.inbound", BOB, settle=False, **IN_CONVERSATION)
     resolved = machine.tell("conversation.resolved", settle=False, conversation_id="c1")
     machine.worlds[0].turns.wake()
     machine.worlds[0].settle()

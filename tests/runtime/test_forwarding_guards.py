@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,7 @@ from bot.store.files import ConnectionLost, StoreUnavailable
 from bot.store.inbox import InboxReader, append_statement
 from bot.store.opening import log_writer, serves_others
 from bot.store.postgres_database import PostgresDatabase, connect
-from bot.store.postgres_schema import migrate
-from tests.postgres import Postgres, new_database
+from tests.postgres import Postgres, divided_database
 from tests.runtime.engine_kit import START
 from tests.runtime.test_forwarding import ANN, ANNS_OTHER, BOB, LIBRARY, SHARDS, learn, running
 from tests.store.test_postgres_guards import AT_ONCE, Shared, half_a_commit
@@ -216,11 +214,9 @@ GUARDS: dict[str, tuple[Callable[[Shared], None], TakenOut]] = {
 @pytest.fixture
 def shared(postgres: Postgres, tmp_path: Path) -> Iterator[Shared]:
     with (
-        new_database(postgres, tmp_path, "template0") as address,
+        divided_database(postgres, tmp_path, SHARDS) as divided,
         patch.object(postgres_database, "END_SILENT", AT_ONCE),
     ):
-        divided = replace(address, shards=SHARDS)
-        migrate(divided)
         yield Shared(divided)
 
 

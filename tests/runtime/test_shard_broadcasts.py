@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ from bot.store.broadcast_rows import EDITING, FINISHED, STOPPED, TRYING
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
 from bot.store.engine_store import Store
-from bot.store.postgres_schema import migrate
-from tests.postgres import Postgres, new_database
+from tests.postgres import Postgres, divided_database
 from tests.runtime.broadcasting import SALE, people
 from tests.runtime.engine_kit import START, advance
 
@@ -28,9 +26,7 @@ OF_LAST = [contact for contact in people(20) if shard_number(contact, SHARDS) ==
 
 @pytest.fixture
 def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
-    with new_database(postgres, tmp_path, "template0") as address:
-        divided = replace(address, shards=SHARDS)
-        migrate(divided)
+    with divided_database(postgres, tmp_path, SHARDS) as divided:
         yield divided
 
 

@@ -1,9 +1,9 @@
-"""The gateway's limits that the engines of all shards keep together: never broken, hardly wasted, whoever ends and whatever the clocks say."""
+"""The gateway's limits that the engines of all shards keep together: they are never exceeded, and nearly used up, also when engines end and
+clocks are wrong."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,11 @@ from bot.store.database import BudgetTurn, PostgresAddress, shards_of
 from bot.store.files import StoreUnavailable
 from bot.store.opening import engine_writer, shared_budget
 from bot.store.postgres_database import connect
-from bot.store.postgres_schema import migrate
 from bot.store.rows import CAMPAIGN, REPLY
 from tests.divided import Divided, divided_store  # noqa: F401
 from tests.gateway.peer import peer, refused
 from tests.patience import wait_for
-from tests.postgres import Postgres, new_database
+from tests.postgres import Postgres, divided_database
 from tests.runtime.delivering import Bench
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
@@ -40,9 +39,7 @@ PER_MINUTE = 20
 
 @pytest.fixture
 def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
-    with new_database(postgres, tmp_path, "template0") as address:
-        divided = replace(address, shards=SHARDS)
-        migrate(divided)
+    with divided_database(postgres, tmp_path, SHARDS) as divided:
         yield divided
 
 

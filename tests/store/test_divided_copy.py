@@ -1,4 +1,4 @@
-"""A store that is copied into another number of shards is the same store: whoever reads the whole of it gets the same answers."""
+"""A store that is copied into another number of shards answers as before to all that read the whole of it."""
 
 from collections import Counter
 from collections.abc import Iterator

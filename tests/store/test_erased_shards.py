@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from itertools import chain, permutations
 from pathlib import Path
 
@@ -15,9 +14,8 @@ from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.kept_files import contact_path, kept_files
 from bot.store.opening import engine_reader
-from bot.store.postgres_schema import migrate
 from bot.store.store_reader import StoreReader
-from tests.postgres import Postgres, new_database
+from tests.postgres import Postgres, divided_database
 from tests.store.store_kit import START
 
 SHARDS = 3
@@ -32,9 +30,7 @@ LETTER = "INSERT INTO dead_letters (what, contact, reason, body, at) VALUES ('ev
 @pytest.fixture
 def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
     """A store with a contact that has a number in each shard, and rows that name all of them, in each."""
-    with new_database(postgres, tmp_path, "template0") as address:
-        divided = replace(address, shards=SHARDS)
-        migrate(divided)
+    with divided_database(postgres, tmp_path, SHARDS) as divided:
         with closing(InboxWriter(divided, MovableClock(START))) as inbox:
             for place, contact in enumerate([*NUMBERS, None, OTHER]):
                 body = f"from {NUMBERS}".encode()

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -17,14 +16,13 @@ from bot.metrics import EngineMetrics
 from bot.runtime.engine_loop import EngineLoop
 from bot.store import postgres_requests
 from bot.store.commit import Commit
-from bot.store.database import Answer, PostgresAddress, shards_of
+from bot.store.database import Answer, PostgresAddress
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader
 from bot.store.opening import ask_elsewhere, serves_others
 from bot.store.postgres_database import connect
-from bot.store.postgres_schema import migrate
 from tests.patience import PATIENCE, wait_for
-from tests.postgres import Postgres, new_database
+from tests.postgres import Postgres, divided_database, new_database
 from tests.runtime.engine_kit import Hands, advance, read
 from tests.store.store_kit import START
 
@@ -151,10 +149,8 @@ def test_each_shard_has_requests_of_its_own_and_who_gets_no_answer_is_told_of_wh
 ) -> None:
     passed = [0.0]
     monkeypatch.setattr(postgres_requests, "monotonic", lambda: passed[0])
-    with new_database(postgres, tmp_path, "template0") as whole:
-        divided = replace(whole, shards=2)
-        migrate(divided)
-        first, second = (shard for shard in shards_of(divided) if isinstance(shard, PostgresAddress))
+    with divided_database(postgres, tmp_path, 2) as divided:
+        first, second = divided.divided()
         with engine(first, lambda request: {"shard": 0}), asked(second, do="status") as unanswered:
             assert ask_elsewhere(first, {"do": "status"}) == {"shard": 0}
             wait_for(lambda: bool(rows(second)))

@@ -35,7 +35,7 @@ from bot.store.postgres_database import PostgresDatabase, connect, translated
 from bot.store.postgres_schema import migrate
 from bot.store.rows import LAST_ID, REPLY, OutboxRow
 from bot.store.store_reader import StoreReader
-from tests.postgres import Postgres, new_database
+from tests.postgres import Postgres, divided_database
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -45,9 +45,7 @@ CONTACTS = [f"62812345678{number:02}" for number in range(20)]
 
 @pytest.fixture
 def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
-    with new_database(postgres, tmp_path, "template0") as address:
-        divided = replace(address, shards=SHARDS)
-        migrate(divided)
+    with divided_database(postgres, tmp_path, SHARDS) as divided:
         yield divided
 
 
@@ -64,7 +62,7 @@ def test_a_shard_and_the_whole_store_know_each_other(store: PostgresAddress) -> 
     shards = shards_of(store)
     assert [str(shard)[-9:] for shard in shards] == ["(shard 0)", "(shard 1)", "(shard 2)"]
     assert {whole_of(shard) for shard in shards} == {store}
-    assert len({shard.beside for shard in shards if isinstance(shard, PostgresAddress)}) == SHARDS
+    assert len({shard.beside for shard in store.divided()}) == SHARDS
 
 
 def test_a_store_that_is_not_divided_is_its_only_shard(tmp_path: Path) -> None:
@@ -103,7 +101,7 @@ def test_the_machines_of_a_store_say_on_which_shards_their_engines_work(
         monkeypatch.setattr(postgres_database, "gethostname", lambda: machine)
         monkeypatch.setattr(postgres_database, "_SERVER_NAME", server)
 
-    first, second, third = (shard for shard in shards_of(store) if isinstance(shard, PostgresAddress))
+    first, second, third = store.divided()
     with ExitStack() as opened:
         of("two", "0002")
         for shard in (first, third):
