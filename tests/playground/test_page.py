@@ -312,6 +312,10 @@ def held(shown: Shown) -> None:
     shown.hears("2 cups, thank you.")
 
 
+def test_nothing_can_be_written_before_the_page_can_send_it(shown: Shown, opens_page: Opens) -> None:
+    expect(opens_page(shown.page.url, scripts=False).get_by_label("Message", exact=True)).to_be_disabled()
+
+
 def test_a_conversation_goes_on_from_an_earlier_message_differently_as_a_new_contact(shown: Shown) -> None:
     held(shown)
     page = shown.page

@@ -216,6 +216,7 @@ part("text").addEventListener("keydown", (event) => {
     event.target.form.requestSubmit();
   }
 });
+part("text").disabled = false; // from here on what is written is sent
 
 // A picture that is drawn here.
 async function photo() {
