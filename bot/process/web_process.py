@@ -37,7 +37,7 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
         path=settings.webhook_path,
         begun=_Once(files["begun"]),
         wake=partial(_wake, wakes),
-        ask=lambda request: local_socket.ask(settings.store, request, ASK_SECONDS),
+        ask=lambda request: local_socket.ask_engine(settings.store, request, ASK_SECONDS),
         api_key=settings.api_key,
         addresses=SignalAddresses(settings.public_url, settings.webhook_secrets),
     )

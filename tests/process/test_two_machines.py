@@ -94,12 +94,13 @@ class Machines:
 
 
 @contextmanager
-def fails(server: Server) -> Iterator[None]:
-    """Nothing of a machine runs, but for its supervisor, which starts nothing again until the end of this context."""
+def fails(server: Server, *roles: str) -> Iterator[None]:
+    """None of these processes of a machine runs, or none at all; its supervisor starts nothing again until the end of this context."""
     os.kill(server.process.pid, signal.SIGSTOP)
-    for pid in server.children().values():
-        os.kill(pid, signal.SIGKILL)
-        gone(pid)
+    for role, pid in server.children().items():
+        if not roles or role in roles:
+            os.kill(pid, signal.SIGKILL)
+            gone(pid)
     try:
         yield
     finally:
@@ -159,6 +160,12 @@ def test_when_the_machine_of_the_engine_ends_the_other_goes_on(machines: Machine
     with fails(machines.first):
         machines.says("still there?")
         assert machines.texts() == ["You wrote:", "You wrote: still there?"]
+
+
+def test_a_machine_is_ready_while_only_its_own_engine_is_gone(machines: Machines) -> None:
+    machines.says("hi")
+    with fails(machines.second, "engine"):
+        assert requests.get(f"http://127.0.0.1:{machines.second.port}/readyz", timeout=PATIENCE).status_code == 200
 
 
 def test_the_engine_of_a_paused_machine_is_relieved_and_gives_up_when_it_goes_on(machines: Machines) -> None:

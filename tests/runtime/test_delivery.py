@@ -680,6 +680,23 @@ def without_keys(server: Peer, **options: Any) -> Bench:
     return bench
 
 
+def test_it_is_not_idle_while_a_thread_begins_to_send(server: Peer) -> None:
+    idle: list[bool] = []
+
+    def claim(row: OutboxRow, done: Callable[[BotError | None], None]) -> None:
+        done(None)
+        if row.id == 2:  # its answer comes before the thread that has begun it goes on
+            keyless.reported(2)
+            keyless.answers_done()
+            idle.append(keyless.delivery.idle())
+
+    keyless = without_keys(server, claim=claim)
+    keyless.offer(keyless.row(message=BUTTONS))
+    keyless.after(2)
+    assert idle == [False]
+    keyless.delivery.stop(5)
+
+
 def test_a_request_that_only_led_on_is_reported_when_delivery_stops(server: Peer) -> None:
     bench = Bench(server, limits=(1, 100))
     server.answers(NO_TYPE)
