@@ -182,14 +182,13 @@ class Delivery:
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered).
 
-        Nothing is begun, in flight, unreported or to be stored, and each row that is left waits for a later time: of its next attempt, of
+        Nothing is in flight, unreported or to be stored, and each row that is left waits for a later time: of its next attempt, of
         the next permit, or of the next probe of what is held.
         """
         with self._lock:
             now = self._clock.elapsed()
             due = self._scheduler.next_sendable(now)
-            acts = self._sending or self._in_flight or self._unstored or self._limiter.drawing
-            return not acts and (due is None or due > now)
+            return not (self._in_flight or self._unstored or self._limiter.drawing) and (due is None or due > now)
 
     def next_due(self) -> float | None:
         """When, by `Clock.elapsed`, something happens by itself; None: not at all, or not before an answer comes."""
@@ -267,6 +266,7 @@ class Delivery:
             while self._attempts:
                 self._done(*self._attempts.popleft())
             more = self._waiting() > 0
+            self._limit_alarms.look(self._clock.elapsed(), waiting=more)  # a thread that begins to send may look late
         if more:
             self._send_all()
 

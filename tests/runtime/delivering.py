@@ -18,7 +18,6 @@ from bot.runtime.delivery import Delivery
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.runtime.sending import SendResult
 from bot.store.rows import REPLY, OutboxRow
-from tests.patience import PATIENCE
 
 RESERVE = 10
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
@@ -114,13 +113,6 @@ class Bench:
         while not self.delivery.idle():
             with self.changed:
                 self.changed.wait(0.01)
-        self.answers_done()
-
-    def answers_done(self) -> None:
-        """Wait until what follows the answers that have come is done."""
-        done = threading.Event()
-        self.gateway.after_answers(done.set)
-        assert done.wait(PATIENCE)
 
     def nothing_more(self, results: int) -> None:
         assert self.delivery.idle()

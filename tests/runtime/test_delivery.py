@@ -680,20 +680,20 @@ def without_keys(server: Peer, **options: Any) -> Bench:
     return bench
 
 
-def test_it_is_not_idle_while_a_thread_begins_to_send(server: Peer) -> None:
-    idle: list[bool] = []
+def test_that_a_day_is_used_up_is_known_with_the_answer_also_while_a_thread_begins_to_send(server: Peer) -> None:
+    known: list[str] = []
 
     def claim(row: OutboxRow, done: Callable[[BotError | None], None]) -> None:
         done(None)
         if row.id == 2:  # its answer comes before the thread that has begun it goes on
             keyless.reported(2)
-            keyless.answers_done()
-            idle.append(keyless.delivery.idle())
+            keyless.settle()
+            known.extend(alarm.name for alarm in keyless.alarms.current())
 
-    keyless = without_keys(server, claim=claim)
-    keyless.offer(keyless.row(message=BUTTONS))
+    keyless = without_keys(server, limits=(1000, 4), claim=claim)
+    keyless.offer(keyless.row(message=BUTTONS), keyless.row("50"))
     keyless.after(2)
-    assert idle == [False]
+    assert known == ["day-limit"]
     keyless.delivery.stop(5)
 
 
