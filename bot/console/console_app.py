@@ -185,14 +185,17 @@ class _Gate:
         return redirect(url_for("log_in"))
 
     def changes(self, console: Console, user: User) -> AnyResponse:
-        """A line whenever something has changed since a page was made, and each minute, as server-sent events."""
+        """A line whenever the store has changed since a page was made, and ``every`` so many seconds, else each minute, as server-sent events."""
         secret, since = request.cookies.get(COOKIE, ""), request.args.get("since", -1, int)
+        every = request.args.get("every", MINUTE, float)
         stream = object()
         with self._lock:
             self._streams[:] = [*self._streams[1 - MOST_STREAMS :], stream]
-        return Response(self._changes(console, secret, since, stream), content_type="text/event-stream; charset=utf-8")
+        return Response(
+            self._changes(console, secret, since, every, stream), content_type="text/event-stream; charset=utf-8"
+        )
 
-    def _changes(self, console: Console, secret: str, shown: int, stream: object) -> Iterator[str]:
+    def _changes(self, console: Console, secret: str, shown: int, every: float, stream: object) -> Iterator[str]:
         at = monotonic()
         try:
             yield ": here\n\n"
@@ -200,7 +203,7 @@ class _Gate:
                 if self._logins.find(secret, seen=False) is None:
                     return
                 commits = console.reader.commits()
-                if commits != shown or monotonic() - at > MINUTE:
+                if commits != shown or monotonic() - at > every:
                     shown, at = commits, monotonic()
                     yield f"data: {commits}\n\n"
         finally:

@@ -1,11 +1,13 @@
 """The console's pages in a real Chromium: what they show, how they look, and that nothing that is shown is markup."""
 
+import math
 import re
 from datetime import timedelta
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from bot.console import console_app
 from bot.emulator import MessageTemplate
 from bot.store.store_reader import StoreReader
 from tests.browsing import violations
@@ -138,10 +140,14 @@ def test_results_broadcasts_and_usage_show_by_themselves_what_happens(live: Live
     expect(page.locator("#usage tfoot")).to_contain_text("1,253")
 
 
-def test_a_server_that_does_not_answer_is_said_and_the_store_is_shown(live: Live) -> None:
+def test_a_server_that_does_not_answer_is_said_within_seconds_and_the_store_is_shown(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console_app, "MINUTE", math.inf)
     live.simulation.user("hi")
-    live.engine.stop()
     page = live.log_in("olga", "/state")
+    expect(page.locator("#state")).to_contain_text("No alarms")
+    live.engine.stop()  # which changes nothing in the store
     expect(page.get_by_role("alert")).to_contain_text("No server answers")
     page.get_by_role("link", name="Contacts").click()
     expect(page.locator("#contacts tbody tr")).to_have_count(1)
