@@ -107,6 +107,9 @@ class Plan:
     broadcast: str | None = None  # the broadcast that starts the flow
 
 
+LONGEST_REST = timedelta(minutes=1)
+"""How long at most the messages of a contact are parked because the last ones took long."""
+
 MOST_HISTORY, MOST_HISTORY_TEXT = 20, 500
 """How many messages of a conversation `history` has, and how many characters of each."""
 CONTACT, BOT = "contact", "bot"
@@ -173,6 +176,7 @@ class Session:
     valid_replies: tuple[ValidReplies, ...] = ()  # of templates that were sent, the newest last
     frames: tuple[Frame, ...] = ()
     history: tuple[Said, ...] = ()  # the newest messages of this conversation, where a text of the bot's asks for them
+    rests_until: datetime | None = None  # the contact's messages took long: until then the next ones are parked
     voice_note: VoiceNote | None = None  # it is taken when it is known what it says; what comes meanwhile waits
     transcribed: int = 0  # how many voice notes were to be transcribed on the day ``transcribed_on`` (UTC)
     transcribed_on: date | None = None

@@ -55,11 +55,16 @@ from bot.flow.definition import Flow
 from bot.flow.event_receiver import OPT_OUT, RESULT, TAGS
 from bot.flow.library import Library
 from bot.lang.languages import OWN_WORDINGS, wording
+from bot.lang.text_patterns import PATTERN_SECONDS, PatternTime
 from bot.lang.word_matching import normalise
 from bot.steps import yes_no_question
 from bot.steps.ai_exchange import from_contact
 from bot.steps.step_kind import OfferMessage, PostponeMessage, Reply, ReplyId
 from bot.steps.transition import END, NEXT, ROUTE, Word, Words
+
+_SLOW_PATTERNS = (
+    f"the patterns took more than {PATTERN_SECONDS * 1000:g} ms for this text: it matches none of those that were left"
+)
 
 
 def advance(library: Library, session: Session, event: Event) -> Turn:
@@ -70,17 +75,20 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     one, and before those that came later. A defect in this program may raise anything; a defect
     in a flow never does.
     """
-    turn = begin_turn(library, session, event)
-    try:
-        executor = Executor(turn)
-        _take(executor, turn.event)
-        while executor.offered is not None:
-            _offer_again(executor, executor.offered)
-    except (FlowBroken, *FAILURES) as broken:
-        turn.failure = str(broken)
-        turn.trace.problem(f"ended: {turn.failure}")
-        turn.call_error_hooks(turn.failure)
-        turn.end_all()
+    with PatternTime() as patterns:
+        turn = begin_turn(library, session, event)
+        try:
+            executor = Executor(turn)
+            _take(executor, turn.event)
+            while executor.offered is not None:
+                _offer_again(executor, executor.offered)
+        except (FlowBroken, *FAILURES) as broken:
+            turn.failure = str(broken)
+            turn.trace.problem(f"ended: {turn.failure}")
+            turn.call_error_hooks(turn.failure)
+            turn.end_all()
+    if patterns.is_up:
+        turn.trace.problem(_SLOW_PATTERNS)
     _apologise(turn)
     _keep_quiet(turn)
     if turn.session.history and not (turn.session.frames and turn.keeps_history):

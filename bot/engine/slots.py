@@ -16,20 +16,22 @@ from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import TurnContext
-from bot.lang.word_matching import normalise, quoted
+from bot.lang.word_matching import LONGEST, normalise, quoted
 from bot.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, WaitHere
 
 MOST_WORDS = 25  # of a message that are looked at
 MOST_OF_ONE = 4  # words of one answer
+MOST_READINGS = 2000  # of pieces of messages in one turn, by the questions' readers: a tenth of a second or so
 MOST_NOTED = 100  # characters of an answer in the trace
 _WORD = re.compile(r"\S+")
+_TOO_LONG = "the message is too long to look for answers to {} questions"
 _EDGES = " ,.;:!?\n"
 
 
 def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
     """The answers in a text to the active flow's slots, by step, and whether it has other words.
 
-    Longer answers come first; no word is used twice.
+    Longer answers come first; no word is used twice. There is none where looking for them would take too long.
     """
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]
@@ -42,6 +44,10 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
             for first in range(len(words) - length + 1):
                 if step in found or not used.isdisjoint(range(first, first + length)):
                     continue
+                turn.readings += 1
+                if turn.readings > MOST_READINGS:
+                    turn.trace.notes.append(_TOO_LONG.format(len(turn.flow.slots)))
+                    return {}, True
                 place = question.found_at(words, first, first + length)
                 if place is not None:
                     found[step] = _piece(words, *place)
@@ -140,7 +146,8 @@ class _Question:
 
     def found_at(self, words: Sequence[str], first: int, end: int) -> tuple[int, int] | None:
         """Where among these words an answer stands, without words that change nothing; None where none does."""
-        answer = self.answered(_piece(words, first, end))
+        piece = _piece(words, first, end)
+        answer = self.answered(piece) if len(piece) <= LONGEST else None
         if answer is None:
             return None
         while end - first > 1 and self.answered(_piece(words, first, end - 1)) == answer:

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from bot.core.session import Frame
+from bot.core.session import LONGEST_REST, Frame
 from bot.engine.executor import Executor
 from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, is_there, next_plan_at, take_next_due
 from bot.engine.turn_context import FAILURES, TurnContext
@@ -14,7 +14,11 @@ MOST_GATHERED = 10  # messages, after which a step with `gather` waits for no fu
 
 
 def wake_at(turn: TurnContext) -> datetime | None:
-    """When something is due next: of the active step, or a flow that starts later."""
+    """When something is due next: of the active step, or a flow that starts later. In a rest nothing is: the contact may have written
+    before it was due.
+    """
+    if turn.session.rests_until is not None:
+        return turn.session.rests_until
     planned, at_step = next_plan_at(turn) if turn.session.plans else None, _step_wakes_at(turn)
     return at_step if planned is None else planned if at_step is None else min(planned, at_step)
 
@@ -22,12 +26,26 @@ def wake_at(turn: TurnContext) -> datetime | None:
 def take_time(executor: Executor) -> None:
     """Carry out what has been due for longest. The active step comes before a flow that is due at the same time."""
     turn = executor.turn
+    if turn.session.rests_until is not None:
+        _end_rest(turn)
+        return
     at_step, planned = _step_wakes_at(turn), next_plan_at(turn)
     turn.trace.rule = "nothing was due"
     if at_step is not None and at_step <= min(planned or at_step, turn.event.at):
         _take_step_time(executor)
     else:
         _take_due_plan(executor)
+
+
+def _end_rest(turn: TurnContext) -> None:
+    """What was parked comes next. What is due has a turn of its own after that."""
+    session, now = turn.session, turn.event.at
+    assert session.rests_until is not None
+    if session.rests_until <= now:
+        session.rests_until = None
+        turn.trace.rule = "the contact's messages are taken again"
+    else:
+        turn.trace.rule = "nothing was due"
 
 
 def keep_to_the_clock(turn: TurnContext) -> None:
@@ -43,6 +61,8 @@ def keep_to_the_clock(turn: TurnContext) -> None:
         session.due_since = min(session.due_since, now)
     if session.taken_at is not None:
         session.taken_at = min(session.taken_at, now)
+    if session.rests_until is not None:
+        session.rests_until = min(session.rests_until, now + LONGEST_REST)
     session.plans = tuple(at_no_later(plan, turn.now) for plan in session.plans)
     for frame in session.frames:
         frame.entered_at, frame.silent_since = min(frame.entered_at, now), min(frame.silent_since, now)

@@ -83,6 +83,7 @@ class TurnContext:
         self.failure: str | None = None  # reported to the operator, although the conversation continues
         self.failed: list[Any] = []  # the states in which steps have failed
         self.in_plain_text = False  # the refused message is sent as a plain text
+        self.readings = 0  # of pieces of the message, as answers to slots
         self.parks_message = False  # the message waits, with others, until the active step is done
         self.drops_parked = False  # waiting messages are dropped, because the contact has gone elsewhere
         self.withheld = False  # a message was not sent, because the contact has opted out

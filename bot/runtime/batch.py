@@ -9,10 +9,19 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from time import perf_counter_ns
 
+from bot.clock import Clock
 from bot.core.effects import Effect, Happen, Publish, PutContact, Send, Tell
 from bot.core.errors import BotError
 from bot.core.events import Event, Forwarded, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
-from bot.core.session import OPTED_OUT, SENDING_WINDOW, Session, UnreadableSession, effect_ref, read_session
+from bot.core.session import (
+    LONGEST_REST,
+    OPTED_OUT,
+    SENDING_WINDOW,
+    Session,
+    UnreadableSession,
+    effect_ref,
+    read_session,
+)
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue, json_text, storable
 from bot.engine.advance import is_kept, merged
@@ -50,19 +59,57 @@ def effect_key(store_id: str, ref: str) -> str:
     return hashlib.sha256(f"{store_id} {storable(ref)}".encode()).hexdigest()
 
 
+class EngineShare:
+    """How long the messages of each contact have kept the engine's one thread lately.
+
+    A contact may use a tenth of it. Whoever has used half a second more than that rests, so that others need not wait.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._used: dict[
+            str, tuple[float, float]
+        ] = {}  # seconds more than the share, as of a moment; of slow contacts only
+
+    def rest_after(self, contact: str, seconds: float) -> timedelta | None:
+        """How long the contact rests after a message whose turn has taken so many seconds; None if the next one may follow at once."""
+        if seconds < _SLOW_TURN:
+            return None
+        now = self._clock.elapsed()
+        if len(self._used) >= _MOST_SLOW:
+            self._used = {slow: known for slow, known in self._used.items() if _left_of(known, now) > 0}
+        used = self._used[contact] = _left_of(self._used.get(contact, (0.0, now)), now) + seconds, now
+        over = used[0] - _ALLOWANCE
+        return None if over <= 0 else min(timedelta(seconds=over / _SHARE), LONGEST_REST)
+
+
+_SLOW_TURN = 0.005  # seconds; most turns take a tenth of that, and are not counted
+_MOST_SLOW = 10_000  # contacts
+_SHARE = 0.1  # of the engine's time, for one contact
+_ALLOWANCE = 0.5  # seconds
+
+
+def _left_of(known: tuple[float, float], now: float) -> float:
+    used, at = known
+    return max(0.0, used - (now - at) * _SHARE)
+
+
 class Batch:
     """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC.
 
-    ``forwarded`` is what another shard has forwarded, while its event is taken.
+    ``forwarded`` is what another shard has forwarded, while its event is taken. Without a ``share`` no contact rests.
     """
 
-    def __init__(self, store: Store, advance: Advance, run: EngineRun, now: datetime) -> None:
+    def __init__(
+        self, store: Store, advance: Advance, run: EngineRun, now: datetime, share: EngineShare | None = None
+    ) -> None:
         self.store = store
         self.now = now
         self.commit = Commit(store.cursor(), now)
         self.advance = advance
         self.forwarded: Forwarded | None = None
         self._run = run
+        self._share = share
         self._set_back = store.set_back
         self._sessions: dict[str, Session] = {}
         self._states: dict[str, str | None] = {}  # what was read beforehand
@@ -77,7 +124,7 @@ class Batch:
         another shard is forwarded.
 
         Returns the event's turn; None if there was none in this batch, or it has failed.
-        Events of a contact are parked only while its session is busy, or keeps them, and both end only
+        Events of a contact are parked only while its session is busy, keeps them, or rests, and all of that ends only
         here: so nothing is ever parked that could be taken. ``fired``: the wake-up time that has come.
         """
         shard = self.store.shard_elsewhere(event.contact)
@@ -100,11 +147,11 @@ class Batch:
 
     def _take(self, event: Event, fired: datetime | None = None) -> Turn | None:
         before = self.session(event.contact)
-        if before.busy and isinstance(event, MessageReceived | Tapped):
+        if (before.busy or before.rests_until is not None) and isinstance(event, MessageReceived | Tapped):
             self._park(event)
             return None
         turn = self._turn(event, fired)
-        if before.busy or before.has_parked_messages:
+        if before.busy or before.has_parked_messages or before.rests_until is not None:
             self._take_parked(event.contact, turn)
         elif turn is not None and turn.parks_message is not None:
             self._park(turn.parks_message)
@@ -264,7 +311,9 @@ class Batch:
         """Take events one by one; those that the session is busy for, or keeps, stay parked, behind what it keeps already."""
         for place, each in enumerate(parked):
             session = self.session(contact)
-            if session.step_is_busy or (session.busy and not _is_kept(each)):  # a voice note came after what is kept
+            if (
+                session.rests_until is not None or session.step_is_busy or (session.busy and not _is_kept(each))
+            ):  # a voice note came after what is kept
                 stay += parked[place:]
                 break
             turn = self._turn(self._unparked(each))
@@ -307,6 +356,8 @@ class Batch:
         started = perf_counter_ns()
         turn = self.advance(session, event)
         micros = (perf_counter_ns() - started) // 1000
+        if self._share is not None and isinstance(event, MessageReceived | Tapped):
+            turn = self._rested(turn, self._share.rest_after(event.contact, micros / 1e6))
         if fired is not None and turn.wake_at is not None and turn.wake_at <= fired and not _was_waiting(session, turn):
             raise TurnRefused(f"the flow wants to be woken at {turn.wake_at:%Y-%m-%d %H:%M:%S %Z} once more")
         if isinstance(event, StatusReported) and _is_idle(session, turn):
@@ -319,6 +370,17 @@ class Batch:
         if None in rows:
             self._let_happen(turn)
         return turn
+
+    def _rested(self, turn: Turn, rest: timedelta | None) -> Turn:
+        """The turn of a contact that rests from now on."""
+        if rest is None:
+            return turn
+        log.warning(
+            "one contact's messages take long: the next ones wait for %.1f s, see `bot trace`", rest.total_seconds()
+        )
+        turn.session.rests_until = until = self.now + rest
+        turn.trace.problem(f"messages of this contact take long: the next ones wait for {rest.total_seconds():.1f} s")
+        return replace(turn, wake_at=until)
 
     def _let_happen(self, turn: Turn) -> None:
         """What a turn causes at other contacts comes after it, in the same commit; not without end."""
@@ -362,11 +424,12 @@ def _is_idle(session: Session, turn: Turn) -> bool:
 
 def _was_waiting(session: Session, turn: Turn) -> bool:
     """Whether a turn may want to be woken again for a time that has come: another schedule was due then as well, or a
-    time-out, which waited while messages were gathered.
+    time-out, which waited while messages were gathered, or the contact rested.
     """
     gathered = session.gathers and not turn.session.gathers
+    rested = session.rests_until is not None and turn.session.rests_until is None
     changed = replace(turn.session, woken=session.woken) != session
-    return changed and (gathered or any(plan.at == turn.wake_at for plan in turn.session.plans))
+    return changed and (gathered or rested or any(plan.at == turn.wake_at for plan in turn.session.plans))
 
 
 def _nothing_else_comes(session: Session, event: Event) -> bool:
@@ -378,6 +441,7 @@ def _nothing_else_comes(session: Session, event: Event) -> bool:
 
 def _without_what_failed(session: Session) -> Session:
     """The session without its conversation; if it had none, without the next scheduled flow, which could not be started."""
+    session = replace(session, rests_until=None)
     if session.frames or session.voice_note is not None:
         return replace(session, frames=(), voice_note=None)
     first = min(session.plans, key=lambda plan: plan.at, default=None)

@@ -20,7 +20,7 @@ from bot.core.effects import Fetch, Transcribe
 from bot.core.errors import BotError
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
 from bot.metrics import EngineMetrics
-from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
+from bot.runtime.batch import Advance, Batch, EngineShare, RequestRefused, place_of
 from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
 from bot.runtime.early_statuses import EarlyStatuses
 from bot.runtime.engine_input import (
@@ -86,7 +86,8 @@ class EngineStopped(BotError):
 class EngineLoop:
     """Runs cycles on a thread of its own, and sleeps while there is nothing to take.
 
-    ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events. By ``wakes`` another
+    ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events; with 0 there is one contact,
+    and none rests for others. By ``wakes`` another
     process says that the log has grown, as `wake` does. While the store cannot be used there is an alarm among ``alarms``,
     ``store-unavailable``. ``failure`` is what ended the loop, where it was not `stop`. The rest is for `EngineCycle`.
     """
@@ -106,7 +107,8 @@ class EngineLoop:
         dead_letter_hooks: Collection[str] = (),
     ) -> None:
         self.failure: BaseException | None = None
-        self._cycle = EngineCycle(store, inbox, clock, advance, read, metrics, alarms, dead_letter_hooks)
+        share = EngineShare(clock) if gathering else None
+        self._cycle = EngineCycle(store, inbox, clock, advance, read, metrics, alarms, dead_letter_hooks, share)
         self._inbox = inbox
         self._clock = clock
         self._alarms = alarms
@@ -381,7 +383,7 @@ class EngineCycle:
 
     ``advance`` is the engine bound to the current library. ``read`` makes an event of an acknowledged body and the time it
     came, or None where it concerns no conversation. ``metrics`` counts what is committed, ``alarms`` lists broadcasts that
-    are paused. The hooks that ``dead_letter_hooks`` names hear of dead letters. A method that raises
+    are paused. A contact whose messages take more than its ``share`` rests. The hooks that ``dead_letter_hooks`` names hear of dead letters. A method that raises
     `bot.store.files.StoreUnavailable` has changed nothing, and can be called again with the same.
     """
 
@@ -395,6 +397,7 @@ class EngineCycle:
         metrics: EngineMetrics,
         alarms: Alarms,
         dead_letter_hooks: Collection[str] = (),
+        share: EngineShare | None = None,
     ) -> None:
         self.advance = advance
         self.dead_letter_hooks = dead_letter_hooks
@@ -407,6 +410,7 @@ class EngineCycle:
         self._read = read
         self._metrics = metrics
         self._alarms = alarms
+        self._share = share
         self._paused: set[str] = set()  # broadcasts
         self.run = ORDINARY
         self._begun: dict[IdTable, int] = {}  # the last ids by table, when the run began
@@ -480,7 +484,7 @@ class EngineCycle:
         self._set_by = timedelta()
         self._sends.refill()
         self._calls.refill()
-        batch = Batch(self._store, self.advance, self.run, self._clock.now())
+        batch = Batch(self._store, self.advance, self.run, self._clock.now(), self._share)
         for sent in incoming.sent:
             known = sent.row.id in self._sends and sent.row.id not in batch.commit.sends_ended
             (handle_send_result if known else handle_late_result)(batch, sent)

@@ -281,6 +281,7 @@ def prepare(languages: Iterable[str]) -> None:
         in_english("1", language)
 
 
+@lru_cache(maxsize=1024)  # the readers of several questions look at the same words
 def in_english(text: str, language: str) -> str | None:
     """A day or a time in English, as far as its words are known: ``in 1 day``, ``12 may``. None for an unknown language."""
     locale = _locale(without_country(language))
