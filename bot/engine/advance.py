@@ -55,16 +55,14 @@ from bot.flow.definition import Flow
 from bot.flow.event_receiver import OPT_OUT, RESULT, TAGS
 from bot.flow.library import Library
 from bot.lang.languages import OWN_WORDINGS, wording
-from bot.lang.text_patterns import PATTERN_SECONDS, PatternTime
+from bot.lang.text_patterns import PatternTime
 from bot.lang.word_matching import normalise
 from bot.steps import yes_no_question
 from bot.steps.ai_exchange import from_contact
 from bot.steps.step_kind import OfferMessage, PostponeMessage, Reply, ReplyId
 from bot.steps.transition import END, NEXT, ROUTE, Word, Words
 
-_SLOW_PATTERNS = (
-    f"the patterns took more than {PATTERN_SECONDS * 1000:g} ms for this text: it matches none of those that were left"
-)
+_SLOW_PATTERNS = "the patterns took too long for this text: it matches none of those that were left"
 
 
 def advance(library: Library, session: Session, event: Event) -> Turn:

@@ -86,6 +86,14 @@ class _Program:
         called = (call.node for call in self.tree.find_all(nodes.Call))
         return any(isinstance(each, nodes.Name) and each.name == name for each in called)
 
+    @property
+    def patterns(self) -> Iterator[str]:
+        """The regular expressions of `matches` in it."""
+        for node in self.tree.find_all(nodes.Filter):
+            match node:
+                case nodes.Filter(name="matches", args=[nodes.Const(value=str(written))]):
+                    yield written
+
     def prepare(self) -> None:
         """Compile now, so that the first contact does not wait for it."""
         if self._tree is not None:

@@ -2,17 +2,16 @@
 
 import math
 import re
-import threading
-from time import monotonic
+from contextvars import ContextVar
 from typing import Any
 
 from bot.core.errors import BotError
 
 MAX_PATTERN = 500  # characters
 MAX_REPEATS = 100_000  # a pattern's counts multiplied: what it may cost to compile
-PATTERN_SECONDS = 0.05
-"""How long all patterns of one turn may take together. After that none matches: another contact's message waits meanwhile."""
-_LEAST_SECONDS = 0.001  # are left after a pattern that was not stopped
+QUICK_SECONDS = 0.005  # a pattern that takes longer for a text is slow for it
+SLOW_SECONDS = 0.05
+"""How long one slow pattern may take in a turn. After that none matches: the messages of other contacts wait meanwhile."""
 _COUNT = re.compile(r"([0-9]{1,9})\}")
 
 
@@ -41,42 +40,53 @@ def compiled(written: str) -> Any:
 
 
 class PatternTime:
-    """The time that patterns have. Those that a thread matches inside a ``with`` block of it share it."""
+    """What the patterns of a turn may take: each a moment, and one of them more. Those inside a ``with`` block of it share it."""
 
     def __init__(self) -> None:
-        self.left = PATTERN_SECONDS
-        self.is_up = False  # a pattern was stopped, and no other is tried any more
+        self.is_used = False  # one of them has taken more
+        self.is_up = False  # one of them was stopped: no other is tried any more
 
     def __enter__(self) -> "PatternTime":
-        self._outer, _turn.time = _turn.time, self
+        self._outer = _of_turn.set(self)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        _turn.time = self._outer
+        _of_turn.reset(self._outer)
 
 
-class _Turn(threading.local):
-    time: PatternTime | None = None
-
-
-_turn = _Turn()
+_of_turn: ContextVar[PatternTime | None] = ContextVar("_of_turn", default=None)
 
 
 def matches(pattern: Any, text: str) -> bool:
-    """Whether a pattern matches a text in full, within the time that is left."""
+    """Whether a pattern matches a text in full, in the time that it has."""
     return named_parts(pattern, text) is not None
 
 
 def named_parts(pattern: Any, text: str) -> dict[str, str] | None:
-    """The texts of the pattern's named groups; None if the pattern does not match the whole text within the time that is left."""
-    time = _turn.time or PatternTime()
+    """The texts of the pattern's named groups; None if the pattern does not match the whole text in the time that it has."""
+    time = _of_turn.get() or PatternTime()
     if time.is_up:
         return None
-    started = monotonic()
-    try:
-        found = pattern.fullmatch(text, timeout=time.left)
-    except TimeoutError:
-        time.is_up = True
-        return None
-    time.left = max(time.left - (monotonic() - started), _LEAST_SECONDS)
+    found = _found(pattern, text, QUICK_SECONDS)
+    if found is _STOPPED and not time.is_used:
+        time.is_used, found = True, _found(pattern, text, SLOW_SECONDS)
+    if found is _STOPPED:
+        time.is_up, found = True, None
     return None if found is None else {name: part for name, part in found.groupdict().items() if part is not None}
+
+
+_STOPPED = object()
+
+
+def _found(pattern: Any, text: str, seconds: float) -> Any:
+    try:
+        return pattern.fullmatch(text, timeout=seconds)
+    except TimeoutError:
+        return _STOPPED
+
+
+def takes_too_long(pattern: Any, text: str) -> bool:
+    """Whether a pattern would be stopped."""
+    with PatternTime() as time:
+        matches(pattern, text)
+    return time.is_up

@@ -29,12 +29,12 @@ from bot.checker.exploring.sample_values import (
     NAME,
     lengthened,
     sample_texts,
-    text_matching,
     value_for_schema,
     values_for_annotation,
     values_for_variable,
 )
 from bot.checker.graph import Graph, Opening
+from bot.checker.pattern_texts import text_matching
 from bot.core.effects import Call, Complete, Fetch, HttpRequest
 from bot.core.errors import BotError
 from bot.core.events import TimeReached

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice, zip_longest
-from re import _constants as codes  # type: ignore[attr-defined]  # the only reader of patterns that there is
-from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
+from bot.checker.pattern_texts import text_matching
 from bot.steps.control_steps import MOST_ELEMENTS
 from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.types.number_types import NumberVariable
@@ -196,59 +195,3 @@ def values_for_variable(variable: Variable | None, now: datetime, shape: Mapping
             yield None
         case _:  # of a file or a place there is no text
             yield from islice(sample_texts(variable, now), 2)
-
-
-_CATEGORIES = {codes.CATEGORY_DIGIT: "7", codes.CATEGORY_SPACE: " ", codes.CATEGORY_WORD: "a"}
-
-
-def text_matching(pattern: str) -> Iterator[str]:
-    """A short text that a pattern matches in full; None if none was found."""
-    try:
-        text = _text(parser.parse(pattern))
-    except (re.error, RecursionError, KeyError, IndexError):
-        return
-    if re.fullmatch(pattern, text) is not None:
-        yield text
-
-
-def _text(items: Any) -> str:
-    return "".join(_of(code, value) for code, value in items)
-
-
-def _of(code: Any, value: Any) -> str:
-    """The text for one part of a pattern. Raises `KeyError` for an unknown part."""
-    if code is codes.LITERAL:
-        return chr(value)
-    if code is codes.NOT_LITERAL:
-        return "a" if value != ord("a") else "b"
-    if code is codes.ANY:
-        return "a"
-    if code is codes.IN:
-        return _one_of(value)
-    if code is codes.SUBPATTERN:
-        return _text(value[3])
-    if code is codes.BRANCH:
-        return _text(value[1][0])
-    if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
-        least, most, items = value
-        return _text(items) * int(max(least, min(1, most)))
-    if code in (codes.AT, codes.ASSERT, codes.ASSERT_NOT):
-        return ""
-    raise KeyError(code)
-
-
-def _one_of(items: Any) -> str:
-    """A character of a character class."""
-    if items[0][0] is codes.NEGATE:
-        return next((sign for sign in "a1 _-" if not any(_holds(item, sign) for item in items[1:])), "")
-    code, value = items[0]
-    if code is codes.RANGE:
-        return chr(value[0])
-    return _CATEGORIES[value] if code is codes.CATEGORY else chr(value)
-
-
-def _holds(item: Any, sign: str) -> bool:
-    code, value = item
-    if code is codes.RANGE:
-        return bool(value[0] <= ord(sign) <= value[1])
-    return _CATEGORIES.get(value) == sign if code is codes.CATEGORY else bool(value == ord(sign))

@@ -2,19 +2,15 @@
 
 import dataclasses
 import enum
-import re
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bot.checker.exploring.sample_values import (
     lengthened,
     sample_texts,
-    text_matching,
     value_for_schema,
     values_for_annotation,
 )
@@ -23,7 +19,6 @@ from bot.extensions.decorators import spec_of
 from bot.lang.problems import Problems
 from bot.lang.source import Map, read
 from bot.types.type_registry import Answer, Unfit, Variable, read_variable
-from tests.searches import tries
 
 NOW = datetime(2030, 5, 6, 10, tzinfo=UTC)
 
@@ -70,14 +65,6 @@ def test_numbers_are_tried_at_their_bounds_and_beyond_them() -> None:
 
 def test_the_longest_text_that_is_taken_is_among_them() -> None:
     assert max(map(len, taken("{type: text, max: 40}"))) == 40
-
-
-@settings(max_examples=tries(10, 50))
-@given(st.lists(st.sampled_from(["[A-Z]{2}", r"\d{1,4}", "(a|bc)", "x?", "[^0-9]", "-", r"\w+", "(?:no|yes)", ".*"])))
-def test_a_text_is_found_for_a_pattern(parts: list[str]) -> None:
-    pattern = "".join(parts)
-    (text,) = text_matching(pattern)
-    assert re.fullmatch(pattern, text)
 
 
 class Size(enum.Enum):

@@ -1,0 +1,41 @@
+"""W310: a pattern that some texts keep busy, because something repeats within what repeats."""
+
+from collections.abc import Iterator
+
+from bot.checker.findings import Finding, rule
+from bot.checker.graph import Graph
+from bot.checker.pattern_texts import slow_text
+from bot.core.messages import TEXT_BODY
+from bot.expressions.templates import Template
+from bot.flow.definition import uses_of_all
+from bot.lang.problems import Mark
+from bot.types.text_types import TextVariable
+
+_SHOWN = 12  # characters of a text
+_FIX = "let only one of the two repeat, like [a-z]+(-[a-z]+)* instead of ([a-z]+-?)+"
+
+
+@rule(W310="a pattern that some texts keep busy")
+def find_slow_patterns(graph: Graph) -> Iterator[Finding]:
+    """Find each such pattern once: of starts, of variables, and of `matches` in texts and conditions."""
+    for mark, written, most in dict.fromkeys(_patterns(graph)):
+        text = slow_text(written, most)
+        if text is not None:
+            what = (
+                f'the pattern {written} can take too long for texts like "{text[:_SHOWN]}...", and does not match them'
+            )
+            yield Finding.at("W310", mark, f"{what}: something repeats within what repeats", _FIX)
+
+
+def _patterns(graph: Graph) -> Iterator[tuple[Mark, str, int]]:
+    """Where each pattern is written, the pattern, and how many characters a text for it has at most."""
+    library = graph.library
+    for flow in library.flows.values():
+        if flow.trigger is not None and flow.trigger.pattern is not None:
+            yield flow.trigger.mark, flow.trigger.pattern.pattern, TEXT_BODY
+        for variable in flow.variables.values():
+            if isinstance(variable, TextVariable) and variable.pattern is not None:
+                yield variable.mark, variable.pattern.pattern, variable.most
+    for used in uses_of_all(library.bot, library.flows):
+        for text in used.text.wordings if isinstance(used.text, Template) else (used.text,):
+            yield from ((text.mark, written, TEXT_BODY) for written in text.patterns)
