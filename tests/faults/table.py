@@ -22,6 +22,10 @@ from tests.process.serving import until
 
 FAULTS: list[Fault] = []
 NOT_THE_GATEWAY = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n"
+SLOW_PATTERN = r"""flow: codes
+start: {pattern: '([a-z]+\.?)+[0-9]'}
+steps: {done: {say: A code.}}
+"""
 LOOPS = 3  # how often a service manager starts a server that ends at once
 
 Act = Callable[[Trial], None]
@@ -242,6 +246,17 @@ def flood_at_limits(trial: Trial) -> None:
     trial.serves(times=5)
     trial.shows("messages in the queue", lambda: trial.rows("outbox") > 100)
     trial.cells[HEALS] = Cell(None, "as fast as the contact's share of each minute lets it")
+
+
+@fault("one contact writes what is slow to read", quick=True)
+def slow_texts(trial: Trial) -> None:
+    (trial.folder / "codes.yml").write_text(SLOW_PATTERN)
+    trial.up()
+    for number in range(15 if trial.quick else 100):
+        trial.write(VICTIM, text=f"{'a' * 4000}!{number}")
+    trial.serves(times=3)
+    trial.logs("one contact's messages take long", "its next ones wait")
+    trial.heals(within=30 if trial.quick else 120)
 
 
 # -- the machine
