@@ -5,15 +5,10 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 TESTS_READY = $(VENV)/.tests-ready
+TOOLS_READY = $(VENV)/.tools-ready
 DOCS_READY = $(VENV)/.docs-ready
-# the language server that editors start: `bot schema` is tested with it, where there is npm
-LANGUAGE_SERVER = yaml-language-server@1.25.0
-# the real Mermaid and as much of a page as it needs: what `bot graph` writes is read by it
-MERMAID = @mermaid-js/tiny@11.17.2 linkedom@0.18.12
-# finds what keeps people out of the page of `bot dev`
-AXE = axe-core@4.10.3
 
-.PHONY: dev chat test postgres search wheel docs lint types bench clean
+.PHONY: dev chat test postgres search tools wheel docs lint types bench clean
 
 dev: $(READY)           ## the bot in flows/, in your browser
 	@$(BIN)/bot dev flows
@@ -21,14 +16,17 @@ dev: $(READY)           ## the bot in flows/, in your browser
 chat: $(READY)          ## talk to the bot in flows/
 	@$(BIN)/bot chat flows
 
-test: $(TESTS_READY)    ## run all tests, in parallel
+test: $(TOOLS_READY)    ## run all tests, in parallel
 	$(BIN)/python -m pytest -n auto
 
-postgres: $(TESTS_READY) ## the tests of what uses the store, with a store in PostgreSQL
+postgres: $(TOOLS_READY) ## the tests of what uses the store, with a store in PostgreSQL
 	STORE=postgres $(BIN)/python -m pytest -n auto
 
-search: $(TESTS_READY)  ## the tests that look by many seeds, with all of them
+search: $(TOOLS_READY)  ## the tests that look by many seeds, with all of them
 	SEARCH=1 $(BIN)/python -m pytest -n auto -m search
+
+tools: $(TESTS_READY)   ## install the programs that tests use and that are missing: Chromium, PostgreSQL, Caddy, npm's
+	@$(BIN)/python -m tests.tools
 
 wheel: $(TESTS_READY)   ## build the wheel, and try it in an environment of its own
 	$(BIN)/python -m pytest --noconftest tests/wheel.py
@@ -59,10 +57,10 @@ $(READY): pyproject.toml
 $(TESTS_READY): $(READY)
 	@echo "Installing what the tests need, which takes half a minute ..."
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@! command -v npm > /dev/null || npm install --silent --global --prefix $(VENV) $(LANGUAGE_SERVER) $(MERMAID) $(AXE) || \
-		echo "$(LANGUAGE_SERVER), $(MERMAID) or $(AXE) could not be installed: the tests that need them will fail"
-	@command -v chromium-headless-shell > /dev/null || command -v chromium > /dev/null || $(BIN)/playwright install chromium || \
-		echo "there is no Chromium: the tests of the page of bot dev will fail"
+	@touch $@
+
+$(TOOLS_READY): $(TESTS_READY) tests/tools.py
+	@$(BIN)/python -m tests.tools
 	@touch $@
 
 $(DOCS_READY): $(READY)
