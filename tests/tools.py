@@ -24,7 +24,6 @@ YAML_LANGUAGE_SERVER = Path(sys.prefix, "bin", "yaml-language-server")
 _LAUNCH = (
     "from playwright.sync_api import sync_playwright as p; p().start().chromium.launch(args=['--no-sandbox']).close()"
 )
-_DEBIANS_POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name))
 _OLDEST_POSTGRES = 15
 
 
@@ -33,14 +32,17 @@ def chromium_path() -> str | None:
     return shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
 
-def postgres_program(name: str) -> str | None:
-    """The path of one of PostgreSQL's programs: on the PATH, or the newest of Debian's."""
-    return shutil.which(name, path=os.pathsep.join([os.environ["PATH"], *map(str, reversed(_DEBIANS_POSTGRES))]))
+def postgres_program(name: str) -> str:
+    """The path of one of PostgreSQL's programs: on the PATH, or the newest of Debian's; the name if it is nowhere."""
+    debians = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name), reverse=True
+    )
+    return shutil.which(name, path=os.pathsep.join([os.environ["PATH"], *map(str, debians)])) or name
 
 
 def _has_postgres() -> bool:
     initdb = postgres_program("initdb")
-    if initdb is None:
+    if shutil.which(initdb) is None:
         return False
     version = subprocess.run([initdb, "--version"], capture_output=True, text=True, check=True).stdout
     return int(re.findall(r"\d+", version)[0]) >= _OLDEST_POSTGRES
