@@ -49,8 +49,9 @@ def _has_postgres() -> bool:
 
 
 def _has_chromium() -> bool:
-    """Playwright's own is there if it starts: it may lack libraries of the system."""
-    return chromium_path() is not None or _succeeds(sys.executable, "-c", _LAUNCH)
+    """Whether Playwright runs, and starts its own if there is no other: both may lack libraries of the system."""
+    checked = ("-c", _LAUNCH) if chromium_path() is None else ("-m", "playwright", "--version")
+    return _succeeds(sys.executable, *checked)
 
 
 def _succeeds(*command: str) -> bool:
@@ -90,7 +91,7 @@ def _found(tool: Tool) -> bool:
 
 
 _NODE = ("nodejs", "npm")
-CHROMIUM = Tool("Chromium", _has_chromium, ("chromium-headless-shell", "fonts-noto-color-emoji"))
+CHROMIUM = Tool("Chromium", _has_chromium, ("chromium-headless-shell", "fonts-noto-color-emoji", "libatomic1"))
 POSTGRES = Tool(f"PostgreSQL {_OLDEST_POSTGRES} or newer", _has_postgres, ("postgresql",))
 CADDY = Tool("Caddy", lambda: shutil.which("caddy") is not None, ("caddy",))
 OPENSSL = Tool("OpenSSL", lambda: shutil.which("openssl") is not None, ("openssl",))
