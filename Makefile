@@ -1,4 +1,5 @@
-# Each target does its own set-up: a virtual environment in .venv with what it needs, installed again when pyproject.toml changes.
+# Each target does its own set-up: a virtual environment in .venv with what it needs, installed again when pyproject.toml or the lock
+# (requirements/) changes.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -6,9 +7,13 @@ BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 TESTS_READY = $(VENV)/.tests-ready
 TOOLS_READY = $(VENV)/.tools-ready
+PIP_INSTALL = pip install --quiet --disable-pip-version-check
+# an environment of its own, with the newest releases of all libraries, and the tests that depend on them most and are quick
+LATEST = $(VENV)-latest
+LATEST_TESTS = tests/ai tests/core tests/expressions tests/flow tests/gateway tests/keys tests/lang tests/steps tests/types
 DOCS_READY = $(VENV)/.docs-ready
 
-.PHONY: dev chat test postgres search tools wheel docs lint types bench clean
+.PHONY: dev chat test postgres search tools wheel lock test-latest docs lint types bench clean
 
 dev: $(READY)           ## the bot in flows/, in your browser
 	@$(BIN)/bot dev flows
@@ -34,6 +39,14 @@ wheel: $(TESTS_READY)   ## build the wheel, and try it in an environment of its 
 docs: $(DOCS_READY)     ## the docs as a site with search, in site/
 	$(BIN)/python -m sphinx -b html -q -n -W --keep-going -d $(VENV)/doctrees docs site
 
+lock: $(READY)          ## which releases of libraries are installed: the newest that go together
+	$(BIN)/python -m tests.locks
+
+test-latest:            ## the quick tests of what uses libraries, with the newest releases instead of the locked ones
+	@$(PYTHON) -m venv $(LATEST)
+	@$(LATEST)/bin/$(PIP_INSTALL) --upgrade --editable '.[dev]'
+	$(LATEST)/bin/python -m pytest -n auto $(LATEST_TESTS)
+
 lint: $(TESTS_READY)    ## style and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -47,25 +60,26 @@ bench: $(TESTS_READY)   ## figures, as ratios against a limit taken in the same 
 	$(BIN)/python -m benchmarks.cycle
 	$(BIN)/python -m benchmarks.web
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml requirements/build.txt requirements/bot.txt
 	@echo "Setting up $(VENV), which takes half a minute ..."
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable .
+	@$(BIN)/$(PIP_INSTALL) --no-compile --require-hashes -r requirements/build.txt -r requirements/bot.txt
+	@$(BIN)/$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(TESTS_READY): $(READY)
+$(TESTS_READY): $(READY) requirements/tests.txt
 	@echo "Installing what the tests need, which takes half a minute ..."
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/$(PIP_INSTALL) --require-hashes -r requirements/tests.txt
 	@touch $@
 
 $(TOOLS_READY): $(TESTS_READY) tests/tools.py
 	@$(BIN)/python -m tests.tools
 	@touch $@
 
-$(DOCS_READY): $(READY)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
+$(DOCS_READY): $(READY) requirements/docs.txt
+	@$(BIN)/$(PIP_INSTALL) --require-hashes -r requirements/docs.txt
 	@touch $@
 
 clean:                  ## remove what the other targets made
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(LATEST) site .mypy_cache .ruff_cache .pytest_cache
