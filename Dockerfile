@@ -2,7 +2,7 @@
 # machines, which all need the same bot, the stage `with-flows` has it in the image (examples/several-machines).
 FROM python:3.12-slim AS build
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml setup.py README.md LICENSE ./
 COPY requirements ./requirements
 COPY bot ./bot
 COPY docs/checks ./docs/checks

@@ -13,7 +13,7 @@ LATEST = $(VENV)-latest
 LATEST_TESTS = tests/ai tests/core tests/expressions tests/flow tests/gateway tests/keys tests/lang tests/steps tests/types
 DOCS_READY = $(VENV)/.docs-ready
 
-.PHONY: dev chat test postgres search tools wheel lock test-latest docs lint types bench clean
+.PHONY: dev chat test postgres search tools wheel release lock test-latest docs lint types bench clean
 
 dev: $(READY)           ## the bot in flows/, in your browser
 	@$(BIN)/bot dev flows
@@ -33,8 +33,11 @@ search: $(TOOLS_READY)  ## the tests that look by many seeds, with all of them
 tools: $(TESTS_READY)   ## install the programs that tests use and that are missing: Chromium, PostgreSQL, Caddy, npm's
 	@$(BIN)/python -m tests.tools
 
-wheel: $(TESTS_READY)   ## build the wheel, and try it in an environment of its own
-	$(BIN)/python -m pytest --noconftest tests/wheel.py
+wheel: $(TESTS_READY)   ## build the wheel, and try it in environments of its own, with each Python from 3.11 to 3.14 that is there
+	$(BIN)/python -m pytest --noconftest -rs tests/wheel.py
+
+release: wheel          ## try the wheel, and make what is released in dist/: source distribution, wheel, notes out of CHANGELOG.md
+	@$(BIN)/python -m tests.release
 
 docs: $(DOCS_READY)     ## the docs as a site with search, in site/
 	$(BIN)/python -m sphinx -b html -q -n -W --keep-going -d $(VENV)/doctrees docs site
@@ -65,7 +68,7 @@ $(READY): pyproject.toml requirements/build.txt requirements/bot.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/$(PIP_INSTALL) --no-compile --require-hashes -r requirements/build.txt -r requirements/bot.txt
-	@$(BIN)/$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@PYTHONWARNINGS=ignore $(BIN)/$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(TESTS_READY): $(READY) requirements/tests.txt

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -59,7 +60,7 @@ def test_each_release_has_hashes_and_no_file_names_where_it_comes_from(lock: str
 
 
 def test_releases_with_known_faults_are_excluded() -> None:
-    bounds = {
+    bounds: dict[str, SpecifierSet] = {
         canonicalize_name(each.name): each.specifier for each in map(Requirement, PROJECT["project"]["dependencies"])
     }
     assert {name for name, version in FAULTY.items() if Version(version) in bounds[name]} == set()
