@@ -41,15 +41,17 @@ def test_each_file_fulfils_what_the_project_requires(lock: str) -> None:
         )
 
 
-def test_no_library_is_locked_in_two_ways() -> None:
-    for lock, text in LOCKS.items():
-        names = {name for name, _ in pinned(text)}
-        assert lock in ("bot", "build") or names.isdisjoint(name for name, _ in pinned(LOCKS["bot"]))
-    shared = [set(pinned(LOCKS[one])) for one in EXTRAS]
-    for one in shared:
-        for other in shared:
-            both = {name for name, _ in one} & {name for name, _ in other}
-            assert {pin for pin in one if pin[0] in both} == {pin for pin in other if pin[0] in both}
+def test_a_library_has_the_same_releases_in_each_file() -> None:
+    """Several, where one does not run with each version of Python."""
+    pins = [pinned(text) for text in LOCKS.values()]
+    for name in {name for each in pins for name, _ in each}:
+        found = {tuple(version for known, version in each if known == name) for each in pins} - {()}
+        assert len(found) == 1, name
+
+
+def test_the_image_of_several_machines_is_built_from_one_of_the_files() -> None:
+    compose = (ROOT / "examples" / "several-machines" / "compose.yaml").read_text()
+    assert set(re.findall(r"LOCK: (\S+)", compose)) == {"several-machines"} <= LOCKS.keys()
 
 
 @pytest.mark.parametrize("lock", LOCKS)

@@ -21,9 +21,11 @@ from bot.cli.output import counted
 
 NODE_MODULES = Path(sys.prefix, "lib", "node_modules")
 YAML_LANGUAGE_SERVER = Path(sys.prefix, "bin", "yaml-language-server")
-_LAUNCH = (
-    "from playwright.sync_api import sync_playwright as p; p().start().chromium.launch(args=['--no-sandbox']).close()"
-)
+_LAUNCH = """
+from playwright.sync_api import sync_playwright
+with sync_playwright() as playwright:
+    playwright.chromium.launch(args=["--no-sandbox"]).close()
+"""
 _OLDEST_POSTGRES = 15
 
 
