@@ -2,11 +2,14 @@
 # machines, which all need the same bot, the stage `with-flows` has it in the image (examples/several-machines).
 FROM python:3.12-slim AS build
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml setup.py README.md LICENSE ./
+COPY requirements ./requirements
 COPY bot ./bot
 COPY docs/checks ./docs/checks
-ARG EXTRAS=""
-RUN pip install --no-cache-dir --prefix=/installed ".$EXTRAS"
+ARG LOCK=bot
+RUN pip install --no-cache-dir --require-hashes -r requirements/build.txt \
+ && pip install --no-cache-dir --prefix=/installed --require-hashes -r "requirements/$LOCK.txt" \
+ && pip install --no-cache-dir --prefix=/installed --no-deps --no-build-isolation .
 
 FROM python:3.12-slim AS bot
 COPY --from=build /installed /usr/local

@@ -17,7 +17,7 @@ from bot.cli.flow_reloader import BotFiles
 from bot.clock import MovableClock
 from bot.playground.playground import Playground
 from bot.playground.playground_server import PlaygroundServer
-from tests.browsing import CHROMIUM
+from tests.tools import chromium_path
 
 STEPS, TURNS = 100, 1_000
 LIMITS = {"first view": 1_000.0, "answer": 150.0}  # ms
@@ -85,7 +85,7 @@ def main() -> int:
                 playground.simulation.settle()
             with (
                 PlaygroundServer(playground, program, files.folder) as server,
-                playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]) as browser,
+                playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"]) as browser,
             ):
                 address = f"{server.url}contact/{playground.contacts[0]}"
                 found = measured(browser, address, runs)

@@ -1,25 +1,22 @@
 """A real Chromium for the tests of pages, in which no page may ask another host or write to the console."""
 
-import shutil
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.patience import PATIENCE
+from tests.tools import AXE, CHROMIUM, NODE_MODULES, chromium_path
 
-CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-"""Debian's Chromium, where it can be without windows, which takes half of the CPU; if None, the one that Playwright has installed."""
 expect.set_options(timeout=PATIENCE * 1000)
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """It ends with its module: until then its event loop counts as running on this thread, where other tests run their own."""
+    CHROMIUM.require()
     with sync_playwright() as playwright:
-        with playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]) as browser:
+        with playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"]) as browser:
             yield browser
 
 
@@ -28,12 +25,13 @@ HARMLESS = (
     "status of 4",  # a refusal is said on the page; browsers also print it
     "Autofocus processing was blocked",  # a test has begun to type sooner than a person could
 )
-AXE = Path(sys.prefix, "lib", "node_modules", "axe-core", "axe.min.js")
 
 
 def violations(page: Page) -> list[tuple[str, list[str]]]:
     """What axe finds on a page: rules, with what breaks them."""
-    found = page.evaluate(f"async () => {{ {AXE.read_text()}; return (await axe.run()).violations }}")
+    AXE.require()
+    axe = (NODE_MODULES / "axe-core" / "axe.min.js").read_text()
+    found = page.evaluate(f"async () => {{ {axe}; return (await axe.run()).violations }}")
     return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import postgres
+from tests import postgres, tools
 from tests.ports import reserved_port
 from tests.searches import search, tries
 
@@ -114,6 +114,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     inside = collection_path.relative_to(config.rootpath).as_posix()
     meant = any(part.startswith(inside) or inside.startswith(part) for part in postgres.WITH_EITHER_STORE)
     return True if postgres.IN_USE and not meant else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The last line before the figures says how many tests were skipped because a tool is missing, and what to do."""
+    skipped = [str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", [])]
+    if line := tools.closing_line(reason.removeprefix("Skipped: ") for reason in skipped):
+        terminalreporter.write_line(line, yellow=True)
 
 
 def pytest_collection() -> None:

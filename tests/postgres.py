@@ -29,8 +29,8 @@ from bot.store.postgres_database import PostgresDatabase
 from bot.store.postgres_schema import migrate
 from bot.store.sqlite_database import SqliteDatabase
 from tests.patience import PATIENCE, gone
+from tests.tools import POSTGRES, postgres_program
 
-_DEBIANS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name))
 _USER = "postgres"  # PostgreSQL does not run as root
 QUICK = (
     "fsync=off",
@@ -43,13 +43,6 @@ QUICK = (
 _numbers = count(1)
 
 
-def _program(name: str) -> str:
-    found = shutil.which(name) or next((str(bin / name) for bin in reversed(_DEBIANS) if (bin / name).exists()), None)
-    if found is None:
-        pytest.skip(f"there is no {name}: install PostgreSQL 15 or newer")
-    return found
-
-
 class Postgres:
     """A server, with a database ``template`` that has the tables of a store."""
 
@@ -57,7 +50,18 @@ class Postgres:
         self.folder = folder
         self._options = options
         self._as_user: Any = {"user": _USER if os.geteuid() == 0 else None, "cwd": folder, "stdout": subprocess.DEVNULL}
-        initdb = [_program("initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "bot", "--no-sync", "-E", "UTF8"]
+        initdb = [
+            postgres_program("initdb"),
+            "-D",
+            str(folder / "data"),
+            "-A",
+            "trust",
+            "-U",
+            "bot",
+            "--no-sync",
+            "-E",
+            "UTF8",
+        ]
         subprocess.run(initdb, check=True, **self._as_user)
         self.start()
 
@@ -68,12 +72,12 @@ class Postgres:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         options = " ".join(["-k", str(self.folder), *(f"-c {option}" for option in self._options)])
-        program = [_program("pg_ctl"), "-D", str(self.folder / "data"), "-l", str(self.folder / "log")]
+        program = [postgres_program("pg_ctl"), "-D", str(self.folder / "data"), "-l", str(self.folder / "log")]
         subprocess.run([*program, "-t", f"{PATIENCE:.0f}", "-o", options, "start"], check=True, **self._as_user)
 
     def stop(self) -> None:
         """End it at once, unless it has crashed. Nothing stays in memory that other programs could see."""
-        program = [_program("pg_ctl"), "-D", str(self.folder / "data"), "-s", "-m", "immediate", "stop"]
+        program = [postgres_program("pg_ctl"), "-D", str(self.folder / "data"), "-s", "-m", "immediate", "stop"]
         subprocess.run(program, check=False, **self._as_user)
 
     def crash(self) -> None:
@@ -91,6 +95,7 @@ class Postgres:
 @contextmanager
 def postgres_server(options: Sequence[str] = QUICK) -> Iterator[Postgres]:
     """A new server, which does not flush what it writes by default."""
+    POSTGRES.require()
     with tempfile.TemporaryDirectory(prefix="pg") as made:
         folder = Path(made)
         if os.geteuid() == 0:

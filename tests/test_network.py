@@ -1,6 +1,5 @@
 """The operator's network: private certificate authorities and proxies, for what the operator has named alone."""
 
-import shutil
 import socket
 import ssl
 import subprocess
@@ -39,6 +38,7 @@ from tests.patience import PATIENCE, wait_for
 from tests.proxy import proxy
 from tests.test_download import got, names
 from tests.test_outgoing import KEY, SECRETS, services
+from tests.tools import OPENSSL
 
 HOST = "gateway.example"
 ASKED = """
@@ -115,11 +115,11 @@ def test_the_gateway_and_the_model_may_have_certificates_of_a_private_authority(
     assert [model.id for model in Completions(f"{secure.url}/api/v1", "sk").models()] == ["acme/swift"]
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl to tell a file's name")
 @pytest.mark.parametrize("variable", ["SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"])
 def test_authorities_may_stand_in_a_folder(
     secure: Peer, bundle: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
+    OPENSSL.require()
     command = ["openssl", "x509", "-hash", "-noout", "-in", str(bundle)]
     hashed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     bundle.rename(bundle.with_name(f"{hashed}.0"))

@@ -1,4 +1,6 @@
-"""The wheel, built as for a release and installed where nothing else of this folder is: ``make wheel``."""
+"""The wheel, built as for a release and installed where nothing else of this folder is, with each version of Python that is on this
+machine: ``make wheel``.
+"""
 
 import os
 import re
@@ -6,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import venv
 from pathlib import Path
 from urllib.parse import urljoin
 from urllib.request import urlopen
@@ -15,6 +16,7 @@ from zipfile import ZipFile
 import pytest
 
 from bot.cli.new import STARTERS
+from tests.release import build
 
 ROOT = Path(__file__).parent.parent
 
@@ -38,29 +40,29 @@ def run(*command: str | Path, at: Path, stdin: str = "") -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """It is built from the source distribution, so that this is tried as well; and from a copy of the sources, because setuptools
-    takes along what it finds of earlier builds.
-    """
-    folder = tmp_path_factory.mktemp("wheel")
-    left = shutil.ignore_patterns(".*", "*.egg-info", "build", "dist", "__pycache__")
-    shutil.copytree(ROOT, folder / "sources", symlinks=True, ignore=left)
-    run(sys.executable, "-m", "build", folder / "sources", at=folder)
-    (built,) = folder.glob("sources/dist/*.whl")
-    return built
+    return build(tmp_path_factory.mktemp("dist"))
 
 
-@pytest.fixture(scope="module")
-def bot(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command `bot`, in an environment that has the wheel and what it depends on."""
+@pytest.fixture(scope="module", params=["3.11", "3.12", "3.13", "3.14"])
+def bot(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command `bot`, in an environment of a version of Python that has the wheel and what it depends on, and nothing else."""
+    version = ".".join(map(str, sys.version_info[:2]))
+    python = sys.executable if request.param == version else shutil.which(f"python{request.param}")
+    if python is None or subprocess.run([python, "--version"], capture_output=True, check=False).returncode:
+        pytest.skip(f"there is no Python {request.param} on this machine")
     folder = tmp_path_factory.mktemp("venv")
-    venv.create(folder, with_pip=True)
-    run(folder / "bin" / "pip", "install", "--quiet", wheel, at=folder)
+    run(python, "-m", "venv", folder, at=folder)
+    install = (folder / "bin" / "python", "-m", "pip", "install", "--quiet")
+    run(*install, "--require-hashes", "-r", ROOT / "requirements" / "bot.txt", at=folder)
+    run(*install, "--no-deps", wheel, at=folder)
+    run(folder / "bin" / "python", "-m", "pip", "check", at=folder)
     return folder / "bin" / "bot"
 
 
 def test_it_holds_each_file_of_the_package_and_no_other(wheel: Path) -> None:
-    found = (Path(folder) / name for folder, _, names in os.walk(ROOT / "bot", followlinks=True) for name in names)
-    package = {path.relative_to(ROOT).as_posix() for path in found if path.parent.name != "__pycache__"}
+    files = [path for path in (ROOT / "bot").rglob("*") if path.is_file() and path.parent.name != "__pycache__"]
+    package = {path.relative_to(ROOT).as_posix() for path in files}
+    package |= {f"bot/cli/checks/{path.name}" for path in (ROOT / "docs" / "checks").iterdir()}
     with ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == package

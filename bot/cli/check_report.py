@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 TITLES = CODES | rules.TITLES
 """The title of each code, in a few words."""
-_PAGES = Path(__file__).with_name("checks")  # a link to docs/checks
+_PACKAGED = Path(__file__).with_name("checks")  # setup.py puts the pages of docs/checks there in a wheel
+_PAGES = _PACKAGED if _PACKAGED.exists() else Path(__file__).parents[2] / "docs" / "checks"
 
 
 def page(code: str) -> str:

@@ -1,9 +1,11 @@
 """How values read as text: plain (`shown`), and dates, numbers and amounts in the contact's language (CLDR, by babel).
 
-English without a country writes 12 May 2030 and 09:00, and so does a bot that names no language.
+English without a country writes 12 May 2030 and 09:00, and so does a bot that names no language. CLDR changes its data each year. What
+has to stay as it is, is therefore written here: the forms of this English, and how many decimals an amount has.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, InvalidOperation
 from decimal import Context as Precision
@@ -102,9 +104,20 @@ MONTHS = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 _NAMED = ("short", "medium", "long", "full")
+_ENGLISH_FORMS = {
+    "date": dict(zip(_NAMED, ("dd/MM/y", "d MMM y", "d MMMM y", "EEEE d MMMM y"), strict=True)),
+    "time": dict(zip(_NAMED, ("HH:mm", "HH:mm:ss", "HH:mm:ss z", "HH:mm:ss zzzz"), strict=True)),
+}
 _LONGEST_PATTERN = 60  # characters
 _MOST_DIGITS = 40  # before the point, and behind it
 _EXACT = Precision(prec=2 * _MOST_DIGITS, rounding=ROUND_HALF_UP)
+_CURRENCIES = {
+    0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
+    3: "BHD IQD JOD KWD LYD OMR TND",
+    4: "CLF UYW",
+}
+_DECIMALS = {code: decimals for decimals, codes in _CURRENCIES.items() for code in codes.split()}
+"""How many decimals an amount has by ISO 4217, where it is not two."""
 _NO_BREAK = str.maketrans("\u00a0\u202f", "  ")  # in a chat they look alike, and in a test they cannot be typed
 
 
@@ -129,7 +142,7 @@ def _locale(language: str) -> "Locale":
 
 @lru_cache(maxsize=1)
 def _plain_english() -> "Locale":
-    """British English (day before month, 24 hours), but that short months have three letters: Sep, not Sept."""
+    """British English (weekdays, am and pm), but that short months have three letters: Sep, not Sept."""
     from babel import Locale
 
     class PlainEnglish(Locale):
@@ -216,14 +229,14 @@ def _formatted(moment: Any, language: str, form: str, name: str) -> str:
     """A date or a time in one of the language's own forms, or by a pattern of CLDR."""
     from babel import dates
 
-    locale = _locale(language)
+    locale, own = _locale(language), {}
     if str(locale) == ENGLISH:
-        locale = _plain_english()
+        locale, own = _plain_english(), _ENGLISH_FORMS[name]
     named: Any = dates.get_date_format if name == "date" else dates.get_time_format
     try:
         if len(form) > _LONGEST_PATTERN:
             raise ValueError
-        pattern = named(form, locale) if form in _NAMED else dates.parse_pattern(form)
+        pattern = named(form, locale) if form in _NAMED and not own else dates.parse_pattern(own.get(form, form))
         return str(pattern.apply(moment, locale)).translate(_NO_BREAK)
     except (ValueError, TypeError, AttributeError, KeyError):
         fix = f"write one of {', '.join(_NAMED)}, or a pattern like EEEE d MMM"
@@ -242,14 +255,16 @@ def _number(context: Context, value: Any, places: int | None = None) -> str:
 
 @pass_context
 def _currency(context: Context, value: Any, code: str) -> str:
-    """``{{ total | currency("EUR") }}``: €12.50, with as many places as the currency has."""
+    """``{{ total | currency("EUR") }}``: €12.50, half away from zero, with as many decimals as ISO 4217 gives the currency."""
     from babel import numbers
 
     if not isinstance(code, str) or not numbers.is_currency(code):
         raise TemplateFailed("currency() takes the code of a currency, like EUR")
-    places = Decimal(1).scaleb(-numbers.get_currency_precision(code))
-    exact = _EXACT.quantize(_decimal(value), places)
-    return str(numbers.format_currency(exact, code, locale=_locale(_spoken(context)))).translate(_NO_BREAK)
+    locale, decimals = _locale(_spoken(context)), _DECIMALS.get(code, 2)
+    pattern = copy(locale.currency_formats["standard"])
+    pattern.frac_prec = (decimals, decimals)
+    exact = _EXACT.quantize(_decimal(value), Decimal(1).scaleb(-decimals))
+    return str(numbers.format_currency(exact, code, pattern, locale, currency_digits=False)).translate(_NO_BREAK)
 
 
 def _places(places: Any, name: str) -> int:

@@ -1,8 +1,6 @@
 """`bot schema`, and what a real YAML language server makes of it."""
 
 import json
-import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from tests.cli.language_server import LanguageServer
 from tests.cli.terminal import call
 from tests.docs.test_docs import ROOT, blocks
 from tests.own_bots import own_bots
+from tests.tools import LANGUAGE_SERVER, YAML_LANGUAGE_SERVER
 
 FLOW, TEST, BOT = "flows/*.yml", "tests/*.yml", "bot.yml"
 OWN_VERB = '''
@@ -48,13 +47,12 @@ def bot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(bot: Path) -> Iterator[LanguageServer]:
-    if shutil.which("node") is None:
-        pytest.skip("node is not installed, which runs the YAML language server")
-    program = Path(sys.prefix, "bin", "yaml-language-server")
-    assert program.exists(), "make the virtual environment anew: `make` puts the YAML language server into it"
+    LANGUAGE_SERVER.require()
     written = json.loads((bot / ".vscode" / "settings.json").read_text())
     of_editor = {"hover": True, "completion": True, "validate": True, "schemaStore": {"enable": False}}
-    with LanguageServer(program, bot, {"yaml": {**of_editor, "schemas": written["yaml.schemas"]}}) as started:
+    with LanguageServer(
+        YAML_LANGUAGE_SERVER, bot, {"yaml": {**of_editor, "schemas": written["yaml.schemas"]}}
+    ) as started:
         yield started
 
 

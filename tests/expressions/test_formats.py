@@ -1,5 +1,6 @@
 """Dates, numbers and money in the contact's language."""
 
+import re
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -65,10 +66,58 @@ def written(source: str, language: str | None = None) -> str:
         ("{{ total | currency('EUR') }}", "de", "1.234,50 €"),
         ("{{ total | currency('JPY') }}", "en", "¥1,235"),
         ("{{ total | currency('IDR') }}", "id", "Rp1.234,50"),
+        ("{{ 0.5 | currency('IDR') }}", "id", "Rp0,50"),
+        ("{{ total | currency('HUF') }}", "hu", "1 234,50 Ft"),
+        ("{{ total | currency('KWD') }}", "en", "KWD1,234.500"),
+        ("{{ 1234567.5 | currency('INR') }}", "hi", "₹12,34,567.50"),
+        ("{{ -0.5 | currency('JPY') }} {{ 0.4 | currency('VND') }}", "en", "-¥1 ₫0"),
+        ("{{ day | date('full') }}", "en", "Sunday 12 May 2030"),
+        ("{{ clock | time('long') }}", "en", "14:30:00 UTC"),
     ],
 )
 def test_a_value_is_written_as_the_language_writes_it(source: str, language: str | None, text: str) -> None:
     assert written(source, language) == text
+
+
+ISO_4217 = {
+    0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
+    2: "AED ALL AMD BRL CHF CNY COP CRC CZK EUR GBP HUF IDR INR IRR LAK LBP MGA MMK MUR MYR PHP PKR RSD SGD SOS SYP THB TWD TZS USD UZS YER",
+    3: "BHD IQD JOD KWD LYD OMR TND",
+    4: "CLF UYW",
+}
+
+
+@pytest.mark.parametrize(("decimals", "codes"), ISO_4217.items())
+def test_an_amount_has_the_decimals_of_iso_4217_in_every_language(decimals: int, codes: str) -> None:
+    for code in codes.split():
+        for language, point in (("en", "."), ("id", ","), ("hu", ",")):
+            text = written(f"{{{{ 21 | currency('{code}') }}}}", language)
+            assert re.findall(r"21\S*?(?=$|\s|[^\d.,])", text) == [f"21{point}{'0' * decimals}".rstrip(".,")], (
+                code,
+                language,
+            )
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("{{ total | currency('IDR') }}", "IDR1,234.50"),
+        ("{{ day | date('short') }} {{ day | date('medium') }} {{ day | date('full') }}", "12/05/2030 12 May 2030 Sunday 12 May 2030"),
+        ("{{ clock | time }} {{ clock | time('medium') }}", "14:30 14:30:00"),
+    ],
+)  # fmt: skip
+def test_prices_and_plain_english_do_not_change_with_the_data_of_the_year(
+    source: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever CLDR says of a currency's decimals, or of the forms of British English."""
+    from babel import core
+
+    monkeypatch.setitem(core.get_global("currency_fractions"), "IDR", (0, 0, 0, 0))
+    british = core.Locale("en", "GB")
+    for forms in (british.date_formats, british.time_formats):
+        for form in ("short", "medium", "full"):
+            monkeypatch.setitem(forms, form, "another")
+    assert written(source, "en") == text
 
 
 @pytest.mark.parametrize(
@@ -84,6 +133,7 @@ def test_a_value_is_written_as_the_language_writes_it(source: str, language: str
         ("{{ (10.0 ** 200) | number }}", "too large"),
         ("{{ day | date('HH:mm') }}", "a form that does not go with a date"),
         ("{{ day | date('QQQQQQQQ') }}", "a form that does not go with a date"),
+        ("{{ day | date(['full']) }}", "a form that does not go with a date"),
         ("{{ day | date(3) }}", "a form that does not go with a date"),
         ("{{ day | date('d' ~ 'y y y y y y y y y y y y y y y y y y y y y y y y y y y y y y y y') }}", "a form that"),
     ],

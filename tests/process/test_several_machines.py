@@ -4,7 +4,6 @@ PostgreSQL and Caddy. Docker itself does not.
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from tests.patience import PATIENCE, gone, wait_for
 from tests.ports import reserved_port
 from tests.process.machines import Shared
 from tests.test_kill import Server
+from tests.tools import CADDY
 
 FOLDER = Path(__file__).parents[2] / "examples" / "several-machines"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]
@@ -42,14 +42,12 @@ def filled_in(text: str, **variables: str) -> str:
 @contextmanager
 def caddy(folder: Path, upstream: str) -> Iterator[str]:
     """The proxy of the compose file, as the address at which it listens."""
-    program = shutil.which("caddy")
-    if program is None:
-        pytest.skip("there is no caddy")
+    CADDY.require()
     (volume,) = (volume for volume in COMPOSE["proxy"]["volumes"] if "Caddyfile" in volume)
     with reserved_port() as port:
         address = f"http://127.0.0.1:{port}"
         environ = {**os.environ, "HOME": str(folder), "BOT_DOMAIN": address, "BOT_UPSTREAM": upstream}
-        line = [program, "run", "--config", str(FOLDER / volume.split(":")[0]), "--adapter", "caddyfile"]
+        line = ["caddy", "run", "--config", str(FOLDER / volume.split(":")[0]), "--adapter", "caddyfile"]
         process = subprocess.Popen(line, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             yield address

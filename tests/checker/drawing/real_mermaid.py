@@ -3,17 +3,14 @@
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+from tests.tools import MERMAID, NODE_MODULES
 
 _ESCAPED = re.compile(r"ﬂ°°(\d+)¶ß")
-_MODULES = Path(sys.prefix, "lib", "node_modules")
 
 
 @dataclass(frozen=True)
@@ -26,11 +23,9 @@ class Read:
 
 def read_by_mermaid(texts: Sequence[str]) -> list[Read]:
     """What Mermaid makes of each text. It must be able to read them all."""
-    if shutil.which("node") is None:
-        pytest.skip("node is not installed, which runs Mermaid")
-    assert (_MODULES / "@mermaid-js").exists(), "make the virtual environment anew: `make` puts Mermaid into it"
+    MERMAID.require()
     program = Path(__file__).with_name("mermaid.cjs")
-    environment = {**os.environ, "NODE_PATH": str(_MODULES)}
+    environment = {**os.environ, "NODE_PATH": str(NODE_MODULES)}
     run = subprocess.run(
         ["node", program], input=json.dumps(texts), capture_output=True, text=True, env=environment, timeout=120
     )
