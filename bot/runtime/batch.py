@@ -290,8 +290,16 @@ class Batch:
         if event.at > self.now:  # it came before the clock was set back
             event = replace(event, at=self.now)
         try:
+            started = perf_counter_ns()
             turn = self._made(session, event, fired)
+            micros = (perf_counter_ns() - started) // 1000
         except Exception as error:  # a defect in a step, whatever it is, touches no other event
+            self._fail(event, error)
+            return None
+        self.store.draw_ids(len(turn.effects))  # outside of what counts as the turn's failure: a query may fail
+        try:
+            self._add(session, event, turn, micros)
+        except Exception as error:
             self._fail(event, error)
             return None
         self._sessions[event.contact] = turn.session
@@ -299,26 +307,28 @@ class Batch:
             self.commit.opted_out.add(event.contact)
         if turn.failure is not None:
             self.commit.add_dead_letter("turn", event.contact, turn.failure, json_text(event))
+        self._let_happen(turn)
         return turn
 
     def _made(self, session: Session, event: Event, fired: datetime | None) -> Turn:
         if storable(event.id) in self._run.suspects:
             raise TurnRefused("the engine crashed twice while it took this event")
-        started = perf_counter_ns()
         turn = self.advance(session, event)
-        micros = (perf_counter_ns() - started) // 1000
         if fired is not None and turn.wake_at is not None and turn.wake_at <= fired and not _was_waiting(session, turn):
             raise TurnRefused(f"the flow wants to be woken at {turn.wake_at:%Y-%m-%d %H:%M:%S %Z} once more")
+        return turn
+
+    def _add(self, session: Session, event: Event, turn: Turn, micros: int) -> None:
+        """Add a turn to the commit, unless nothing came of it but that a message has arrived: three of these follow each message,
+        and a trace of them would hide the conversation.
+        """
         if isinstance(event, StatusReported) and _is_idle(session, turn):
-            return turn  # three of these follow each message: a trace of them would hide the conversation
+            return
         rows = [
             self._row(effect_ref(event.id, ordinal), effect, turn.session)
             for ordinal, effect in enumerate(turn.effects)
         ]
         self.commit.add_turn(session, event, turn, rows, micros)
-        if None in rows:
-            self._let_happen(turn)
-        return turn
 
     def _let_happen(self, turn: Turn) -> None:
         """What a turn causes at other contacts comes after it, in the same commit; not without end."""
