@@ -4,9 +4,10 @@ import hashlib
 import logging
 import traceback
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from heapq import heappop, heappush
 from time import perf_counter_ns
 
 from bot.core.effects import Effect, Happen, Publish, PutContact, Send, Tell
@@ -53,7 +54,8 @@ def effect_key(store_id: str, ref: str) -> str:
 class Batch:
     """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC.
 
-    ``forwarded`` is what another shard has forwarded, while its event is taken.
+    ``forwarded`` is what another shard has forwarded, while its event is taken. ``marks``: what is taken may have crashed the
+    engine, so that each event is marked before its turn (`bot.store.crash_quarantine`).
     """
 
     def __init__(self, store: Store, advance: Advance, run: EngineRun, now: datetime) -> None:
@@ -62,12 +64,16 @@ class Batch:
         self.commit = Commit(store.cursor(), now)
         self.advance = advance
         self.forwarded: Forwarded | None = None
+        self.marks = run.in_quarantine
         self._run = run
         self._set_back = store.set_back
         self._sessions: dict[str, Session] = {}
         self._states: dict[str, str | None] = {}  # what was read beforehand
         self._aliases: dict[str, str | None] = {}
         self._happens: deque[tuple[Event, int]] = deque()  # to other contacts, and how many events led there
+        self._due: list[
+            tuple[datetime, str]
+        ] = []  # a heap of wake-ups up to now, and whose they are; some have changed since
         self._hops = self._caused = 0
         self._send_ids = store.new_ids("messages")
         self._call_ids = store.new_ids("calls")
@@ -130,14 +136,26 @@ class Batch:
         """Why the turn of an event would fail; None if it would not. The event is not taken."""
         return self.advance(self.session(event.contact), event).failure
 
-    def take_due(self, due: DueRow) -> None:
-        """Take a wake-up. Not in a batch that writes the session: it may want another time by now."""
-        if not self.commit.writes_session(due.contact):
-            milliseconds = round(due.wake_at.timestamp() * 1000)
-            id = f"time:{due.contact}:{self.session(due.contact).woken}:{milliseconds}"
-            if self._set_back:  # the same time of day may come again
-                id = f"{id}:{self._set_back}"
-            self.take(TimeReached(id, due.contact, self.now), fired=due.wake_at)
+    def expect(self, due: Iterable[DueRow]) -> None:
+        """These sessions are due, as the store has them."""
+        for session in due:
+            heappush(self._due, (session.wake_at, session.contact))
+
+    def next_due(self, upto: datetime) -> DueRow | None:
+        """The session that has been due for longest, as this batch has left them all; None if none is up to a time."""
+        while self._due and self._due[0][0] <= upto:
+            wake_at, contact = heappop(self._due)
+            if self.commit.wakes_at(contact, wake_at):
+                return DueRow(contact, wake_at)
+        return None
+
+    def take_due(self, due: DueRow, at: datetime) -> None:
+        """Take a wake-up, which happens at a time: ``at`` may be later than that of its session."""
+        milliseconds = round(due.wake_at.timestamp() * 1000)
+        id = f"time:{due.contact}:{self.session(due.contact).woken}:{milliseconds}"
+        if self._set_back:  # the same time of day may come again
+            id = f"{id}:{self._set_back}"
+        self.take(TimeReached(id, due.contact, at), fired=due.wake_at)
 
     def look_up(self, contacts: Collection[str]) -> None:
         """Read what will be asked for, in one go: each query waits for the interpreter, which the senders keep busy."""
@@ -284,7 +302,7 @@ class Batch:
             self.commit.add_note(event.contact, event.id, body, "dropped", "the contact has gone elsewhere since")
 
     def _turn(self, event: Event, fired: datetime | None = None) -> Turn | None:
-        if self._run.in_quarantine:
+        if self.marks:
             self.store.mark_taking(event.id)
         session = self.session(event.contact)
         if event.at > self.now:  # it came before the clock was set back
@@ -307,6 +325,7 @@ class Batch:
             self.commit.opted_out.add(event.contact)
         if turn.failure is not None:
             self.commit.add_dead_letter("turn", event.contact, turn.failure, json_text(event))
+        self._wakes(event.contact, turn.wake_at)
         self._let_happen(turn)
         return turn
 
@@ -316,6 +335,8 @@ class Batch:
         turn = self.advance(session, event)
         if fired is not None and turn.wake_at is not None and turn.wake_at <= fired and not _was_waiting(session, turn):
             raise TurnRefused(f"the flow wants to be woken at {turn.wake_at:%Y-%m-%d %H:%M:%S %Z} once more")
+        if turn.wake_at is not None and turn.wake_at < event.at:  # it was due before, and could not be taken: it is now
+            return replace(turn, wake_at=event.at)
         return turn
 
     def _add(self, session: Session, event: Event, turn: Turn, micros: int) -> None:
@@ -329,6 +350,11 @@ class Batch:
             for ordinal, effect in enumerate(turn.effects)
         ]
         self.commit.add_turn(session, event, turn, rows, micros)
+
+    def _wakes(self, contact: str, at: datetime | None) -> None:
+        """This batch lets a session be woken at a time, which may have come."""
+        if at is not None and at <= self.now:
+            heappush(self._due, (at, contact))
 
     def _let_happen(self, turn: Turn) -> None:
         """What a turn causes at other contacts comes after it, in the same commit; not without end."""
@@ -359,7 +385,9 @@ class Batch:
         session = self.session(event.contact)
         if _nothing_else_comes(session, event):
             self._sessions[event.contact] = rest = _without_what_failed(session)
-            self.commit.set_session(rest, wake_at=min((plan.at for plan in rest.plans), default=None))
+            wake_at = max(min(plan.at for plan in rest.plans), event.at) if rest.plans else None
+            self.commit.set_session(rest, wake_at)
+            self._wakes(event.contact, wake_at)
 
 
 def _is_kept(parked: ParkedRow | MessageReceived | Tapped) -> bool:
@@ -371,12 +399,12 @@ def _is_idle(session: Session, turn: Turn) -> bool:
 
 
 def _was_waiting(session: Session, turn: Turn) -> bool:
-    """Whether a turn may want to be woken again for a time that has come: another schedule was due then as well, or a
-    time-out, which waited while messages were gathered.
+    """Whether a turn may want to be woken again for a time that has come: something else was due by then as well, behind a
+    schedule, or behind messages that were gathered.
     """
     gathered = session.gathers and not turn.session.gathers
-    changed = replace(turn.session, woken=session.woken) != session
-    return changed and (gathered or any(plan.at == turn.wake_at for plan in turn.session.plans))
+    scheduled = turn.session.plans != session.plans or any(plan.at <= turn.wake_at for plan in turn.session.plans)
+    return replace(turn.session, woken=session.woken) != session and (gathered or scheduled)
 
 
 def _nothing_else_comes(session: Session, event: Event) -> bool:

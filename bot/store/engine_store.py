@@ -138,7 +138,7 @@ class Store(EngineRows):
         self.database.write((crash_quarantine.TAKING, [(storable(event_id),)]))
 
     def caught_up(self) -> None:
-        """All events have been taken: earlier crashes do not count any more."""
+        """All that may have crashed the runs before has been taken: their crashes do not count any more."""
         self.database.write(*((sql, [()]) for sql in crash_quarantine.CAUGHT_UP))
 
     def end_run(self) -> None:
