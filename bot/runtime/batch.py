@@ -403,7 +403,7 @@ def _was_waiting(session: Session, turn: Turn) -> bool:
     schedule, or behind messages that were gathered.
     """
     gathered = session.gathers and not turn.session.gathers
-    scheduled = turn.session.plans != session.plans or any(plan.at <= turn.wake_at for plan in turn.session.plans)
+    scheduled = turn.session.plans != session.plans or any(plan.at == turn.wake_at for plan in turn.session.plans)
     return replace(turn.session, woken=session.woken) != session and (gathered or scheduled)
 
 

@@ -7,7 +7,7 @@ the log, timers, one commit.
 import logging
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -493,8 +493,8 @@ class EngineCycle:
         """How much one cycle takes of what has come in: up to the first that may have crashed the engine."""
         if not self.run.in_quarantine:
             return AT_ONCE
-        results = enumerate(islice(chain(incoming.sent, incoming.called), AT_ONCE), start=1)
-        return next((place for place, result in results if self.may_crash(result)), AT_ONCE)
+        results: Iterable[SendResult | CallResult] = chain(incoming.sent, incoming.called)
+        return next((n for n, result in enumerate(islice(results, AT_ONCE), 1) if self.may_crash(result)), AT_ONCE)
 
     def take(self, incoming: EngineInput) -> tuple[bool, Answers]:
         """Run one cycle: results first, then requests, then the log and the timers that are due, in the order of their times.

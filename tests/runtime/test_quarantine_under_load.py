@@ -34,14 +34,19 @@ class Load:
         self.world: World | None = None
 
     def begin(self, *, crashes: int = 0, events: int = 0) -> World:
-        def crash(store: Store) -> None:
+        def crash_and_watch(store: Store) -> None:
             for _ in range(crashes):
                 store.begin_run()
             real = store.mark_taking
-            store.mark_taking = lambda event_id: (self.marked.append(event_id), real(event_id))[1]  # type: ignore[method-assign]
+
+            def mark(event_id: str) -> None:
+                self.marked.append(event_id)
+                real(event_id)
+
+            store.mark_taking = mark  # type: ignore[method-assign]
 
         self.left = events
-        self.world = begin(self.path, self.clock, self.inbox, prepare=crash, advance=self._advance)
+        self.world = begin(self.path, self.clock, self.inbox, prepare=crash_and_watch, advance=self._advance)
         return self.world
 
     def _advance(self, session: Session, event: Event) -> Turn:
