@@ -316,7 +316,7 @@ class Batch:
             return None
         self.store.draw_ids(len(turn.effects))  # outside of what counts as the turn's failure: a query may fail
         try:
-            self._add(session, event, turn, micros)
+            causes = self._add(session, event, turn, micros)
         except Exception as error:
             self._fail(event, error)
             return None
@@ -326,7 +326,8 @@ class Batch:
         if turn.failure is not None:
             self.commit.add_dead_letter("turn", event.contact, turn.failure, json_text(event))
         self._wakes(event.contact, turn.wake_at)
-        self._let_happen(turn)
+        if causes:
+            self._let_happen(turn)
         return turn
 
     def _made(self, session: Session, event: Event, fired: datetime | None) -> Turn:
@@ -339,17 +340,16 @@ class Batch:
             return replace(turn, wake_at=event.at)
         return turn
 
-    def _add(self, session: Session, event: Event, turn: Turn, micros: int) -> None:
-        """Add a turn to the commit, unless nothing came of it but that a message has arrived: three of these follow each message,
-        and a trace of them would hide the conversation.
-        """
+    def _add(self, session: Session, event: Event, turn: Turn, micros: int) -> bool:
+        """Add a turn to the commit. Returns whether it causes something at other contacts."""
         if isinstance(event, StatusReported) and _is_idle(session, turn):
-            return
+            return False  # three of these follow each message: a trace of them would hide the conversation
         rows = [
             self._row(effect_ref(event.id, ordinal), effect, turn.session)
             for ordinal, effect in enumerate(turn.effects)
         ]
         self.commit.add_turn(session, event, turn, rows, micros)
+        return None in rows
 
     def _wakes(self, contact: str, at: datetime | None) -> None:
         """This batch lets a session be woken at a time, which may have come."""
