@@ -71,9 +71,7 @@ class Batch:
         self._states: dict[str, str | None] = {}  # what was read beforehand
         self._aliases: dict[str, str | None] = {}
         self._happens: deque[tuple[Event, int]] = deque()  # to other contacts, and how many events led there
-        self._due: list[
-            tuple[datetime, str]
-        ] = []  # a heap of wake-ups up to now, and whose they are; some have changed since
+        self._due: list[tuple[datetime, str]] = []  # a heap of wake-ups that have come; some have changed since
         self._hops = self._caused = 0
         self._send_ids = store.new_ids("messages")
         self._call_ids = store.new_ids("calls")
