@@ -180,7 +180,7 @@ class Engine:
     ) -> PerformersByEffect:
         """The performers of all kinds of calls."""
         loop = self._loop
-        quarantine = CrashQuarantine(lambda: loop.in_quarantine, loop.claim, is_suspect=loop.is_suspect)
+        quarantine = CrashQuarantine(loop.may_crash, loop.claim, is_suspect=loop.is_suspect)
         called = loop.called
         files = self._kept_files
         file_calls = FileCalls(downloads, files)

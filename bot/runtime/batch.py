@@ -4,9 +4,10 @@ import hashlib
 import logging
 import traceback
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from heapq import heappop, heappush
 from time import perf_counter_ns
 
 from bot.clock import Clock
@@ -97,7 +98,8 @@ def _left_of(known: tuple[float, float], now: float) -> float:
 class Batch:
     """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC.
 
-    ``forwarded`` is what another shard has forwarded, while its event is taken. Without a ``share`` no contact rests.
+    ``forwarded`` is what another shard has forwarded, while its event is taken. ``marks``: what is taken may have crashed the
+    engine, so that each event is marked before its turn (`bot.store.crash_quarantine`). Without a ``share`` no contact rests.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Batch:
         self.commit = Commit(store.cursor(), now)
         self.advance = advance
         self.forwarded: Forwarded | None = None
+        self.marks = run.in_quarantine
         self._run = run
         self._share = share
         self._set_back = store.set_back
@@ -115,6 +118,7 @@ class Batch:
         self._states: dict[str, str | None] = {}  # what was read beforehand
         self._aliases: dict[str, str | None] = {}
         self._happens: deque[tuple[Event, int]] = deque()  # to other contacts, and how many events led there
+        self._due: list[tuple[datetime, str]] = []  # a heap of wake-ups that have come; some have changed since
         self._hops = self._caused = 0
         self._send_ids = store.new_ids("messages")
         self._call_ids = store.new_ids("calls")
@@ -177,14 +181,26 @@ class Batch:
         """Why the turn of an event would fail; None if it would not. The event is not taken."""
         return self.advance(self.session(event.contact), event).failure
 
-    def take_due(self, due: DueRow) -> None:
-        """Take a wake-up. Not in a batch that writes the session: it may want another time by now."""
-        if not self.commit.writes_session(due.contact):
-            milliseconds = round(due.wake_at.timestamp() * 1000)
-            id = f"time:{due.contact}:{self.session(due.contact).woken}:{milliseconds}"
-            if self._set_back:  # the same time of day may come again
-                id = f"{id}:{self._set_back}"
-            self.take(TimeReached(id, due.contact, self.now), fired=due.wake_at)
+    def expect(self, due: Iterable[DueRow]) -> None:
+        """These sessions are due, as the store has them."""
+        for session in due:
+            heappush(self._due, (session.wake_at, session.contact))
+
+    def next_due(self, upto: datetime) -> DueRow | None:
+        """The session that has been due for longest, as this batch has left them all; None if none is up to a time."""
+        while self._due and self._due[0][0] <= upto:
+            wake_at, contact = heappop(self._due)
+            if self.commit.wakes_at(contact, wake_at):
+                return DueRow(contact, wake_at)
+        return None
+
+    def take_due(self, due: DueRow, at: datetime) -> None:
+        """Take a wake-up, which happens at a time: ``at`` may be later than that of its session."""
+        milliseconds = round(due.wake_at.timestamp() * 1000)
+        id = f"time:{due.contact}:{self.session(due.contact).woken}:{milliseconds}"
+        if self._set_back:  # the same time of day may come again
+            id = f"{id}:{self._set_back}"
+        self.take(TimeReached(id, due.contact, at), fired=due.wake_at)
 
     def look_up(self, contacts: Collection[str]) -> None:
         """Read what will be asked for, in one go: each query waits for the interpreter, which the senders keep busy."""
@@ -333,14 +349,24 @@ class Batch:
             self.commit.add_note(event.contact, event.id, body, "dropped", "the contact has gone elsewhere since")
 
     def _turn(self, event: Event, fired: datetime | None = None) -> Turn | None:
-        if self._run.in_quarantine:
+        if self.marks:
             self.store.mark_taking(event.id)
         session = self.session(event.contact)
         if event.at > self.now:  # it came before the clock was set back
             event = replace(event, at=self.now)
         try:
+            started = perf_counter_ns()
             turn = self._made(session, event, fired)
+            micros = (perf_counter_ns() - started) // 1000
         except Exception as error:  # a defect in a step, whatever it is, touches no other event
+            self._fail(event, error)
+            return None
+        if self._share is not None and isinstance(event, MessageReceived | Tapped):
+            turn = self._rested(turn, self._share.rest_after(event.contact, micros / 1e6))
+        self.store.draw_ids(len(turn.effects))  # outside of what counts as the turn's failure: a query may fail
+        try:
+            causes = self._add(session, event, turn, micros)
+        except Exception as error:
             self._fail(event, error)
             return None
         self._sessions[event.contact] = turn.session
@@ -348,28 +374,36 @@ class Batch:
             self.commit.opted_out.add(event.contact)
         if turn.failure is not None:
             self.commit.add_dead_letter("turn", event.contact, turn.failure, json_text(event))
+        self._wakes(event.contact, turn.wake_at)
+        if causes:
+            self._let_happen(turn)
         return turn
 
     def _made(self, session: Session, event: Event, fired: datetime | None) -> Turn:
         if storable(event.id) in self._run.suspects:
             raise TurnRefused("the engine crashed twice while it took this event")
-        started = perf_counter_ns()
         turn = self.advance(session, event)
-        micros = (perf_counter_ns() - started) // 1000
-        if self._share is not None and isinstance(event, MessageReceived | Tapped):
-            turn = self._rested(turn, self._share.rest_after(event.contact, micros / 1e6))
         if fired is not None and turn.wake_at is not None and turn.wake_at <= fired and not _was_waiting(session, turn):
             raise TurnRefused(f"the flow wants to be woken at {turn.wake_at:%Y-%m-%d %H:%M:%S %Z} once more")
+        if turn.wake_at is not None and turn.wake_at < event.at:  # it was due before, and could not be taken: it is now
+            return replace(turn, wake_at=event.at)
+        return turn
+
+    def _add(self, session: Session, event: Event, turn: Turn, micros: int) -> bool:
+        """Add a turn to the commit. Returns whether it causes something at other contacts."""
         if isinstance(event, StatusReported) and _is_idle(session, turn):
-            return turn  # three of these follow each message: a trace of them would hide the conversation
+            return False  # three of these follow each message: a trace of them would hide the conversation
         rows = [
             self._row(effect_ref(event.id, ordinal), effect, turn.session)
             for ordinal, effect in enumerate(turn.effects)
         ]
         self.commit.add_turn(session, event, turn, rows, micros)
-        if None in rows:
-            self._let_happen(turn)
-        return turn
+        return None in rows
+
+    def _wakes(self, contact: str, at: datetime | None) -> None:
+        """This batch lets a session be woken at a time, which may have come."""
+        if at is not None and at <= self.now:
+            heappush(self._due, (at, contact))
 
     def _rested(self, turn: Turn, rest: timedelta | None) -> Turn:
         """The turn of a contact that rests from now on."""
@@ -411,7 +445,9 @@ class Batch:
         session = self.session(event.contact)
         if _nothing_else_comes(session, event):
             self._sessions[event.contact] = rest = _without_what_failed(session)
-            self.commit.set_session(rest, wake_at=min((plan.at for plan in rest.plans), default=None))
+            wake_at = max(min(plan.at for plan in rest.plans), event.at) if rest.plans else None
+            self.commit.set_session(rest, wake_at)
+            self._wakes(event.contact, wake_at)
 
 
 def _is_kept(parked: ParkedRow | MessageReceived | Tapped) -> bool:
@@ -423,13 +459,13 @@ def _is_idle(session: Session, turn: Turn) -> bool:
 
 
 def _was_waiting(session: Session, turn: Turn) -> bool:
-    """Whether a turn may want to be woken again for a time that has come: another schedule was due then as well, or a
-    time-out, which waited while messages were gathered, or the contact rested.
+    """Whether a turn may want to be woken again for a time that has come: something else was due by then as well, behind a
+    schedule, behind messages that were gathered, or while the contact rested.
     """
     gathered = session.gathers and not turn.session.gathers
     rested = session.rests_until is not None and turn.session.rests_until is None
-    changed = replace(turn.session, woken=session.woken) != session
-    return changed and (gathered or rested or any(plan.at == turn.wake_at for plan in turn.session.plans))
+    scheduled = turn.session.plans != session.plans or any(plan.at == turn.wake_at for plan in turn.session.plans)
+    return replace(turn.session, woken=session.woken) != session and (gathered or rested or scheduled)
 
 
 def _nothing_else_comes(session: Session, event: Event) -> bool:

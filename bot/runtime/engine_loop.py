@@ -7,10 +7,12 @@ the log, timers, one commit.
 import logging
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import chain, islice
 from time import monotonic, sleep
 
 from bot.alarms import Alarms
@@ -41,13 +43,13 @@ from bot.runtime.operator_requests import QUESTIONS, Answer, Request, operate
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
 from bot.runtime.wake_pipe import WakePipe
-from bot.store.crash_quarantine import ORDINARY
-from bot.store.engine_store import IdTable, Store
+from bot.store.crash_quarantine import ORDINARY, Bounds
+from bot.store.engine_store import Store
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxReader, LogRow
 from bot.store.integrity import check_pair
 from bot.store.opening import is_shared
-from bot.store.rows import CallRow, EventRow, OutboxRow
+from bot.store.rows import CallRow, DueRow, EventRow, OutboxRow
 from bot.store.trace_rows import OPERATOR
 from bot.telemetry import log_turns, turn_log
 
@@ -60,11 +62,18 @@ _ANSWERED_WITHIN = 10.0
 GATHERING = 0.005
 _FIRST_BACKOFF = 0.1
 _LONGEST_BACKOFF = 5.0
+_LATEST = timedelta(days=1)  # behind the log's end: a stop of days, or a clock set forward, lets nothing pile up
 _PRUNED_EVERY = 60.0
 _ERASED_EVERY = 1.0
 
 AT_ONCE = 256
 """How many events one commit takes."""
+
+QUARANTINE = "crash-quarantine"
+_CAREFUL = (
+    "the engine has crashed twice in a row: what it may have been taking then is taken one by one, which is slow",
+    "see in the log what crashed it; what does so twice more is given up (`bot queue`)",
+)
 
 _CALLS_AT_ONCE = 1000
 _EVENTS_AT_ONCE = 16
@@ -203,10 +212,9 @@ class EngineLoop:
         self._claimed.add(row.id)
         self._begin_ask(row).add_done_callback(answered)
 
-    @property
-    def in_quarantine(self) -> bool:
-        """Whether the crash quarantine is on in this run: see `bot.store.crash_quarantine`."""
-        return self._cycle.in_quarantine
+    def may_crash(self, row: CallRow) -> bool:
+        """Whether a call may have crashed the engine: see `bot.store.crash_quarantine`."""
+        return self._cycle.may_crash(row)
 
     def is_suspect(self, row: CallRow) -> bool:
         """Whether a call was in progress at two crashes: it is not made again."""
@@ -312,14 +320,15 @@ class EngineLoop:
         with self._changed:
             self._working = True
             self._woken = False
-            taken = self._incoming.first(self._cycle.at_once)
+            taken = self._incoming.first(self._cycle.takes_at_once(self._incoming))
+            left = len(self._incoming) > len(taken)
         worked, answers = self._cycle.take(taken)
         with self._changed:
             self._incoming.drop(taken)
             futures = self._answers[: len(answers)]
             del self._answers[: len(answers)]
             woken = self._woken or (self._wakes is not None and self._wakes.was_written())
-            more = woken or (worked and self._cycle.more) or len(taken) >= self._cycle.at_once
+            more = woken or (worked and self._cycle.more) or left
         for future, answer in zip(futures, answers, strict=True):
             _resolve(future, answer)
         return more
@@ -413,8 +422,8 @@ class EngineCycle:
         self._share = share
         self._paused: set[str] = set()  # broadcasts
         self.run = ORDINARY
-        self._begun: dict[IdTable, int] = {}  # the last ids by table, when the run began
-        self._caught_up = False
+        self._begun: Bounds | None = None  # what was there when the run began; None: all of that is done
+        self._has_passed = False  # whether a cycle has come to its end
         self._jumps = ClockJumps(clock)
         self._set_by = timedelta()  # how far the clock was set since the store was brought back to it
         self._expiry = ExpiryTime(clock)
@@ -447,7 +456,9 @@ class EngineCycle:
         if last is not None and last - now >= SMALLEST_STEP:
             ahead = " (or the clock of another machine is ahead)" if is_shared(store.address) else ""
             self._set_back(last - now, f"while the bot was down{ahead}, at least")
-        self.run, self._begun = store.begin_run(), store.last_ids()
+        self.run, self._begun = store.begin_run(), self._bounds(now)
+        if self.run.in_quarantine:
+            self._alarms.report(QUARANTINE, *_CAREFUL)
         unclear = store.claimed_sends()
         self._sends.adopt(unclear)
         self._early.begin()
@@ -458,22 +469,44 @@ class EngineCycle:
         """End the run."""
         self._store.end_run()
 
-    @property
-    def in_quarantine(self) -> bool:
-        """Whether the crash quarantine is on in this run: see `bot.store.crash_quarantine`."""
-        return self.run.in_quarantine
+    def _bounds(self, now: datetime) -> Bounds:
+        """What the run before may have been taking: one commit of it at most, and what ends of what it had begun."""
+        rows, due, ids = self._inbox.after(self.cursor, AT_ONCE), self._store.due(now, AT_ONCE), self._store.last_ids()
+        upto = max(row.received_at for row in rows) if len(rows) == AT_ONCE else now
+        if len(due) == AT_ONCE:
+            upto = min(upto, due[-1].wake_at)
+        return Bounds(rows[-1].seq if rows else self.cursor, min(upto, now), ids["messages"], ids["calls"])
 
-    @property
-    def at_once(self) -> int:
-        """How many events one cycle takes, of all kinds together."""
-        return 1 if self.in_quarantine else AT_ONCE
+    def may_crash(self, taken: SendResult | CallResult | CallRow | LogRow | DueRow) -> bool:
+        """Whether something may have crashed the engine: it is marked before it is taken, and ends its commit."""
+        begun = self._begun
+        if begun is None or not self.run.in_quarantine:
+            return False
+        match taken:
+            case LogRow():
+                return taken.seq <= begun.log
+            case DueRow():
+                return taken.wake_at <= begun.due
+            case SendResult():
+                return taken.row.id <= begun.message
+            case CallResult():
+                return self.may_crash(taken.row)
+        return not isinstance(taken, EventRow) and taken.id <= begun.call
+
+    def takes_at_once(self, incoming: EngineInput) -> int:
+        """How much one cycle takes of what has come in: up to the first that may have crashed the engine."""
+        if not self.run.in_quarantine:
+            return AT_ONCE
+        results: Iterable[SendResult | CallResult] = chain(incoming.sent, incoming.called)
+        return next((n for n, result in enumerate(islice(results, AT_ONCE), 1) if self.may_crash(result)), AT_ONCE)
 
     def take(self, incoming: EngineInput) -> tuple[bool, Answers]:
-        """Run one cycle: results first, then requests, then the log, and timers once that is read to its end.
+        """Run one cycle: results first, then requests, then the log and the timers that are due, in the order of their times.
 
         Returns whether there was anything to commit, and the answers to the requests.
         """
         started = self._clock.elapsed()
+        self._catch_up()
         for contact, by in _to_erase(incoming):
             self._erase(contact, by)
         self._set_by += self._jumps.take()
@@ -486,9 +519,11 @@ class EngineCycle:
         self._calls.refill()
         batch = Batch(self._store, self.advance, self.run, self._clock.now(), self._share)
         for sent in incoming.sent:
+            batch.marks = self.may_crash(sent)
             known = sent.row.id in self._sends and sent.row.id not in batch.commit.sends_ended
             (handle_send_result if known else handle_late_result)(batch, sent)
         for called in incoming.called:
+            batch.marks = self.may_crash(called)
             if isinstance(called.row, EventRow):
                 known = called.row.id in self._events and called.row.id not in batch.commit.events_tried
                 (handle_event_result if known else handle_late_result)(batch, called)
@@ -499,9 +534,12 @@ class EngineCycle:
                 known or self._store.knows(called.row.contact)
             ):
                 self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
+        most = 0 if batch.marks and (incoming.sent or incoming.called) else AT_ONCE - len(incoming)
+        batch.marks = self.run.in_quarantine
         answers = [self._answer(batch, request) for request in incoming.requests]
         self._early.forward(batch)
-        rows = self._take_log(batch, self.at_once - len(incoming))
+        rows, more = self._take_log(batch, most)
+        batch.marks = self.run.in_quarantine
         if batch.commit.moved:
             take_back_paused(batch, self._take_back)
         if batch.commit.opted_out:
@@ -523,8 +561,9 @@ class EngineCycle:
         operated = bool(
             incoming.called or incoming.requests or batch.commit.broadcasts or batch.commit.frees_recipients
         )
-        self.more = operated or len(rows) + len(incoming) >= self.at_once or self._sends.behind or self._calls.behind
+        self.more = operated or more or self._sends.behind or self._calls.behind
         self.more = self.more or bool(self._store.done_broadcasts())
+        self._has_passed = True
         if worked:
             seconds = self._clock.elapsed() - started
             self._metrics.committed(batch.commit, rows, len(incoming), batch.now, seconds)
@@ -539,12 +578,7 @@ class EngineCycle:
 
     def rest(self) -> bool:
         """Do the housekeeping, after a cycle that found nothing. True when there is more of it to do."""
-        if not self._caught_up and self._done_upto(
-            self._begun["messages"], self._begun["calls"]
-        ):  # all that was there then
-            self._store.caught_up()
-            self._caught_up = True
-            self.run = replace(ORDINARY, number=self.run.number)
+        self._catch_up()
         event = self._store.next_event(self._events) if len(self._events) < _EVENTS_AT_ONCE else None
         times = self._store.next_wake(), self._store.next_broadcast(), event
         self.next_wake = min((at for at in times if at is not None), default=None)
@@ -560,6 +594,19 @@ class EngineCycle:
         more = self._store.prune(self._expiry.now())
         self._prune_at = now if more else now + _PRUNED_EVERY
         return more
+
+    def _catch_up(self) -> None:
+        """End the quarantine, and with it all suspicion, as soon as everything is done that the run before may have been taking."""
+        begun = self._begun
+        if begun is None or not self._has_passed or not self._done_upto(begun.message, begun.call):
+            return
+        if self.cursor < begun.log and self._inbox.has_after(self.cursor):  # the last of them may have been erased
+            return
+        wake = self._store.next_wake()
+        if wake is None or wake > begun.due:
+            self._store.caught_up()
+            self._begun, self.run = None, replace(ORDINARY, number=self.run.number)
+            self._alarms.clear(QUARANTINE)
 
     def all_done(self) -> bool:
         """Whether nothing waits to be sent or called, and no result is awaited."""
@@ -581,18 +628,47 @@ class EngineCycle:
         """True when nothing that was handed on can be done now."""
         return self._sends.idle() and self._calls.idle() and not (self._events and not self._performers.idle())
 
-    def _take_log(self, batch: Batch, most: int) -> list[LogRow]:
-        """Take the next rows of the log, which are returned, and what is due once it is read to its end."""
-        rows = self._inbox.after(self.cursor, most) if most > 0 else []
+    def _take_log(self, batch: Batch, most: int) -> tuple[list[LogRow], bool]:
+        """Take what is next in the log, and what is due, up to the first that may have crashed the engine.
+
+        Returns the rows of the log that were taken, and whether there may be more to take at once.
+        """
+        if most <= 0:
+            return [], True
+        rows, due = self._inbox.after(self.cursor, most), self._store.due(batch.now, most)
         batch.advance = self.advance  # of events that came after a reload, none is taken by the old one
-        batch.look_up({row.contact for row in rows if row.contact})
+        batch.expect(due)
+        batch.look_up({row.contact for row in rows if row.contact} | {session.contact for session in due})
+        taken = list[LogRow]()
+        all_due_until = due[-1].wake_at if len(due) == most else batch.now
+        for number, (what, take) in enumerate(self._in_order(batch, rows, most, all_due_until), start=1):
+            batch.marks = self.may_crash(what)
+            take()
+            if isinstance(what, LogRow):
+                taken.append(what)
+            if batch.marks or number == most:
+                return taken, True
+        return taken, len(due) == most
+
+    def _in_order(
+        self, batch: Batch, rows: Sequence[LogRow], most: int, all_due_until: datetime
+    ) -> Iterator[tuple[LogRow | DueRow, Callable[[], None]]]:
+        """The rows, in the order of the log, and each wake-up behind the rows that came before its time; and how each is taken.
+
+        What a turn lets be due is among them: the history is as if the engine had never stood still. A wake-up behind the log's
+        end happens `_LATEST` ago at the earliest.
+        """
         events = [self._event_of(row) for row in rows]  # all before any is taken: that is easy on the processor's cache
         for row, event in zip(rows, events, strict=True):
-            self._take_row(batch, row, event)
+            before = row.received_at - timedelta.resolution
+            while (due := batch.next_due(min(before, all_due_until))) is not None:
+                yield due, partial(batch.take_due, due, due.wake_at)
+            if all_due_until < min(before, batch.now):
+                return  # others may be due before this row
+            yield row, partial(self._take_row, batch, row, event)
         if len(rows) < most:  # the log is read to its end, as of a time after `batch.now`: no message came before
-            for due in self._store.due(batch.now, most - len(rows)):
-                batch.take_due(due)
-        return rows
+            while (due := batch.next_due(all_due_until)) is not None:
+                yield due, partial(batch.take_due, due, max(due.wake_at, batch.now - _LATEST))
 
     def _event_of(self, row: LogRow) -> Event | Forwarded | AliasLearned | str | None:
         """The event of a row; None where it concerns no conversation; a text that says why it could not be read."""

@@ -71,17 +71,21 @@ Perform = Callable[[CallRow, Say], CallAttempt]
 
 @immutable
 class CrashQuarantine:
-    """How calls are made that may have crashed the engine, while the quarantine ``is_on``: see `bot.store.crash_quarantine`.
+    """How calls are made that ``may_crash`` the engine: see `bot.store.crash_quarantine`.
 
-    They are made one at a time, each after ``claim`` has returned: then it is durable that the row is about to be
-    performed. ``concerns`` says which rows may end the process: those that run the bot's own Python. ``is_suspect``: a row
-    was in progress at two crashes.
+    Each is made alone, after ``claim`` has returned: then it is durable that the row is about to be performed. ``concerns``
+    says which rows can end the process: those that run the bot's own Python. ``is_suspect``: a row was in progress at two
+    crashes.
     """
 
-    is_on: Callable[[], bool] = lambda: False
+    may_crash: Callable[[CallRow], bool] = lambda row: False
     claim: Callable[[CallRow], None] = lambda row: None
     concerns: Callable[[CallRow], bool] = lambda row: True
     is_suspect: Callable[[CallRow], bool] = lambda row: False
+
+    def is_for(self, row: CallRow) -> bool:
+        """Whether a call is made alone."""
+        return self.may_crash(row) and self.concerns(row)
 
 
 class Prompter(Protocol):
@@ -199,7 +203,7 @@ class Performers:
             log.error("%s is not done again: the engine crashed twice while it was", name_of(job.row))
             return CallAttempt("error", detail="the engine crashed twice while this was done")
         try:
-            if self._quarantine.is_on() and self._quarantine.concerns(job.row):
+            if self._quarantine.is_for(job.row):
                 self._quarantine.claim(job.row)
             return self._perform(job.row, lambda text: self._say(job, text))
         except BotError as error:  # it could not be claimed, and was not begun
@@ -225,14 +229,13 @@ class Performers:
 
     def _look(self, now: float) -> tuple[int, float | None]:
         """Time out what is late. Returns how many calls can begin now, and when that changes by itself."""
-        self._resize(self._hanging)
         self._waiting.update(now)
         for job in [job for job in self._in_flight if job.deadline <= now]:
             self._give_up(job)
         ready = self._waiting.ready
         while self._all_hang() and ready and ready[0].deadline <= now:
             self._report(_result(ready.popleft(), CallAttempt("timeout", detail="no thread was free: too many hang")))
-        return len(ready), self._next_change()
+        return self._startable(), self._next_change()
 
     def _give_up(self, job: _Job) -> None:
         job.given_up = True
@@ -243,7 +246,7 @@ class Performers:
 
     def _resize(self, hanging: int) -> None:
         self._hanging = hanging
-        self._pool.size = (1 if self._quarantine.is_on() else self._threads) + min(hanging, self._spare)
+        self._pool.size = self._threads + min(hanging, self._spare)
 
     def _all_hang(self) -> bool:
         return self._hanging >= self._threads + self._spare
@@ -256,8 +259,17 @@ class Performers:
             times.append(self._waiting.ready[0].deadline)
         return min(times, default=None)
 
+    def _startable(self) -> int:
+        """How many calls can begin now. One that may crash the engine waits until no other is being made, and the others wait for it."""
+        ready = self._waiting.ready
+        if any(self._quarantine.is_for(job.row) for job in self._in_flight):
+            return 0
+        if ready and self._quarantine.is_for(ready[0].row):
+            return 0 if self._in_flight else 1
+        return len(ready)
+
     def _take(self, now: float) -> _Job | None:
-        if not self._waiting.ready:
+        if not self._startable():
             return None
         job = self._waiting.ready.popleft()
         job.deadline = now + job.row.effect.within

@@ -224,9 +224,10 @@ class Commit:
         """A session that was not made by a turn."""
         self._sessions[session.contact] = session, (*session_row(session, wake_at), self._at)
 
-    def writes_session(self, contact: str) -> bool:
-        """Whether this commit writes the contact's session, so that the one in the file is out of date."""
-        return contact in self._sessions
+    def wakes_at(self, contact: str, wake_at: datetime) -> bool:
+        """Whether this commit leaves it at that a contact's session is woken at this time."""
+        written = self._sessions.get(contact)
+        return written is None or written[1][4] == time_text(wake_at)
 
     def sessions(self) -> Iterable[tuple[Session, _Row]]:
         """The sessions that this commit writes, each with its row."""

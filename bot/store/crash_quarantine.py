@@ -1,5 +1,7 @@
 """The crash quarantine: how each run of the engine began and ended, and which events and calls may have crashed it."""
 
+from datetime import datetime
+
 from bot.core.immutable import immutable
 from bot.store.database import Execute
 
@@ -28,7 +30,8 @@ ENDED = ("UPDATE meta SET clean = 1, taking = NULL", "DELETE FROM crashes WHERE 
 
 @immutable
 class EngineRun:
-    """How a run of the engine begins. ``in_quarantine``: each event is marked and taken in a commit of its own.
+    """How a run of the engine begins. ``in_quarantine``: what the runs before it may have been taking (`Bounds`) is marked, and ends
+    its commit.
 
     ``suspects`` are the ids of events and the keys of calls that were in progress at two crashes: they are not repeated.
     """
@@ -42,11 +45,25 @@ ORDINARY = EngineRun(number=0, in_quarantine=False, suspects=frozenset())
 """A run without the quarantine."""
 
 
+@immutable
+class Bounds:
+    """What there was when a run began, so that the run before it may have been taking it: nothing that came later has crashed it.
+
+    It is the log up to the place ``log`` and the wake-ups up to the time ``due``, as far as one commit can have taken them, and what
+    ends of the messages and calls up to these ids.
+    """
+
+    log: int
+    due: datetime
+    message: int
+    call: int
+
+
 def begin_run(execute: Execute) -> EngineRun:
     """Note, within a transaction, that a run begins, which counts as a crash until it has ended properly or `lost_connection`.
 
-    The quarantine begins after two crashes before the engine has taken all events. So one kill, or many kills of an engine
-    that catches up in between, put no event under suspicion.
+    The quarantine begins after two crashes before an engine has caught up, which is when it has taken all within its `Bounds`. So one
+    kill, or many kills of an engine that catches up in between, put no event under suspicion.
     """
     execute(_BEGIN)
     execute(_SUSPECT)

@@ -81,6 +81,7 @@ _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} WH
 IdTable = Literal["messages", "calls", "turns"]
 """The tables whose rows get their ids from the engine, and not from the database: it needs them before the commit."""
 
+_OF_EFFECTS: tuple[IdTable, ...] = ("messages", "calls")
 _DRAWN_AT_ONCE = 64
 _DRAW_IDS = "SELECT nextval('bot.{0}_id') FROM generate_series(1, ?)"
 
@@ -137,7 +138,7 @@ class Store(EngineRows):
         self.database.write((crash_quarantine.TAKING, [(storable(event_id),)]))
 
     def caught_up(self) -> None:
-        """All events have been taken: earlier crashes do not count any more."""
+        """All that may have crashed the runs before has been taken: their crashes do not count any more."""
         self.database.write(*((sql, [()]) for sql in crash_quarantine.CAUGHT_UP))
 
     def end_run(self) -> None:
@@ -268,14 +269,23 @@ class Store(EngineRows):
 
     def new_ids(self, table: IdTable) -> Iterator[int]:
         """Ids for new rows, ascending. What a batch has drawn and not used is not missed."""
-        return self._draw(table, self._drawn[table]) if self._shards else count(self._last_ids[table] + 1)
+        return self._draw(table) if self._shards else count(self._last_ids[table] + 1)
 
-    def _draw(self, table: IdTable, drawn: deque[int]) -> Iterator[int]:
+    def draw_ids(self, least: int) -> None:
+        """Have so many ids for new messages and calls ready, so that `new_ids` asks the database for none: that may fail."""
+        for table in _OF_EFFECTS if self._shards else ():
+            self._draw_up_to(table, least)
+
+    def _draw(self, table: IdTable) -> Iterator[int]:
         """Ids that no other shard gets."""
         while True:
-            if not drawn:
-                drawn.extend(id for (id,) in self.database.all(_DRAW_IDS.format(table), _DRAWN_AT_ONCE))
-            yield drawn.popleft()
+            self._draw_up_to(table, 1)
+            yield self._drawn[table].popleft()
+
+    def _draw_up_to(self, table: IdTable, least: int) -> None:
+        drawn = self._drawn[table]
+        if len(drawn) < least:
+            drawn.extend(id for (id,) in self.database.all(_DRAW_IDS.format(table), max(least, _DRAWN_AT_ONCE)))
 
     def drop_drawn_ids(self) -> None:
         """Give later ids from now on than other shards have given so far: who reads the whole store sorts by them."""

@@ -108,7 +108,7 @@ def take(path: Path, kill_at: int | None, deadly_calls: bool) -> None:
     clock = MovableClock(START + timedelta(hours=2))
     loop = EngineLoop(store, InboxReader(path), clock, deadly, read, metrics=EngineMetrics(), alarms=Alarms(clock))
     notes = path.with_name("notes")
-    quarantine = CrashQuarantine(lambda: loop.in_quarantine, loop.claim, is_suspect=loop.is_suspect)
+    quarantine = CrashQuarantine(loop.may_crash, loop.claim, is_suspect=loop.is_suspect)
     performers = Performers(deadly_call, clock, loop.called, quarantine=quarantine)
     eager = Eager(lambda row: loop.called(called(row)), notes)
     loop.start(Eager(lambda row: loop.sent(sent(row)), notes), performers if deadly_calls else eager)

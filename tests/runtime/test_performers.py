@@ -16,7 +16,7 @@ from bot.core.effects import Call
 from bot.core.values import Record, Usage
 from bot.extensions.decorators import handler
 from bot.extensions.gathered import extensions_in
-from bot.runtime.performers import CallAttempt, CallResult, Performers, Say
+from bot.runtime.performers import CallAttempt, CallResult, CrashQuarantine, Performers, Say
 from bot.runtime.python_calls import PythonCalls
 from bot.store.rows import CallRow
 
@@ -360,6 +360,36 @@ def test_calls_run_at_the_same_time() -> None:
         bench.offer()
     bench.after(8)
     assert {result.outcome for result in bench.results} == {"done"}
+
+
+def test_a_call_that_may_crash_the_engine_is_made_alone_and_the_others_together() -> None:
+    """So a crash accuses no other."""
+    under_way, met, claimed = set[int](), dict[int, set[int]](), list[int]()
+    together, lock = threading.Barrier(3), threading.Lock()
+
+    @handler("h")
+    def h(n: int) -> None:
+        with lock:
+            under_way.add(n)
+        if n != 3:
+            together.wait(20)
+        with lock:
+            met[n] = under_way - {n}
+            under_way.discard(n)
+
+    quarantine = CrashQuarantine(lambda row: row.id == 3, lambda row: claimed.append(row.id))
+    bench = Bench(h, quarantine=quarantine)
+    for n in (1, 2):
+        bench.offer(n=n)
+    bench.offer(n=3)
+    together.wait(20)
+    for n in (4, 5):
+        bench.offer(n=n)
+    bench.after(3)
+    together.wait(20)
+    bench.after(5)
+    assert met[3] == set()
+    assert claimed == [3]
 
 
 def test_more_calls_than_threads_are_all_made() -> None:

@@ -90,6 +90,14 @@ class Disk:
     commits: int
 
 
+@dataclass(slots=True)
+class Unreadable:
+    """So many queries of the engine fail, behind so many others."""
+
+    after: int
+    count: int
+
+
 @dataclass
 class Machine:
     """One machine on one seed. ``peers`` answer requests, by the beginning of their addresses. ``end_session`` ends a session
@@ -104,6 +112,7 @@ class Machine:
     latency: float = 0.0
     crashes: list[Crash] = field(default_factory=list)
     disk: dict[str, Disk] = field(default_factory=dict)
+    unreadable: Unreadable | None = None
     history: list[str] = field(default_factory=list)
     defects: list[str] = field(default_factory=list)
     end_session: Callable[[int], None] = lambda session: None
@@ -150,6 +159,16 @@ class Machine:
             del self.disk[file]
             return None
         return disk.trouble
+
+    def query_fails(self) -> bool:
+        """Whether a query that the engine makes now fails."""
+        failing = self.unreadable
+        if failing is None or self.scheduler.current is None:
+            return False
+        failing.after -= 1
+        if failing.after < -failing.count:
+            self.unreadable = None
+        return -failing.count <= failing.after < 0
 
     def chance(self) -> random.Random:
         """Randomness for somebody who would have taken the system's."""
@@ -202,6 +221,8 @@ class Connection(sqlite3.Connection):
             self._trouble()
         if sql.startswith("PRAGMA busy_timeout"):  # whoever is waited for could not go on meanwhile
             sql = "PRAGMA busy_timeout = 0"
+        if self.trouble_with == "engine" and sql.lstrip().startswith("SELECT") and machine().query_fails():
+            raise _error_of(sqlite3.SQLITE_IOERR)
         if sql != "COMMIT":
             return super().execute(sql, *parameters)
         here = machine()
@@ -215,10 +236,13 @@ class Connection(sqlite3.Connection):
         trouble = machine().trouble(self.trouble_with)
         if trouble is None:
             return
-        full = trouble == "full"
-        error = sqlite3.OperationalError("database or disk is full" if full else "disk I/O error")
-        error.sqlite_errorcode = sqlite3.SQLITE_FULL if full else sqlite3.SQLITE_IOERR
-        raise error
+        raise _error_of(sqlite3.SQLITE_FULL if trouble == "full" else sqlite3.SQLITE_IOERR)
+
+
+def _error_of(code: int) -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("database or disk is full" if code == sqlite3.SQLITE_FULL else "disk I/O error")
+    error.sqlite_errorcode = code
+    return error
 
 
 def _connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
@@ -245,6 +269,12 @@ class PostgresConnection(psycopg.Connection[Any]):
     """A session of a database. On a ``full`` disk it commits nothing; a ``failing`` server ends it before a commit or after it."""
 
     _committed: str | None = None  # the trouble of what the pipeline commits when it ends; "" for none
+
+    def execute(self, query: Any, *given: Any, **options: Any) -> psycopg.Cursor[Any]:
+        engine = "bot-flows engine " in self.info.dsn
+        if engine and str(query).lstrip().startswith("SELECT") and self._pipeline is None and machine().query_fails():
+            raise psycopg.errors.IoError("could not read block 0: Input/output error")
+        return super().execute(query, *given, **options)
 
     @contextmanager
     def transaction(self, *arguments: Any, **options: Any) -> Iterator[psycopg.Transaction]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from itertools import count
 from typing import Any
 from unittest.mock import patch
@@ -154,6 +155,33 @@ def parked_lost_in_a_reload() -> AbstractContextManager[object]:
     return _around(Engine, "swap", swap)
 
 
+def times_behind_the_log() -> AbstractContextManager[object]:
+    """What is due is taken when the log has been read to its end, as of then."""
+
+    def in_order(cycle: EngineCycle, some: batch.Batch, rows: Any, most: int, until: Any) -> Iterator[Any]:
+        for row in rows:
+            yield row, partial(cycle._take_row, some, row, cycle._event_of(row))
+        while len(rows) < most and (due := some.next_due(until)) is not None:
+            yield due, partial(some.take_due, due, some.now)
+
+    return patch.object(EngineCycle, "_in_order", in_order)
+
+
+def everything_is_suspect() -> AbstractContextManager[object]:
+    """In the crash quarantine, whatever comes is taken one by one."""
+    return patch.object(EngineCycle, "may_crash", lambda cycle, taken: cycle.run.in_quarantine)
+
+
+def ids_drawn_in_the_turn() -> AbstractContextManager[object]:
+    """An id is asked of the store where an error counts as the turn's."""
+
+    def row(real: Any, some: batch.Batch, *given: Any) -> Any:
+        some.store.database.one("SELECT last_send FROM meta")
+        return real(some, *given)
+
+    return _around(batch.Batch, "_row", row)
+
+
 def connection_made_anew() -> AbstractContextManager[object]:
     """An engine that has lost its connection to a database goes on with another one."""
 
@@ -177,5 +205,8 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
     "event that waits for none": (event_that_waits_for_none, "events_delivered"),
     "failures cost no budget": (failures_cost_no_budget, "limits_kept"),
     "parked lost in a reload": (parked_lost_in_a_reload, "taken_once"),
+    "times behind the log": (times_behind_the_log, "lived_again"),
+    "everything is suspect": (everything_is_suspect, "suspicion_ends"),
+    "ids drawn in the turn": (ids_drawn_in_the_turn, "nothing_breaks"),
 }
 """Each with the promise that it breaks."""

@@ -188,6 +188,18 @@ def _crash(random: Random, contacts: Contacts, number: int) -> Drawn:
     }
 
 
+def _crash_loop(random: Random, contacts: Contacts, number: int) -> Drawn:
+    return {
+        "after": [random.choice((1, 2, 3)) for _ in range(random.choice((2, 2, 3)))],
+        "contacts": [random.choice(contacts) for _ in range(random.randint(5, 20))],
+        "number": number,
+    }
+
+
+def _restore(random: Random, contacts: Contacts, number: int) -> Drawn:
+    return {"later": random.choice((5.0, 60.0, 700.0, 4000.0, 9000.0))}
+
+
 def _stop(random: Random, contacts: Contacts, number: int) -> Drawn:
     return {"process": random.choice(("engine", "web"))}
 
@@ -195,6 +207,10 @@ def _stop(random: Random, contacts: Contacts, number: int) -> Drawn:
 def _disk(random: Random, contacts: Contacts, number: int) -> Drawn:
     file, trouble = random.choice(("engine", "engine", "inbox")), random.choice(("full", "failing"))
     return {"file": file, "trouble": trouble, "commits": random.choice((1, 2, 5, 20))}
+
+
+def _query(random: Random, contacts: Contacts, number: int) -> Drawn:
+    return {"after": random.randint(0, 30), "count": random.choice((1, 1, 3))}
 
 
 def _clock(random: Random, contacts: Contacts, number: int) -> Drawn:
@@ -240,10 +256,13 @@ def _services(random: Random, contacts: Contacts, number: int) -> Drawn:
 
 FAULTS = {
     "crash": 6,
+    "crash_loop": 2,
     "gateway": 5,
     "services": 3,
     "webhooks": 3,
     "disk": 2,
+    "query": 1,
+    "restore": 2,
     "clock": 2,
     "stop": 1,
     "channel": 1,
@@ -264,8 +283,11 @@ DRAWN = {
     "operator": _operator,
     "reload": _reload,
     "crash": _crash,
+    "crash_loop": _crash_loop,
+    "restore": _restore,
     "stop": _stop,
     "disk": _disk,
+    "query": _query,
     "clock": _clock,
     "webhooks": _webhooks,
     "gateway": _gateway,

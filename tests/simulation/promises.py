@@ -35,7 +35,7 @@ def nothing_breaks(world: World) -> Iterator[str]:
 
 def taken_once(world: World) -> Iterator[str]:
     """What was acknowledged was taken exactly once."""
-    taken = Counter(event_id for _, _, event_id, rule, _ in world.seen.turns if rule != "late")
+    taken = Counter(event_id for _, _, event_id, rule, *_ in world.seen.turns if rule != "late")
     for event in world.delivered.values():
         if event.answered is None or event.name not in PEOPLE or event.contact in world.erased:
             continue
@@ -51,7 +51,7 @@ def taken_once(world: World) -> Iterator[str]:
 
 def in_order(world: World) -> Iterator[str]:
     """A contact's events were taken in the order in which they were acknowledged."""
-    place = {event_id: number for number, (_, _, event_id, _, _) in enumerate(world.seen.turns)}
+    place = {event_id: number for number, (_, _, event_id, *_) in enumerate(world.seen.turns)}
     of_contact = defaultdict(list)
     for event in world.delivered.values():
         if (
@@ -68,11 +68,39 @@ def in_order(world: World) -> Iterator[str]:
                     yield f"{event.id} was acknowledged before {other.id} came, and taken after it"
 
 
+def lived_again(world: World) -> Iterator[str]:
+    """After a restore that kept the log, contacts have the history again that they had before."""
+    again = defaultdict(list)
+    for _, contact, event_id, rule, effects, _ in world.seen.turns:
+        again[contact].append((event_id, rule, effects))
+    for turns in world.lived:
+        once = defaultdict(list)
+        for _, contact, event_id, rule, effects, _ in turns:
+            once[contact].append((event_id, rule, effects))
+        for contact, lived in once.items():
+            if contact is None or contact in world.other_history | world.erased or world.jumped:
+                continue
+            if lived[0] not in again[contact]:
+                yield f"{contact} has not lived through {lived[0][:2]} again"
+                continue
+            first = again[contact].index(lived[0])
+            for before, now in zip(lived, again[contact][first:], strict=False):
+                if before != now:
+                    yield f"{contact} had {before} and then, after the restore, {now}"
+                    break
+
+
+def suspicion_ends(world: World) -> Iterator[str]:
+    """In the crash quarantine only what may have crashed the engine is taken one by one."""
+    yield from (f"{event_id} came after the crash, and was taken alone" for event_id in world.suspected_later)
+
+
 def sent_once(world: World) -> Iterator[str]:
     """Nothing that was decided once was sent twice, and no key came with two messages."""
-    yield from (f"the key {key} came again with another body" for key in world.gateway.reused_keys)
+    if not world.other_history:  # else a restore may have led an event to another reply, under the same key
+        yield from (f"the key {key} came again with another body" for key in world.gateway.reused_keys)
     decided: Counter[tuple[str, str]] = Counter()
-    for _, contact, _, _, effects in world.seen.turns:
+    for _, contact, _, _, effects, _ in world.seen.turns:
         for effect in values.loads(effects):
             if isinstance(effect, Send) and contact is not None:
                 decided[
@@ -82,15 +110,20 @@ def sent_once(world: World) -> Iterator[str]:
                     decided[contact, _content("template", gateway_client.content(effect.instead))] += 1
     for contact, text in world.operated:
         decided[contact, _content("text", {"body": text})] += 1
-    for sent, times in Counter((s.to, _content(s.type, s.body[s.type])) for s in world.gateway.sent).items():
+    sends = [s for s in world.gateway.sent if s.key is not None or not world.lived]  # after a restore, those go again
+    for sent, times in Counter((s.to, _content(s.type, s.body[s.type])) for s in sends).items():
         contact, content = sent
-        unclear = world.plan.world["repeat_unknown"] or contact in world.retried or contact in world.erased
+        unclear = world.plan.world["repeat_unknown"] or contact in world.retried | world.erased | world.other_history
         if not (unclear or '"news"' in content) and times > decided[sent]:
             yield f"{content} was sent to {contact} {times} times, and decided {decided[sent]} times"
 
 
 def sent_in_order(world: World) -> Iterator[str]:
-    """A contact's messages went out in the order in which they were decided, those of one priority."""
+    """A contact's messages went out in the order in which they were decided, those of one priority; once, if a restore has undone
+    some.
+    """
+    if world.lived:
+        return
     rows = {row.key: (id, row) for id, row in world.seen.sent.items()}
     newest: dict[tuple[str, int], int] = {}
     for sent in world.gateway.sent:
@@ -111,7 +144,7 @@ def visible(world: World) -> Iterator[str]:
     """Whatever was to be sent was sent, or stands among what was not, with a reason."""
     ends = {row.ref for row in world.seen.sent.values()}
     ends |= {_ref(body) for what, _, _, body in world.seen.letters.values() if what == "send"}
-    for _, contact, event_id, _, effects in world.seen.turns:
+    for _, contact, event_id, _, effects, _ in world.seen.turns:
         if contact in world.erased:
             continue
         for ordinal, effect in enumerate(values.loads(effects)):
@@ -134,7 +167,7 @@ def events_delivered(world: World) -> Iterator[str]:
     """Each event of a turn is taken by the receiver or stands among what was given up, in order; and no other is."""
     store_id = world.reader.one("SELECT store_id FROM meta")[0]
     decided: dict[str, str | None] = {}
-    for _, contact, event_id, _, effects in world.seen.turns:
+    for _, contact, event_id, _, effects, _ in world.seen.turns:
         for ordinal, effect in enumerate(values.loads(effects)):
             if isinstance(effect, Publish):
                 decided[effect_key(store_id, effect_ref(event_id, ordinal))] = contact
@@ -143,9 +176,9 @@ def events_delivered(world: World) -> Iterator[str]:
         if contact not in world.erased and key not in world.events_taken and key not in given_up:
             yield f"an event of {contact} is gone: {key}"
     for key, contact in world.events_taken.items():
-        if contact not in world.erased and key not in decided:
+        if contact not in world.erased | world.other_history and key not in decided:
             yield f"an event of {contact} was delivered that was never decided: {key}"
-    for contact in {*decided.values()} - world.erased:
+    for contact in {*decided.values()} - world.erased - world.other_history:
         taken = [key for key, of in world.events_taken.items() if of == contact and key not in given_up]
         if taken != [key for key in decided if decided[key] == contact and key in taken]:
             yield f"the events of {contact} came in another order than they were decided"
@@ -155,7 +188,7 @@ def limits_kept(world: World) -> Iterator[str]:
     """The gateway never had to refuse for its limits, but after a crash: nobody knows what was under way then."""
     counts = world.gateway.counts
     refused = counts.get("refused RATE_LIMIT_EXCEEDED", 0) - counts.get("fault rate_limited", 0)
-    if refused > world.crashes * UNDER_WAY:
+    if refused > world.crashes * UNDER_WAY and not world.lived:  # what the backup did not know had counted, too
         yield f"the gateway's limits were passed {refused} times, with {world.crashes} crashes"
 
 
@@ -190,6 +223,8 @@ PROMISES: tuple[Callable[[World], Iterator[str]], ...] = (
     nothing_breaks,
     taken_once,
     in_order,
+    lived_again,
+    suspicion_ends,
     sent_once,
     sent_in_order,
     visible,

@@ -7,7 +7,7 @@ from tests.simulation.__main__ import found_in
 from tests.simulation.mutants import MUTANTS, connection_made_anew
 from tests.simulation.plan import Plan, drawn
 
-SEEDS = 150
+SEEDS = 300
 
 
 @search

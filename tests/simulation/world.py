@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,8 @@ from zlib import crc32
 import psycopg
 
 from bot.app import Engine
-from bot.core.effects import HttpRequest
+from bot.core import values
+from bot.core.effects import HttpRequest, Publish, PutContact, Send
 from bot.core.errors import BotError
 from bot.core.signal_addresses import ADDRESS, EXAMPLE
 from bot.emulator import Emulator
@@ -58,6 +60,7 @@ from tests.simulation.machine import (
     Request,
     Served,
     TrueClock,
+    Unreadable,
     app_of_newest_server,
     simulated,
 )
@@ -107,11 +110,22 @@ class SentRow(NamedTuple):
     priority: int
 
 
+class TurnRow(NamedTuple):
+    """A turn, or a note, as the store has it."""
+
+    id: int
+    contact: str | None
+    event_id: str
+    rule: str
+    effects: str
+    event: str
+
+
 @dataclass
 class Seen:
     """What was read from the store while it was there."""
 
-    turns: list[tuple[int, str | None, str, str, str]] = field(default_factory=list)
+    turns: list[TurnRow] = field(default_factory=list)
     sent: dict[int, SentRow] = field(default_factory=dict)
     letters: dict[int, tuple[str, str | None, str, Any]] = field(default_factory=dict)
 
@@ -136,7 +150,13 @@ class World:
         self.operated: list[tuple[str, str]] = []  # texts that an operator asked to be sent: contact, text
         self.retried: set[str] = set()
         self.jumped = False
+        self.lived: list[list[TurnRow]] = []  # the turns that each restore has undone, and that are taken again
+        self.other_history: set[str] = set()  # contacts whose turns then had to do with more than the log and its times
+        self.suspected_later: list[str] = []  # events that an engine took one by one, and that came when it had begun
+        self._begun_at: int | None = None  # by the common count
         self._lost_run: int | None = None
+        self._restores = False  # whether a backup was made
+        self._reloaded = False  # whether the flows were edited since
         self.crashes = 0  # of the engine, and connections that it has lost
         self.seen = Seen()
         self.engine: Engine | None = None
@@ -257,7 +277,9 @@ class World:
             requester=self._request,
             secrets={"CRM_SECRET": EVENTS_SECRET},
         )
+        self._watch_quarantine(engine)
         engine.start()
+        self._begun_at = self._count
         self.engine, self._up["engine"], self._begun = engine, True, True
         self.machine.scheduler.begin(self._running["engine"], "watch", lambda: self._stop_when_failed(engine))
         self._stops["engine"].wait()
@@ -268,6 +290,19 @@ class World:
             raise
         engine.stop()
         self.machine.note("engine has stopped")
+
+    def _watch_quarantine(self, engine: Engine) -> None:
+        """Note which events an engine takes one by one, although they have come since it had started."""
+        cycle, self._begun_at = engine._loop._cycle, None
+        real = cycle.may_crash
+
+        def may_crash(taken: Any) -> bool:
+            found, event = real(taken), self.delivered.get(getattr(taken, "event_id", ""))
+            if found and event is not None and self._begun_at is not None and event.sent > self._begun_at:
+                self.suspected_later.append(event.id)
+            return found
+
+        cycle.may_crash = may_crash  # type: ignore[method-assign]
 
     def _stop_when_failed(self, engine: Engine) -> None:
         """An engine that has lost its connection begins anew."""
@@ -542,7 +577,7 @@ class World:
         self.machine.scheduler.begin(self._running["engine"], "operator", ask)
 
     def reload(self, version: int) -> None:
-        self._version = version
+        self._version, self._reloaded = version, True
         engine = self.engine
         if self._up["engine"] and engine is not None:
             self.machine.scheduler.begin(
@@ -551,6 +586,68 @@ class World:
 
     def crash(self, process: str, point: str, after: int) -> None:
         self.machine.crashes.append(Crash(process, point, after))
+
+    def crash_loop(self, after: list[int], contacts: list[str], number: int) -> None:
+        """The engine crashes again and again, at once, while people write."""
+        self.machine.crashes += [Crash("engine", "commit", each) for each in after]
+
+        def write() -> None:
+            for place, contact in enumerate(contacts):
+                self.says(contact, f"load {number} {place}")
+                self.machine.scheduler.sleep(0.3)
+
+        self.machine.scheduler.begin(self.machine.outside, "load", write)
+
+    def restore(self, later: float) -> None:
+        """A backup of the engine's file is made now, and put back later, beside the log as it is then."""
+        if not isinstance(self.store, Path) or self._restores:
+            return
+        self._restores, self._reloaded = True, False
+        backup = self.machine.folder / "backup.db"
+        with closing(sqlite3.connect(self.store)) as engine, closing(sqlite3.connect(backup)) as copy:
+            engine.backup(copy)
+
+        def put_back() -> None:
+            self.machine.scheduler.sleep(later)
+            while not all(self._up.values()):
+                self.machine.scheduler.sleep(1.0)
+            self.machine.note("> the backup is restored, and the log is kept")
+            for name in ("engine", "web"):
+                self.machine.kill(self._running[name], "for the restore")
+            self.machine.scheduler.sleep(RESTART_SECONDS / 2)
+            self._put_back(backup)
+
+        self.machine.scheduler.begin(self.machine.outside, "restore", put_back)
+
+    def _put_back(self, backup: Path) -> None:
+        assert isinstance(self.store, Path)
+        self.read()
+        self.reader.close()
+        for suffix in ("", "-wal", "-shm"):
+            self.store.with_name(self.store.name + suffix).unlink(missing_ok=True)
+        backup.rename(self.store)
+        self.reader, seen = engine_reader(self.store), self.seen
+        turns, sent, letters = self.reader.one(
+            "SELECT last_turn, last_send, (SELECT coalesce(max(id), 0) FROM dead_letters) FROM meta"
+        )
+        undone = [turn for turn in seen.turns if turn.id > turns]
+        self.lived.append(undone)
+        known = self.delivered.keys()
+        self.other_history |= {
+            turn.contact or ""
+            for turn in undone
+            if not (turn.event_id in known or turn.event_id.startswith(("time:", "kept:"))) or not _is_of_the_log(turn)
+        }
+        if self._reloaded:
+            self.other_history.update(bots.CONTACTS)
+        self.seen = Seen(
+            [turn for turn in seen.turns if turn.id <= turns],
+            {id: row for id, row in seen.sent.items() if id <= sent},
+            {id: row for id, row in seen.letters.items() if id <= letters},
+        )
+
+    def query(self, after: int, count: int) -> None:
+        self.machine.unreadable = Unreadable(after, count)
 
     def stop(self, process: str) -> None:
         if self._up[process]:
@@ -630,6 +727,7 @@ class World:
         self.models._api.script._queued.clear()
         self.machine.unreachable.clear()
         self.machine.disk.clear()
+        self.machine.unreadable = None
         self.machine.crashes.clear()
         self.machine.offset = timedelta()
         for contact in sorted(self.taken_over):
@@ -638,8 +736,8 @@ class World:
     def read(self) -> None:
         """Read what is new in the store."""
         last = self.seen.turns[-1][0] if self.seen.turns else 0
-        turns = "SELECT id, contact, event_id, rule, effects FROM turns WHERE id > ? ORDER BY id"
-        self.seen.turns += self.reader.all(turns, last)
+        turns = "SELECT id, contact, event_id, rule, effects, event FROM turns WHERE id > ? ORDER BY id"
+        self.seen.turns += (TurnRow(*row) for row in self.reader.all(turns, last))
         sent = "SELECT id, ref, key, contact, effect, outcome, priority FROM sent"
         self.seen.sent.update((id, SentRow(*row)) for id, *row in self.reader.all(sent))
         letters = "SELECT id, what, contact, reason, body FROM dead_letters"
@@ -683,6 +781,11 @@ def _empty_store() -> Path:
     store = Path(folder) / "bot.db"
     migrate(store)
     return store
+
+
+def _is_of_the_log(turn: TurnRow) -> bool:
+    """Whether a turn did nothing but send, so that what follows it is known from the log and its times."""
+    return all(isinstance(effect, Send | PutContact | Publish) for effect in values.loads(turn.effects))
 
 
 def _contact_of(event: dict[str, Any]) -> str | None:
