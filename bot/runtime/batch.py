@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time
 
 from bot.clock import Clock
 from bot.core.effects import Effect, Happen, Publish, PutContact, Send, Tell
@@ -73,7 +73,9 @@ class EngineShare:
         ] = {}  # seconds more than the share, as of a moment; of slow contacts only
 
     def rest_after(self, contact: str, seconds: float) -> timedelta | None:
-        """How long the contact rests after a message whose turn has taken so many seconds; None if the next one may follow at once."""
+        """How long the contact rests after a message whose turn has taken so many seconds of the processor, so that a busy machine counts
+        for nothing; None if the next one may follow at once.
+        """
         if seconds < _SLOW_TURN:
             return None
         now = self._clock.elapsed()
@@ -355,14 +357,14 @@ class Batch:
         if event.at > self.now:  # it came before the clock was set back
             event = replace(event, at=self.now)
         try:
-            started = perf_counter_ns()
+            started, computed = perf_counter_ns(), thread_time()
             turn = self._made(session, event, fired)
             micros = (perf_counter_ns() - started) // 1000
         except Exception as error:  # a defect in a step, whatever it is, touches no other event
             self._fail(event, error)
             return None
         if self._share is not None and isinstance(event, MessageReceived | Tapped):
-            turn = self._rested(turn, self._share.rest_after(event.contact, micros / 1e6))
+            turn = self._rested(turn, self._share.rest_after(event.contact, thread_time() - computed))
         self.store.draw_ids(len(turn.effects))  # outside of what counts as the turn's failure: a query may fail
         try:
             causes = self._add(session, event, turn, micros)

@@ -40,12 +40,12 @@ class Engine:
     """The real engine, which a message ``slow ...`` takes the seconds of ``takes``."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.library, self.takes, self.now = library_of(FLOW), 0.4, 0
-        monkeypatch.setattr(batch, "perf_counter_ns", lambda: self.now)
+        self.library, self.takes, self.now = library_of(FLOW), 0.4, 0.0
+        monkeypatch.setattr(batch, "thread_time", lambda: self.now)
 
     def __call__(self, session: Session, event: Event) -> Turn:
         if isinstance(event, MessageReceived) and (event.text or "").startswith("slow"):
-            self.now += round(self.takes * 1e9)
+            self.now += self.takes
         return engine.advance(self.library, session, event)
 
 

@@ -484,7 +484,7 @@ STAND_INS: dict[int, object] = {
     id(threading): threads.THREADING,
     id(futures.Future): threads.Future,
     id(time.monotonic): lambda: machine().scheduler.now,
-    id(time.perf_counter_ns): lambda: round(machine().scheduler.now * 1e9),
+    id(time.thread_time): lambda: machine().scheduler.now,
     id(time.sleep): lambda seconds: machine().scheduler.sleep(seconds),
     id(sqlite3): SimpleNamespace(**{**vars(sqlite3), "connect": _connect}),
     id(psycopg): SimpleNamespace(**{**vars(psycopg), "connect": _connect_to_postgres}),
