@@ -419,6 +419,7 @@ class EngineCycle:
         self._erased_at = clock.elapsed()
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
+        self._taken_before = 0  # the last place in the log of which an engine has written that it took it
 
     def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
         """Begin a run, which hands on to these two. Returns the messages that the last run may or may not have sent.
@@ -439,6 +440,7 @@ class EngineCycle:
                 age.cursor + 1,
                 age.taken,
             )
+        self._taken_before = age.taken
         last, now = store.written_at(), self._clock.now()
         if last is not None and last - now >= SMALLEST_STEP:
             ahead = " (or the clock of another machine is ahead)" if is_shared(store.address) else ""
@@ -481,6 +483,7 @@ class EngineCycle:
         self._sends.refill()
         self._calls.refill()
         batch = Batch(self._store, self.advance, self.run, self._clock.now())
+        batch.repeated = self.cursor < self._taken_before
         for sent in incoming.sent:
             known = sent.row.id in self._sends and sent.row.id not in batch.commit.sends_ended
             (handle_send_result if known else handle_late_result)(batch, sent)

@@ -179,18 +179,18 @@ def test_a_limit_lower_than_the_settings_is_obeyed(retry_after: Any) -> None:
 
 
 @pytest.mark.parametrize("said", ["86400", "-1", "later", "NaN", "Thu, 01 Jan 1970 00:00:00 GMT"])
-def test_an_absurd_retry_after_costs_a_minute_at_most(said: str) -> None:
+def test_an_absurd_retry_after_costs_a_quarter_of_an_hour_at_most(said: str) -> None:
     bench = Emulated(limits=(60, 10_000))
     bench.emulator.faults.add("rate_limited", count=1, headers={"Retry-After": said})
     bench.offer(bench.row(CONTACT))
     assert bench.after(1).state == "retry"
-    assert bench.move_to_next() <= 60
+    assert bench.move_to_next() <= 900
     bench.settle()
     if bench.delivery.next_due() is not None:
         bench.move_to_next()
         bench.settle()
     assert len(bench.sent) == 1
-    assert bench.clock.now() - NOON < timedelta(seconds=62)
+    assert bench.clock.now() - NOON < timedelta(seconds=992)
     bench.close()
 
 

@@ -525,7 +525,7 @@ class World:
                 letters = self.reader.all("SELECT id, contact FROM dead_letters")
                 if letters:
                     self.retried.update(contact for _, contact in letters if contact)
-                    self._operate({"do": what, "ids": [id for id, _ in letters]})
+                    self._operate({"do": what, "ids": [id for id, _ in letters], "sure": True})
 
     def _operate(self, request: dict[str, Any]) -> None:
         engine = self.engine
