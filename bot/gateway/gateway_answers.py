@@ -22,11 +22,14 @@ _LONGEST_WAIT = timedelta(days=1)
 
 @immutable
 class Rate:
-    """How many requests are left until when, and how long to wait (a span, or a time); None where it is not said."""
+    """How many requests are left until when, how long to wait (a span, or a time), and how many a minute may have (``limit``); None
+    where it is not said.
+    """
 
     remaining: int | None = None
     resets_at: datetime | None = None
     retry_after: timedelta | datetime | None = None
+    limit: int | None = None
 
     def wait(self, now: datetime) -> float | None:
         """How many seconds ``Retry-After`` asks to wait, a day at most; None where it asks for no wait at all."""
@@ -45,13 +48,14 @@ UNSAID = Rate()
 
 
 def read_rate(headers: Mapping[str, str]) -> Rate:
-    """Read ``X-RateLimit-Remaining``, ``X-RateLimit-Reset`` and ``Retry-After``. An invalid value counts as missing."""
+    """Read the three ``X-RateLimit-...`` headers and ``Retry-After``. An invalid value counts as missing."""
     remaining, reset = headers.get("X-RateLimit-Remaining"), headers.get("X-RateLimit-Reset")
-    retry_after = headers.get("Retry-After")
-    if remaining is None and reset is None and retry_after is None:
+    retry_after, limit = headers.get("Retry-After"), _number(headers.get("X-RateLimit-Limit"))
+    if remaining is None and reset is None and retry_after is None and limit is None:
         return UNSAID
     left = _number(remaining)
-    return Rate(None if left is None else int(left), _time(reset), _wait(retry_after))
+    a_minute = int(limit) if limit is not None and limit >= 1 else None
+    return Rate(None if left is None else int(left), _time(reset), _wait(retry_after), a_minute)
 
 
 def _number(text: str | None) -> float | None:

@@ -57,11 +57,13 @@ SHIPPED = MessageTemplate(
 
 
 class Emulated(Bench):
-    """A delivery to an emulator on the same clock, with a contact who has just written."""
+    """A delivery to an emulator on the same clock, with a contact who has just written. ``per_minute`` is the gateway's own limit."""
 
-    def __init__(self, *, limits: tuple[int, int] = (1000, 10_000), **options: Any) -> None:
+    def __init__(
+        self, *, limits: tuple[int, int] = (1000, 10_000), per_minute: int | None = None, **options: Any
+    ) -> None:
         clock = MovableClock(NOON)
-        self.emulator = Emulator(clock, per_minute=limits[0], per_day=limits[1]).start()
+        self.emulator = Emulator(clock, per_minute=per_minute or limits[0], per_day=limits[1]).start()
         super().__init__(self.emulator.url, key=API_KEY, clock=clock, limits=limits, **options)
         self.emulator.templates.add(SHIPPED)
         self.emulator.receive(CONTACT, "hello")
@@ -175,6 +177,21 @@ def test_a_limit_lower_than_the_settings_is_obeyed(retry_after: Any) -> None:
     assert bench.after(1).state == "retry"
     assert 30 <= bench.move_to_next() <= 31
     assert bench.after(2).state == "sent"
+    bench.close()
+
+
+@pytest.mark.parametrize("minute_window", ["sliding", "fixed"])
+def test_a_lower_limit_is_remembered_over_its_reset(minute_window: Any) -> None:
+    bench = Emulated(limits=(60, 10_000), per_minute=20)
+    bench.emulator.behaviour.minute_window = minute_window
+    bench.offer(bench.row(CONTACT))
+    bench.after(1)
+    for minute in range(1, 4):
+        bench.move(90)
+        bench.emulator.behaviour.window = "open"
+        bench.offer(*[bench.row(f"4917000000{n:02}") for n in range(25)])
+        bench.settle()
+        assert bench.emulator.counts.get("answered 429", 0) == 0, f"minute {minute}"
     bench.close()
 
 
