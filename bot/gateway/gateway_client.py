@@ -365,8 +365,10 @@ class Gateway:
         return _endpoints(kind)[self._refusals.get(kind, 0)]
 
     def _refused(self, kind: str, endpoint: Endpoint, error: GatewayError) -> GatewayError:
-        """The error of an endpoint that does not take a type, or is not there. That the gateway has no other one is about the type,
-        if it is the gateway that says so: it took requests at the first one.
+        """The error of an endpoint that does not take a type, or is missing: the next endpoint is tried.
+
+        If the gateway says that the last endpoint is missing, it takes the type nowhere: its address is right, since it answered at
+        the first endpoint.
         """
         following = _endpoints(kind).index(endpoint) + 1
         if following == len(_endpoints(kind)):

@@ -423,7 +423,9 @@ class EngineCycle:
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
         self._unreadable = UnreadableEvents(alarms, clock)
-        self._taken_before = 0  # the last place in the log of which an engine has written that it took it
+        self._taken_before = (
+            0  # the last place in the log that an engine has taken, of this store or of one that it is a copy of
+        )
 
     def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
         """Begin a run, which hands on to these two. Returns the messages that the last run may or may not have sent.

@@ -141,10 +141,7 @@ class ContactQueue:
     unreported: bool = False  # the last attempt only led to another endpoint or to a template
     over_share: OverShare | None = None
     alone: str = ""
-    kept_back: tuple[str, int] = (
-        "",
-        0,
-    )  # the fault for which the first row was refused, and how often its route had been closed then
+    kept_back: tuple[str, int] = "", 0  # the first row's last fault, and how often its route had been closed then
 
     @property
     def name(self) -> QueueName:
@@ -378,6 +375,7 @@ class Sender:
             self._gateway.begin_send(row.contact, content, key, row.channel, done, repeated=key in queue.lost)
 
     def _key(self, queue: ContactQueue, content: Content) -> str:
+        """The idempotency key: the message has another one than what goes in its place."""
         key = queue.rows[0].key
         return key if self._is_message(queue, content) else f"{key}-instead"
 

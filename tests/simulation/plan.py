@@ -214,7 +214,10 @@ def _gateway(random: Random, contacts: Contacts, number: int) -> Drawn:
         )
     )
     seconds = random.choice((0.0, 0.5, 5.0, 20.0, 40.0, 300.0, 90_000.0))
-    status, code = random.choice((500, 502, 503, 504, 404, 409)), random.choice(("", "", "BUSY"))
+    statuses = (
+        (500, 502, 503, 504) if kind == "error_after" else (500, 503, 404, 409)
+    )  # who accepts says neither of the last two
+    status, code = random.choice(statuses), random.choice(("", "", "BUSY"))
     count = random.choice((1, 1, 2, 3, 8))
     return {"kind": kind, "count": count, "seconds": seconds, "status": status, "code": code}
 
