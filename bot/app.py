@@ -157,7 +157,7 @@ class Engine:
             claim=self._loop.begin_claim,
             repeat_unclear=repeat_unknown,
         )
-        self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command)
+        self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command, clock)
         self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
         self._http_calls = HttpCalls(requester or self._service_requester, clock)
         events = EventCalls(self._receiver, secrets or {}, clock, self.alarms) if delivers_events else _not_delivered

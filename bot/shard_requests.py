@@ -188,7 +188,7 @@ def _metrics(request: Request, answers: Sequence[Answer]) -> Answer:
 def _letters(request: Request, answers: Sequence[Answer]) -> Answer:
     """Each engine was asked for all dead letters, and knows its own."""
     found = {key: {name for answer in answers for name in answer[key]} for key in answers[0]}
-    known = found["done"] | found.get("opted_out", set())
+    known = {id for key, ids in found.items() if key not in ("missing", "held") for id in ids}
     missing = [id for id in request["ids"] if id not in known]
     return {**{key: sorted(names) for key, names in found.items()}, "missing": missing}
 

@@ -25,6 +25,7 @@ from bot.gateway.gateway_answers import (
     EndpointRefused,
     GatewayRateLimited,
     GatewayRefused,
+    KeyState,
     read_sent,
 )
 from bot.gateway.gateway_client import Gateway
@@ -141,7 +142,7 @@ def test_a_refusal_is_understood_at_any_status(emulator: Emulator, gateway: Gate
 def test_an_interactive_refusal_is_understood_at_any_status(status: int) -> None:
     body = b'{"success":false,"error":{"code":"INTERACTIVE_BODY_EMPTY","message":"no"}}'
     with pytest.raises(GatewayRefused) as refused:
-        read_sent(Response(status, {}, body), True, ANN)
+        read_sent(Response(status, {}, body), KeyState.FIRST, ANN)
     assert refused.value.code == "INTERACTIVE_BODY_EMPTY"
 
 

@@ -116,6 +116,15 @@ def test_everything_that_is_missing_is_said_at_once_with_what_to_do(tmp_path: Pa
     assert all("set it, in the environment or in .env" in problem for problem in problems)
 
 
+@pytest.mark.parametrize("path", ["/external-api", "/external-api/", "/external-api/inbox/send-message"])
+def test_the_gateways_address_is_its_base_alone(tmp_path: Path, path: str) -> None:
+    (problem,) = problems_of(tmp_path, {**NEEDED, "BOT_GATEWAY_URL": f"https://gateway.example/eu{path}"})
+    assert problem == (
+        "BOT_GATEWAY_URL ends in the path of an endpoint: write https://gateway.example/eu, because the bot adds "
+        "/external-api itself"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -421,7 +421,7 @@ LOOK_EVERY = 0.5  # seconds
 SHOWN = 50
 ATTENTION = ("failed", "unknown", "paused")
 HOLD_ALL = (
-    *("delivery-held", "channel-held", "rate-limited", "day-limit", "header-limit"),
+    *("delivery-held", "address-held", "channel-held", "rate-limited", "day-limit", "header-limit"),
     *("gateway-unreachable", "store-unavailable", SILENT),
 )
 """The alarms with which nothing is sent, or perhaps not this broadcast. Then there is no progress to watch."""

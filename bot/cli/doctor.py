@@ -234,7 +234,7 @@ def _gateway(bot: Folder, settings: Settings, flows: Callable[[], "Library | Non
     from bot.clock import SystemClock
 
     def listed() -> list["TemplateInfo"]:
-        with reach_gateway(bot.path) as ask:
+        with reach_gateway(bot.path, patient=False) as ask:
             return infos(both_lists(ask))
 
     if (yield from doctor.reach("gateway", "BOT_GATEWAY_URL", settings.gateway_url, SystemClock().now)):

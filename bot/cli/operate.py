@@ -13,6 +13,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -41,6 +42,8 @@ Ask = Callable[[dict[str, Any]], Answer]
 
 NUMBER = click.IntRange(1, 1_000_000)  # of rows, or of a version
 STATUS_SECONDS = 1.0
+LONGEST_WAIT = 900.0
+"""The most seconds that a command waits for the gateway's limits before one of its requests."""
 COMMAND_SECONDS = 120.0  # a command waits a minute for a permit, and then for the gateway
 _ONE_AT_A_TIME = threading.Lock()  # parts of a request that are done here, with the bot's own Python
 
@@ -201,11 +204,11 @@ def _accepted(answer: Answer) -> Answer:
 
 
 @contextmanager
-def reach_gateway(folder: Path | None) -> Iterator[Ask]:
+def reach_gateway(folder: Path | None, *, patient: bool = True) -> Iterator[Ask]:
     """Run gateway commands (`bot.runtime.gateway_commands`) in the server that runs on the store, or here if none runs.
 
-    So one set of limits counts every request. Raises `bot.settings.BadSettings` and `CommandRefused`; what it hands out raises, in
-    words, a `BotError`.
+    So one set of limits counts every request. What it hands out waits while these leave no room, and says so; ``patient`` is False
+    for a command that has no time. Raises `bot.settings.BadSettings` and `CommandRefused`; what it hands out raises, in words, a `BotError`.
     """
     from bot.local_socket import NotRunning
 
@@ -217,12 +220,28 @@ def reach_gateway(folder: Path | None) -> Iterator[Ask]:
     if status is not None:
         silent = status.get("silent", ())
         any_engine = next(shard for number, shard in enumerate(shards_of(store)) if number not in silent)
-        yield lambda request: ask_server(
+        ask: Ask = lambda request: ask_server(  # noqa: E731
             store if "contact" in request else any_engine, {"do": "gateway", **request}, COMMAND_SECONDS
         )
+        yield partial(_ask_patiently, ask) if patient else ask
     else:
         with _commands_here(bot, store) as run:
-            yield run
+            yield partial(_ask_patiently, run) if patient else run
+
+
+def _ask_patiently(ask: Ask, request: dict[str, Any]) -> Answer:
+    """Ask, and wait as long as the answer says that the gateway's limits leave no room."""
+    waited = 0.0
+    while "wait" in (answer := ask({**request, "can_wait": True})):
+        wait = max(float(answer["wait"]), 1.0)
+        waited += wait
+        if waited > LONGEST_WAIT:
+            raise CommandRefused(
+                f"the gateway leaves no room for the next {wall_clock.duration_words(timedelta(seconds=wait))}: try again later"
+            )
+        click.echo(f"the gateway asks to wait: this goes on in {wait:,.0f} s", err=True)
+        sleep(wait)
+    return answer
 
 
 def gateway(folder: Path | None, request: dict[str, Any]) -> Answer:

@@ -37,7 +37,8 @@ MISSING = {"retry": "dead letter {} of a message or of an event to deliver", "dr
     "--json",
     "as_json",
     is_flag=True,
-    help="Print an object: alarms, pending, waits, events, dead, broadcasts, counts; or done, missing, opted_out, held.",
+    help="Print an object: alarms, pending, waits, events, dead, broadcasts, counts; or done, missing, opted_out, same_key, "
+    "may_double, held.",
 )
 @click.pass_context
 def command(
@@ -56,7 +57,7 @@ def command(
     letters (messages, events and turns that were given up), with the reason and what to do.
 
     "retry ID" sends a message or an event again, after everything else for its contact; when several messages are
-    retried, new replies go first. "drop ID" deletes a dead letter for ever. The running server does both; if none runs, the
+    retried, new replies go first. It says which of them may have been sent already, and asks before it sends those again. "drop ID" deletes a dead letter for ever. The running server does both; if none runs, the
     messages wait for the next start.
 
     \b
@@ -85,6 +86,10 @@ def command(
     if letters and not yes and (every or action == "drop"):
         click.confirm(QUESTIONS[action].format(counted(len(letters), THINGS[action])), abort=True, err=True)
     answer = _in_chunks(folder, action, letters)
+    if (unclear := [*answer["same_key"], *answer["may_double"]]) and _is_to_be_repeated(answer, yes=yes):
+        again = _in_chunks(folder, action, unclear, sure=True)
+        answer = {key: found if key in _UNCLEAR else found + again[key] for key, found in answer.items()}
+        answer |= {key: again[key] for key in _UNCLEAR}
     missing = [] if every else answer["missing"]  # of all dead letters, some may have been handled by another command
     if as_json:
         echo_json(answer)
@@ -102,12 +107,35 @@ def command(
     ctx.exit(1 if missing else 0)
 
 
-def _in_chunks(folder: Path | None, action: str, letters: Sequence[int]) -> dict[str, list[Any]]:
+_UNCLEAR = {
+    "same_key": "{} may have been sent already. Again under the same key, the gateway does not send it twice if it still knows the key.",
+    "may_double": "{} may have been sent already, and nothing tells the gateway that it is the same message: the contact may get it twice.",
+}
+"""What may happen to messages that may have been sent, if they are retried."""
+
+
+def _is_to_be_repeated(answer: Mapping[str, list[Any]], *, yes: bool) -> bool:
+    """Say what may happen to those that may have been sent, and ask. They stay dead letters without a yes."""
+    for key, what in _UNCLEAR.items():
+        if answer[key]:
+            click.echo(what.format(counted(len(answer[key]), "message")), err=True)
+    return yes or click.confirm("Send again all the same?", err=True)
+
+
+def _in_chunks(folder: Path | None, action: str, letters: Sequence[int], *, sure: bool = False) -> dict[str, list[Any]]:
     from bot.runtime.operator_requests import MOST_DEAD_LETTERS
 
-    total: dict[str, list[Any]] = {"done": [], "missing": [], "opted_out": [], "held": []}
+    total: dict[str, list[Any]] = {
+        "done": [],
+        "missing": [],
+        "opted_out": [],
+        "same_key": [],
+        "may_double": [],
+        "held": [],
+    }
     for start in range(0, len(letters), MOST_DEAD_LETTERS):
-        answer = operate(folder, {"do": action, "ids": list(letters[start : start + MOST_DEAD_LETTERS])})
+        request = {"do": action, "ids": list(letters[start : start + MOST_DEAD_LETTERS]), "sure": sure}
+        answer = operate(folder, request)
         total = {key: found + answer.get(key, []) for key, found in total.items()}
     return total | {"held": sorted(set(total["held"]))}
 

@@ -101,8 +101,15 @@ def end_dead_letters(console: Console, user: User) -> str | Response:
         return render_template(
             "end_dead_letters.html", chosen=chosen, asked=_given(asked), all=everything, retries=retries, kinds=KINDS
         )
-    else:
-        _end(console, chosen.ids, retries=retries)
+    elif unclear := _end(console, chosen.ids, retries=retries, sure="unclear" in form):
+        return render_template(
+            "end_dead_letters.html",
+            chosen=_Chosen(unclear[:PAGE]),
+            asked=_given(asked),
+            all=False,
+            retries=True,
+            unclear=True,
+        )
     return redirect(url_for("dead_letters", **_given(asked)))
 
 
@@ -117,11 +124,19 @@ def _chosen(console: Console, asked: Mapping[str, str], *, retries: bool) -> _Ch
     return _Chosen(ids, ids[-1] if ids else 0)
 
 
-def _end(console: Console, ids: Sequence[int], *, retries: bool) -> None:
-    """Ask the engine, in pieces, and say what was done."""
-    total: dict[str, list[Any]] = {"done": [], "missing": [], "opted_out": [], "held": []}
+def _end(console: Console, ids: Sequence[int], *, retries: bool, sure: bool) -> list[int]:
+    """Ask the engine, in pieces, and say what was done. Returns those that may have been sent, and stay unless the user is ``sure``."""
+    total: dict[str, list[Any]] = {
+        "done": [],
+        "missing": [],
+        "opted_out": [],
+        "same_key": [],
+        "may_double": [],
+        "held": [],
+    }
     for start in range(0, len(ids), MOST_DEAD_LETTERS):
-        answer = console.act({"do": "retry" if retries else "drop", "ids": ids[start : start + MOST_DEAD_LETTERS]})
+        some = ids[start : start + MOST_DEAD_LETTERS]
+        answer = console.act({"do": "retry" if retries else "drop", "ids": some, "sure": sure})
         total = {key: found + answer.get(key, []) for key, found in total.items()}
     say(f"{'To be sent again' if retries else 'Dropped'}: {len(total['done'])}.")
     if retries and total["missing"]:
@@ -130,6 +145,7 @@ def _end(console: Console, ids: Sequence[int], *, retries: bool) -> None:
         say(f"Not sent, because their contacts have opted out: {len(total['opted_out'])}.")
     for name in sorted({*total["held"]}):
         say(f'They wait because the broadcast "{printable(name)}" is stopped or paused.')
+    return sorted([*total["same_key"], *total["may_double"]])
 
 
 ROUTES = (

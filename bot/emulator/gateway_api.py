@@ -173,7 +173,7 @@ class GatewayApi:
             answer, sent = early, None
         else:
             answer, sent = self._take(request, endpoint)
-        shown = _bare(fault) if fault is not None and fault.kind == "error_after" else answer
+        shown = _error(fault) if fault is not None and fault.kind == "error_after" else answer
         if shown.status:
             self.keys.keep(request.key, content, now, answer if sent is not None else None, shown)
         return shown, sent
@@ -193,7 +193,7 @@ class GatewayApi:
         if fault.kind == "reset_before":
             return GatewayAnswer(0, b"")
         if fault.kind == "error_before":
-            return _bare(fault)
+            return _error(fault)
         if fault.kind == "rate_limited":
             headers = self._budget.retry_after(self._account.clock.now(), fault.seconds)
             message = f"Rate limit exceeded, retry in {fault.seconds:g} s"
@@ -206,9 +206,8 @@ class GatewayApi:
         return None
 
     def _repeat(self, answer: GatewayAnswer) -> GatewayAnswer:
-        if self._account.behaviour.repeated_key == "conflict":
-            return self._failure(Refusal("conflict", "this Idempotency-Key has been used", {}, {}))
-        return answer
+        code = {"conflict": "conflict", "refused": "IDEMPOTENCY_KEY_REUSED"}.get(self._account.behaviour.repeated_key)
+        return answer if code is None else self._failure(Refusal(code, "this Idempotency-Key has been used", {}, {}))
 
     def _failure(self, refusal: Refusal) -> GatewayAnswer:
         behaviour = self._account.behaviour
@@ -223,7 +222,9 @@ class GatewayApi:
                 self.unknown_fields.update(f"{request.endpoint}: {name}" for name in strange)
 
 
-def _bare(fault: InjectedFault) -> GatewayAnswer:
+def _error(fault: InjectedFault) -> GatewayAnswer:
+    if fault.code:
+        return failure(Refusal(fault.code, "the request is not carried out", {}, {}), fault.status)
     return GatewayAnswer(fault.status, _BARE, {"Content-Type": "text/html"})
 
 

@@ -13,7 +13,7 @@ class Behaviour:
     Sending:
 
     * ``repeated_key``: what a repeated ``Idempotency-Key`` gets. ``replay``: the answer that accepted it, again;
-      ``conflict``: 409; ``stored_error``: whatever the first request was answered, even an error that came before
+      ``conflict``: 409; ``refused``: 422 with a code that says so; ``stored_error``: whatever the first request was answered, even an error that came before
       the message was accepted; ``new``: the message is sent again; ``ignored``: as if no key had been given.
     * ``key_kept``: after this long a key is new.
     * ``send_message_refuses``, ``chat_messages_refuses``: types that the endpoint answers with
@@ -61,7 +61,7 @@ class Behaviour:
     * ``resolved_names_contact``: False gives ``conversation.resolved`` nothing but the conversation's id.
     """
 
-    repeated_key: Literal["replay", "conflict", "stored_error", "new", "ignored"] = "replay"
+    repeated_key: Literal["replay", "conflict", "refused", "stored_error", "new", "ignored"] = "replay"
     key_kept: timedelta = timedelta(hours=24)
     send_message_refuses: frozenset[str] = frozenset()
     chat_messages_refuses: frozenset[str] = frozenset()

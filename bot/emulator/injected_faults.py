@@ -61,6 +61,7 @@ class InjectedFault:
     when: Callable[[Any], bool] | None = None
     seconds: float = 0.0
     status: int = 500
+    code: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     hits: int = 0
 
@@ -70,7 +71,7 @@ class Faults:
 
     On requests: ``slow`` (``seconds`` late), ``timeout`` (accepted, then no answer for ``seconds``), ``reset_before``
     and ``reset_after`` (accepting), ``rate_limited`` (429, ``Retry-After`` of ``seconds``), ``error_before`` and
-    ``error_after`` (accepting: a bare ``status``), ``send_failed`` (502 ``WHATSAPP_SEND_FAILED``), ``refused_type``
+    ``error_after`` (accepting: a bare ``status``, or an envelope with it and a ``code``), ``send_failed`` (502 ``WHATSAPP_SEND_FAILED``), ``refused_type``
     (``VALIDATION_INVALID_TYPE``), ``unauthorized``, ``truncated`` and ``garbage`` (accepted, but the answer is cut
     short or no JSON), ``headers`` (as it would be, but for its headers), and any of `REFUSALS`: a message that the code can be about (an interactive one, a template, or
     any) is refused with it. ``headers`` go in place of the emulator's own, whatever the kind is. On events: ``double_delivery`` (twice under one delivery id) and ``double_event`` (twice under
@@ -92,6 +93,7 @@ class Faults:
         when: Callable[[Any], bool] | None = None,
         seconds: float = 0.0,
         status: int = 500,
+        code: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> InjectedFault:
         """Switch a fault on: with a probability, at most ``count`` times, when ``when`` is true.
@@ -101,7 +103,7 @@ class Faults:
         """
         if kind not in REQUEST_FAULTS + DELIVERY_FAULTS:
             raise ValueError(f"there is no fault {kind!r}, but these: {', '.join(REQUEST_FAULTS + DELIVERY_FAULTS)}")
-        fault = InjectedFault(kind, probability, count, when, seconds, status, headers or {})
+        fault = InjectedFault(kind, probability, count, when, seconds, status, code, headers or {})
         with self._lock:
             self._active.append(fault)
         return fault

@@ -42,6 +42,7 @@ OWN_CODES = {
     "not_found": 404,
     "method_not_allowed": 405,
     "conflict": 409,
+    "IDEMPOTENCY_KEY_REUSED": 422,
 }
 """Codes for refusals that the specification implies without a code. A client has to look at their HTTP status."""
 

@@ -1,9 +1,12 @@
 """The meaning of the gateway's answers: limits, errors as one table, and data (spec: Response envelope, Errors)."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bot.core.errors import BotError, ErrorRow, row_of
@@ -19,11 +22,14 @@ _LONGEST_WAIT = timedelta(days=1)
 
 @immutable
 class Rate:
-    """How many requests are left until when, and how long to wait (a span, or a time); None where it is not said."""
+    """How many requests are left until when, how long to wait (a span, or a time), and how many a minute may have (``limit``); None
+    where it is not said.
+    """
 
     remaining: int | None = None
     resets_at: datetime | None = None
     retry_after: timedelta | datetime | None = None
+    limit: int | None = None
 
     def wait(self, now: datetime) -> float | None:
         """How many seconds ``Retry-After`` asks to wait, a day at most; None where it asks for no wait at all."""
@@ -42,13 +48,14 @@ UNSAID = Rate()
 
 
 def read_rate(headers: Mapping[str, str]) -> Rate:
-    """Read ``X-RateLimit-Remaining``, ``X-RateLimit-Reset`` and ``Retry-After``. An invalid value counts as missing."""
+    """Read the three ``X-RateLimit-...`` headers and ``Retry-After``. An invalid value counts as missing."""
     remaining, reset = headers.get("X-RateLimit-Remaining"), headers.get("X-RateLimit-Reset")
-    retry_after = headers.get("Retry-After")
-    if remaining is None and reset is None and retry_after is None:
+    retry_after, limit = headers.get("Retry-After"), _number(headers.get("X-RateLimit-Limit"))
+    if remaining is None and reset is None and retry_after is None and limit is None:
         return UNSAID
     left = _number(remaining)
-    return Rate(None if left is None else int(left), _time(reset), _wait(retry_after))
+    a_minute = int(limit) if limit is not None and limit >= 1 else None
+    return Rate(None if left is None else int(left), _time(reset), _wait(retry_after), a_minute)
 
 
 def _number(text: str | None) -> float | None:
@@ -94,7 +101,8 @@ class GatewayError(BotError):
 
     ``code`` is the gateway's, ``""`` where there was none; ``message`` is its text and ``details`` its
     ``error.details``; ``rate`` are the limits that the answer reported. ``retry``: whether the same request can
-    succeed later. ``advice``: what the operator should do.
+    succeed later. ``advice``: what the operator should do. ``asked`` is the request's method and address and the answer's
+    HTTP status, where the address may be at fault.
     """
 
     requested: ClassVar[bool] = True
@@ -107,6 +115,7 @@ class GatewayError(BotError):
         rate: Rate | None = None,
         code: str = "",
         advice: str = "",
+        asked: str = "",
     ) -> None:
         row = row_of(ERRORS, type(self), code)
         self.message = message
@@ -115,10 +124,11 @@ class GatewayError(BotError):
         self.code = code or row.code
         self.retry = row.retry
         self.advice = advice or row.advice
+        self.asked = asked
         super().__init__(self._text())
 
     def _text(self) -> str:
-        words = f"{self.code}: {self.message}" if self.code else self.message
+        words = ": ".join(part for part in (self.asked, self.code, self.message) if part)
         details = "; ".join(_details(self.details))
         return words + (f" ({details})" if details else "") + (f" ({self.advice})" if self.advice else "")
 
@@ -158,6 +168,14 @@ class EndpointRefused(GatewayRefused):
     """This endpoint does not accept the request, but another one may: send it again at once."""
 
 
+class EndpointUnavailable(GatewayRefused):
+    """The gateway has no such endpoint, or forbids it to the account: the address or the account is at fault, not the message."""
+
+
+class KeyUsed(GatewayRefused):
+    """The gateway refuses the idempotency key because it was used: an earlier request may have been carried out."""
+
+
 class InvalidMessage(GatewayError):
     """The message breaks a limit of the gateway, so it was not sent."""
 
@@ -171,7 +189,7 @@ class GatewayNotReached(GatewayError):
 
 
 class NotTheGateway(GatewayError):
-    """The answer is not the gateway's: a redirect, or a 4xx without an envelope, perhaps of a proxy."""
+    """The answer is not the gateway's: a redirect, or a 4xx without an envelope, of a proxy or of another address."""
 
 
 class EndlessList(GatewayError):
@@ -182,12 +200,13 @@ class OutcomeUnknown(GatewayError):
     """It is unknown whether the request was carried out: the answer is incomplete, or a server error.
 
     ``keyed``: the request can be repeated and is carried out only once. It is a send with an idempotency key, an
-    upsert, or a list.
+    upsert, or a list. ``conflict``: the answer is a 409 that does not say that a request with this key was carried out.
     """
 
-    def __init__(self, message: str, keyed: bool, rate: Rate | None = None) -> None:
+    def __init__(self, message: str, keyed: bool, rate: Rate | None = None, *, conflict: bool = False) -> None:
         super().__init__(message, rate=rate)
         self.keyed = keyed
+        self.conflict = conflict
 
 
 _DEFECT = "this is a defect of the bot: please report it"
@@ -251,6 +270,13 @@ ERRORS: tuple[ErrorRow[GatewayError], ...] = (
     ErrorRow("", InvalidMessage, False, "correct the flow that sends it"),
     ErrorRow("", GatewayNotReached, True, "check BOT_GATEWAY_URL and the network"),
     ErrorRow("", NotTheGateway, True, "check BOT_GATEWAY_URL, and any proxy between the bot and the gateway"),
+    ErrorRow(
+        "",
+        EndpointUnavailable,
+        False,
+        "check that BOT_GATEWAY_URL is the base address alone, and ask the gateway's operator what the account may do",
+    ),
+    ErrorRow("", KeyUsed, False, "look whether it arrived before you send it again"),
     ErrorRow("", OutcomeUnknown, True, ""),
     ErrorRow("", EndpointRefused, True, ""),
     ErrorRow("", EndlessList, False, "tell the gateway's operator"),
@@ -258,7 +284,6 @@ ERRORS: tuple[ErrorRow[GatewayError], ...] = (
 """Every error of the gateway's client. docs/errors.md explains each."""
 
 BY_CODE: Mapping[str, ErrorRow[GatewayError]] = {row.code: row for row in ERRORS if row.code}
-_BY_STATUS = {401: GatewayUnauthorized, 429: GatewayRateLimited}  # where its code says nothing
 
 
 _MOST_WORDS = 500  # characters of the gateway's that are kept
@@ -289,41 +314,130 @@ class Sent:
     alias: str | None = None
 
 
-def read_result(response: "Response", keyed: bool) -> GatewayResult:
-    """What an answer means. ``keyed``: a request that is repeated does nothing twice.
+class KeyState(Enum):
+    """What is known of the idempotency key of a send."""
+
+    NONE = "none"
+    """The endpoint takes none."""
+    FIRST = "first"
+    """No earlier request with this key can have been carried out, as far as is known."""
+    REPEATED = "repeated"
+    """An earlier request with this key may have been carried out: its answer was lost."""
+
+
+def read_result(response: "Response", keyed: bool, asked: str = "") -> GatewayResult:
+    """What an answer means. ``keyed``: a request that is repeated does nothing twice. ``asked`` is its method and address.
 
     Raises the classes of `bot.gateway.gateway_answers`.
     """
-    rate = read_rate(response.headers)
-    envelope = json_object(response.body)
-    error = envelope.get("error")
-    if envelope.get("success") is False or (error and envelope.get("success") is not True):
-        raise _refusal(response.status, error, keyed, rate)
-    if envelope and ("success" in envelope or 200 <= response.status < 300):
-        meta = envelope.get("meta")
-        return GatewayResult(envelope.get("data"), meta if isinstance(meta, dict) else {}, rate)
-    raise _bare(response.status, keyed, rate)
+    result = _success(response)
+    if isinstance(result, FailedAnswer):
+        raise result.error(result.meaning(KeyState.NONE), keyed, asked)
+    return result
 
 
-def read_sent(response: "Response", keyed: bool, to: str) -> Sent:
-    """What the answer to a send means. ``keyed``: the request carried an idempotency key that counts there.
+def read_sent(response: "Response", key: KeyState, to: str, asked: str = "") -> Sent:
+    """What the answer to a send means. ``asked`` is the request's method and address.
 
     Raises the classes of `bot.gateway.gateway_answers`.
     """
-    try:
-        result = read_result(response, keyed)
-    except GatewayError as error:
-        if keyed and response.status == 409 and error.code not in BY_CODE:
-            return Sent((), "", keyed, error.rate)  # the key was used: the first request with it was taken
-        raise
-    data = result.data if isinstance(result.data, dict) else {}
-    messages = data.get("messages")
-    said = [data, *(each for each in messages if isinstance(each, dict))] if isinstance(messages, list) else [data]
+    result, keyed = _success(response), key is not KeyState.NONE
+    if isinstance(result, FailedAnswer):
+        meaning = result.meaning(key)
+        if meaning is Sent:
+            return Sent(result.message_ids, "", keyed, result.rate)
+        raise result.error(meaning, keyed, asked)
+    said = _sent_data(result.data)
     statuses = _texts(said, "status", "message_status")
     if statuses[:1] == ["failed"]:
         raise GatewayRefused("the message has the status failed", rate=result.rate, code="WHATSAPP_SEND_FAILED")
-    ids = dict.fromkeys(_texts(said, "messageId", "chatMessageId", "id"))
-    return Sent(tuple(ids), statuses[0] if statuses else "", keyed, result.rate, _alias(data, to))
+    ids = tuple(dict.fromkeys(_texts(said, "messageId", "chatMessageId", "id")))
+    return Sent(ids, statuses[0] if statuses else "", keyed, result.rate, _alias(result.data, to))
+
+
+def _success(response: "Response") -> "GatewayResult | FailedAnswer":
+    rate = read_rate(response.headers)
+    envelope = json_object(response.body)
+    error, success = envelope.get("error"), envelope.get("success")
+    if success is False or (error and success is not True):
+        code, message = words_of(error)
+        details = error.get("details") if isinstance(error, dict) else None
+        details = details if isinstance(details, dict) else {}
+        ids = _texts([*_sent_data(envelope.get("data")), details], "messageId", "chatMessageId")
+        return FailedAnswer(response.status, rate, True, code, message, details, tuple(dict.fromkeys(ids)))
+    if envelope and ("success" in envelope or 200 <= response.status < 300):
+        meta = envelope.get("meta")
+        return GatewayResult(envelope.get("data"), meta if isinstance(meta, dict) else {}, rate)
+    return FailedAnswer(response.status, rate, False)
+
+
+_ADDRESS_OR_ACCOUNT = (402, 403, 404, 405, 407, 410, 421, 426, 451, 501)
+"""The statuses that are about the address or the account, where the code says nothing else."""
+
+_NOT_READ = (408, 425)  # the request may not have been read to its end
+_KEY_USED = re.compile(
+    "^conflict$|idempot|(^|_)duplicated?(_(request|message|send|key))?$|already_(sent|processed|accepted|used)|key_(re)?used"
+)
+_KEY_NOT_USED = re.compile("progress|processing|pending|concurrent|lock|invalid|missing|required|format|long|expired")
+
+
+@immutable
+class FailedAnswer:
+    """An answer that reports no success. ``code``, ``message`` and ``details`` are the gateway's; ``enveloped``: it has the form
+    of the gateway's answers. ``message_ids`` are those of a message that it names all the same.
+    """
+
+    status: int
+    rate: Rate
+    enveloped: bool
+    code: str = ""
+    message: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    message_ids: tuple[str, ...] = ()
+
+    def meaning(self, key: KeyState) -> type[GatewayError] | type[Sent]:
+        """What it means for a request: the first line that fits. `bot.runtime.sending` says what follows from it.
+
+        docs/decisions.md ("Sending") has this list with the reasons.
+        """
+        status, bare, has_key = self.status, not self.enveloped, key is not KeyState.NONE
+        if self.code == "VALIDATION_MISSING_FIELD" and self.details.get("field") == "channel_id":
+            return ChannelNotFound  # the account has several
+        if self.code in BY_CODE:
+            return BY_CODE[self.code].raises
+        if status == 401:
+            return GatewayUnauthorized
+        if status == 429:
+            return GatewayRateLimited
+        if status == 409 and key is KeyState.REPEATED and (self.says_key_used or self.message_ids):
+            return Sent
+        if status == 409 and (has_key or bare):
+            return OutcomeUnknown
+        if has_key and status < 500 and self.says_key_used:
+            return KeyUsed
+        if status in _ADDRESS_OR_ACCOUNT:
+            return NotTheGateway if bare else EndpointUnavailable
+        if status in _NOT_READ or status >= 500 or (bare and status < 300):
+            return OutcomeUnknown
+        return NotTheGateway if bare else GatewayRefused
+
+    @property
+    def says_key_used(self) -> bool:
+        """Whether its code says that a request with this key was carried out, and not only that one is under way."""
+        code = re.sub("[^a-z0-9]+", "_", self.code.lower())
+        return _KEY_USED.search(code) is not None and _KEY_NOT_USED.search(code) is None
+
+    def error(self, meaning: type[GatewayError] | type[Sent], keyed: bool, asked: str) -> GatewayError:
+        """The error of this meaning. ``keyed``: the request can be repeated; ``asked`` is its method and address."""
+        message = self.message or f"HTTP status {self.status}"
+        if not self.enveloped:
+            message += " without an envelope"
+        if meaning is OutcomeUnknown:
+            text = ": ".join(part for part in (self.code, message) if part)
+            return OutcomeUnknown(text, keyed, self.rate, conflict=self.status == 409)
+        assert issubclass(meaning, GatewayError)
+        at_fault = f"{asked} ({self.status})" if meaning in (NotTheGateway, EndpointUnavailable) else ""
+        return meaning(message, self.details, self.rate, self.code, asked=at_fault)
 
 
 def words_of(error: Any) -> tuple[str, str]:
@@ -335,8 +449,16 @@ def words_of(error: Any) -> tuple[str, str]:
     return (line(str(code), _ID) or "" if isinstance(code, str | int) else "", line(message, _MOST_WORDS) or "")
 
 
+def _sent_data(data: Any) -> list[Mapping[str, Any]]:
+    """What may name a message: the send-message result, and the messages in a template-send result."""
+    if not isinstance(data, dict):
+        return []
+    messages = data.get("messages")
+    return [data, *(each for each in messages if isinstance(each, dict))] if isinstance(messages, list) else [data]
+
+
 def _texts(said: Iterable[Mapping[str, Any]], *names: str) -> list[str]:
-    """The values of these fields: of the send-message result, and of the messages in a template-send result."""
+    """The values of these fields, in order."""
     texts = []
     for fields in said:
         for name in names:
@@ -346,34 +468,8 @@ def _texts(said: Iterable[Mapping[str, Any]], *names: str) -> list[str]:
     return texts
 
 
-def _alias(data: Mapping[str, Any], to: str) -> str | None:
-    contacts = data.get("contacts")
+def _alias(data: Any, to: str) -> str | None:
+    contacts = data.get("contacts") if isinstance(data, dict) else None
     first = contacts[0] if isinstance(contacts, list) and contacts else None
     number = digits(first.get("chat_id")) if isinstance(first, dict) else None
     return None if number is None or number == digits(to) else number
-
-
-def _refusal(status: int, error: Any, keyed: bool, rate: Rate) -> GatewayError:
-    code, message = words_of(error)
-    message = message or f"HTTP status {status}"
-    details = error.get("details") if isinstance(error, dict) else None
-    details = details if isinstance(details, dict) else None
-    if code == "VALIDATION_MISSING_FIELD" and details is not None and details.get("field") == "channel_id":
-        return ChannelNotFound(message, details, rate, code)  # the account has several
-    if code in BY_CODE:
-        return BY_CODE[code].raises(message, details, rate, code)
-    if status in _BY_STATUS:
-        return _BY_STATUS[status](message, details, rate, code)
-    if status >= 500:
-        return OutcomeUnknown(f"{code}: {message}" if code else message, keyed, rate)
-    return GatewayRefused(message, details, rate, code)
-
-
-def _bare(status: int, keyed: bool, rate: Rate) -> GatewayError:
-    """The error of an answer that is no envelope."""
-    message = f"HTTP status {status} without an envelope"
-    if status in _BY_STATUS:
-        return _BY_STATUS[status](message, rate=rate)
-    if 300 <= status < 500:
-        return NotTheGateway(message, rate=rate)
-    return OutcomeUnknown(message, keyed, rate)

@@ -37,12 +37,13 @@ from bot.gateway.gateway_account import (
 )
 from bot.gateway.gateway_answers import (
     EndpointRefused,
+    EndpointUnavailable,
     GatewayError,
     GatewayNotReached,
-    GatewayRefused,
     GatewayResult,
     InvalidMessage,
     InvalidType,
+    KeyState,
     NotTheGateway,
     OutcomeUnknown,
     Sent,
@@ -156,6 +157,9 @@ ENDPOINTS: dict[str, tuple[Endpoint, ...]] = {
 }
 """Where a type is sent, in this order; every other type has `SEND_MESSAGE` only."""
 
+_MISSING = (404, 405, 410, 501)
+"""The statuses by which a gateway says that it has no such endpoint."""
+
 TEMPLATE_LIST = "/external-api/inbox/template-list"
 CHAT_TEMPLATES = "/external-api/chat/templates"
 CONTACTS = "/external-api/contacts"
@@ -182,6 +186,7 @@ class Gateway:
         reach: ReachabilityAlarm | None = None,
     ) -> None:
         self._http = http or HttpClient(url, own=True)
+        self._url = url
         self._reach = reach
         self._channel_id = channel_id
         self.use_channels(channels or {})
@@ -206,9 +211,17 @@ class Gateway:
         return {self._channel_id, *self._channels.values()}
 
     def begin_send(
-        self, to: str, message: Message, key: str, channel: str | None, done: Callable[[Sent | GatewayError], None]
+        self,
+        to: str,
+        message: Message,
+        key: str,
+        channel: str | None,
+        done: Callable[[Sent | GatewayError], None],
+        *,
+        repeated: bool = False,
     ) -> None:
         """Begin to send a message, and return. ``channel`` is the number that the contact writes to: its channel id is the one used.
+        ``repeated``: an earlier request with this key may have been carried out.
 
         ``done`` gets what was sent or why it was not, on a thread that it must not hold up. `EndpointRefused` says that another endpoint is
         next: send again at once. It is not done in here because each request counts against the account's limits,
@@ -222,12 +235,13 @@ class Gateway:
         fields = {"to": to, "type": kind, "channel_id": self.channel_id(channel), kind: content(message)}
         body = {name: fields[name] for name in (*endpoint.fields, kind) if fields[name] is not None}
         headers = {**self._headers, "Idempotency-Key": key} if endpoint.keyed else self._headers
-        read = partial(self._read_sent, to, kind, endpoint)
+        state = KeyState.NONE if not endpoint.keyed else KeyState.REPEATED if repeated else KeyState.FIRST
+        read = partial(self._read_sent, to, kind, endpoint, state)
         self._begin("POST", endpoint.path, _json(body), headers, endpoint.keyed, read, done)
 
-    def send(self, to: str, message: Message, key: str, channel: str | None = None) -> Sent:
+    def send(self, to: str, message: Message, key: str, channel: str | None = None, *, repeated: bool = False) -> Sent:
         """Send a message as `begin_send` does, and wait for the answer. Raises `GatewayError`."""
-        sent: Sent = wait_for(partial(self.begin_send, to, message, key, channel))
+        sent: Sent = wait_for(partial(self.begin_send, to, message, key, channel, repeated=repeated))
         return sent
 
     def after_answers(self, call: Callable[[], object]) -> None:
@@ -261,7 +275,7 @@ class Gateway:
         given = {"phone": phone, "name": name or phone, "email": email, "tags": list(tags)}
 
         def read(response: Response) -> ContactPut:
-            result = read_result(response, keyed=True)
+            result = read_result(response, True, self._asked("POST", CONTACTS))
             return ContactPut(read_id(result.data), result.rate)
 
         self._begin("POST", CONTACTS, _json(_given(**given)), self._headers, True, read, done)
@@ -292,7 +306,7 @@ class Gateway:
         return self._ask("GET", path + query, None, keyed=True)
 
     def _ask(self, method: str, path: str, body: bytes | None, *, keyed: bool) -> GatewayResult:
-        read = partial(read_result, keyed=keyed)
+        read = partial(read_result, keyed=keyed, asked=self._asked(method, path))
         result: GatewayResult = wait_for(partial(self._begin, method, path, body, self._headers, keyed, read))
         return result
 
@@ -327,11 +341,19 @@ class Gateway:
                 self._reach.answered()
         done(result)
 
-    def _read_sent(self, to: str, kind: str, endpoint: Endpoint, response: Response) -> Sent:
+    def _read_sent(self, to: str, kind: str, endpoint: Endpoint, key: KeyState, response: Response) -> Sent:
         try:
-            return read_sent(response, endpoint.keyed, to)
+            return read_sent(response, key, to, self._asked("POST", endpoint.path))
         except InvalidType as error:
             raise self._refused(kind, endpoint, error) from error
+        except (EndpointUnavailable, NotTheGateway) as error:
+            if endpoint is _endpoints(kind)[0] or response.status not in _MISSING:
+                raise
+            raise self._refused(kind, endpoint, error) from error
+
+    def _asked(self, method: str, path: str) -> str:
+        """A request, in words."""
+        return f"{method} {self._url}{path.partition('?')[0]}"
 
     def _without_key(self, response: Response) -> Response:
         """The answer; a refusal may quote the key, and its words are kept and shown."""
@@ -342,9 +364,16 @@ class Gateway:
     def _endpoint(self, kind: str) -> Endpoint:
         return _endpoints(kind)[self._refusals.get(kind, 0)]
 
-    def _refused(self, kind: str, endpoint: Endpoint, error: InvalidType) -> GatewayRefused:
+    def _refused(self, kind: str, endpoint: Endpoint, error: GatewayError) -> GatewayError:
+        """The error of an endpoint that does not take a type, or is missing: the next endpoint is tried.
+
+        If the gateway says that the last endpoint is missing, it takes the type nowhere: its address is right, since it answered at
+        the first endpoint.
+        """
         following = _endpoints(kind).index(endpoint) + 1
         if following == len(_endpoints(kind)):
+            if isinstance(error, EndpointUnavailable):
+                return InvalidType(error.message, error.details, error.rate, error.code, asked=error.asked)
             return error
         self._refusals[kind] = max(following, self._refusals.get(kind, 0))
         return EndpointRefused(error.message, error.details, error.rate, error.code)

@@ -50,7 +50,7 @@ _MESSAGE_IDS = ("message_id", "messageId", "chat_message_id", "chatMessageId", "
 
 
 class UnreadableEvent(BotError):
-    """A signed event of a known name whose data make no sense: it is kept for the operator."""
+    """A signed event of a known name whose data make no sense."""
 
 
 @immutable
@@ -113,6 +113,8 @@ def _tap(delivery: WebhookDelivery) -> Tapped:
 def _status(delivery: WebhookDelivery) -> StatusReported:
     """The specification does not show this payload, only that statuses are matched by the ids of a send's result."""
     messages = tuple(dict.fromkeys(_message_ids(delivery.data)))[:_MESSAGES]
+    if delivery.name not in STATUSES:
+        raise UnreadableEvent("`data.status` is no status of the specification")
     if not messages and delivery.contact is None:
         raise UnreadableEvent("`data` names neither a message nor a contact")
     detail = _reason(delivery.data) if delivery.name == "message.failed" else ""
@@ -190,7 +192,7 @@ def _contact_name(delivery: WebhookDelivery) -> str | None:
 MEANINGS: Mapping[str, Callable[[WebhookDelivery], Event]] = {
     INBOUND: _inbound,
     TAP: _tap,
-    **dict.fromkeys(STATUSES, _status),
+    **dict.fromkeys((*STATUSES, STATUS), _status),
     "contact.created": _changed,
     "contact.updated": _changed,
     "conversation.opened": _opened,

@@ -113,6 +113,7 @@ class Batch:
         self.advance = advance
         self.forwarded: Forwarded | None = None
         self.marks = run.in_quarantine
+        self.repeated = False  # whether its messages may have been tried by an engine whose store this is a copy of
         self._run = run
         self._share = share
         self._set_back = store.set_back
@@ -247,6 +248,7 @@ class Batch:
             due_at=self.now,
             expires_at=self.now + TRIED_FOR[priority],
             window_until=None if session.last_inbound is None else session.last_inbound + SENDING_WINDOW,
+            repeated=self.repeated,
         )
 
     def call_dead_letter_hooks(self, hooks: Collection[str]) -> None:

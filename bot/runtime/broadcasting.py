@@ -358,7 +358,8 @@ def handle_campaign_result(batch: Batch, result: SendResult) -> None:
         batch.commit.add_note(row.contact, row.ref, asked, "broadcast", f"message {row.id} was refused, and corrected")
         return
     code = result.code if result.state == "failed" else ""
-    batch.commit.send_ended(row, result.state, result.message_ids, result.attempts, result.detail, result.at, code)
+    ended = result.message_ids, result.attempts, result.detail, result.at, code
+    batch.commit.send_ended(row, result.state, *ended, key_helps=result.key_helps)
     if place is not None:
         _judge(batch, place, row.ref, result.state, result.code)
 
@@ -432,8 +433,8 @@ def _ref(name: str, contact: str, retries: int) -> str:
 def wait_again(batch: Batch, dead: DeadSend, ref: str) -> Broadcast | None:
     """Have the recipient of a dead letter's message wait for it again, with its parameters as they are by now.
 
-    A message that may have been sent only goes once more as it was, under its own key; so does, under the key of this
-    effect, one to a contact that a correction has left out. Returns its broadcast; None where it is of none, or of a flow
+    A message that may have been sent only goes once more as it was, under its own key where that helps; so does, under the key of
+    this effect, one to a contact that a correction has left out. Returns its broadcast; None where it is of none, or of a flow
     that one has started: that message can be sent again as any other.
     """
     place = None if dead.send_id is None else batch.store.place_in_broadcast(dead.send_id)
@@ -442,10 +443,11 @@ def wait_again(batch: Batch, dead: DeadSend, ref: str) -> Broadcast | None:
     broadcast = _known(batch, place.broadcast)
     if _is_flow(broadcast):
         return None
-    if dead.outcome == "unknown":
-        batch.commit.repeat(dead.send_id, RepeatedSend(dead.ref, dead.key, dead.effect))
-    elif place.edit != broadcast.edit:
-        batch.commit.repeat(dead.send_id, RepeatedSend(ref, effect_key(batch.store.store_id, ref), dead.effect))
+    if dead.may_be_sent and dead.key_helps:
+        batch.commit.repeat(dead.send_id, RepeatedSend(dead.ref, dead.key, dead.effect, repeated=True))
+    elif dead.may_be_sent or place.edit != broadcast.edit:
+        key = effect_key(batch.store.store_id, ref)
+        batch.commit.repeat(dead.send_id, RepeatedSend(ref, key, dead.effect, repeated=False))
     else:
         batch.commit.wait_again(dead.send_id)
     return _reopen(batch, broadcast)
@@ -574,7 +576,8 @@ def _to_outbox(batch: Batch, recipient: Recipient) -> int:
     """Returns the message's id."""
     session, again = batch.session(recipient.contact), recipient.again
     if again is not None:
-        row = replace(batch.send_row(again.ref, again.effect, session, CAMPAIGN), key=again.key)
+        row = batch.send_row(again.ref, again.effect, session, CAMPAIGN)
+        row = replace(row, key=again.key, repeated=again.repeated)
     else:
         ref = _ref(recipient.broadcast, recipient.contact, recipient.retries)
         assert isinstance(recipient.content, TemplateMessage)

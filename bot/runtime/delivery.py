@@ -16,7 +16,7 @@ from bot.gateway.gateway_client import Gateway
 from bot.runtime.gateway_commands import CommandPermits, Permit
 from bot.runtime.rate_limiter import ContactLimiter, LimitAlarms
 from bot.runtime.scheduler import CircuitBreakers, Scheduler
-from bot.runtime.sending import LIMITS, Claim, ContactQueue, OtherRoute, Route, SendAttempt, Sender, SendResult
+from bot.runtime.sending import Claim, ContactQueue, OtherRoute, Route, SendAttempt, Sender, SendResult
 from bot.runtime.shared_limiter import Limiter
 from bot.store.rows import SYNC, OutboxRow
 
@@ -116,7 +116,9 @@ class Delivery:
         with self._lock:
             self._none_in_flight.wait_for(lambda: not self._in_flight, timeout)
             for queue in self._scheduler:
-                if queue.unreported and not queue.in_flight:  # its requests count against the limits of the next run
+                queue.unclear |= queue.in_flight
+                # its requests count against the limits of the next run, which repeats what is in flight with a key
+                if (queue.in_flight and queue.keyed) or (queue.unreported and not queue.in_flight):
                     again = SendAttempt("retry", "the bot was stopped", wait=0.0)
                     self._report(SendResult.of(queue, again, self._clock.now()))
             self._closed = True
@@ -283,7 +285,8 @@ class Delivery:
         breaker = self._breakers[queue.route]
         self._in_flight += 1
         queue.in_flight = True
-        queue.alone = queue.limited is not None and breaker.times_closed > queue.limited
+        fault, times_closed = queue.kept_back
+        queue.alone = fault if breaker.times_closed > times_closed else ""
         queue.permit, queue.probe = permit, breaker.begin()
         return queue
 
@@ -302,9 +305,9 @@ class Delivery:
         now = self._clock.elapsed()
         if attempt.requested and not attempt.fault:  # what concerns others, too, uses up nobody's share
             self._contact_limiter.count(queue.contact, now)
-        if attempt.fault == LIMITS:
-            queue.limited = self._breakers[queue.route].times_closed
-        self._breakers.judge(queue.route, queue.probe, attempt, now)
+        if attempt.fault:
+            queue.kept_back = attempt.fault, self._breakers[queue.route].times_closed
+        self._breakers.judge(queue.route, queue.probe, attempt, now, queue.contact)
         if attempt.state in ("retry", "held", "again"):
             self._scheduler.wait(queue, attempt.wait or 0.0)
         elif attempt.must_be_stored and queue.priority != SYNC:

@@ -232,7 +232,9 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
         handle_campaign_result(batch, result if state is None else replace(result, state=state))
     else:
         state = _report_to_session(batch, result) or result.state
-        batch.commit.send_ended(row, state, result.message_ids, result.attempts, result.detail, result.at)
+        batch.commit.send_ended(
+            row, state, result.message_ids, result.attempts, result.detail, result.at, key_helps=result.key_helps
+        )
     give_up_if_failed(batch, result.message_ids)
     if result.alias is not None:
         learn_alias(batch, result.alias, row.contact)

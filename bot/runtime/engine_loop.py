@@ -7,6 +7,7 @@ the log, timers, one commit.
 import logging
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from concurrent.futures import Future
 from dataclasses import replace
@@ -21,6 +22,7 @@ from bot.core import values
 from bot.core.effects import Fetch, Transcribe
 from bot.core.errors import BotError
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
+from bot.gateway.webhook_events import INBOUND, TAP, UnreadableEvent
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, EngineShare, RequestRefused, place_of
 from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
@@ -65,6 +67,7 @@ _LONGEST_BACKOFF = 5.0
 _LATEST = timedelta(days=1)  # behind the log's end: a stop of days, or a clock set forward, lets nothing pile up
 _PRUNED_EVERY = 60.0
 _ERASED_EVERY = 1.0
+_UNREADABLE_FOR = 86_400.0
 
 AT_ONCE = 256
 """How many events one commit takes."""
@@ -432,6 +435,10 @@ class EngineCycle:
         self._erased_at = clock.elapsed()
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
+        self._unreadable = UnreadableEvents(alarms, clock)
+        self._taken_before = (
+            0  # the last place in the log that an engine has taken, of this store or of one that it is a copy of
+        )
 
     def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
         """Begin a run, which hands on to these two. Returns the messages that the last run may or may not have sent.
@@ -452,6 +459,7 @@ class EngineCycle:
                 age.cursor + 1,
                 age.taken,
             )
+        self._taken_before = age.taken
         last, now = store.written_at(), self._clock.now()
         if last is not None and last - now >= SMALLEST_STEP:
             ahead = " (or the clock of another machine is ahead)" if is_shared(store.address) else ""
@@ -518,6 +526,7 @@ class EngineCycle:
         self._sends.refill()
         self._calls.refill()
         batch = Batch(self._store, self.advance, self.run, self._clock.now(), self._share)
+        batch.repeated = self.cursor < self._taken_before
         for sent in incoming.sent:
             batch.marks = self.may_crash(sent)
             known = sent.row.id in self._sends and sent.row.id not in batch.commit.sends_ended
@@ -582,6 +591,7 @@ class EngineCycle:
         event = self._store.next_event(self._events) if len(self._events) < _EVENTS_AT_ONCE else None
         times = self._store.next_wake(), self._store.next_broadcast(), event
         self.next_wake = min((at for at in times if at is not None), default=None)
+        self._unreadable.look()
         now = self._clock.elapsed()
         if self._erasing and now >= self._erased_at:
             for contact in self._store.asked_to_erase():
@@ -677,6 +687,9 @@ class EngineCycle:
         try:
             own = row.event_id.startswith(WRITTEN_HERE)
             return values.loads(row.body) if own else self._read(row.body, row.received_at)
+        except UnreadableEvent as error:
+            self._unreadable.count(row, error)
+            return f"it could not be read: {error}" if row.name in (INBOUND, TAP) else None
         except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
             log.error("an event could not be read, %s: see `bot queue`", place_of(error))
             return f"it could not be read: {error}"
@@ -754,6 +767,30 @@ class EngineCycle:
         for name, broadcast in paused.items():
             self._alarms.report(ALARM, *why_paused(broadcast), about=name)
         self._paused = set(paused)
+
+
+class UnreadableEvents:
+    """The alarms of events whose payload has an unknown form: one for each event's name, with their number, for a day after the last."""
+
+    def __init__(self, alarms: Alarms, clock: Clock) -> None:
+        self._alarms = alarms
+        self._clock = clock
+        self._counts: Counter[str] = Counter()
+        self._until: dict[str, float] = {}
+
+    def count(self, row: LogRow, error: UnreadableEvent) -> None:
+        """Another event could not be read."""
+        self._counts[row.name] += 1
+        self._until[row.name] = self._clock.elapsed() + _UNREADABLE_FOR
+        what = f"{self._counts[row.name]:,} x {row.name} could not be read: {error}"
+        advice = f"ask the gateway's operator what these events hold; the last one is {row.event_id} in the store's log"
+        self._alarms.report("events-unreadable", what, advice, row.name)
+
+    def look(self) -> None:
+        """Clear the alarms that are over."""
+        for event in [event for event, until in self._until.items() if until <= self._clock.elapsed()]:
+            del self._until[event], self._counts[event]
+            self._alarms.clear("events-unreadable", event)
 
 
 def _to_erase(incoming: EngineInput) -> Iterator[tuple[str, str]]:

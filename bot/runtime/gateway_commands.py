@@ -20,9 +20,17 @@ from bot.core.errors import BotError
 from bot.core.immutable import mutable
 from bot.core.values import json_text
 from bot.gateway.gateway_account import ContactPut, Page, RegisteredWebhook
-from bot.gateway.gateway_answers import GatewayError, GatewayRateLimited, GatewayRefused, GatewayUnauthorized, Rate
+from bot.gateway.gateway_answers import (
+    EndpointUnavailable,
+    GatewayError,
+    GatewayRateLimited,
+    GatewayRefused,
+    GatewayUnauthorized,
+    OutcomeUnknown,
+    Rate,
+)
 from bot.gateway.gateway_client import Gateway
-from bot.runtime.rate_limiter import RateLimiter
+from bot.runtime.rate_limiter import MINUTE, RateLimiter
 from bot.runtime.scheduler import CircuitBreakers
 from bot.runtime.sending import OtherRoute, SendAttempt, refused
 from bot.runtime.shared_limiter import Limiter, open_limiter
@@ -36,7 +44,9 @@ from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import GATEWAY_COMMAND
 
 PATIENCE = 60.0
-"""Seconds that a command waits for a permit: one is free within a minute, unless the day's requests are used up."""
+"""Seconds that a command waits for a permit, as long as the limit of a minute is what keeps it waiting. For a longer wait it asks again."""
+
+_SOON = MINUTE + 1.0  # the limiter counts a minute in slots
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -52,7 +62,11 @@ class NotRepeated(BotError):
 
 
 class NoPermit(BotError):
-    """The gateway's limits left no request for a command."""
+    """The gateway left no room for a command's request. ``wait`` are the seconds until it does, as far as is known."""
+
+    def __init__(self, text: str, wait: float | None) -> None:
+        super().__init__(text)
+        self.wait = wait
 
 
 @mutable
@@ -69,11 +83,16 @@ class GatewayCommands:
     """
 
     def __init__(
-        self, gateway: Gateway, permit: Callable[[float], AbstractContextManager[Permit]], note: Callable[[str], object]
+        self,
+        gateway: Gateway,
+        permit: Callable[[float], AbstractContextManager[Permit]],
+        note: Callable[[str], object],
+        clock: Clock,
     ) -> None:
         self._gateway = gateway
         self._permit = permit
         self._note = note
+        self._clock = clock
 
     def run(self, request: Request) -> Answer:
         """Run a command. Raises `UnknownCommand`, `NotRepeated`, `NoPermit` and the errors of `bot.gateway.gateway_answers`.
@@ -82,7 +101,16 @@ class GatewayCommands:
         return ``items`` and ``has_more``. ``put_contact`` (phone, name, email, tags) returns ``id``, or ``refused``
         with the reason if the contact is at fault. ``register_webhook`` (name, url, events, secret) returns the whole
         registration. With ``again``, an engine that has ended may have made this request: all but the last one are harmless then.
+        With ``can_wait``, the answer may be ``wait``: the limits leave no room for so many seconds, and nothing was done.
         """
+        try:
+            return self._run(request)
+        except NoPermit as error:
+            if error.wait is None or request.get("can_wait") is not True:
+                raise
+            return {"wait": error.wait}
+
+    def _run(self, request: Request) -> Answer:
         gateway = self._gateway
         match request:
             case {"call": "templates"}:
@@ -106,17 +134,28 @@ class GatewayCommands:
     def _put(self, phone: str, name: str | None, email: str | None, tags: list[str]) -> Answer:
         try:
             return {"id": self._ask("put_contact", lambda: self._gateway.put_contact(phone, name, email, tags)).id}
-        except (GatewayUnauthorized, GatewayRateLimited):
+        except (GatewayUnauthorized, EndpointUnavailable):
             raise
         except GatewayRefused as error:
             return {"refused": str(error)}
 
     def _ask(self, name: str, call: Callable[[], T]) -> T:
-        with self._permit(PATIENCE) as permit:
-            self._note(name)
-            answer = call()
-            permit.rate = answer.rate
-            return answer
+        """Make the request, again and again while the gateway refuses it for its limits and soon allows it."""
+        until = monotonic() + PATIENCE
+        while True:
+            try:
+                with self._permit(max(until - monotonic(), 0.0)) as permit:
+                    self._note(name)
+                    answer = call()
+                    permit.rate = answer.rate
+                    return answer
+            except GatewayRateLimited:
+                continue  # there is no permit before it allows another request
+            except OutcomeUnknown as error:
+                wait = error.rate.wait(self._clock.now())
+                if wait is None or not error.keyed:
+                    raise
+                raise NoPermit(str(error), wait) from error
 
 
 def _items(page: Page[Any]) -> Answer:
@@ -145,7 +184,7 @@ def commands_without_server(account: AccountSettings, store: StoreAddress, clock
         opened.callback(limiter.stop)
         permits = CommandPermits(threading.Lock(), limiter, CircuitBreakers(Alarms(clock)), clock, lambda: None)
         limiter.start(permits.share_breakers, permits.came)
-        yield GatewayCommands(gateway, permits.permit, partial(_note_in_store, store, clock))
+        yield GatewayCommands(gateway, permits.permit, partial(_note_in_store, store, clock), clock)
 
 
 def _note_in_store(store: StoreAddress, clock: Clock, call: str) -> None:
@@ -229,9 +268,12 @@ class CommandPermits:
         self.waiting += 1
         try:
             while (permit := self._take()) is None:
-                if monotonic() >= deadline or self._closed:
-                    raise NoPermit(f"the gateway's limits left no room for this within {timeout:g} s: try again later")
-                self._clock.wait(self._given_back, self._free_at(), deadline - monotonic())
+                free, left = self._free_at(), deadline - monotonic()
+                wait = None if free is None else free - self._clock.elapsed()
+                if left <= 0 or self._closed or (wait is not None and wait > _SOON):
+                    text = f"the gateway's limits left no room for this within {timeout:g} s: try again later"
+                    raise NoPermit(text, wait)
+                self._clock.wait(self._given_back, free, left)
             return permit
         finally:
             self.waiting -= 1

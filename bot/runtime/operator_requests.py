@@ -66,7 +66,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
         case {"do": "set", "contact": str(contact), "values": dict(values)} if contact.isdecimal():
             return _set(batch, contact, values, request.get("flow"), by)
         case {"do": "retry", "ids": list(ids)}:
-            return retry_dead_letters(batch, ids, _event_id(), by)
+            return retry_dead_letters(batch, ids, _event_id(), by, sure=request.get("sure") is True)
         case {"do": "drop", "ids": list(ids)}:
             return drop_dead_letters(batch, ids, _event_id(), by)
         case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
@@ -268,20 +268,29 @@ MOST_DEAD_LETTERS = 500
 """How many dead letters one request names at most."""
 
 
-def retry_dead_letters(batch: Batch, ids: list[Any], event_id: str, by: str) -> dict[str, list[Any]]:
+def retry_dead_letters(
+    batch: Batch, ids: list[Any], event_id: str, by: str, *, sure: bool = False
+) -> dict[str, list[Any]]:
     """Send the messages of dead letters again, behind all other messages to their contacts, and deliver their events again.
 
     When several messages are retried, new replies are sent first. Answers which are ``done``, and which are ``missing``: they are no
     dead letters of messages or events out, or not any more; which stay since their contacts have ``opted_out``; and which broadcasts
-    are stopped or paused, so that their messages are ``held`` until these are resumed. Raises `RequestRefused`.
+    are stopped or paused, so that their messages are ``held`` until these are resumed.
+
+    Unless the operator is ``sure``, messages that may have been sent stay, too: those which the gateway may recognise by the ``same_key``,
+    and those which ``may_double``, since they go under a new key, or without one. Raises `RequestRefused`.
     """
     there = [id for id in _read(ids) if _is_there(batch, id)]
     found = {id: dead for id in there if (dead := batch.store.dead_send(id)) is not None}
     events = {id: event for id in there if (event := batch.store.dead_event(id)) is not None}
-    opted_out = [
-        id for id, dead in found.items() if isinstance(dead.effect, Send) and batch.session(dead.contact).opted_out
-    ]
-    for id in opted_out:
+    stay: dict[str, list[Any]] = {"opted_out": [], "same_key": [], "may_double": []}
+    for id, dead in [*found.items()]:
+        if isinstance(dead.effect, Send) and batch.session(dead.contact).opted_out:
+            stay["opted_out"].append(id)
+        elif isinstance(dead.effect, Send) and dead.may_be_sent and not sure:
+            stay["same_key" if dead.key_helps else "may_double"].append(id)
+        else:
+            continue
         del found[id]
     held = set()
     for ordinal, (id, dead) in enumerate(found.items()):
@@ -300,8 +309,9 @@ def retry_dead_letters(batch: Batch, ids: list[Any], event_id: str, by: str) -> 
         batch.commit.add_event(NewEvent(event.ref, event.key, event.contact, event.effect))
         asked = json_text({"do": "retry", "id": id, "by": by})
         batch.commit.add_note(event.contact, event_id, asked, OPERATOR, "an event is delivered again")
-    answer = _answer([id for id in ids if id not in opted_out], found.keys() | events.keys())
-    return answer | {"opted_out": opted_out, "held": sorted(held)}
+    staying = set().union(*stay.values())
+    answer = _answer([id for id in ids if id not in staying], found.keys() | events.keys())
+    return answer | stay | {"held": sorted(held)}
 
 
 def drop_dead_letters(batch: Batch, ids: list[Any], event_id: str, by: str) -> dict[str, list[int]]:
@@ -319,11 +329,11 @@ def drop_dead_letters(batch: Batch, ids: list[Any], event_id: str, by: str) -> d
 
 def _send_again(batch: Batch, dead: DeadSend, ref: str, *, alone: bool) -> str:
     """Returns in words what was done."""
-    new_key = dead.outcome != "unknown"  # it may have been sent: under its old key the gateway will not send it twice
     priority = REPLY if alone and isinstance(dead.effect, Send) else SYNC
     is_first = dead.send_id is not None and batch.store.place_in_broadcast(dead.send_id) is not None
     row = batch.send_row(ref, dead.effect, batch.session(dead.contact), CAMPAIGN if is_first else priority)
-    batch.commit.add_send(row if new_key else replace(row, key=dead.key))
+    repeats = dead.may_be_sent and dead.key_helps  # under its old key the gateway will not send it twice
+    batch.commit.add_send(replace(row, key=dead.key, repeated=True) if repeats else row)
     if is_first and dead.send_id is not None:
         batch.commit.sent_again(dead.send_id, row.id)
     return f"message {row.id}"

@@ -36,7 +36,8 @@ class RateLimiter:
     replies. They are spread evenly, because after a burst no request would be free for a minute. So a reply hardly
     ever waits.
 
-    The gateway's headers can lower these limits, never raise them. ``recent`` are the requests before a restart: when
+    The gateway's headers can lower these limits, never raise them: ``X-RateLimit-Limit`` holds until an answer says another one, so
+    that the first requests after a reset are not too many either. ``recent`` are the requests before a restart: when
     (this may be below 0), and how many. ``crashed``: there may have been other requests in progress. Then the first
     request goes alone, and its answer says how many are left.
     """
@@ -56,12 +57,12 @@ class RateLimiter:
         crashed: bool = False,
         reserve: int = RESERVE,
     ) -> None:
-        reserve = min(reserve, per_minute // 2)
         self.per_day = per_day
-        self._reserve = reserve
+        self._per_minute = per_minute
+        self._reserve_at_most = reserve
         self._minute, self._day = _SlidingWindow(per_minute, MINUTE, _STEP), _SlidingWindow(per_day, DAY, 60.0)
-        self._windows = (self._minute, reserve), (self._day, _of_day(per_minute, per_day, reserve))
-        self._gap = MINUTE / (per_minute - reserve)
+        self._windows: tuple[tuple[_SlidingWindow, int], ...] = ()
+        self._limit_to(per_minute)
         self._next: float | None = None  # when the next request that is no reply may go, rounded to a step
         self._in_flight = 0
         self._given = 0  # permits so far: a permit's number is its place among them
@@ -100,6 +101,8 @@ class RateLimiter:
         if requested:
             said = rate or UNSAID
             resets_in = None if said.resets_at is None else said.resets_in(clock.now())
+            if said.limit is not None:
+                self._limit_to(said.limit)
             self.ended(permit, clock.elapsed(), said.remaining, resets_in)
         else:
             self.unused(permit)
@@ -176,6 +179,7 @@ class RateLimiter:
         said, since = self._said, self._none_since
         return {
             "given": self._given,
+            "limit": self._minute.limit,
             "next": [self._spread, None if self._next is None else self._next + offset],
             "said": said and [said.permit, said.remaining, said.until + offset, said.given],
             "doubts": [self._disproved, None if since is None else since + offset],
@@ -184,6 +188,7 @@ class RateLimiter:
     def learn(self, common: Mapping[str, Any], offset: float, now: float) -> None:
         """Know what other engines know, too. Their clock may have been set: no time is further off than one that this one notes."""
         self._given = common["given"]
+        self._limit_to(common["limit"])
         spread, at = common["next"]
         if spread != self._spread:
             self._spread, self._next = spread, min(at - offset, now + self._gap + _STEP)
@@ -204,6 +209,15 @@ class RateLimiter:
         """How many requests the minute and the gateway's word leave for replies."""
         left, said = self.room(now)["minute"], self._said
         return left if said is None or said.until <= now else min(left, said.left(self._given))
+
+    def _limit_to(self, limit: int) -> None:
+        """Take so many requests a minute from now on, or as many as the settings allow."""
+        limit = min(limit, self._per_minute)
+        if limit != self._minute.limit or not self._windows:
+            self._minute.limit = limit
+            self._reserve = min(self._reserve_at_most, limit // 2)
+            self._gap = MINUTE / (limit - self._reserve)
+            self._windows = (self._minute, self._reserve), (self._day, _of_day(limit, self.per_day, self._reserve))
 
     def _count(self, at: float, requests: int = 1) -> None:
         for window, _ in self._windows:
@@ -248,7 +262,7 @@ class _SlidingWindow:
     """
 
     def __init__(self, limit: int, span: float, step: float) -> None:
-        self._limit = limit
+        self.limit = limit
         self._span = span
         self._step = step
         self._slots: deque[tuple[int, dict[str, int]]] = deque()  # number of the slot, requests by contact
@@ -273,11 +287,11 @@ class _SlidingWindow:
         """How many more requests fit now, with none in flight."""
         if now >= self._expires_at:
             self._expire(now)
-        return self._limit - self._totals.get(contact, 0)
+        return self.limit - self._totals.get(contact, 0)
 
     def free_at(self, now: float, contact: str = "", requests: int = 1) -> float:
         """When so many more requests fit: ``now`` if they do; `inf` if not even when all that were counted have left the window."""
-        if self._limit - self._totals.get(contact, 0) >= requests:
+        if self.limit - self._totals.get(contact, 0) >= requests:
             return now
         missing = requests - self.left(now, contact)
         if missing <= 0:

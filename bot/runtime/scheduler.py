@@ -3,8 +3,8 @@
 Replies go first, then changes of contacts, then a command's own requests, then campaigns. Within a priority the routes
 take turns. The scheduler starts no thread and sends nothing: delivery asks it for the next message, with a lock held.
 
-Each route has a circuit breaker. The gateway looks at a request's key first, then at its limits, then at its channel:
-what it refuses for one of these shows that those before are right.
+Each route has a circuit breaker. A request has to reach the gateway's address; the gateway looks at its key first, then at
+its limits, then at its channel: what it refuses for one of these shows that those before are right.
 """
 
 from collections import Counter, deque
@@ -18,8 +18,10 @@ from bot.clock import Clock, DelayQueue, left_to_wait, to_microseconds
 from bot.runtime.rate_limiter import MINUTE, ContactLimiter
 from bot.runtime.sending import (
     ACCOUNT,
+    ADDRESS,
     CHANNEL,
     LIMITS,
+    LONGEST_RETRY_AFTER,
     ContactQueue,
     OtherRoute,
     OverShare,
@@ -256,7 +258,7 @@ class Scheduler:
         return sum(len(queue.rows) for queue in self if queue.priority != REPLY)
 
     def _is_held(self, route: Route) -> bool:
-        return self._breakers[route].reason == CHANNEL
+        return self._breakers[route].reason in (ADDRESS, CHANNEL)
 
 
 def _unsent(queue: ContactQueue) -> Iterator[OutboxRow]:
@@ -274,8 +276,6 @@ def _drop(queue: ContactQueue, ids: Set[int]) -> None:
 
 FIRST_PROBE = 60.0  # seconds
 LONGEST_PROBE = 300.0
-LONGEST_LIMIT = 900.0
-"""Seconds between two looks at whether the gateway's limits still hold, however long it says that they will."""
 
 OTHERS_PROBE_AFTER = 5.0
 """Seconds after which another shard's engine sends the probe, if the one that was refused has none to send."""
@@ -297,6 +297,9 @@ class CircuitBreaker:
         self.times_closed = 0
         self.version = 0  # one more after each change that concerns other shards, too
         self._since = inf  # the first refusal of its own for this reason
+        self._contact: str | None = (
+            None  # the only one whose requests were refused for this reason; None: there are several
+        )
         self._pause = 0.0
         self._probing = False
 
@@ -332,15 +335,22 @@ class CircuitBreaker:
         """The probe was refused or dropped for its own content, which says nothing: the next request is the probe."""
         self._probing = False
 
-    def close(self) -> None:
-        """Let everything go."""
+    def close(self, *, succeeded: bool = True) -> None:
+        """Let everything go: because a request has ``succeeded``, or was refused for another reason."""
         self.version += self.reason in _OF_ALL_SHARDS
         self.reason, self._probing = "", False
-        self.times_closed += 1
+        self.times_closed += succeeded
 
-    def next_pause(self, fault: str, outcome: SendAttempt) -> float:
-        """How long to wait after such a refusal: longer each time that it is repeated."""
+    def next_pause(self, fault: str, outcome: SendAttempt, contact: str) -> float:
+        """How long to wait after such a refusal of a contact's request: longer each time that it is repeated.
+
+        A refusal for the address may be about its message all the same: as long as one contact alone has met it, the next
+        one finds out at once.
+        """
         before = self._pause if fault == self.reason else 0.0
+        if fault == ADDRESS:
+            self._contact = contact if self.reason != ADDRESS or self._contact == contact else None
+            return 0.0 if self._contact is not None else min(max(1.0, 2 * before), LONGEST_PROBE)
         if fault != LIMITS:
             return min(2 * before, LONGEST_PROBE) if before else FIRST_PROBE
         return limits_pause(outcome.retry_after, before)
@@ -351,6 +361,8 @@ class CircuitBreaker:
             return "the API key is refused, so nothing can be sent; one message is tried"
         if self.reason == CHANNEL:
             return f"{name_of(self.route)} is unknown or inactive; one message is tried"
+        if self.reason == ADDRESS:
+            return f"the gateway's address is refused for {name_of(self.route)}; one message is tried"
         return "the gateway refuses requests for its limits; one is tried"
 
     def refused_for(self, now: float) -> float:
@@ -362,12 +374,11 @@ class CircuitBreaker:
 def limits_pause(said: float | None, before: float) -> float:
     """How many seconds to wait after a refusal for the limits. ``said`` is its ``Retry-After``, ``before`` the last pause.
 
-    A wait of up to a minute, the gateway's window, is kept. A longer one is looked at after a minute, and then at
-    pauses that double, up to `LONGEST_LIMIT`: it may be a mistake. Without one, the pauses double from a second to a minute.
+    It is kept as it is said, up to `LONGEST_RETRY_AFTER`. Without it, or where it was too short, the pauses double from a second
+    to a minute, the gateway's window.
     """
-    least = min(said or 1.0, MINUTE)
-    most = min(max(said or 0.0, MINUTE), LONGEST_LIMIT)
-    return min(max(least, 2 * before), most)
+    least = min(said or 1.0, LONGEST_RETRY_AFTER)
+    return min(max(least, 2 * before), max(least, MINUTE))
 
 
 class CircuitBreakers:
@@ -387,7 +398,7 @@ class CircuitBreakers:
         """These are the channels from now on: close the breakers of all others."""
         kept = {*channels, *OtherRoute}
         for breaker in self._routes.values():
-            if breaker.route not in kept and breaker.reason in (CHANNEL, LIMITS):
+            if breaker.route not in kept and breaker.reason in (ADDRESS, CHANNEL, LIMITS):
                 self._close(breaker)
 
     def share(self, known: dict[str, Any], offset: float, now: float) -> None:
@@ -395,7 +406,7 @@ class CircuitBreakers:
         for breaker in self._routes.values():
             version, reason, pause, probe_at = known.get(_about(breaker.route), [0, "", 0.0, 0.0])
             if version > breaker.version:
-                if reason and breaker.reason != CHANNEL:
+                if reason and breaker.reason not in (ADDRESS, CHANNEL):
                     breaker.open(reason, pause, "another shard was refused", now)
                     breaker.probe_at = min(probe_at - offset, breaker.probe_at) + OTHERS_PROBE_AFTER
                 elif not reason and breaker.reason in _OF_ALL_SHARDS:
@@ -404,18 +415,20 @@ class CircuitBreakers:
             elif version < breaker.version:
                 known[_about(breaker.route)] = breaker.as_json(offset)
 
-    def judge(self, route: Route, probe: bool, outcome: SendAttempt, now: float) -> None:
-        """Learn from a request that has ended: open or close the breaker of its route, and of others that it concerns."""
+    def judge(self, route: Route, probe: bool, outcome: SendAttempt, now: float, contact: str = "") -> None:
+        """Learn from a contact's request that has ended: open or close the breaker of its route, and of others that it concerns."""
         breaker, fault = self[route], outcome.fault
         if probe != bool(breaker.reason):
             return  # it was under way when the breaker was opened, or closed by what another route has shown
         if not fault:
             if probe:
                 self._answered(breaker, outcome, now)
-        elif fault == LIMITS and breaker.reason == CHANNEL:
+        elif (fault == LIMITS and breaker.reason == CHANNEL) or (
+            fault == ADDRESS and breaker.reason not in ("", ADDRESS)
+        ):
             breaker.wait_again(now)
         else:
-            self._refused(breaker, outcome, now)
+            self._refused(breaker, outcome, now, contact)
 
     def _answered(self, breaker: CircuitBreaker, outcome: SendAttempt, now: float) -> None:
         """The probe has come back, without a fault that concerns others."""
@@ -426,37 +439,43 @@ class CircuitBreakers:
         else:
             self._close(breaker)
 
-    def _refused(self, breaker: CircuitBreaker, outcome: SendAttempt, now: float) -> None:
+    def _refused(self, breaker: CircuitBreaker, outcome: SendAttempt, now: float, contact: str) -> None:
         fault, again = outcome.fault, outcome.fault == breaker.reason
-        pause = breaker.next_pause(fault, outcome)
+        pause = breaker.next_pause(fault, outcome, contact)
         if breaker.reason and not again:
-            self._close(breaker)
-        for each in [breaker] if again or fault == CHANNEL else self._concerned(fault):
+            self._close(breaker, succeeded=False)
+        for each in [breaker] if again or fault in (ADDRESS, CHANNEL) else self._concerned(fault):
             each.open(fault, pause, outcome.detail, now)
-        if fault == ACCOUNT:
-            self._alarms.report("delivery-held", "nothing can be sent until this is put right", outcome.advice)
+        if fault == ADDRESS:
+            if again:
+                what = f"the gateway takes nothing at its address, so that what goes by {name_of(breaker.route)} waits"
+                self._alarms.report(_ALARMS[fault], what, outcome.advice, _about(breaker.route))
+        elif fault == ACCOUNT:
+            self._alarms.report(_ALARMS[fault], "nothing can be sent until this is put right", outcome.advice)
         elif fault == CHANNEL:
             what = f"{name_of(breaker.route)} is unknown or inactive: its messages wait, those of other channels go on"
-            self._alarms.report("channel-held", what, outcome.advice, _about(breaker.route))
+            self._alarms.report(_ALARMS[fault], what, outcome.advice, _about(breaker.route))
         elif breaker.refused_for(now) >= MINUTE:
             what = f"the gateway has refused {name_of(breaker.route)} for its limits for more than a minute"
-            self._alarms.report("rate-limited", what, outcome.advice, _about(breaker.route))
+            self._alarms.report(_ALARMS[fault], what, outcome.advice, _about(breaker.route))
 
     def _concerned(self, fault: str) -> list[CircuitBreaker]:
         """The closed breakers of all routes that a fault concerns. Commands find out for themselves that the key is wrong."""
         exempt = OtherRoute.COMMANDS if fault == ACCOUNT else None
         return [each for each in self._routes.values() if not each.reason and each.route is not exempt]
 
-    def _close(self, breaker: CircuitBreaker) -> None:
+    def _close(self, breaker: CircuitBreaker, *, succeeded: bool = True) -> None:
         reason = breaker.reason
-        breaker.close()
+        breaker.close(succeeded=succeeded)
         if reason == ACCOUNT:
             for each in self._routes.values():
                 if each.reason == ACCOUNT:
-                    each.close()
-            self._alarms.clear("delivery-held")
-        else:
-            self._alarms.clear("channel-held" if reason == CHANNEL else "rate-limited", _about(breaker.route))
+                    each.close(succeeded=succeeded)
+        self._alarms.clear(_ALARMS[reason], "" if reason == ACCOUNT else _about(breaker.route))
+
+
+_ALARMS = {ADDRESS: "address-held", ACCOUNT: "delivery-held", LIMITS: "rate-limited", CHANNEL: "channel-held"}
+"""The kind of the alarm while a breaker is open, by its reason."""
 
 
 def _about(route: Route) -> str:

@@ -8,14 +8,14 @@ import logging
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import partial
 from random import Random
 from typing import Any, Self
 
-from bot.clock import LONGEST_BACKOFF, Clock, ExpiryTime, backoff
+from bot.clock import Clock, ExpiryTime, backoff
 from bot.core.effects import PutContact
 from bot.core.errors import BotError
 from bot.core.immutable import immutable, mutable
@@ -23,12 +23,16 @@ from bot.core.messages import Message, TemplateMessage
 from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
 from bot.gateway.gateway_account import ContactPut
 from bot.gateway.gateway_answers import (
+    BY_CODE,
     ChannelNotFound,
     EndpointRefused,
+    EndpointUnavailable,
     GatewayError,
     GatewayRateLimited,
     GatewayRefused,
     GatewayUnauthorized,
+    KeyUsed,
+    NotTheGateway,
     OutcomeUnknown,
     Rate,
     Sent,
@@ -40,10 +44,15 @@ from bot.store.rows import REPLY, OutboxRow
 OLDEST = timedelta(days=3)
 """How old a message may be when it is tried, however long nothing could be sent: what a restored store has, say."""
 
-ACCOUNT, LIMITS, CHANNEL = "account", "limits", "channel"
-"""What a refusal can be about beyond its message: the key, the limits, the channel."""
+LONGEST_RETRY_AFTER = 900.0
+"""The most seconds that a ``Retry-After`` is kept, as long as a reply is tried: a longer one may be a mistake."""
+
+ADDRESS, ACCOUNT, LIMITS, CHANNEL = "address", "account", "limits", "channel"
+"""What a refusal can be about beyond its message: the address (or what the account may do there), the key, the limits, the channel."""
 
 _FAULTS: dict[type[GatewayError], str] = {
+    NotTheGateway: ADDRESS,
+    EndpointUnavailable: ADDRESS,
     GatewayUnauthorized: ACCOUNT,
     GatewayRateLimited: LIMITS,
     ChannelNotFound: CHANNEL,
@@ -109,7 +118,8 @@ class OverShare:
 class ContactQueue:
     """A contact's rows of one priority and one route, in order. Only the first one is tried; the rest is about that one.
 
-    ``alone`` says that the gateway's limits keep back this contact's row, while it takes those of others.
+    ``alone`` is the fault for which the gateway keeps back this contact's row, while it takes those of others. ``lost`` are
+    the idempotency keys of requests that may have been carried out, because their answers were lost.
     Times are those of `bot.clock.Clock.elapsed`.
     """
 
@@ -121,15 +131,17 @@ class ContactQueue:
     attempts: int = 0
     tried_since: float | None = None
     unclear: bool = False  # an attempt may have been sent
+    lost: set[str] = field(default_factory=set)
     in_flight: bool = False
+    keyed: bool = False  # whether the request in flight has a key
     ended: bool = False  # the first row is done with, and that is not stored yet
     permit: int = 0  # of the request in flight
     probe: bool = False  # whether that one finds out whether the route is open again
     due_at: float = 0.0
     unreported: bool = False  # the last attempt only led to another endpoint or to a template
     over_share: OverShare | None = None
-    alone: bool = False
-    limited: int | None = None  # how often its route had been closed when the limits kept the first row back
+    alone: str = ""
+    kept_back: tuple[str, int] = "", 0  # the first row's last fault, and how often its route had been closed then
 
     @property
     def name(self) -> QueueName:
@@ -141,11 +153,12 @@ class ContactQueue:
         self.attempts = self.rows[0].attempts
         self.tried_since = None
         self.unclear = self.rows[0].unclear
+        self.lost = {self.rows[0].key} if self.unclear or self.rows[0].repeated else set()
         self.ended = False
         self.unreported = False
         self.over_share = None
-        self.alone = False
-        self.limited = None
+        self.alone = ""
+        self.kept_back = "", 0
 
 
 @immutable
@@ -155,11 +168,12 @@ class SendAttempt:
 
     The next attempt, if there is one, comes after ``wait`` seconds. ``requested`` says whether a request reached the
     gateway, and so counts against its limits; ``refused``, of one that failed, whether that was the message itself, and
-    not what goes in its place. ``fault`` is `ACCOUNT`, `LIMITS` or `CHANNEL` where it was refused for that, and
+    not what goes in its place. ``fault`` is `ADDRESS`, `ACCOUNT`, `LIMITS` or `CHANNEL` where it was refused for that, and
     ``retry_after`` the seconds that the gateway asks to wait.
     ``advice`` is what may stand in a log: the gateway's words may quote a contact.
     ``code`` is the gateway's where it refused the message, `REFUSED` where it named none, `UNCLEAR` where nobody can
-    tell whether it was sent, and `SHUT` where the window was closed.
+    tell whether it was sent, and `SHUT` where the window was closed. ``key_helps``, of one that is unknown, whether the gateway
+    takes a key with it and may still recognise it by that.
     """
 
     state: str
@@ -174,6 +188,7 @@ class SendAttempt:
     alias: str | None = None
     advice: str = ""
     code: str = ""
+    key_helps: bool = False
 
     @property
     def must_be_stored(self) -> bool:
@@ -193,7 +208,8 @@ class SendResult:
     contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
     to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
     ``refused``, of one that failed: the gateway does not take it as it is. ``alias`` is as in
-    `bot.gateway.gateway_answers.Sent`, ``code`` as in `SendAttempt`; ``unclear`` says that an attempt may have been sent.
+    `bot.gateway.gateway_answers.Sent`, ``code`` and ``key_helps`` as in `SendAttempt`; ``unclear`` says that an attempt may have
+    been sent.
     """
 
     row: OutboxRow
@@ -207,6 +223,7 @@ class SendResult:
     code: str = ""
     refused: bool = False
     unclear: bool = False
+    key_helps: bool = False
 
     @classmethod
     def of(cls, queue: ContactQueue, attempt: SendAttempt, at: datetime) -> Self:
@@ -223,6 +240,7 @@ class SendResult:
             attempt.code,
             attempt.refused,
             queue.unclear,
+            attempt.key_helps,
         )
 
 
@@ -294,7 +312,8 @@ class Sender:
         content = self._content(queue, now)
         if isinstance(content, SendAttempt):
             return content
-        if isinstance(content, PutContact) or self._gateway.keyed(content):
+        queue.keyed = isinstance(content, PutContact) or self._gateway.keyed(content)
+        if queue.keyed:
             self._request(queue, content)
         elif queue.unclear and not self._repeats(queue.rows[0]):  # another endpoint took it before
             return SendAttempt(
@@ -312,7 +331,8 @@ class Sender:
     def _content(self, queue: ContactQueue, now: datetime) -> Content | SendAttempt:
         row = queue.rows[0]
         if now > row.created_at + OLDEST:
-            return SendAttempt("unknown" if queue.unclear else "failed", f"it is older than {OLDEST.days} days")
+            text = f"it is older than {OLDEST.days} days"
+            return SendAttempt("unknown", text, key_helps=True) if queue.unclear else SendAttempt("failed", text)
         if queue.over_share is not None:
             return queue.over_share.attempt()
         if isinstance(row.effect, PutContact):
@@ -351,8 +371,13 @@ class Sender:
         if isinstance(content, PutContact):
             self._gateway.begin_put_contact(row.contact, content.name, content.email, content.tags, done)
         else:
-            key = row.key if self._is_message(queue, content) else f"{row.key}-instead"
-            self._gateway.begin_send(row.contact, content, key, row.channel, done)
+            key = self._key(queue, content)
+            self._gateway.begin_send(row.contact, content, key, row.channel, done, repeated=key in queue.lost)
+
+    def _key(self, queue: ContactQueue, content: Content) -> str:
+        """The idempotency key: the message has another one than what goes in its place."""
+        key = queue.rows[0].key
+        return key if self._is_message(queue, content) else f"{key}-instead"
 
     def _is_message(self, queue: ContactQueue, content: Content) -> bool:
         """Whether this is the message itself, and not what goes in its place."""
@@ -373,28 +398,39 @@ class Sender:
     # After a request that failed
 
     def _failed(self, queue: ContactQueue, content: Content, error: GatewayError) -> SendAttempt:
-        """What becomes of the queue's first message, whose request failed."""
+        """What becomes of the queue's first message, whose request failed: the first case that fits.
+
+        What an answer means is `bot.gateway.gateway_answers.FailedAnswer.meaning`.
+        """
         match error:
             case EndpointRefused():
                 return _attempt("again", error)
             case TemplateRequired() if not isinstance(content, TemplateMessage):
                 self._shut(queue, self._window(queue.contact))
                 return _attempt("again", error)
+            case NotTheGateway() | EndpointUnavailable() if queue.alone != ADDRESS:
+                queue.tried_since = None
+                return replace(refused("held", error, self._clock.now()), wait=self._backoff(queue))
             case GatewayUnauthorized() | ChannelNotFound():
                 if isinstance(error, GatewayUnauthorized):
                     queue.attempts -= 1  # it is nobody's request, and counts against no limit
                 queue.tried_since = None
                 return replace(refused("held", error, self._clock.now()), wait=0.0)
-            case GatewayRateLimited() if not queue.alone:
+            case GatewayRateLimited() if queue.alone != LIMITS:
                 queue.tried_since = None  # waiting for the limits uses up no message's time
-                wait = self._backoff(queue, error)
-                return replace(refused("retry", error, self._clock.now()), wait=wait)
+                return replace(refused("retry", error, self._clock.now()), wait=self._backoff(queue, error))
             case OutcomeUnknown() if isinstance(content, PutContact):
                 pass  # it can be done twice
             case OutcomeUnknown() if not error.keyed and (queue.unclear or not self._repeats(queue.rows[0])):
                 return _attempt("unknown", error)
             case OutcomeUnknown():
                 queue.unclear = True
+                if not error.conflict:
+                    queue.lost.add(self._key(queue, content))
+            case KeyUsed():
+                return _attempt("unknown", error)
+            case GatewayRefused() if error.code not in BY_CODE and self._key(queue, content) in queue.lost:
+                return _attempt("unknown", error)  # it may be the repetition that is refused
         if error.retry:
             return self._retry(queue, error)
         return replace(_attempt("failed", error), refused=self._is_message(queue, content))
@@ -405,21 +441,21 @@ class Sender:
     def _retry(self, queue: ContactQueue, error: GatewayError) -> SendAttempt:
         row, wait = queue.rows[0], self._backoff(queue, error)
         assert queue.tried_since is not None
-        tried_for = self._clock.elapsed() + wait - queue.tried_since
-        if tried_for <= (row.expires_at - row.created_at).total_seconds():
-            return replace(_attempt("retry", error), wait=wait)
+        left = queue.tried_since + (row.expires_at - row.created_at).total_seconds() - self._clock.elapsed()
+        if self._backoff(queue) <= left:
+            return replace(_attempt("retry", error), wait=min(wait, left))
         attempt = _attempt("unknown" if queue.unclear else "failed", error)
-        return replace(attempt, detail=f"given up after {queue.attempts} tries: {error}")
+        return replace(attempt, detail=f"given up after {queue.attempts} tries: {error}", key_helps=queue.keyed)
 
     def _backoff(self, queue: ContactQueue, error: GatewayError | None = None) -> float:
-        """The seconds until the next attempt: not before the answer says, but a minute or so, whatever it says."""
+        """The seconds until the next attempt: not before the answer says, but `LONGEST_RETRY_AFTER` at most."""
         said = (error and error.rate.wait(self._clock.now())) or 0.0
-        return max(backoff(queue.attempts, self._random), min(said, LONGEST_BACKOFF))
+        return max(backoff(queue.attempts, self._random), min(said, LONGEST_RETRY_AFTER))
 
 
 def refused(state: str, error: GatewayError, now: datetime) -> SendAttempt:
     """An attempt that the gateway refused for its key, its limits or its channel."""
-    advice = f"{error.code}: {error.advice}"
+    advice = f"{error.asked or error.code}: {error.advice}"
     return replace(_attempt(state, error), fault=_FAULTS[type(error)], retry_after=error.rate.wait(now), advice=advice)
 
 
@@ -428,11 +464,11 @@ def _taken(state: str, detail: str, sent: Sent) -> SendAttempt:
 
 
 def _attempt(state: str, error: GatewayError) -> SendAttempt:
-    return SendAttempt(state, str(error), requested=error.requested, rate=error.rate, code=_code(error))
+    return SendAttempt(state, str(error), requested=error.requested, rate=error.rate, code=_code(state, error))
 
 
-def _code(error: GatewayError) -> str:
-    if isinstance(error, OutcomeUnknown):
+def _code(state: str, error: GatewayError) -> str:
+    if state == "unknown" or isinstance(error, OutcomeUnknown):
         return UNCLEAR
     return error.code or (REFUSED if isinstance(error, GatewayRefused) else "")
 

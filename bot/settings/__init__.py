@@ -119,7 +119,9 @@ class AccountSettings:
     """What calling the gateway takes: enough for commands that need no webhook."""
 
     gateway_url: str = _setting(
-        values.url, "The gateway's base address.", needed="the gateway's base address, such as https://gateway.example"
+        values.gateway_url,
+        "The gateway's base address.",
+        needed="the gateway's base address, such as https://gateway.example",
     )
     gateway_key: str = _setting(
         values.secret, "The gateway's API key: it belongs into .env.", needed="the gateway's API key", secret=True

@@ -26,6 +26,14 @@ _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _HERE = ("127.0.0.1", "localhost", "::1")
 
 
+def gateway_url(text: str) -> str:
+    """The gateway's base address, without the path that all its endpoints begin with."""
+    base, path, _ = url(text).partition("/external-api")
+    if path:
+        raise ValueError(f"ends in the path of an endpoint: write {base}, because the bot adds {path} itself")
+    return base
+
+
 def url(text: str) -> str:
     """A base address: http or https, without a name, a key or a query."""
     try:

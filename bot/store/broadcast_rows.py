@@ -270,11 +270,12 @@ class Recipient:
 
 @immutable
 class RepeatedSend:
-    """A message that is repeated as it was, under its own key."""
+    """A message that is sent once more as it was, under this key. ``repeated``: the key, too, is that of the earlier one."""
 
     ref: str
     key: str
     effect: Send
+    repeated: bool
 
 
 @immutable

@@ -276,9 +276,8 @@ class Commit:
         """A new message. ``effect`` is its effect as JSON, where that has been written."""
         what = (storable(row.contact), effect or json_text(row.effect), row.priority, optional_storable(row.channel))
         created, due, expires = time_text(row.created_at), time_text(row.due_at), time_text(row.expires_at)
-        self._add(
-            engine_tables.ADD_SEND, (row.id, storable(row.ref), row.key, *what, created, row.attempts, due, expires)
-        )
+        times = created, row.attempts, due, expires
+        self._add(engine_tables.ADD_SEND, (row.id, storable(row.ref), row.key, *what, *times, int(row.repeated)))
         self.sends.append(row)
 
     def add_campaign_send(self, recipient: int, row: OutboxRow) -> None:
@@ -309,7 +308,8 @@ class Commit:
 
     def repeat(self, send_id: int, again: RepeatedSend) -> None:
         """The recipient of a message waits for it again, as it was."""
-        written = json_text({"ref": again.ref, "key": again.key, "effect": again.effect})
+        fields = {"ref": again.ref, "key": again.key, "effect": again.effect, "repeated": again.repeated}
+        written = json_text(fields)
         self._add(broadcast_rows.REPEAT, (written, send_id))
 
     def resume_refused(self, broadcast: Broadcast, code: str) -> None:
@@ -365,10 +365,15 @@ class Commit:
         detail: str,
         at: datetime,
         code: str = "",
+        *,
+        key_helps: bool = False,
     ) -> None:
-        """The message is done: it was sent, or it is a dead letter. ``code`` is the gateway's refusal."""
+        """The message is done: it was sent, or it is a dead letter. ``code`` is the gateway's refusal. ``key_helps``: see
+        `bot.store.engine_tables.DeadSend`.
+        """
         if outcome in DEAD_LETTER_OUTCOMES:
             body = {"outcome": outcome, "key": row.key, "ref": row.ref, "effect": row.effect, "attempts": attempts}
+            body |= {"key_helps": True} if key_helps else {}
             self.add_dead_letter("send", row.contact, detail or outcome, json_text(body), row.id)
             self._forget_send(row.id)
         else:

@@ -37,6 +37,7 @@ _RECENT = 2000
 _NO_WAKE = ("~", "")  # behind every time
 _RECENT_CHARACTERS = 4000
 
+_CLEAN = "SELECT clean FROM meta"
 _META = "SELECT store_id, cursor, written_at, set_back FROM meta"
 _EARLIER = "strftime('%Y-%m-%dT%H:%M:%f', {0}, ?2) || '000+00:00'"
 _SHIFTED = f"UPDATE {{0}} SET {{1}} = {_EARLIER.format('{1}')} WHERE {{1}} > ?1"
@@ -129,8 +130,11 @@ class Store(EngineRows):
     # How a run begins and ends
 
     def begin_run(self) -> crash_quarantine.EngineRun:
-        """Note that a run begins: see `bot.store.crash_quarantine`."""
+        """Note that a run begins: see `bot.store.crash_quarantine`. After a crash, what is in the outbox may have been tried."""
         with self.database.transaction() as execute:
+            ((ended_clean,),) = execute(_CLEAN).fetchall()
+            if not ended_clean:
+                execute(engine_tables.MAY_BE_REPEATED)
             return crash_quarantine.begin_run(execute)
 
     def mark_taking(self, event_id: str) -> None:

@@ -44,9 +44,10 @@ ALL_SESSION_STATES = "SELECT contact, state FROM sessions WHERE contact > ? ORDE
 
 
 ADD_SEND = """
-    INSERT INTO messages (id, ref, key, contact, effect, priority, channel, created_at, attempts, due_at, expires_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO messages (id, ref, key, contact, effect, priority, channel, created_at, attempts, due_at, expires_at, repeated)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+MAY_BE_REPEATED = "UPDATE messages SET repeated = 1 WHERE outcome IS NULL"
 CLAIM = "UPDATE messages SET claimed_at = ? WHERE id = ?"
 SEND_AGAIN = "UPDATE messages SET attempts = ?, due_at = ?, detail = ?, unclear = ?, claimed_at = NULL WHERE id = ?"
 SENT = """
@@ -57,7 +58,7 @@ SENT = """
 FORGET_SEND = "DELETE FROM messages WHERE id = ?"
 _SENDS = """
     SELECT outbox.id, ref, key, contact, effect, priority, channel,
-        created_at, attempts, due_at, expires_at, unclear, last_inbound
+        created_at, attempts, due_at, expires_at, unclear, repeated, last_inbound
     FROM outbox LEFT JOIN sessions USING (contact)
 """
 PENDING_SENDS = f"{_SENDS} WHERE outbox.id > ? AND claimed_at IS NULL ORDER BY outbox.id LIMIT ?"
@@ -127,7 +128,10 @@ OLDEST = """
 
 @immutable
 class DeadSend:
-    """A message that was given up, as its dead letter has it, after so many ``attempts``. ``send_id`` was its id in the outbox."""
+    """A message that was given up, as its dead letter has it, after so many ``attempts``. ``send_id`` was its id in the outbox.
+
+    ``key_helps``, of one that may have been sent: the gateway may recognise it by its key, and not send it twice.
+    """
 
     contact: str
     ref: str
@@ -136,6 +140,12 @@ class DeadSend:
     effect: Send | PutContact
     send_id: int | None
     attempts: int
+    key_helps: bool
+
+    @property
+    def may_be_sent(self) -> bool:
+        """Whether nobody can tell whether it was sent."""
+        return self.outcome == "unknown"
 
 
 @immutable
@@ -161,6 +171,7 @@ def outbox_row(
     due_at: str,
     expires_at: str,
     unclear: int,
+    repeated: int,
     last_inbound: str | None,
 ) -> OutboxRow:
     """A message to send, from its row."""
@@ -178,6 +189,7 @@ def outbox_row(
         expires_at=datetime.fromisoformat(expires_at),
         window_until=None if last_inbound is None else datetime.fromisoformat(last_inbound) + SENDING_WINDOW,
         unclear=bool(unclear),
+        repeated=bool(repeated),
     )
 
 
@@ -205,7 +217,14 @@ def dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadSe
         return None
     fields = values.loads(body)
     return DeadSend(
-        contact, fields["ref"], fields["key"], fields["outcome"], fields["effect"], send_id, fields.get("attempts", 0)
+        contact,
+        fields["ref"],
+        fields["key"],
+        fields["outcome"],
+        fields["effect"],
+        send_id,
+        fields.get("attempts", 0),
+        fields.get("key_helps", False),
     )
 
 

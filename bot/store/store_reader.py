@@ -268,6 +268,8 @@ class DeadLetter:
     @property
     def advice(self) -> str:
         """What to do about it."""
+        if isinstance(self.body, dict) and self.body.get("outcome") == "unknown":
+            return f"look whether it arrived; to send it again all the same: bot queue retry {self.id}"
         if self.can_be_retried:
             return f"when you have corrected that: bot queue retry {self.id}"
         if self.what != "turn":

@@ -81,6 +81,7 @@ ENGINE_TABLES = """
         due_at TEXT,
         expires_at TEXT,
         unclear INTEGER NOT NULL DEFAULT 0,
+        repeated INTEGER NOT NULL DEFAULT 0,
         claimed_at TEXT,
         outcome TEXT,
         at TEXT,
@@ -90,7 +91,8 @@ ENGINE_TABLES = """
     CREATE INDEX messages_in_outbox ON messages (id) WHERE outcome IS NULL;
     CREATE INDEX messages_replaced ON messages (contact, at) WHERE outcome = 'replaced';
     CREATE VIEW outbox AS
-        SELECT id, ref, key, contact, effect, priority, channel, created_at, attempts, due_at, expires_at, unclear, claimed_at, detail
+        SELECT id, ref, key, contact, effect, priority, channel, created_at, attempts, due_at, expires_at, unclear, repeated,
+            claimed_at, detail
         FROM messages INDEXED BY messages_in_outbox WHERE outcome IS NULL;
     CREATE VIEW sent AS
         SELECT id, ref, key, contact, effect, priority, created_at, attempts, outcome, at, message_ids, detail

@@ -90,6 +90,20 @@ def test_the_same_command_again_goes_on_and_sends_nothing_twice(folder: Path, bo
     assert len(bot.sent) == 4
 
 
+@pytest.mark.parametrize("code", ["", "CONVERSATION_LOCKED", "conflict"])
+def test_a_conflict_is_not_counted_as_sent(folder: Path, bot: Kept, code: str) -> None:
+    bot.emulator.faults.add("error_before", status=409, code=code)
+    broadcast(folder, "--yes", "--no-wait")
+    let_pass(bot, timedelta(minutes=5))
+    assert bot.emulator.counts["answered 409"] > 5
+    shown = json.loads(call("broadcast", "--bot", folder, "sale: people", "--json").out)
+    assert shown["outcomes"] == {"waiting": 3}
+    let_pass(bot, timedelta(days=4))
+    shown = json.loads(call("broadcast", "--bot", folder, "sale: people", "--json").out)
+    assert "sent" not in shown["outcomes"] and shown["outcomes"]["unknown"] > 0
+    assert bot.sent == []
+
+
 def test_it_waits_and_says_what_came_of_it(folder: Path, bot: Kept) -> None:
     (folder / "one.csv").write_text("phone,name,share\n6281234567890,Ann,10%\n")
     code, lines, _ = broadcast(folder, "--yes", file="one.csv")
@@ -100,6 +114,7 @@ def test_it_waits_and_says_what_came_of_it(folder: Path, bot: Kept) -> None:
     ("name", "about", "ends"),
     [
         ("delivery-held", "", True),
+        ("address-held", "", True),
         ("day-limit", "", True),
         ("broadcast-paused", "sale: people", True),
         ("broadcast-paused", "another", False),

@@ -1,9 +1,11 @@
 import csv
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from bot.cli import operate
 from bot.core.errors import BotError
 from bot.emulator import Emulator
 from bot.gateway.gateway_client import Gateway
@@ -153,6 +155,32 @@ def test_a_push_that_was_stopped_goes_on_when_it_is_run_again(bot: Path, gateway
     assert err.splitlines()[-1] == "1 of 3 are done: run the command again to continue"
     assert push(bot, text)[:2] == (0, "2 new, 0 to change, 1 unchanged.\n")
     assert list(listed(bot)) == [ANN, BEN, CEM]
+
+
+@pytest.mark.parametrize("kind", ["rate_limited", "error_before"])
+def test_a_push_waits_as_long_as_the_gateway_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    with kept(tmp_path, server=True) as running:
+        monkeypatch.setattr(operate, "sleep", lambda seconds: running.clock.move(timedelta(seconds=seconds)))
+        waits = running.emulator.faults.add(
+            kind,
+            count=2,
+            status=503,
+            headers={"Retry-After": "100"},
+            when=lambda request: request.body.get("phone") == BEN,
+        )
+        code, out, err = push(tmp_path, f"phone,name\n{ANN},Ann\n{BEN},Ben\n{CEM},Cem\n")
+        assert (code, out, waits.hits) == (0, "3 new, 0 to change, 0 unchanged.\n", 2)
+        assert err.splitlines() == ["the gateway asks to wait: this goes on in 100 s"] * 2
+        assert list(listed(tmp_path)) == [ANN, BEN, CEM]
+
+
+def test_a_push_does_not_wait_longer_than_a_quarter_of_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with kept(tmp_path, server=True) as running:
+        monkeypatch.setattr(operate, "sleep", lambda seconds: running.clock.move(timedelta(seconds=seconds)))
+        running.emulator.faults.add("rate_limited", seconds=500, when=lambda request: request.body.get("phone") == BEN)
+        code, _, err = push(tmp_path, f"phone,name\n{ANN},Ann\n{BEN},Ben\n")
+        assert code == 1
+        assert err.splitlines()[-1] == "1 of 2 are done: run the command again to continue"
 
 
 def test_programs_get_counts(bot: Path) -> None:

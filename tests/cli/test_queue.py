@@ -1,5 +1,6 @@
 import json
 from contextlib import closing, nullcontext
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def test_a_retry_goes_through_the_running_server(folder: Path) -> None:
 
 def test_a_retry_answers_programs_in_json(folder: Path) -> None:
     retried = json.loads(call("queue", "retry", "1", "--bot", folder, "--json").out)
-    assert retried == {"done": [1], "missing": [], "held": [], "opted_out": []}
+    assert retried == {"done": [1], "missing": [], "held": [], "opted_out": [], "same_key": [], "may_double": []}
 
 
 def test_without_a_server_the_message_waits_for_the_next_start(folder: Path) -> None:
@@ -142,6 +143,45 @@ def test_what_is_held_says_why_in_the_gateways_words(tmp_path: Path) -> None:
         shown = call("queue", "--bot", tmp_path)
     assert "held: " in shown.out and "unauthorized" in shown.out
     assert shown.lines[-1] == "2 messages wait to be sent, 0 given up."
+
+
+# -- what may have been sent
+
+
+@pytest.fixture
+def unclear(tmp_path: Path) -> Path:
+    """A bot that has given up a message which the gateway took: the answer was lost, and the key is refused since."""
+    with kept(tmp_path) as bot:
+        bot.emulator.behaviour.repeated_key = "refused"
+        bot.emulator.faults.add("error_after", count=1)
+        bot.user("hi")
+        bot.clock.move(timedelta(seconds=2))
+        bot.settle()
+        assert bot.sent == ["text", "text"]
+    return tmp_path
+
+
+def test_a_repetition_that_is_refused_since_its_key_is_used_may_have_been_sent(unclear: Path) -> None:
+    shown = call("queue", "--bot", unclear)
+    assert "IDEMPOTENCY_KEY_REUSED" in shown.out
+    assert "  look whether it arrived; to send it again all the same: bot queue retry 1" in shown.lines
+
+
+def test_a_retry_says_what_may_arrive_twice_and_asks(unclear: Path) -> None:
+    told = call("queue", "retry", "1", "--bot", unclear, stdin="n\n")
+    assert told.out == "To be sent again: 0 messages.\n"
+    assert told.err.startswith(
+        "1 message may have been sent already, and nothing tells the gateway that it is the same"
+    )
+    assert letters(unclear) == [1]
+    with kept(unclear, server=True) as bot:
+        bot.emulator.open_window(CONTACT)
+        told = call("queue", "retry", "1", "--yes", "--bot", unclear)
+        assert told.out == "To be sent again: 1 message.\n"
+        assert told.err.startswith("1 message may have been sent already")
+        assert bot.engine.wait_settled(20)
+        assert bot.sent == ["text"]
+    assert letters(unclear) == []
 
 
 # -- many at once

@@ -142,9 +142,19 @@ def gateway_redirects(trial: Trial) -> None:
     trial.up()
     trial.link.turns(answers=NOT_THE_GATEWAY)
     trial.write()
-    trial.shows_alarm("gateway-unreachable", within=150)
+    trial.shows_alarm("address-held")
     trial.link.up()
-    trial.heals(within=120)
+    trial.heals("tried after one, two, four ... seconds", within=120)
+
+
+@fault("gateway takes nothing at its address (404)", quick=True)
+def address_wrong(trial: Trial) -> None:
+    trial.up()
+    trial.gateway.faults.add("error_before", status=404, code="not_found")
+    trial.write()
+    trial.shows_alarm("address-held")
+    trial.gateway.faults.clear()
+    trial.heals("tried after one, two, four ... seconds", within=120)
 
 
 @fault("gateway refuses the key (401)")
@@ -171,14 +181,14 @@ def channel_off(trial: Trial) -> None:
     trial.heals("one request a minute tries", within=150)
 
 
-@fault("429 with a Retry-After of a year")
-def absurd_retry_after(trial: Trial) -> None:
+@fault("429 with a Retry-After of 90 s")
+def long_retry_after(trial: Trial) -> None:
     trial.up()
-    trial.gateway.faults.add("rate_limited", seconds=365 * 86400.0)
+    trial.gateway.faults.add("rate_limited", seconds=90.0)
     trial.write()
     trial.shows_alarm("rate-limited", within=150)
     trial.gateway.faults.clear()
-    trial.heals("tried after one, two, ... minutes", within=200)
+    trial.heals("tried when the wait is over", within=200)
 
 
 # -- clients of the webhook

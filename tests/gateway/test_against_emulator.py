@@ -46,7 +46,7 @@ def test_the_client_knows_every_endpoint_event_and_code_of_the_emulator_and_no_o
     }
     assert paths == {f"/external-api{path}" for _, path in ENDPOINTS}
     assert events.EVENTS == EVENTS
-    assert set(EVENTS) | {"message.queued"} == set(webhook_events.MEANINGS)
+    assert set(EVENTS) | {"message.queued", webhook_events.STATUS} == set(webhook_events.MEANINGS)
     assert set(gateway_answers.BY_CODE) == set(CODES)
 
 

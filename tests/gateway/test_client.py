@@ -128,6 +128,45 @@ def test_no_other_answer_leads_to_the_next_endpoint(server: Peer, gateway: Gatew
     assert [request.path for request in server.requests] == [INBOX, INBOX]
 
 
+@pytest.mark.parametrize("status", [404, 405, 410, 501])
+@pytest.mark.parametrize("enveloped", [True, False])
+@pytest.mark.parametrize("message", [BUTTONS, TEMPLATE])
+def test_the_next_endpoint_is_taken_where_one_is_missing(
+    server: Peer, gateway: Gateway, message: Message, status: int, enveloped: bool
+) -> None:
+    server.answers(NO_TYPE, refused("not_found", status) if enveloped else answer(status, b"<html>"))
+    for _ in range(2):
+        assert isinstance(failure(gateway, message), gateway_answers.EndpointRefused)
+    for _ in range(2):
+        gateway.send("4915", message, "key-1")
+    last = server.requests[-1].path
+    assert [request.path for request in server.requests] == [INBOX, CHAT, last, last]
+
+
+def test_a_gateway_that_has_no_endpoint_for_a_type_refuses_the_type(server: Peer, gateway: Gateway) -> None:
+    server.answers(NO_TYPE, refused("not_found", 404), refused("not_found", 404))
+    for _ in range(2):
+        failure(gateway, BUTTONS)
+    assert type(failure(gateway, BUTTONS)) is gateway_answers.InvalidType
+
+
+@pytest.mark.parametrize("status", [403, 500])
+def test_no_other_answer_says_that_an_endpoint_is_missing(server: Peer, gateway: Gateway, status: int) -> None:
+    server.answers(NO_TYPE, refused("new_code", status))
+    for _ in range(2):
+        failure(gateway, BUTTONS)
+    gateway.send("4915", BUTTONS, "key-1")
+    assert [request.path for request in server.requests] == [INBOX, CHAT, CHAT]
+
+
+def test_a_refusal_for_the_address_names_it(server: Peer) -> None:
+    server.answers(refused("not_found", 404, "there is no such endpoint"))
+    gateway = Gateway(f"{server.url}/external-api", "k3y")
+    with pytest.raises(gateway_answers.EndpointUnavailable) as refusal:
+        gateway.contacts_page(1)
+    assert f"GET {server.url}/external-api/external-api/contacts (404)" in str(refusal.value)
+
+
 # -- answers
 
 
@@ -151,9 +190,18 @@ def test_all_ids_of_a_result_are_kept_and_none_is_needed(
 
 
 def test_a_repeated_key_that_conflicts_was_sent(server: Peer, gateway: Gateway) -> None:
+    named = answer(409, {"success": False, "error": {"code": "DUPLICATE"}, "data": {"messageId": "m1"}})
+    server.answers(refused("conflict", 409), named)
+    assert gateway.send("4915", HI, "k", repeated=True).message_ids == ()
+    assert gateway.send("4915", HI, "k", repeated=True).message_ids == ("m1",)
+
+
+def test_a_conflict_at_the_first_try_is_no_success(server: Peer, gateway: Gateway) -> None:
     server.answers(refused("conflict", 409), answer(409, b""))
-    assert gateway.send("4915", TextMessage("Hi"), "k").message_ids == ()
-    assert gateway.send("4915", TextMessage("Hi"), "k").message_ids == ()
+    for _ in range(2):
+        error = failure(gateway)
+        assert isinstance(error, gateway_answers.OutcomeUnknown)
+        assert (error.keyed, error.conflict) == (True, True)
 
 
 def test_a_conflict_at_an_endpoint_without_keys_is_a_refusal(server: Peer, gateway: Gateway) -> None:
@@ -181,6 +229,10 @@ CASES: list[tuple[str, Answer, type[gateway_answers.GatewayError], bool]] = [
     ("unknown code, 2xx", refused("NEW_CODE", 200), gateway_answers.GatewayRefused, False),
     ("unknown code, 401", refused("bad_key", 401), gateway_answers.GatewayUnauthorized, False),
     ("unknown code, 429", refused("slow_down", 429), gateway_answers.GatewayRateLimited, True),
+    ("unknown code, 403", refused("new_code", 403), gateway_answers.EndpointUnavailable, False),
+    ("unknown code, 404", refused("not_found", 404), gateway_answers.EndpointUnavailable, False),
+    ("unknown code, 501", refused("new_code", 501), gateway_answers.EndpointUnavailable, False),
+    ("bare 501", answer(501, b""), gateway_answers.NotTheGateway, True),
     ("unknown code, 5xx", refused("INTERNAL", 500), gateway_answers.OutcomeUnknown, True),
     (
         "code as a number",

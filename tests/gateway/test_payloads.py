@@ -47,9 +47,10 @@ def test_the_sample_codes_event_is_named_by_its_status(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [None, "deleted", "inbound", 7])
-def test_a_status_that_nobody_knows_means_nothing(name: Any) -> None:
+def test_a_status_that_nobody_knows_cannot_be_read(name: Any) -> None:
     raw = body("message.status", {"message_id": "m1", "status": name, "from": "4915", "body": "hi"})
-    assert read(raw, NOW) is None
+    with pytest.raises(UnreadableEvent, match="no status of the specification"):
+        read(raw, NOW)
     assert envelope(raw).event == "message.status"
 
 

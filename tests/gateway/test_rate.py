@@ -9,9 +9,10 @@ from bot.gateway.gateway_answers import Rate, read_rate
 NOW = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 
 
-def test_all_three_headers_are_read() -> None:
+def test_all_headers_are_read() -> None:
     headers = {"X-RateLimit-Remaining": "7", "X-RateLimit-Reset": str(int(NOW.timestamp())), "Retry-After": "2.5"}
-    assert read_rate(headers) == Rate(7, NOW, timedelta(seconds=2.5))
+    headers["X-RateLimit-Limit"] = "60"
+    assert read_rate(headers) == Rate(7, NOW, timedelta(seconds=2.5), 60)
 
 
 def test_what_is_not_said_is_none() -> None:

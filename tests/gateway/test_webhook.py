@@ -342,7 +342,7 @@ def test_a_resolved_conversation_may_name_no_contact() -> None:
         read(body("conversation.resolved", {}), NOW)
 
 
-@pytest.mark.parametrize("event", ["message.edited", "message.status", "contact.deleted", "conversation.closed", "new"])
+@pytest.mark.parametrize("event", ["message.edited", "contact.deleted", "conversation.closed", "new"])
 def test_other_events_mean_nothing_to_a_session(event: str) -> None:
     assert envelope(body(event, {"from": "49"})).readable
     assert read(body(event, {"from": "49", "body": "x"}), NOW) is None

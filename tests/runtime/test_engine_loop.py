@@ -441,6 +441,9 @@ def test_a_reset_ends_what_a_contact_is_in_and_frees_what_was_parked(world: Worl
     assert world.rules(ANN) == ["MessageReceived", "reset", "MessageReceived"]
 
 
+NONE_STAYS: dict[str, list[int]] = {"opted_out": [], "same_key": [], "may_double": []}
+
+
 def test_a_failed_message_is_sent_after_all_behind_the_others_and_under_a_new_key(world: World) -> None:
     world.say(ANN, "hi")
     failed, waiting = world.delivery.rows
@@ -450,7 +453,7 @@ def test_a_failed_message_is_sent_after_all_behind_the_others_and_under_a_new_ke
         "done": [letter.id],
         "missing": [],
         "held": [],
-        "opted_out": [],
+        **NONE_STAYS,
     }
     row = world.delivery.rows[-1]
     assert (row.effect, row.contact) == (failed.effect, ANN)
@@ -461,16 +464,43 @@ def test_a_failed_message_is_sent_after_all_behind_the_others_and_under_a_new_ke
         "done": [],
         "missing": [letter.id],
         "held": [],
-        "opted_out": [],
+        **NONE_STAYS,
     }
 
 
-def test_a_message_of_unknown_fate_is_retried_under_its_old_key(world: World) -> None:
+@pytest.mark.parametrize("key_helps", [True, False])
+def test_a_message_that_may_have_been_sent_is_retried_by_a_person_who_is_sure_under_its_old_key_where_that_helps(
+    world: World, key_helps: bool
+) -> None:
     world.say(ANN, "report")
-    world.report(world.delivery.rows[0], "unknown", "timed out")
-    world.turns.operate({"do": "retry", "ids": [world.reader.dead_letters()[0].id]})
-    assert world.delivery.rows[-1].key == world.delivery.rows[0].key
-    assert world.delivery.rows[-1].ref != world.delivery.rows[0].ref
+    first = world.delivery.rows[0]
+    world.report(first, "unknown", "timed out", key_helps=key_helps)
+    (letter,) = world.reader.dead_letters()
+    retry = {"do": "retry", "ids": [letter.id]}
+    stays = {"same_key" if key_helps else "may_double": [letter.id]}
+    assert world.turns.operate(retry) == {"done": [], "missing": [], "held": [], **NONE_STAYS, **stays}
+    assert world.reader.dead_letters() == [letter]
+    assert world.turns.operate(retry | {"sure": True}) == {"done": [letter.id], "missing": [], "held": [], **NONE_STAYS}
+    again = world.delivery.rows[-1]
+    assert (again.key == first.key, again.repeated) == (key_helps, key_helps)
+    assert again.ref != first.ref
+
+
+def began(store: Store) -> None:
+    """A run that never ended."""
+    store.begin_run()
+
+
+def test_what_waits_when_the_engine_crashes_may_be_repeated(world: World) -> None:
+    world.say(ANN, "hi")
+    assert not any(row.repeated for row in world.delivery.rows)
+    restarted = again(world)
+    rows = restarted.delivery.wait_for(1)
+    assert not any(row.repeated for row in rows)
+    restarted.stop()
+    crashed = begin(world.path, world.clock, world.inbox, prepare=began)
+    assert all(row.repeated for row in crashed.delivery.wait_for(len(rows)))
+    crashed.stop()
 
 
 def test_the_status_says_how_far_the_log_was_taken(world: World) -> None:

@@ -15,12 +15,13 @@ from bot.alarms import Alarms
 from bot.clock import MovableClock, SystemClock
 from bot.core.values import time_text
 from bot.emulator import Emulator
-from bot.gateway.gateway_answers import GatewayRateLimited, GatewayUnauthorized, OutcomeUnknown
+from bot.gateway.gateway_answers import GatewayUnauthorized, OutcomeUnknown
 from bot.gateway.gateway_client import Gateway
 from bot.runtime.engine_loop import EngineStopped
 from bot.runtime.gateway_commands import (
     CommandPermits,
     GatewayCommands,
+    NoPermit,
     NotRepeated,
     UnknownCommand,
     commands_without_server,
@@ -118,14 +119,28 @@ def test_after_a_429_nothing_is_asked_before_the_gateway_allows_it(tmp_path: Pat
         commands_without_server(account(gateway), tmp_path / "bot.db", clock) as commands,
     ):
         gateway.faults.add("rate_limited", count=1, seconds=30)
-        with pytest.raises(GatewayRateLimited):
-            commands.run({"call": "templates"})
         asking = threading.Thread(target=commands.run, args=({"call": "templates"},), daemon=True)
         asking.start()
+        assert gateway.wait_until(lambda: gateway.faults.hits.get("rate_limited") == 1)
         clock.move(timedelta(seconds=29))
         assert gateway.requests == 1
         clock.move(timedelta(seconds=2))
         asking.join(20)
+        assert gateway.requests == 2
+
+
+def test_a_command_that_can_wait_is_told_how_long_the_gateway_allows_nothing(tmp_path: Path) -> None:
+    clock = MovableClock(NOON)
+    with (
+        Emulator(clock, threads=2) as gateway,
+        commands_without_server(account(gateway), tmp_path / "bot.db", clock) as commands,
+    ):
+        gateway.faults.add("rate_limited", count=1, seconds=100)
+        with pytest.raises(NoPermit):
+            commands.run({"call": "templates"})
+        assert commands.run({"call": "templates", "can_wait": True}) == {"wait": pytest.approx(100, abs=1)}
+        clock.move(timedelta(seconds=101))
+        assert commands.run({"call": "templates", "can_wait": True})["items"] == []
         assert gateway.requests == 2
 
 
@@ -185,7 +200,7 @@ def test_what_cannot_be_noted_is_not_asked(gateway: Emulator) -> None:
     permits = CommandPermits(
         threading.Lock(), RateLimiter(60, 10_000), CircuitBreakers(Alarms(clock)), clock, lambda: None
     )
-    commands = GatewayCommands(Gateway(gateway.url, gateway.api_key), permits.permit, note)
+    commands = GatewayCommands(Gateway(gateway.url, gateway.api_key), permits.permit, note, clock)
     with pytest.raises(EngineStopped):
         commands.run({"call": "templates"})
     assert gateway.requests == 0

@@ -162,7 +162,7 @@ def test_what_was_given_up_stays_given_up(world: World, others: list[str]) -> No
     world.delivery.rows.clear()
     ann, *rest = letters(world)
     answer = world.turns.operate({"do": "retry", "ids": [ann, *rest]})
-    assert answer == {"done": rest, "missing": [], "held": [], "opted_out": [ann]}
+    assert {key: ids for key, ids in answer.items() if ids or key == "done"} == {"done": rest, "opted_out": [ann]}
     world.settle()
     assert [row.contact for row in world.delivery.rows] == others
     assert letters(world) == [ann]

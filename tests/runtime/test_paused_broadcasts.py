@@ -434,15 +434,15 @@ def test_a_retry_uses_the_corrected_parameters(world: World) -> None:
 def test_a_retry_of_what_may_have_been_sent_is_the_same_message_under_the_same_key(world: World) -> None:
     (row,) = running(world, 2)
     world.delivery.rows.remove(row)
-    world.report(row, "unknown", "timed out")
+    world.report(row, "unknown", "timed out", key_helps=True)
     edit(world, *people(2))
     resume(world)
-    world.turns.operate({"do": "retry", "ids": letters(world)})
+    world.turns.operate({"do": "retry", "ids": letters(world), "sure": True})
     world.settle()
     stop(world)
     resume(world)
     (again,) = world.delivery.wait_for(1)
-    assert (again.key, again.ref, again.effect) == (row.key, row.ref, row.effect)
+    assert (again.key, again.ref, again.effect, again.repeated) == (row.key, row.ref, row.effect, True)
     refuse(world, again, "VALIDATION_INVALID_PHONE")  # now it is certain that it was not sent
     (corrected,) = world.delivery.wait_for(1)
     assert corrected.key != row.key and texts(world) == {row.contact: f"better for {row.contact}"}

@@ -52,6 +52,34 @@ def told(world: World, kind: type = StatusReported, contact: str = ANN) -> list[
     return [turn.event for turn in world.trace(contact) if isinstance(turn.event, kind)]
 
 
+# -- of an unknown form
+
+
+@pytest.mark.parametrize(
+    ("event", "data"),
+    [
+        ("message.delivered", {"state": "ok"}),
+        ("message.status", {"message_id": "m1", "status": "accepted"}),
+        ("message.status", {"message_id": "m1"}),
+        ("conversation.resolved", {"ticket": 5}),
+    ],
+)
+def test_events_of_an_unknown_form_are_one_alarm_with_their_number(
+    world: World, event: str, data: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(3):
+        last = world.tell(event, **data)
+    (alarm,) = world.alarms.current()
+    assert (alarm.name, alarm.about) == ("events-unreadable", event)
+    assert alarm.what.startswith(f"3 x {event} could not be read: `data")
+    assert last in alarm.advice
+    assert dead(world) == []
+    assert len([record for record in caplog.records if record.levelname == "ERROR"]) == 1
+    world.clock.move(timedelta(days=1))
+    world.say(ANN, "a pass")
+    assert world.alarms.current() == []
+
+
 # -- forward
 
 

@@ -101,7 +101,7 @@ def _behaviour(random: Random) -> dict[str, Any]:
     return {
         "statuses": random.choice(((), (), ("sent",), ("sent", "delivered", "read"))),
         "statuses_first": random.random() < 0.1,
-        "repeated_key": random.choice(("replay", "replay", "conflict", "stored_error")),
+        "repeated_key": random.choice(("replay", "replay", "conflict", "refused", "stored_error")),
         "minute_window": random.choice(("sliding", "fixed")),
         "day_window": random.choice(("calendar", "sliding")),
         "restamp": random.random() < 0.7,
@@ -230,8 +230,18 @@ def _gateway(random: Random, contacts: Contacts, number: int) -> Drawn:
         )
     )
     seconds = random.choice((0.0, 0.5, 5.0, 20.0, 40.0, 300.0, 90_000.0))
-    status = random.choice((500, 502, 503, 504))
-    return {"kind": kind, "count": random.choice((1, 1, 2, 3, 8)), "seconds": seconds, "status": status}
+    statuses = (
+        (500, 502, 503, 504) if kind == "error_after" else (500, 503, 404, 409)
+    )  # who accepts says neither of the last two
+    status, code = random.choice(statuses), random.choice(("", "", "BUSY"))
+    count = random.choice((1, 1, 2, 3, 8))
+    return {"kind": kind, "count": count, "seconds": seconds, "status": status, "code": code}
+
+
+def _rush(random: Random, contacts: Contacts, number: int) -> Drawn:
+    """A slow gateway with a full limit: more messages at once than a minute takes, and each answer is late."""
+    texts = [f"rush {number}-{n}" for n in range(random.choice((5, 12, 30)))]
+    return {"contacts": list(contacts), "texts": texts, "seconds": random.choice((2.0, 10.0, 25.0))}
 
 
 def _channel(random: Random, contacts: Contacts, number: int) -> Drawn:
@@ -267,6 +277,7 @@ FAULTS = {
     "stop": 1,
     "channel": 1,
     "model": 1,
+    "rush": 1,
 }
 """What goes wrong, and how often: a plan has some of these kinds, each more than once perhaps."""
 
@@ -292,6 +303,7 @@ DRAWN = {
     "webhooks": _webhooks,
     "gateway": _gateway,
     "channel": _channel,
+    "rush": _rush,
     "model": _model,
     "services": _services,
 }

@@ -560,7 +560,7 @@ class World:
                 letters = self.reader.all("SELECT id, contact FROM dead_letters")
                 if letters:
                     self.retried.update(contact for _, contact in letters if contact)
-                    self._operate({"do": what, "ids": [id for id, _ in letters]})
+                    self._operate({"do": what, "ids": [id for id, _ in letters], "sure": True})
 
     def _operate(self, request: dict[str, Any]) -> None:
         engine = self.engine
@@ -663,9 +663,15 @@ class World:
     def webhooks(self, **network: Any) -> None:
         self.network = Network(**network)
 
-    def gateway_fault(self, kind: str, count: int, seconds: float, status: int) -> None:
+    def rush(self, contacts: list[str], texts: list[str], seconds: float) -> None:
+        self.gateway.faults.add("slow", count=len(contacts) * len(texts), seconds=seconds)
+        for text in texts:
+            for contact in contacts:
+                self.says(contact, text)
+
+    def gateway_fault(self, kind: str, count: int, seconds: float, status: int, code: str) -> None:
         if kind != "refused":
-            self.gateway.faults.add(kind, count=count, seconds=seconds, status=status)
+            self.gateway.faults.add(kind, count=count, seconds=seconds, status=status, code=code)
             return
         self.machine.unreachable.add(GATEWAY)
 
