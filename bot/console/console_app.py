@@ -28,10 +28,11 @@ from bot.console import (
     versions,
 )
 from bot.console.login import Login, Logins, LoginTries
+from bot.console.masking import masked_words
 from bot.console.page_formats import add_formats
 from bot.console.passwords import Passwords
 from bot.console.routes import REFRESH, Console, Route, current_login
-from bot.console.users import VIEWER, User
+from bot.console.users import AGENT, VIEWER, User
 from bot.core.errors import BotError
 from bot.pages.page_server import page_app
 from bot.store.files import StoreUnavailable
@@ -250,5 +251,6 @@ def _say_trouble(sentence: str, status: int) -> AnyResponse:
     heading = {403: "Refused", 404: "Not found", 409: "This was not done", 503: "The store cannot be used now"}.get(
         status, "Trouble"
     )
+    sentence = sentence if login and login.user.may(AGENT) else masked_words(sentence)
     template = "trouble.html" if login else "stranger.html"
     return Response(render_template(template, heading=heading, sentence=sentence), status)

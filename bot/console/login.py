@@ -8,9 +8,9 @@ from typing import Any
 from bot.clock import Clock
 from bot.console.users import User
 from bot.core.immutable import immutable, mutable
+from bot.core.seal import Seal
 
 IDLE_SECONDS, LONGEST_SECONDS = 30 * 60.0, 12 * 3600.0
-MOST_ALIASES = 10_000
 MOST_FORMS = 1000
 _MOST_COUNTED = 1000  # before those are forgotten that have all their tries again
 
@@ -37,9 +37,8 @@ class Login:
     said: list[str] = field(default_factory=list)
     drafts: dict[str, Any] = field(default_factory=dict)  # messages that could not be sent, by contact
     forms: set[tuple[str, ...]] = field(default_factory=set)
-    aliases: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _contacts: dict[str, str] = field(default_factory=dict)
+    _seal: Seal = field(default_factory=lambda: Seal(secrets.token_bytes(32)))
 
     def take_said(self) -> list[str]:
         """What the next page says, once."""
@@ -56,14 +55,17 @@ class Login:
             self.forms.add(form)
             return True
 
-    def alias_of(self, contact: str) -> str:
-        """What stands for a contact's number in addresses for a user who does not see it. It ends with the login."""
-        if contact not in self._contacts:
-            if len(self._contacts) >= MOST_ALIASES:
-                del self.aliases[self._contacts.pop(next(iter(self._contacts)))]
-            self._contacts[contact] = alias = f"c-{secrets.token_urlsafe(9)}"
-            self.aliases[alias] = contact
-        return self._contacts[contact]
+    def sealed(self, text: str) -> str:
+        """What stands in addresses for a number, a name or a place in a list that the user may not see. It ends with the login."""
+        return self._seal.sealed(b"address", text.encode()).hex()
+
+    def unsealed(self, sealed: str) -> str | None:
+        """The text that was `sealed` for this login; None for any other."""
+        try:
+            found = self._seal.opened(b"address", bytes.fromhex(sealed))
+        except ValueError:
+            return None
+        return None if found is None else found.decode()
 
 
 class Logins:
