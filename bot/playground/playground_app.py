@@ -20,7 +20,7 @@ from bot.core.session import Session
 from bot.lang import wall_clock
 from bot.pages import contact_view
 from bot.pages.contact_view import PhoneView, ShownBubble, Unsent, text_of
-from bot.pages.page_server import page_app
+from bot.pages.page_server import ALIVE, ALIVE_SECONDS, page_app
 from bot.playground.flow_map import OVERVIEW, FlowMap, UnreadableTests
 from bot.playground.kept_test import kept_test
 from bot.playground.playground import MOST_FILE, Playground, Refused, values_in
@@ -32,7 +32,6 @@ from bot.simulation.simulation import EVERY_TURN
 from bot.testing.stub_reader import MODEL_FAILURES
 
 LOOK_SECONDS = 0.03  # between two looks at what there is to see, while somebody looks
-ALIVE_SECONDS = 15.0  # between two lines of a stream in which nothing happens
 EVER = datetime.min.replace(tzinfo=UTC)
 TYPES = {found.suffix: found.name for found in FILE_TYPES}
 
@@ -133,7 +132,7 @@ class _Pages:
                     yield f"data: {json.dumps(new)}\n\n"
             elif monotonic() - spoken > ALIVE_SECONDS:
                 spoken = monotonic()
-                yield ": alive\n\n"  # a browser that has gone is noticed by this
+                yield ALIVE
             self._stopping.wait(LOOK_SECONDS)
 
     def _map_version(self) -> str:
