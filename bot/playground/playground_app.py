@@ -212,14 +212,16 @@ class _Pages:
 
     def do(self, contact: str) -> AnyResponse:
         """Do something, as JSON says: ``{"do": "write", "text": "hi"}``. Anything wrong with it is answered with a sentence."""
-        asked = request.get_json()
-        act = ACTS.get(str(asked.get("do"))) if isinstance(asked, dict) else None
-        if act is None:
-            raise Refused(f"what can be done is {', '.join(ACTS)}")
         try:
+            asked = request.get_json()
+            act = ACTS.get(str(asked.get("do"))) if isinstance(asked, dict) else None
+            if act is None:
+                raise Refused(f"what can be done is {', '.join(ACTS)}")
             return jsonify(act(self._playground, contact, asked) or {})
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise Refused(f"this cannot be done: {error}") from None
+        except RecursionError:
+            raise Refused("this cannot be done: it is nested too deeply") from None
 
     def file(self, contact: str) -> AnyResponse:
         """A contact sends the file that is the body."""

@@ -184,7 +184,7 @@ def test_a_stream_in_which_nothing_happens_says_something_before_a_proxy_cuts_it
     with stream(logged_in(served, "olga")) as changes:
         read = [changes.readline() for _ in range(4)]  # what the store is at
         for _ in range(2):
-            served.console.clock.move(timedelta(seconds=20))
+            served.simulation.clock.move(timedelta(seconds=20))
             assert [changes.readline(), changes.readline()] == [b": alive\n", b"\n"], read
 
 
