@@ -8,6 +8,7 @@ from functools import partial
 from hmac import compare_digest
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from math import ceil
+from time import monotonic
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -209,11 +210,11 @@ class _Gate:
         )
 
     def _changes(self, console: Console, secret: str, shown: int, every: float, stream: object) -> Iterator[str]:
-        at = spoken = console.clock.elapsed()
+        at = spoken = monotonic()
         try:
             yield ALIVE
             while not self._stopping.wait(LOOK_SECONDS) and stream in self._streams:
-                now = console.clock.elapsed()
+                now = monotonic()
                 if self._logins.find(secret, seen=False) is None:
                     yield "data: over\n\n"
                     return
@@ -251,10 +252,9 @@ def _below_here(path: str) -> str:
 
     Browsers read a backslash as a slash, and go up at each ``..``, also where it is written with ``%2e``.
     """
-    steps = (
-        unquote(path.partition("?")[0].partition("#")[0]).replace("\\", "/").split("/") if path.isprintable() else []
-    )
-    return path[1:] if steps[:1] == [""] and steps[1:2] != [""] and not {".", ".."} & {*steps} else ""
+    way = unquote(path.partition("?")[0].partition("#")[0]).replace("\\", "/")
+    is_below = way.startswith("/") and not way.startswith("//") and not {".", ".."} & {*way.split("/")}
+    return path[1:] if is_below and path.isprintable() else ""
 
 
 def _say_http_error(error: HTTPException) -> AnyResponse:

@@ -29,5 +29,5 @@ class Seal:
         return hmac.digest(self._tags, purpose + b"\0" + content, sha256)[:_TAG]
 
     def _mixed(self, tag: bytes, content: bytes) -> bytes:
-        blocks = (hmac.digest(self._streams, tag + bytes([n]), sha256) for n in range(len(content) // 32 + 1))
+        blocks = (hmac.digest(self._streams, tag + n.to_bytes(4), sha256) for n in range(len(content) // 32 + 1))
         return bytes(a ^ b for a, b in zip(content, b"".join(blocks), strict=False))

@@ -8,10 +8,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from bot.console import console_app
 from bot.console.console_app import OPEN, VIEWS
 from bot.console.login import known_browser, new_browser
 from bot.console.routes import Route
 from bot.console.users import VIEWER, User
+from bot.pages.page_server import ALIVE_SECONDS
 from bot.settings.setting_values import CONSOLE_ROLES
 from bot.store.files import StoreUnavailable
 from bot.telemetry import redact
@@ -28,6 +30,8 @@ def test_without_a_login_every_page_leads_to_the_form_and_then_to_the_page(serve
     assert answer.status == 302 and answer.headers["Location"] == f"{PREFIX}/log-in?next=/state?a%3D1"
     assert client.log_in("olga", next="/state?a=1").headers["Location"] == f"{PREFIX}/state?a=1"
     assert client.ask("/state").status == 200
+    for below in ("/", "/?find=%2B62..", "/contact/62.8?all=1/../x"):
+        assert Client(served).log_in("olga", next=below).headers["Location"] == f"{PREFIX}{below}"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +108,7 @@ def test_strangers_who_come_from_the_users_own_address_hold_up_no_browser_in_whi
         form = {"name": "olga", "password": PASSWORD}
         assert users.ask("/log-in", form, headers).status == 302
         browser = users.cookies["bot_console_browser"]
-        assert {tried(served, address, name) for name in ("olga", "abel", "x") for _ in range(20)} == {401, 429}
+        assert {tried(served, address, name) for name in ("olga", "abel") for _ in range(6)} == {401, 429}
         assert tried(served, address, password=PASSWORD) == 429
         again = Client(served, browser)
         assert again.ask("/log-in", form, headers).status == 302
@@ -180,12 +184,14 @@ def test_a_page_that_is_left_open_ends_its_login_though_it_asks_for_changes_and_
     assert client.ask("/").status == 302
 
 
-def test_a_stream_in_which_nothing_happens_says_something_before_a_proxy_cuts_it(served: Served) -> None:
+def test_a_stream_in_which_nothing_happens_says_something_before_a_proxy_cuts_it(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ALIVE_SECONDS <= 20
+    monkeypatch.setattr(console_app, "ALIVE_SECONDS", 0)
     with stream(logged_in(served, "olga")) as changes:
-        read = [changes.readline() for _ in range(4)]  # what the store is at
-        for _ in range(2):
-            served.simulation.clock.move(timedelta(seconds=20))
-            assert [changes.readline(), changes.readline()] == [b": alive\n", b"\n"], read
+        lines = [changes.readline() for _ in range(8)]
+    assert lines.count(b": alive\n") >= 3
 
 
 def test_a_login_ends_after_twelve_hours_also_of_a_busy_user(served: Served) -> None:
