@@ -27,7 +27,7 @@ from statistics import median
 from typing import Any
 
 HERE = Path(__file__).parent
-SECRET = "benchmark-secret"
+SECRET = "secret-of-the-benchmark-0123456789"
 UNLIMITED = "1000000"
 CONNECTIONS = 32
 MOST_OPEN = 128  # events that are sent and not answered by a reply yet; of a slow gateway, `SLOW_OPEN`

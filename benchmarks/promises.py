@@ -34,7 +34,7 @@ from bot.store.sqlite_database import SqliteDatabase
 from bot.store.sqlite_schema import migrate
 from bot.store.trace_rows import ADD_TURN
 
-SECRET = "benchmark-secret"
+SECRET = "secret-of-the-benchmark-0123456789"
 TOLERANCE = timedelta(minutes=5)
 WARM = 4  # commits that are not counted
 

@@ -325,7 +325,7 @@ def _ready(answer: Response) -> CheckResult:
 def _message(answer: Response) -> str:
     try:
         return str(json.loads(answer.body)["message"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, RecursionError, KeyError, TypeError):
         return ""
 
 

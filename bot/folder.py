@@ -171,6 +171,13 @@ def _folder(path: Path, sources: Iterable[Source]) -> Folder:
     return Folder(path, tuple(yaml), tuple(python), tuple(documents))
 
 
+def links_out(path: Path) -> list[tuple[str, Path]]:
+    """The bot's files that are links out of its folder, or to a hidden file such as ``.env``, each with what it leads to: that is no part of the bot."""
+    folder = path.resolve()
+    files = ((file.relative_to(path).as_posix(), file.resolve()) for file in _files(path))
+    return [(name, to) for name, to in files if not to.is_relative_to(folder) or to.name.startswith(".")]
+
+
 class Watch:
     """Tells when a bot's files have been saved. Make one before the files are read."""
 

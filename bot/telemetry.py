@@ -3,7 +3,6 @@
 import hashlib
 import json
 import logging
-import re
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
@@ -11,16 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bot.core.contact_masks import mask_answers, mask_numbers
 from bot.core.effects import Send
 from bot.core.events import Event
 from bot.core.text import in_letters
 from bot.core.turn import Turn
 
-_LONG_NUMBER = re.compile(
-    r"(\b(?=\d*[a-f])[0-9a-f]{32,}\b)|\d{6,}(?=\d\d)|\+(?:\d[ .()-]{0,2}){6,}(?=\d[ .()-]{0,2}\d)"
-)
-"""The first group is no number: the id of an event, in hexadecimal digits."""
 _QUIET = ("requests", "transitions", "werkzeug")  # they name addresses and paths
+MASKED = "…"
 TURNS = "bot.turns"
 """The logger of the engine's turns, one record each. It is silent unless it is configured."""
 
@@ -53,10 +50,10 @@ def hide(secrets: Iterable[str]) -> None:
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without secrets, and with long numbers cut to their last two digits: the last line of defence."""
+    """The text without secrets, and with phone numbers cut to their last two digits: the last line of defence."""
     for secret in secrets:
         text = text.replace(secret, "[secret]")
-    return _LONG_NUMBER.sub(lambda found: found[1] or "…", text)
+    return mask_numbers(text, MASKED, 2)
 
 
 def log_turns(turns: Sequence[tuple[Event, Turn, int]], store_id: str) -> None:
@@ -75,7 +72,7 @@ def _turn_fields(event: Event, turn: Turn, name: str) -> dict[str, Any]:
         "contact": name,
         "event": type(event).__name__,
         "event_id": event.id.replace(event.contact, name),
-        "rule": turn.trace.rule,
+        "rule": mask_answers(turn.trace.rule, MASKED),
         "steps": [
             f"{step.flow}.{step.step}" + ("" if step.outcome is None else f":{step.outcome}")
             for step in turn.trace.steps

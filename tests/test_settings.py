@@ -13,6 +13,7 @@ from bot.settings import (
     read_model_service,
     read_settings,
     read_webhook,
+    short_secrets,
     unknown_variables,
 )
 from bot.store.database import PostgresAddress
@@ -20,7 +21,7 @@ from bot.store.database import PostgresAddress
 NEEDED = {
     "BOT_GATEWAY_URL": "https://gateway.example/",
     "BOT_GATEWAY_KEY": "key-of-the-gateway",
-    "BOT_WEBHOOK_SECRET": "old-secret, new-secret",
+    "BOT_WEBHOOK_SECRET": "old-secret-of-gateway, new-secret-of-gateway",
 }
 
 
@@ -33,7 +34,7 @@ def problems_of(folder: Path, environ: dict[str, str], written: dict[str, str] |
 def test_three_settings_are_needed_and_the_rest_has_defaults(tmp_path: Path) -> None:
     settings = read_settings(tmp_path, NEEDED, {})
     assert settings.gateway_url == "https://gateway.example"
-    assert settings.webhook_secrets == ("old-secret", "new-secret")
+    assert settings.webhook_secrets == ("old-secret-of-gateway", "new-secret-of-gateway")
     assert settings.store == tmp_path / "bot.db"
     assert (settings.host, settings.port, settings.webhook_path) == ("127.0.0.1", 8000, "/webhook")
     assert (settings.gateway_per_minute, settings.gateway_per_day) == (60, 10_000)
@@ -137,6 +138,8 @@ def test_the_gateways_address_is_its_base_alone(tmp_path: Path, path: str) -> No
         ("BOT_GATEWAY_URL", "https://["),
         ("BOT_GATEWAY_KEY", "two words"),
         ("BOT_WEBHOOK_SECRET", " , "),
+        ("BOT_WEBHOOK_SECRET", "fifteen-letters"),
+        ("BOT_WEBHOOK_SECRET", "a-secret-of-the-gateway,old"),
         ("BOT_GATEWAY_PER_MINUTE", "0"),
         ("BOT_GATEWAY_PER_DAY", "many"),
         ("BOT_STORE", "/no/such/folder/bot.db"),
@@ -205,6 +208,12 @@ def test_what_is_called_like_a_setting_and_is_none_is_named() -> None:
         'there is no setting BOT_PROT (did you mean "BOT_PORT"?)',
         "there is no setting BOT_ZEBRA (docs/going-live.md lists them)",
     ]
+
+
+def test_a_signing_secret_that_may_be_found_is_named_with_what_to_do(tmp_path: Path) -> None:
+    for secret, lines in (("s" * 16, 1), ("s" * 31, 1), ("s" * 32, 0), (f"{'s' * 40},{'t' * 20}", 1)):
+        found = short_secrets(read_settings(tmp_path, {**NEEDED, "BOT_WEBHOOK_SECRET": secret}, {}))
+        assert len(found) == lines and all(secret not in line and "webhook register" in line for line in found)
 
 
 def test_secrets_are_in_no_repr_and_no_error(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from bot import telemetry
 from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source
 from bot.flow.library import load
+from tests.talk import Talk
+from tests.test_engine_slots import ORDER
 
 FLOW = Source("main.yml", b"flow: main\nsteps: {a: {say: x}}")
 SECRET = "key-of-the-gateway"
@@ -98,3 +100,13 @@ def test_turns_are_logged_where_they_are_asked_for(capsys: pytest.CaptureFixture
         with logging_set_up(turns=turns):
             logging.getLogger(telemetry.TURNS).info("turn")
         assert len(capsys.readouterr().err.splitlines()) == lines
+
+
+def test_a_turns_rule_quotes_no_answer_of_a_contact(capsys: pytest.CaptureFixture[str]) -> None:
+    talk = Talk(ORDER)
+    talk.user("order two large ones for Friday")
+    assert talk.turn is not None and '"two"' in talk.turn.trace.rule
+    with logging_set_up(turns=True):
+        telemetry.log_turns([(talk.event, talk.turn, 5)], "store")
+    line = capsys.readouterr().err
+    assert "answers" in line and "two" not in line and "Friday" not in line

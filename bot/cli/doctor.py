@@ -18,7 +18,7 @@ import click
 from bot.cli.operate import bot_argument, bot_as_served, env_file, load_env, reach_gateway, refuse_together
 from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.folder import Folder, find_bot, read_folder
-from bot.settings import BadSettings, ModelService, Settings, missing_secrets, read_settings, read_store
+from bot.settings import BadSettings, ModelService, Settings, missing_secrets, read_settings, read_store, short_secrets
 from bot.settings.setting_values import OBJECTS
 from bot.store.database import PostgresAddress, StoreAddress
 
@@ -127,6 +127,9 @@ def _findings(bot: Folder, url: str | None) -> Iterator["CheckResult"]:
         checks.append(_known(*(fail("settings", problem) for problem in error.problems)))
     else:
         checks.append(_known(ok("settings", "all required settings are there")))
+        for line in short_secrets(settings):
+            what, _, advice = line.partition(": ")
+            checks.append(_known(warn("settings", what, advice)))
         checks += _outside(bot, store, settings, library, url, deadline)
     yield from together(checks, deadline - monotonic())
 

@@ -9,7 +9,7 @@ import click
 
 from bot.cli.operate import COMMAND_SECONDS, CommandRefused, ask_server, bot_argument, store_of, user_name
 from bot.cli.output import quiet_log
-from bot.folder import Folder
+from bot.folder import Folder, links_out
 from bot.store.database import StoreAddress, shards_of
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def command(ctx: click.Context, folder: Path | None, note: str, no_tests: bool, 
 
     quiet_log()
     bot, store = store_of(folder)
+    if not follow_files:
+        _refuse_links_out(bot)
     with closing(StoreReader(store)) as reader:
         newest = newest_version(reader.database)
         if (None if newest is None else newest.digest) == (None if follow_files else bot.digest):
@@ -62,6 +64,15 @@ def command(ctx: click.Context, folder: Path | None, note: str, no_tests: bool, 
             ctx.exit(1)
         confirm_for(program.library, reader, bot.path, yes)
     click.echo(publish(store, None if follow_files else bot, newest, note))
+
+
+def _refuse_links_out(bot: Folder) -> None:
+    """Every machine gets what is published, and everybody who reads the store. Raises `CommandRefused`."""
+    if out := links_out(bot.path):
+        links = "; ".join(f"{name} is a link to {to}" for name, to in out)
+        raise CommandRefused(
+            f"nothing is published: {links}, which is no file of the bot: copy it in the link's place, or delete the link"
+        )
 
 
 def confirm_for(library: "Library", reader: "StoreReader", path: Path, yes: bool) -> None:

@@ -10,7 +10,7 @@ from bot import telemetry
 from bot.cli.operate import bot_argument, bot_as_served, load_env, refuse_together
 from bot.folder import Folder, find_bot, read_folder
 from bot.process.supervisor import ROLES, Supervisor
-from bot.settings import BadSettings, Settings, read_settings, unknown_variables
+from bot.settings import BadSettings, Settings, read_settings, short_secrets, unknown_variables
 from bot.store.opening import is_shared
 
 log = logging.getLogger("bot.serve")
@@ -75,7 +75,7 @@ def command(ctx: click.Context, folder: Path | None, console: bool, web: bool, e
             ]
         )
     telemetry.set_up("serve", settings.secrets, settings.log_format)
-    for line in unknown_variables(os.environ):
+    for line in [*unknown_variables(os.environ), *short_secrets(settings)]:
         log.warning(line)
 
     def announce(address: str | None, console_url: str | None) -> None:

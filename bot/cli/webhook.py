@@ -19,6 +19,7 @@ from bot.core.errors import BotError
 from bot.core.events import EVENTS
 from bot.gateway.gateway_account import SECRET
 from bot.settings import WebhookSettings, read_webhook
+from bot.settings.setting_values import signing_secrets
 
 VARIABLE = "BOT_WEBHOOK_SECRET"
 NO_LIST = "The gateway cannot list, change or delete webhooks: this is what the bot itself knows."
@@ -86,6 +87,10 @@ def register(
         _tell(registered)
     if file is not None and registered["secret"] not in (None, secret):  # the gateway chose another
         write_setting(file, VARIABLE, _in_front(registered["secret"], known))
+    if file is not None and not all(map(_is_usable, known.secrets)):
+        click.echo(
+            "A secret that was there is left out, since it is too short: its webhook's events are refused.", err=True
+        )
     for line in _left_to_do(registered, known.path, file, outside):
         click.echo(line, err=True)
 
@@ -99,7 +104,16 @@ def _registered(folder: Path | None, request: dict[str, Any], file: Path | None)
 
 
 def _in_front(secret: str, known: WebhookSettings) -> str:
-    return ",".join(dict.fromkeys((secret, *known.secrets)))
+    """The setting with a secret in front of those that were there and can still be used."""
+    usable = (each for each in known.secrets if _is_usable(each))
+    return ",".join(dict.fromkeys((secret, *usable)))
+
+
+def _is_usable(secret: str) -> bool:
+    try:
+        return signing_secrets(secret) == (secret,)
+    except ValueError:
+        return False
 
 
 def _tell(registered: Mapping[str, Any]) -> None:
@@ -115,6 +129,8 @@ def _tell(registered: Mapping[str, Any]) -> None:
 def _left_to_do(registered: Mapping[str, Any], path: str, file: Path | None, outside: str | None) -> Iterator[str]:
     if not registered["secret"]:
         yield "The gateway did not show the secret: register again with --secret and your own secret."
+    elif not _is_usable(registered["secret"]):
+        yield "The gateway has chosen a secret that `bot serve` refuses, since it is too short: register again with --write-env."
     elif file is None:
         yield f"Put the secret in front of those in {VARIABLE}, with a comma, and restart `bot serve`."
     elif outside:
@@ -131,8 +147,10 @@ def _own_secret() -> str:
         secret: str = click.prompt("Signing secret", hide_input=True, confirmation_prompt=True, err=True)
     else:
         secret = sys.stdin.readline().rstrip("\r\n")
-    if SECRET.fullmatch(secret) is None:
-        raise click.UsageError("a signing secret has no spaces, commas or characters beyond ASCII, and is not empty")
+    if SECRET.fullmatch(secret) is None or not _is_usable(secret):
+        raise click.UsageError(
+            "a signing secret has 16 characters or more, and no spaces, commas or characters beyond ASCII"
+        )
     return secret
 
 

@@ -6,8 +6,8 @@ from flask import abort, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from bot.console.charts import bar
-from bot.console.page_formats import called, contact_at, page_asked, reads
-from bot.console.routes import REFRESH, Console, Route, current_login, say
+from bot.console.page_formats import called, page_asked, sealed, unsealed
+from bot.console.routes import REFRESH, Console, Route, say
 from bot.console.users import OPERATOR, VIEWER, User
 from bot.gateway.gateway_answers import BY_CODE
 from bot.runtime.broadcasting import why_paused
@@ -39,14 +39,13 @@ def broadcasts(console: Console, user: User) -> str:
         page=page,
         total=len(found),
         more=len(found) > page * PAGE,
-        called=called,
         address=_address,
     )
 
 
 def broadcast(console: Console, user: User) -> str:
     """One broadcast. Those who did not get it, and how far messages have got, are not looked up again while the page is open."""
-    name = contact_at(request.args.get("name", "")) or ""
+    name = unsealed(request.args.get("name", "")) or ""
     found = console.reader.broadcast(name)
     if found is None:
         abort(
@@ -61,8 +60,6 @@ def broadcast(console: Console, user: User) -> str:
     return render_template(
         "broadcast.html",
         broadcast=found,
-        called=called,
-        address=_address,
         sends=f"flow {content.flow}" if isinstance(content, FlowToStart) else f"{content.name} ({content.language})",
         counts=[(words, count, _advice(words)) for words, count in _in_words(counts).items()],
         most=max(counts.values(), default=0),
@@ -117,7 +114,7 @@ def _advice(words: str) -> str:
 
 def _address(name: str) -> str:
     """The address of a broadcast's page. For viewers it does not have the name."""
-    return url_for("broadcast", name=name if reads() else current_login().alias_of(name))
+    return url_for("broadcast", name=sealed(name))
 
 
 ROUTES = (

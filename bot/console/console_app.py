@@ -3,13 +3,14 @@
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from functools import partial
 from hmac import compare_digest
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from math import ceil
 from time import monotonic
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from flask import Flask, Response, abort, g, redirect, render_template, request, url_for
 from werkzeug.exceptions import HTTPException
@@ -27,13 +28,14 @@ from bot.console import (
     step_results,
     versions,
 )
-from bot.console.login import Login, Logins, LoginTries
+from bot.console.login import UNKNOWN, Login, Logins, LoginTries, known_browser, new_browser
+from bot.console.masking import masked_words
 from bot.console.page_formats import add_formats
-from bot.console.passwords import Passwords
+from bot.console.passwords import Passwords, TooManyLogins
 from bot.console.routes import REFRESH, Console, Route, current_login
-from bot.console.users import VIEWER, User
+from bot.console.users import AGENT, VIEWER, User
 from bot.core.errors import BotError
-from bot.pages.page_server import page_app
+from bot.pages.page_server import ALIVE, ALIVE_SECONDS, page_app
 from bot.store.files import StoreUnavailable
 
 VIEWS = (
@@ -51,7 +53,11 @@ VIEWS = (
 """The files of the views, in the order of the navigation."""
 OPEN = ("log_in", "static", "pages.static")
 """What can be reached without a login."""
-COOKIE = "bot_console"
+BY_ITSELF = (*OPEN, "changes")
+"""What a page asks for by itself, while its user may be far away."""
+COOKIE, BROWSER_COOKIE = "bot_console", "bot_console_browser"
+BROWSER_KNOWN = timedelta(days=180)
+"""How long a browser is known in which a user has logged in."""
 MOST_FORM = 1 << 20  # bytes
 MOST_STREAMS = 64
 """How many pages hear of changes at once. With one more the oldest stream ends: its page begins another when it is looked at."""
@@ -133,8 +139,9 @@ class _Gate:
 
     def require_login(self, routes: Mapping[str, Route]) -> AnyResponse | None:
         """Let through who is logged in and has the role; a form must have the login's token."""
-        g.login = login = self._logins.find(request.cookies.get(COOKIE, ""), seen=REFRESH not in request.headers)
         endpoint = request.endpoint
+        acts = endpoint not in BY_ITSELF and REFRESH not in request.headers
+        g.login = login = self._logins.find(request.cookies.get(COOKIE, ""), seen=acts)
         if endpoint in OPEN:
             return None
         if login is None:
@@ -154,25 +161,29 @@ class _Gate:
         if request.method == "GET":
             return self._form("")
         name, password = request.form.get("name", "").strip()[:100], request.form.get("password", "")
-        address = _client_address()
-        if wait := self._tries.wait(name, address):
+        user, address = self._users.get(name), _client_address()
+        browser = known_browser(user, request.cookies.get(BROWSER_COOKIE, ""))
+        if wait := self._tries.wait(name, address, browser):
             return self._form(f"There were too many tries: wait {ceil(wait)} seconds.", 429)
-        user = self._users.get(name)
-        if not self._passwords.fits(password, None if user is None else user.hash) or user is None:
-            log.warning("somebody tried to log in and wrote a wrong name or password")
+        known = browser is not None or self._tries.knows(name, address)
+        try:
+            fits = self._passwords.fits(password, None if user is None else user.hash, browser or address, known=known)
+        except TooManyLogins as error:
+            return self._form(str(error), 503)
+        if not fits or user is None:
+            log.warning("somebody at %s tried to log in and wrote a wrong name or password", address)
             return self._form("The name or the password is wrong.", 401)
-        self._tries.forget(name, address)
+        self._tries.forget(name, address, browser)
         log.warning("%s (%s) has logged in", user.name, user.role)
         answer = redirect(url_for("contacts") + _below_here(request.form.get("next", "")))
-        answer.set_cookie(
-            COOKIE,
-            self._logins.begin(user),
-            path=f"{self._path}/",
-            secure=self._secure,
-            httponly=True,
-            samesite="Strict",
-        )
+        self._set_cookie(answer, BROWSER_COOKIE, new_browser(user), BROWSER_KNOWN)
+        self._set_cookie(answer, COOKIE, self._logins.begin(user))
         return answer
+
+    def _set_cookie(self, answer: AnyResponse, name: str, value: str, lasts: timedelta | None = None) -> None:
+        answer.set_cookie(
+            name, value, lasts, path=f"{self._path}/", secure=self._secure, httponly=True, samesite="Strict"
+        )
 
     def _form(self, wrong: str, status: int = 200) -> AnyResponse:
         next = request.values.get("next", "")
@@ -185,7 +196,10 @@ class _Gate:
         return redirect(url_for("log_in"))
 
     def changes(self, console: Console, user: User) -> AnyResponse:
-        """A line whenever the store has changed since a page was made, and ``every`` so many seconds, else each minute, as server-sent events."""
+        """A line whenever the store has changed since a page was made, and ``every`` so many seconds, else each minute, as server-sent events.
+
+        A last line says that the login has ended: the page then leads to its form.
+        """
         secret, since = request.cookies.get(COOKIE, ""), request.args.get("since", -1, int)
         every = request.args.get("every", MINUTE, float)
         stream = object()
@@ -196,16 +210,21 @@ class _Gate:
         )
 
     def _changes(self, console: Console, secret: str, shown: int, every: float, stream: object) -> Iterator[str]:
-        at = monotonic()
+        at = spoken = monotonic()
         try:
-            yield ": here\n\n"
+            yield ALIVE
             while not self._stopping.wait(LOOK_SECONDS) and stream in self._streams:
+                now = monotonic()
                 if self._logins.find(secret, seen=False) is None:
+                    yield "data: over\n\n"
                     return
                 commits = console.reader.commits()
-                if commits != shown or monotonic() - at > every:
-                    shown, at = commits, monotonic()
+                if commits != shown or now - at > every:
+                    shown, at, spoken = commits, now, now
                     yield f"data: {commits}\n\n"
+                elif now - spoken > ALIVE_SECONDS:
+                    spoken = now
+                    yield ALIVE
         finally:
             with self._lock:
                 self._streams[:] = [each for each in self._streams if each is not stream]
@@ -214,24 +233,28 @@ class _Gate:
 def _client_address() -> str:
     """Whose tries to log in are counted together: an IPv4 address, or the network of an IPv6 one.
 
-    Of a connection from this machine it is the last address that is in ``X-Forwarded-For``: a proxy here has written it. Who is on this
-    machine without a proxy could write any; then the limit of the name holds.
+    For a connection from this machine it is the last address in ``X-Forwarded-For``, which a proxy here has written; `UNKNOWN` if there
+    is none. Somebody on this machine without a proxy could write any; then the limit of the name holds.
     """
-    text = request.remote_addr or ""
     try:
-        address = ip_address(text)
-        if address.is_loopback and (noted := request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()):
-            address = ip_address(noted)
+        address = ip_address(request.remote_addr or "")
+        if address.is_loopback:
+            address = ip_address(request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip())
     except ValueError:
-        return text
+        return UNKNOWN
     if isinstance(address, IPv6Address):
         return str(address.ipv4_mapped or IPv6Network((int(address) >> 64 << 64, 64)))
     return str(address)
 
 
 def _below_here(path: str) -> str:
-    """A path below the console's as it is put behind the address of its first page; an empty text for any other."""
-    return path[1:] if path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable() else ""
+    """A path below the console's as it is put behind the address of its first page; an empty text for any other.
+
+    Browsers read a backslash as a slash, and go up at each ``..``, also where it is written with ``%2e``.
+    """
+    way = unquote(path.partition("?")[0].partition("#")[0]).replace("\\", "/")
+    is_below = way.startswith("/") and not way.startswith("//") and not {".", ".."} & {*way.split("/")}
+    return path[1:] if is_below and path.isprintable() else ""
 
 
 def _say_http_error(error: HTTPException) -> AnyResponse:
@@ -250,5 +273,6 @@ def _say_trouble(sentence: str, status: int) -> AnyResponse:
     heading = {403: "Refused", 404: "Not found", 409: "This was not done", 503: "The store cannot be used now"}.get(
         status, "Trouble"
     )
+    sentence = sentence if login and login.user.may(AGENT) else masked_words(sentence)
     template = "trouble.html" if login else "stranger.html"
     return Response(render_template(template, heading=heading, sentence=sentence), status)

@@ -7,7 +7,7 @@ from flask import Response, abort, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from bot.console.masking import masked_number, masked_phone, masked_session, masked_turn
-from bot.console.page_formats import address_of, contact_at, number_at, reads
+from bot.console.page_formats import address_of, number_at, reads, unsealed
 from bot.console.routes import Console, Route, current_login, note_action, say
 from bot.console.template_choice import chosen, template_list
 from bot.console.users import AGENT, OPERATOR, VIEWER, User
@@ -48,7 +48,7 @@ MOST = 1000
 
 def contact(console: Console, user: User, who: str) -> str:
     """One contact."""
-    number = contact_at(who)
+    number = unsealed(who)
     session = None if number is None else console.reader.session(number)
     if number is not None and session is None and console.reader.keeps(number):
         session = Session(number)

@@ -8,10 +8,11 @@ from typing import Any
 from bot.clock import Clock
 from bot.console.users import User
 from bot.core.immutable import immutable, mutable
+from bot.core.seal import Seal
 
 IDLE_SECONDS, LONGEST_SECONDS = 30 * 60.0, 12 * 3600.0
-MOST_ALIASES = 10_000
 MOST_FORMS = 1000
+UNKNOWN = "an unknown address"
 _MOST_COUNTED = 1000  # before those are forgotten that have all their tries again
 
 
@@ -37,9 +38,8 @@ class Login:
     said: list[str] = field(default_factory=list)
     drafts: dict[str, Any] = field(default_factory=dict)  # messages that could not be sent, by contact
     forms: set[tuple[str, ...]] = field(default_factory=set)
-    aliases: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _contacts: dict[str, str] = field(default_factory=dict)
+    _seal: Seal = field(default_factory=lambda: Seal(secrets.token_bytes(32)))
 
     def take_said(self) -> list[str]:
         """What the next page says, once."""
@@ -56,14 +56,17 @@ class Login:
             self.forms.add(form)
             return True
 
-    def alias_of(self, contact: str) -> str:
-        """What stands for a contact's number in addresses for a user who does not see it. It ends with the login."""
-        if contact not in self._contacts:
-            if len(self._contacts) >= MOST_ALIASES:
-                del self.aliases[self._contacts.pop(next(iter(self._contacts)))]
-            self._contacts[contact] = alias = f"c-{secrets.token_urlsafe(9)}"
-            self.aliases[alias] = contact
-        return self._contacts[contact]
+    def sealed(self, text: str) -> str:
+        """What stands in addresses for a number, a name or a place in a list that the user may not see. It ends with the login."""
+        return self._seal.sealed(b"address", text.encode()).hex()
+
+    def unsealed(self, sealed: str) -> str | None:
+        """The text that was `sealed` for this login; None for any other."""
+        try:
+            found = self._seal.opened(b"address", bytes.fromhex(sealed))
+        except ValueError:
+            return None
+        return None if found is None else found.decode()
 
 
 class Logins:
@@ -106,7 +109,8 @@ class LoginTries:
     """Limits how often a password can be tried: for one name from one address, from one address, and for one name.
 
     So somebody who keeps trying a name holds up nobody elsewhere; and many who do so hold up none who has logged in from the same
-    address before. A name that nobody has is treated like any other, so that nobody learns which names there are.
+    address before. A browser in which the user has logged in before (`known_browser`) has tries of its own, so that it is held up by
+    nobody, even where all come from one address. A name that nobody has is treated like any other, so that nobody learns which names there are.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -115,13 +119,19 @@ class LoginTries:
         self._full_at: dict[tuple[str, str], float] = {}  # when all tries are there again
         self._known: set[tuple[str, str]] = set()
 
-    def wait(self, name: str, address: str) -> float:
-        """Use up one try. Returns 0, or how many seconds there is none."""
+    def knows(self, name: str, address: str) -> bool:
+        """Whether the user has logged in from this address before."""
+        return (address, name) in self._known
+
+    def wait(self, name: str, address: str, browser: str | None = None) -> float:
+        """Use up one try. ``browser`` is a `known_browser` of the user's. Returns 0, or how many seconds there is none."""
         now = self._clock.elapsed()
         limits = {(address, name): TRIES, (address, ""): TRIES_FROM_ADDRESS}
+        if not self.knows(name, address):
+            limits["", name] = TRIES_FOR_NAME
+        if browser is not None:
+            limits = {(browser, name): TRIES}
         with self._lock:
-            if (address, name) not in self._known:
-                limits["", name] = TRIES_FOR_NAME
             if len(self._full_at) > _MOST_COUNTED:
                 self._full_at = {key: full for key, full in self._full_at.items() if full > now}
             full_at = {key: max(now, self._full_at.get(key, now)) + limit.seconds for key, limit in limits.items()}
@@ -131,10 +141,25 @@ class LoginTries:
             self._full_at |= full_at
             return 0.0
 
-    def forget(self, name: str, address: str) -> None:
-        """Give the name all its tries from this address again: the right password was written."""
+    def forget(self, name: str, address: str, browser: str | None = None) -> None:
+        """Give the name all its tries from this address or browser again: the right password was written."""
         with self._lock:
-            self._full_at.pop((address, name), None)
+            self._full_at.pop((browser or address, name), None)
             if len(self._known) >= _MOST_COUNTED:
                 self._known.clear()
-            self._known.add((address, name))
+            if address != UNKNOWN:
+                self._known.add((address, name))
+
+
+def new_browser(user: User) -> str:
+    """What a browser keeps in which a user has logged in, so that it is a `known_browser`. A new password makes it worthless."""
+    return Seal(user.hash.encode()).sealed(user.name.encode(), secrets.token_bytes(16)).hex()
+
+
+def known_browser(user: User | None, kept: str) -> str | None:
+    """What names a browser that has what `new_browser` gave it for this user; None for any other."""
+    try:
+        known = None if user is None else Seal(user.hash.encode()).opened(user.name.encode(), bytes.fromhex(kept))
+    except ValueError:
+        return None
+    return None if known is None else known.hex()

@@ -1,8 +1,8 @@
 """What viewers do not see: numbers but for the last three digits, names, values, and what was said."""
 
-import re
 from dataclasses import replace
 
+from bot.core.contact_masks import mask_answers, mask_emails, mask_numbers
 from bot.pages.contact_view import (
     Bubble,
     DecidedEffect,
@@ -17,7 +17,6 @@ from bot.simulation.phone import ListRow, ShownMessage
 from bot.simulation.turn_words import SEND_ENDS
 
 HIDDEN = "•••"
-_LONG_NUMBER = re.compile(r"\d{7,}")  # a code of the gateway's has six digits
 _HAPPENED = (  # how the words of events begin, up to what may say more than that it happened
     *(
         "wrote",
@@ -49,9 +48,9 @@ def masked_number(contact: str) -> str:
     return HIDDEN + contact[-3:]
 
 
-def without_numbers(text: str) -> str:
-    """A text of the operator's, in which long numbers are masked: ``sale: vip 6281234567890`` -> ``sale: vip •••890``"""
-    return _LONG_NUMBER.sub(lambda found: masked_number(found[0]), text)
+def masked_words(words: str) -> str:
+    """Words of the operator's or the bot's, without who they are about: ``sale: vip +62 812-3456-7890`` -> ``sale: vip •••890``"""
+    return mask_emails(mask_numbers(words, HIDDEN, 3), HIDDEN)
 
 
 def masked_phone(phone: PhoneView) -> PhoneView:
@@ -64,7 +63,7 @@ def masked_phone(phone: PhoneView) -> PhoneView:
 def _masked_bubble(bubble: Bubble) -> Bubble:
     message = None if bubble.message is None else _masked_message(bubble.message)
     text = _happened(bubble.text) if bubble.besides else HIDDEN
-    return Bubble(bubble.number, bubble.at, message, text=text, kind=bubble.kind, by=bubble.by)
+    return Bubble(bubble.number, bubble.at, message, text=text, kind=bubble.kind, by=masked_words(bubble.by))
 
 
 def _masked_message(message: ShownMessage) -> ShownMessage:
@@ -80,7 +79,7 @@ def masked_turn(turn: ShownTurn) -> ShownTurn:
     """Which rule took what kind of event, and which steps it led through."""
     steps = tuple(TakenStep(step.place, (), "", step.target) for step in turn.steps)
     effects = tuple(DecidedEffect(effect.words.partition(" ")[0], effect.status) for effect in turn.effects)
-    rule = without_numbers(turn.rule)
+    rule = masked_words(mask_answers(turn.rule, HIDDEN))
     return replace(turn, words=_happened(turn.words), rule=rule, steps=steps, effects=effects, notes=(), problems=())
 
 
@@ -91,7 +90,7 @@ def _happened(words: str) -> str:
 def masked_session(session: SessionView) -> SessionView:
     """Where the contact is, and which values there are."""
     flows = tuple(OpenFlow(flow.place, flow.since, flow.waits, _masked(flow.values)) for flow in session.flows)
-    facts = tuple((name, value if name in _SHOWN_FACTS else HIDDEN) for name, value in session.facts)
+    facts = tuple((name, masked_words(value) if name in _SHOWN_FACTS else HIDDEN) for name, value in session.facts)
     plans = tuple((what.partition(" (")[0], at) for what, at in session.plans)
     return SessionView(flows, _masked(session.kept), plans, facts)
 

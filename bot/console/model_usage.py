@@ -6,6 +6,7 @@ from functools import partial
 from flask import render_template, request
 
 from bot.console.charts import SPANS, bar, bars_by_day, chosen_days, longest
+from bot.console.page_formats import reads, sealed
 from bot.console.routes import Console, Route
 from bot.console.users import VIEWER, User
 from bot.store.engine_tables import USAGE_BY
@@ -22,6 +23,8 @@ def usage(console: Console, user: User) -> str:
     by = by if by in USAGE_BY else "day"
     since = datetime.combine(days[0], time(), UTC)
     sums = console.seldom(("usage", since, by), lambda: console.reader.usage(since, by))
+    if by == "contact" and not reads():  # equal ones are in the order of their numbers, which tells of them
+        sums = sorted(sums, key=lambda each: (-each.prompt_tokens - each.completion_tokens, sealed(each.name)))
     shown = sums if by == "day" else sums[:MOST]
     tokens = {each.name: {PROMPT: each.prompt_tokens, COMPLETION: each.completion_tokens} for each in shown}
     return render_template(

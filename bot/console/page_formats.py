@@ -9,7 +9,7 @@ from babel.numbers import format_decimal, format_percent
 from flask import Flask, abort, request, url_for
 from markupsafe import Markup, escape
 
-from bot.console.masking import HIDDEN, masked_number, without_numbers
+from bot.console.masking import HIDDEN, masked_number, masked_words
 from bot.console.routes import Console, current_login
 from bot.console.users import AGENT
 
@@ -28,8 +28,8 @@ def number(contact: str) -> str:
 
 
 def called(words: str) -> str:
-    """An operator's words, such as a broadcast's name, as this user sees them: they may have numbers, since they say to whom it goes."""
-    return words if reads() else without_numbers(words)
+    """Words of the operator's or the bot's, such as a broadcast's name, as this user sees them: they may say whom they are about."""
+    return words if reads() else masked_words(words)
 
 
 def private(text: object) -> str:
@@ -39,17 +39,22 @@ def private(text: object) -> str:
 
 def address_of(contact: str) -> str:
     """The address of a contact's page. For viewers it does not have the number."""
-    return url_for("contact", who=contact if reads() else current_login().alias_of(contact))
+    return url_for("contact", who=sealed(contact))
 
 
-def contact_at(who: str) -> str | None:
-    """The contact whose page has the address of `address_of`; None for an address that this user was not given."""
-    return who if reads() else current_login().aliases.get(who)
+def sealed(text: str) -> str:
+    """What stands for a number, a name or a place in a list in this user's addresses."""
+    return text if reads() else current_login().sealed(text)
+
+
+def unsealed(text: str) -> str | None:
+    """What was `sealed`; None for what this user was not given."""
+    return text if reads() else current_login().unsealed(text)
 
 
 def number_at(who: str) -> str:
     """The number of the contact whose page has this address; without one the page says so."""
-    contact = contact_at(who)
+    contact = unsealed(who)
     if contact is None or not contact.isdecimal():
         abort(404, "there is no such contact")
     return contact
@@ -83,7 +88,7 @@ def reader_locale() -> Locale:
 
 
 def add_formats(app: Flask, console: Console) -> None:
-    """Let the templates use ``contact | number``, ``text | private``, ``words | code``, ``words | sentence``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``,
+    """Let the templates use ``contact | number``, ``words | called``, ``text | private``, ``words | code``, ``words | sentence``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``,
     ``share | percent``."""
 
     def plain_day(day: date | str) -> str:
@@ -97,6 +102,7 @@ def add_formats(app: Flask, console: Console) -> None:
     app.jinja_env.filters |= {
         "number": number,
         "private": private,
+        "called": called,
         "code": code,
         "sentence": sentence,
         "decimal": lambda count: format_decimal(count, locale=reader_locale()),

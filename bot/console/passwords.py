@@ -2,6 +2,9 @@
 
 import secrets
 import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 from argon2 import PasswordHasher
@@ -10,7 +13,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from bot.core.errors import BotError
 
 SHORTEST, LONGEST = 12, 1000  # characters
-PATIENCE = 5.0  # seconds
+PATIENCE = 20.0  # seconds: as many callers as there are connections have a turn
 
 
 class TooManyLogins(BotError):
@@ -39,20 +42,47 @@ def _nobodys_hash() -> str:
 
 
 class Passwords:
-    """Compares passwords with hashes, one at a time: a comparison takes 64 MB and some hundredths of a second."""
+    """Compares passwords with hashes, one at a time: a comparison takes 64 MB and some hundredths of a second.
+
+    Callers take turns, so that many tries of one hold up nobody else; and those who are known come before all strangers.
+    """
 
     def __init__(self) -> None:
         self._hasher = PasswordHasher()
         self._nobodys = _nobodys_hash()
-        self._one = threading.Lock()
+        self._change = threading.Condition()
+        self._busy = False
+        self._known: dict[str, deque[object]] = {}  # who waits, by caller; the callers in the order of their turns
+        self._strangers: dict[str, deque[object]] = {}
 
-    def fits(self, password: str, hash: str | None) -> bool:
+    def fits(self, password: str, hash: str | None, caller: str = "", *, known: bool = False) -> bool:
         """Whether a password has this hash. None, of a user who is not known, takes as long. Raises `TooManyLogins`."""
-        if not self._one.acquire(timeout=PATIENCE):
+        with self._turn(caller, self._known if known else self._strangers):
+            try:
+                return self._hasher.verify(hash or self._nobodys, password[: LONGEST + 1]) and hash is not None
+            except (VerificationError, InvalidHashError):
+                return False
+
+    @contextmanager
+    def _turn(self, caller: str, waiting: dict[str, deque[object]]) -> Iterator[None]:
+        me = object()
+        with self._change:
+            waiting.setdefault(caller, deque()).append(me)
+            came = self._change.wait_for(lambda: not self._busy and self._first() is me, PATIENCE)
+            self._busy |= came
+            others = waiting.pop(caller)
+            others.remove(me)
+            if others:
+                waiting[caller] = others  # behind the other callers
+            self._change.notify_all()
+        if not came:
             raise TooManyLogins("many people log in at this moment: try again in a few seconds")
         try:
-            return self._hasher.verify(hash or self._nobodys, password[: LONGEST + 1]) and hash is not None
-        except (VerificationError, InvalidHashError):
-            return False
+            yield
         finally:
-            self._one.release()
+            with self._change:
+                self._busy = False
+                self._change.notify_all()
+
+    def _first(self) -> object:
+        return next(iter((self._known or self._strangers).values()))[0]

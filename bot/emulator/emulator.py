@@ -25,7 +25,7 @@ from bot.emulator.request_rules import encode
 from bot.emulator.webhooks import Subscription, Webhooks
 
 API_KEY = "emulator-key"
-SECRET = "emulator-secret"
+SECRET = "emulator-secret-of-32-characters"
 CHANNELS = {"channel-1": "15550000001"}
 
 

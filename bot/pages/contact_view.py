@@ -1,7 +1,9 @@
 """What there is to see of one contact: the phone's messages, the turns with their reasons, the session's values."""
 
+import hmac
 import json
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
@@ -28,6 +30,7 @@ NEWEST_BUBBLES, NEWEST_TURNS = 60, 25
 """How many are shown unless all are asked for."""
 MOST_ASKED = 20_000  # characters of a prompt
 
+_PAGES = secrets.token_bytes(32)
 _LINK = re.compile(r"https?://[^\s<>\"]+")
 _AFTER = ".,;:!?'\")]}*_~"  # what ends a sentence, not an address
 _MARKS = (
@@ -144,7 +147,7 @@ class DecidedEffect:
 
 @immutable
 class ShownTurn:
-    """A turn in words. ``id`` is its event's. Somebody should look into the ``problems``; they are none of the ``notes``."""
+    """A turn in words. ``id`` tells it from others on a page, and nothing else of its event. Somebody should look into the ``problems``; they are none of the ``notes``."""
 
     id: str
     at: datetime
@@ -178,7 +181,12 @@ def _turn(turn: TurnTraced) -> ShownTurn:
     )
     notes = tuple(printable(note) for note in turn.notes if note not in turn.problems)
     words, problems = event_in_words(turn.event), tuple(map(printable, turn.problems))
-    return ShownTurn(turn.event_id, turn.at, words, turn.rule, turn.micros, steps, effects, notes, problems)
+    return ShownTurn(_page_id(turn.event_id), turn.at, words, turn.rule, turn.micros, steps, effects, notes, problems)
+
+
+def _page_id(event_id: str) -> str:
+    """The id of an event on the pages of this process. The event's own may have a number."""
+    return hmac.digest(_PAGES, event_id.encode(), "sha256").hex()[:20]
 
 
 def _effect(effect: Effect, status: str, detail: str) -> DecidedEffect:

@@ -13,6 +13,9 @@ from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
 from bot.pages.contact_view import formatted
 
+ALIVE, ALIVE_SECONDS = ": alive\n\n", 15.0
+"""A line of a stream in which nothing happens, and how often it comes: proxies cut a stream that is silent, many after 60 seconds, and by
+writing to a browser that has gone a server notices it."""
 IDLE_SECONDS = 60  # in which a connection must say something
 MOST_CONNECTIONS = 256
 SHORTEST_SECONDS = 1.0  # a connection that is younger is closed for no other

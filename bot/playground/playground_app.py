@@ -20,7 +20,7 @@ from bot.core.session import Session
 from bot.lang import wall_clock
 from bot.pages import contact_view
 from bot.pages.contact_view import PhoneView, ShownBubble, Unsent, text_of
-from bot.pages.page_server import page_app
+from bot.pages.page_server import ALIVE, ALIVE_SECONDS, page_app
 from bot.playground.flow_map import OVERVIEW, FlowMap, UnreadableTests
 from bot.playground.kept_test import kept_test
 from bot.playground.playground import MOST_FILE, Playground, Refused, values_in
@@ -32,7 +32,6 @@ from bot.simulation.simulation import EVERY_TURN
 from bot.testing.stub_reader import MODEL_FAILURES
 
 LOOK_SECONDS = 0.03  # between two looks at what there is to see, while somebody looks
-ALIVE_SECONDS = 15.0  # between two lines of a stream in which nothing happens
 EVER = datetime.min.replace(tzinfo=UTC)
 TYPES = {found.suffix: found.name for found in FILE_TYPES}
 
@@ -133,7 +132,7 @@ class _Pages:
                     yield f"data: {json.dumps(new)}\n\n"
             elif monotonic() - spoken > ALIVE_SECONDS:
                 spoken = monotonic()
-                yield ": alive\n\n"  # a browser that has gone is noticed by this
+                yield ALIVE
             self._stopping.wait(LOOK_SECONDS)
 
     def _map_version(self) -> str:
@@ -213,14 +212,16 @@ class _Pages:
 
     def do(self, contact: str) -> AnyResponse:
         """Do something, as JSON says: ``{"do": "write", "text": "hi"}``. Anything wrong with it is answered with a sentence."""
-        asked = request.get_json()
-        act = ACTS.get(str(asked.get("do"))) if isinstance(asked, dict) else None
-        if act is None:
-            raise Refused(f"what can be done is {', '.join(ACTS)}")
         try:
+            asked = request.get_json()
+            act = ACTS.get(str(asked.get("do"))) if isinstance(asked, dict) else None
+            if act is None:
+                raise Refused(f"what can be done is {', '.join(ACTS)}")
             return jsonify(act(self._playground, contact, asked) or {})
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise Refused(f"this cannot be done: {error}") from None
+        except RecursionError:
+            raise Refused("this cannot be done: it is nested too deeply") from None
 
     def file(self, contact: str) -> AnyResponse:
         """A contact sends the file that is the body."""

@@ -27,7 +27,15 @@ from bot.store.crash_quarantine import lost_connection
 from bot.store.database import Database, StoreAddress, role_name, shards_of, whole_of
 from bot.store.files import ConnectionLost, StoreLocked, StoreUnavailable
 from bot.store.kept_files import FilesUnavailable, kept_files
-from bot.store.opening import ask_elsewhere, engine_reader, engine_writer, is_shared, other_engines, serves_others
+from bot.store.opening import (
+    ask_elsewhere,
+    engine_reader,
+    engine_writer,
+    is_shared,
+    other_engines,
+    serves_others,
+    signal_key,
+)
 from bot.watchdog import WATCHDOG, end_when_deaf
 
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
@@ -175,7 +183,7 @@ def _engine_of(settings: Settings, program: Program, wakes: WakePipe) -> Engine:
         repeat_unknown=settings.repeat_unknown,
         results_days=settings.results_days,
         models=settings.model_service,
-        addresses=SignalAddresses(settings.public_url, settings.webhook_secrets),
+        addresses=SignalAddresses(settings.public_url, signal_key(settings.store)),
         secrets=os.environ,  # those that flows name, which a reload may change
         wakes=wakes,
     )

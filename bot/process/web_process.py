@@ -15,7 +15,7 @@ from bot.core.signal_addresses import SignalAddresses
 from bot.process.child import end_with, tell, tell_up
 from bot.settings import Settings
 from bot.store.database import shards_of
-from bot.store.opening import ask_elsewhere
+from bot.store.opening import ask_elsewhere, signal_key
 from bot.web.web_service import WebService
 
 ASK_SECONDS = 1.0  # for the engine to answer
@@ -39,7 +39,7 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
         wake=partial(_wake, wakes),
         ask=lambda request: local_socket.ask_engine(settings.store, request, ASK_SECONDS),
         api_key=settings.api_key,
-        addresses=SignalAddresses(settings.public_url, settings.webhook_secrets),
+        addresses=SignalAddresses(settings.public_url, signal_key(settings.store)),
     )
     threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
     with ExitStack() as alone:

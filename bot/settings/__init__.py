@@ -140,7 +140,7 @@ class Settings(AccountSettings):
     """All settings of `bot serve`. Secrets are in no repr."""
 
     webhook_secrets: tuple[str, ...] = _setting(  # several while one replaces another
-        values.secrets,
+        values.signing_secrets,
         "What the gateway signs events with: it belongs into .env.",
         name="webhook_secret",
         needed="the signing secret of the gateway's webhook (`bot webhook register URL --write-env` makes one)",
@@ -262,9 +262,10 @@ def missing_secrets(environ: Mapping[str, str], named: Iterable[str]) -> list[st
 
 
 def read_webhook(environ: Mapping[str, str], written: Mapping[str, str]) -> WebhookSettings:
-    """Read the webhook's settings, whatever else is set or missing. Raises `BadSettings`."""
+    """Read the webhook's settings, whatever else is set or missing, and however short its secrets are. Raises `BadSettings`."""
     read = _Reader(environ, written)
-    path, secrets = read(SETTINGS["webhook_path"]), read(replace(SETTINGS["webhook_secret"], needed="", default=()))
+    spec = replace(SETTINGS["webhook_secret"], parse=values.secrets, needed="", default=())
+    path, secrets = read(SETTINGS["webhook_path"]), read(spec)
     return read.complete(WebhookSettings(path, secrets))
 
 
@@ -357,6 +358,16 @@ def unknown_variables(environ: Iterable[str]) -> list[str]:
     known = {*(spec.variable for spec in SETTINGS.values()), *OF_DEPLOYMENT}
     unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
     return [f"there is no setting {name} ({_setting_meant(name)})" for name in unknown]
+
+
+def short_secrets(settings: Settings) -> list[str]:
+    """A line where a signing secret can be used, and is to be replaced by a longer one."""
+    if all(len(secret) >= values.LONG_KEY for secret in settings.webhook_secrets):
+        return []
+    return [
+        f"BOT_WEBHOOK_SECRET has a secret of less than {values.LONG_KEY} characters, which somebody with a signed event may find by trying: "
+        "`bot webhook register URL --write-env` makes a longer one"
+    ]
 
 
 def _setting_meant(name: str) -> str:

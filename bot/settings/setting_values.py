@@ -13,7 +13,8 @@ INTERNAL_PATHS = ("/healthz", "/readyz", "/metrics")
 API = "/api/"
 CONSOLE_ROLES = ("viewer", "agent", "operator")
 """The roles of the console's users; each may do what those before it may (docs/console.md)."""
-_SHORTEST_KEY = 16  # characters
+_SHORTEST_KEY, LONG_KEY = 16, 32  # characters
+"""A shorter one is refused; one from the second on is long enough also against somebody who can try without end, on machines of their own."""
 _USER = re.compile(rf"([\w.@-]{{1,40}}):({'|'.join(CONSOLE_ROLES)}):(\$argon2id\$[\w$=,+/]+)")
 DATABASES = ("postgresql://", "postgres://")
 """How the address of a database begins."""
@@ -67,6 +68,17 @@ def secrets(text: str) -> tuple[str, ...]:
     found = tuple(secret(part.strip()) for part in text.split(",") if part.strip())
     if not found:
         raise ValueError("holds no secret: write one, or several with commas between them")
+    return found
+
+
+def signing_secrets(text: str) -> tuple[str, ...]:
+    """Signing secrets that nobody finds who has one signed event, and tries secrets with it."""
+    found = secrets(text)
+    if any(len(each) < _SHORTEST_KEY for each in found):
+        raise ValueError(
+            f"has a secret of less than {_SHORTEST_KEY} characters, which could be guessed from one signed event: "
+            "take it out; `bot webhook register URL --write-env` makes a longer one"
+        )
     return found
 
 

@@ -35,6 +35,12 @@ def log_reader(store: StoreAddress) -> Database:
     return SqliteDatabase.reader(inbox_path(store)) if isinstance(store, Path) else _postgres(store, "inbox")
 
 
+def signal_key(store: StoreAddress) -> str:
+    """The store's key for `bot.core.signal_addresses.SignalAddresses`. Raises `bot.store.files.StoreMissing`."""
+    with closing(engine_reader(store)) as database:
+        return str(database.one("SELECT signal_key FROM meta")[0])
+
+
 def shared_budget(store: StoreAddress) -> Budget | None:
     """The budget of requests that a shard shares with the others; None for a store that is not divided."""
     if isinstance(store, Path) or store.shards == 1:

@@ -90,7 +90,7 @@ _AS_ONE = {
         FROM ({{rows}}) AS each GROUP BY id
     """,
     "engine.meta": f"""
-        SELECT id, min(store_id) AS store_id, {_SAME.format("cursor")}, {_SAME.format("last_event")},
+        SELECT id, min(store_id) AS store_id, min(signal_key) AS signal_key, {_SAME.format("cursor")}, {_SAME.format("last_event")},
             max(written_at) AS written_at, max(set_back) AS set_back, min(clean) AS clean, max(run) AS run, max(taking) AS taking,
             max(last_send) AS last_send, max(last_call) AS last_call, max(last_turn) AS last_turn
         FROM ({{rows}}) AS each GROUP BY id
@@ -135,10 +135,14 @@ def migrate(address: PostgresAddress) -> None:
         connection.execute(ALONE_TO_MIGRATE)
         if connection.execute("SELECT to_regclass('bot.version')").fetchone() == (None,):
             make_tables(address, connection)
-            store_id = uuid4().hex  # the same in each shard: messages have their keys by it
+            store_id, key = (
+                uuid4().hex,
+                store_schema.new_signal_key(),
+            )  # the same in each shard: messages and addresses are made by them
             for shard in address.divided():
                 for part in _PARTS:
                     connection.execute(f"UPDATE {shard.schema(part)}.meta SET store_id = $1", [store_id])
+                connection.execute(f"UPDATE {shard.schema('engine')}.meta SET signal_key = $1", [key])
             return
         number, oldest, shards = connection.execute(VERSION).fetchone() or (0, 0, 1)
         if oldest > store_schema.schema_version():

@@ -90,6 +90,9 @@ def migrate(store: Path) -> None:
             store_id = (row and row[0]) or uuid4().hex
             for db in (engine_db, inbox_db):
                 db.execute("UPDATE meta SET store_id = ? WHERE store_id IS NULL", [store_id])
+            engine_db.execute(
+                "UPDATE meta SET signal_key = ? WHERE signal_key IS NULL", [store_schema.new_signal_key()]
+            )
         check_pair(store)
 
 

@@ -369,8 +369,11 @@ class StoreReader(EngineRows):
         return int(self.database.one(engine_tables.COUNT_HANDED_OVER)[0])
 
     @reads_rows
-    def find_contacts(self, search: ContactSearch, limit: int, after: str = "") -> tuple[list[FoundContact], str]:
-        """The contacts that fit a search, those with the newest turn first, then those whose last turn is not kept any more.
+    def find_contacts(
+        self, search: ContactSearch, limit: int, after: str = "", *, by_number: bool = True
+    ) -> tuple[list[FoundContact], str]:
+        """The contacts that fit a search, those with the newest turn first, then those whose last turn is not kept any more, by number:
+        unless their order would tell more of their numbers than somebody may know.
 
         Also returns the place where the search goes on: it ends early once it has found ``limit``, or after `SEARCH_SECONDS`. The
         place is empty where all was looked through. ``after`` is such a place, or that of a contact.
@@ -382,6 +385,8 @@ class StoreReader(EngineRows):
         while place and len(rows) < limit:
             more, place = self._next_contacts(asked, limit - len(rows), place)
             rows += more
+            if place[:1] == "s" and not by_number:
+                place = ""
             if monotonic() >= until:
                 break
         contacts = [

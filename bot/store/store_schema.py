@@ -1,5 +1,7 @@
 """The schema of a store, as the numbered migrations that both SQLite and PostgreSQL get. docs/store.md explains each column."""
 
+from secrets import token_hex
+
 from bot.core.immutable import immutable
 
 INBOX_TABLES = """
@@ -28,6 +30,7 @@ ENGINE_TABLES = """
     CREATE TABLE meta (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         store_id TEXT,
+        signal_key TEXT,
         cursor INTEGER NOT NULL DEFAULT 0,
         last_event TEXT,
         written_at TEXT,
@@ -273,6 +276,11 @@ MIGRATIONS = (Migration("schema", ENGINE_TABLES, INBOX_TABLES),)
 def schema_version() -> int:
     """The version that this program gives a store."""
     return len(MIGRATIONS)
+
+
+def new_signal_key() -> str:
+    """What seals the addresses of signals of a new store."""
+    return token_hex(32)
 
 
 def oldest_version() -> int:

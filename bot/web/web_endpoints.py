@@ -152,8 +152,8 @@ class MonitoringEndpoints:
         """200 while an event can be kept and the engine of each shard answers; with the kinds of all alarms, whatever they are about."""
         try:
             self._inbox.check()
-        except InboxBusy as error:
-            return json_answer(503, str(error), RETRY_AFTER)
+        except InboxBusy:  # its words, which name the store, are in the log: anybody may ask this
+            return json_answer(503, "events cannot be kept now: the log of `bot serve` says why", RETRY_AFTER)
         status = self._answer({"do": "status"})
         if status is None:
             return json_answer(503, "the engine does not answer: events are kept until it does", RETRY_AFTER)

@@ -75,7 +75,7 @@ def test_a_misspelt_setting_is_named_beside_the_one_that_is_missing(
     for name, value in {
         "BOT_GATEWAY_ULR": "https://gateway.example",
         "BOT_GATEWAY_KEY": "k",
-        "BOT_WEBHOOK_SECRET": "s",
+        "BOT_WEBHOOK_SECRET": "s" * 32,
     }.items():
         monkeypatch.setenv(name, value)
     served = call("serve", make_bot(tmp_path, "flow: main\nstart: {otherwise: true}\nsteps: {hello: {say: Hello}}\n"))

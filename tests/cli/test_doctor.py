@@ -76,7 +76,7 @@ def test_a_bot_that_is_ready_has_nothing_that_fails(tmp_path: Path) -> None:
         bot.user("hi")
         sent = len(bot.emulator.sent)
         bot.emulator.templates.add(MessageTemplate("offer", body="{{1}}"))
-        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
+        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s" * 32)
         code, found = doctor(tmp_path)
         last = call("doctor", tmp_path).lines[-1]
         assert len(bot.emulator.sent) == sent, "nobody is sent anything"
@@ -92,7 +92,7 @@ def test_a_bot_that_is_ready_has_nothing_that_fails(tmp_path: Path) -> None:
 
 def test_settings_that_the_running_server_has_not_read_are_told(tmp_path: Path) -> None:
     with kept(tmp_path, server=True) as bot:
-        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
+        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s" * 32)
         later = socket_of(store_at(tmp_path / "bot.db")).stat().st_mtime + 1
         os.utime(tmp_path / ".env", (later, later))
         _, found = doctor(tmp_path)
@@ -133,7 +133,7 @@ def test_a_date_that_is_past_is_named(tmp_path: Path) -> None:
 def test_a_key_that_is_refused_a_template_that_is_not_there_and_faulty_flows_fail(tmp_path: Path) -> None:
     make_bot(tmp_path, FLOWS)
     with kept(tmp_path, server=True) as bot:
-        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
+        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s" * 32)
         code, found = doctor(tmp_path)
         assert code == 1
         assert any("fail: flows/main.yml:6" in one and '"offer" is not in' in one for one in about(found, "templates"))
@@ -147,7 +147,7 @@ def test_a_key_that_is_refused_a_template_that_is_not_there_and_faulty_flows_fai
 
 def test_a_gateway_that_is_not_there_is_said_once_with_what_to_do(tmp_path: Path) -> None:
     make_bot(tmp_path, FLOWS)
-    settings(tmp_path, gateway_url="http://127.0.0.1:9", gateway_key="key", webhook_secret="s")
+    settings(tmp_path, gateway_url="http://127.0.0.1:9", gateway_key="key", webhook_secret="s" * 32)
     shown = call("doctor", tmp_path)
     assert shown.code == 1
     failing = [line for line in shown.lines if line.startswith("fail")]
@@ -164,7 +164,7 @@ def test_what_does_not_answer_in_time_is_listed_as_such_and_the_rest_is_looked_a
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         services = {"gateway_url": url, "ai_url": f"{url}/api/v1", "public_url": url}
-        settings(tmp_path, **services, gateway_key="key", webhook_secret="s", ai_key="sk", ai_model="m")
+        settings(tmp_path, **services, gateway_key="key", webhook_secret="s" * 32, ai_key="sk", ai_model="m")
         code, found = doctor(tmp_path)
     late = "fail: there was no answer within 1 s"
     assert code == 1
@@ -248,7 +248,7 @@ def test_a_damaged_store_fails_in_words(tmp_path: Path) -> None:
 def test_a_server_that_cannot_send_fails_with_the_gateways_words(tmp_path: Path) -> None:
     make_bot(tmp_path, FLOWS)
     with kept(tmp_path, server=True) as bot:
-        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
+        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s" * 32)
         bot.emulator.faults.add("unauthorized")
         bot.user("hi")
         code, found = doctor(tmp_path)
@@ -261,7 +261,7 @@ def test_the_receiver_of_events_is_looked_at_and_gets_none(tmp_path: Path, monke
     with peer() as receiver:
         events = f"{{url: '{receiver.url}/hooks', secret: CRM_SECRET, on: [end], allow_private: true}}"
         make_bot(tmp_path, FLOWS, bot=f"name: T\nsecrets: [CRM_SECRET]\nevents_to: {events}\n")
-        settings(tmp_path, gateway_url=receiver.url, gateway_key="k", webhook_secret="s")
+        settings(tmp_path, gateway_url=receiver.url, gateway_key="k", webhook_secret="s" * 32)
         _, found = doctor(tmp_path)
         assert about(found, "receiver") == ["ok: something answers there"]
         assert {request.method for request in receiver.requests} == {"GET"}
@@ -282,7 +282,7 @@ def test_what_is_served_is_looked_at_and_not_the_files_in_the_folder(
             files = read_folder(tmp_path)
             execute("INSERT INTO versions VALUES (1, ?, 'ann', '', ?, ?)", (NOON, files.digest, files.packed()))
         make_bot(tmp_path, "flow: main\nsteps: {}\n", bot=f"{BOT}secrets: [MAP_KEY]\n")
-        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
+        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s" * 32)
         _, found = doctor(tmp_path)
         assert "MAP_KEY" not in str(found)
         assert about(found, "flows") == ["ok: 1 flow in the version that is served, without problems"]

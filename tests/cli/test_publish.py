@@ -51,6 +51,26 @@ def test_what_is_served_already_is_not_published_again(folder: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("target", ["../secret.txt", "/etc/passwd", ".env", "../gone", "via/secret.txt"])
+def test_a_link_out_of_the_folder_is_refused_in_words_and_one_within_is_published(folder: Path, target: str) -> None:
+    (folder.parent / "secret.txt").write_text("secret")
+    (folder / ".env").write_text("BOT_GATEWAY_KEY=secret\n")
+    (folder / "via").symlink_to(folder.parent)
+    (folder / "facts.md").symlink_to(target)
+    refused = call("publish", folder)
+    assert refused.code == 1 and "Version" not in refused.out
+    if "gone" not in target:
+        assert (
+            "nothing is published: facts.md is a link to " in refused.err
+            and "copy it in the link's place" in refused.err
+        )
+    (folder / "facts.md").unlink()
+    (folder / "..data").mkdir()  # as an orchestrator mounts files
+    (folder / "..data" / "facts.md").write_text("Open on Mondays.")
+    (folder / "facts.md").symlink_to("..data/facts.md")
+    assert call("publish", folder).lines[-1].startswith("Version 1 is published")
+
+
 def test_without_a_store_there_is_nothing_to_publish_to(tmp_path: Path) -> None:
     refused = call("publish", make_bot(tmp_path, FLOWS, HANDLERS))
     assert (refused.code, refused.out) == (1, "") and "`bot serve` makes one" in refused.err

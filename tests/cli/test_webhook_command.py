@@ -10,7 +10,7 @@ from tests.cli.keeping import kept
 from tests.cli.terminal import call
 
 URL = "https://bot.example/webhook"
-OLD = "an-old-secret"
+OLD = "an-old-secret-of-the-gateway"
 
 
 @pytest.fixture
@@ -52,6 +52,13 @@ def test_the_secret_is_written_in_front_of_the_old_one_and_nothing_else_changes(
     assert file.read_text().startswith("# mine\n")
     assert file.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in bot.glob(".env*")] == [".env"]
+
+
+def test_a_secret_that_was_too_short_is_replaced_and_that_is_said(bot: Path, gateway: Emulator, file: Path) -> None:
+    file.write_text("BOT_WEBHOOK_SECRET=short\n")
+    shown = call("webhook", "register", URL, "--bot", bot, "--write-env")
+    assert shown.code == 0 and shown.err.startswith("A secret that was there is left out, since it is too short")
+    assert dotenv_values(file) == {"BOT_WEBHOOK_SECRET": registered(gateway)[0][2]}
 
 
 def test_a_file_that_is_not_there_is_made(bot: Path, gateway: Emulator, file: Path) -> None:
@@ -100,13 +107,15 @@ def test_a_secret_in_the_environment_counts_before_the_file_and_that_is_said(
 
 
 def test_a_secret_of_ones_own_is_read_from_a_pipe(bot: Path, gateway: Emulator, file: Path) -> None:
-    shown = call("webhook", "register", URL, "--bot", bot, "--secret", "--write-env", stdin="my-secret\n")
+    shown = call("webhook", "register", URL, "--bot", bot, "--secret", "--write-env", stdin="my-own-secret-16\n")
     assert shown.code == 0
-    assert registered(gateway)[0][2] == "my-secret"
-    assert dotenv_values(file)["BOT_WEBHOOK_SECRET"] == "my-secret"
+    assert registered(gateway)[0][2] == "my-own-secret-16"
+    assert dotenv_values(file)["BOT_WEBHOOK_SECRET"] == "my-own-secret-16"
 
 
-@pytest.mark.parametrize("secret", ["", "two words\n", "a,b\n", "sécret\n"])
+@pytest.mark.parametrize(
+    "secret", ["", "two words of a secret\n", "a,long-enough-secret\n", "sécret-of-the-gateway\n", "fifteen-letters\n"]
+)
 def test_a_secret_that_could_not_be_set_is_none(bot: Path, gateway: Emulator, secret: str) -> None:
     assert call("webhook", "register", URL, "--bot", bot, "--secret", stdin=secret).code == 2
     assert gateway.requests == 0

@@ -33,6 +33,7 @@ class Client:
     served: Addressed
     cookie: str = ""
     set_cookie: str = field(default="", init=False)
+    cookies: dict[str, str] = field(default_factory=dict, init=False)
 
     def ask(self, path: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] = {}) -> Answer:
         """``path`` is below the console's. A header that is empty is left out."""
@@ -48,6 +49,8 @@ class Client:
         )
         answer = connection.getresponse()
         found = Answer(answer.status, dict(answer.getheaders()), answer.read().decode())
+        set_cookies = [value for name, value in answer.getheaders() if name == "Set-Cookie"]
+        self.cookies |= {each.partition("=")[0]: each.partition(";")[0] for each in set_cookies}
         connection.close()
         if "Set-Cookie" in found.headers:
             self.set_cookie = found.headers["Set-Cookie"]

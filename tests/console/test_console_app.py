@@ -1,5 +1,6 @@
 """Who gets into the console, and what those may see and do."""
 
+import http.client
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -7,13 +8,18 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from bot.console import console_app
 from bot.console.console_app import OPEN, VIEWS
+from bot.console.login import known_browser, new_browser
 from bot.console.routes import Route
-from bot.console.users import VIEWER
+from bot.console.users import VIEWER, User
+from bot.pages.page_server import ALIVE_SECONDS
 from bot.settings.setting_values import CONSOLE_ROLES
 from bot.store.files import StoreUnavailable
+from bot.telemetry import redact
 from tests.console.client import Client, logged_in
 from tests.console.conftest import PASSWORD, PREFIX, Served
+from tests.patience import PATIENCE
 
 SAID = "Zanzibar"
 
@@ -24,11 +30,17 @@ def test_without_a_login_every_page_leads_to_the_form_and_then_to_the_page(serve
     assert answer.status == 302 and answer.headers["Location"] == f"{PREFIX}/log-in?next=/state?a%3D1"
     assert client.log_in("olga", next="/state?a=1").headers["Location"] == f"{PREFIX}/state?a=1"
     assert client.ask("/state").status == 200
+    for below in ("/", "/?find=%2B62..", "/contact/62.8?all=1/../x"):
+        assert Client(served).log_in("olga", next=below).headers["Location"] == f"{PREFIX}{below}"
 
 
 @pytest.mark.parametrize(
-    "elsewhere", ["//evil.example", "/\\evil.example", "https://evil.example", "/\r\nX: y", "javascript:1"]
-)
+    "elsewhere",
+    [
+        "//evil.example", "/\\evil.example", "https://evil.example", "/\r\nX: y", "javascript:1", "//[", "/../../x", "/x/../../y", "/..",
+        "/%2e%2e/%2E./x", "/.%2e\\x", "/a\\..\\..\\x", "/./x", "/%2f/evil.example/..", "..", "/x/..#y", "/x/..?y",
+    ],
+)  # fmt: skip
 def test_a_login_leads_to_no_other_site(served: Served, elsewhere: str) -> None:
     assert Client(served).log_in("olga", next=elsewhere).headers["Location"] == f"{PREFIX}/"
 
@@ -86,6 +98,43 @@ def test_tries_from_many_addresses_are_slowed_for_strangers_and_not_where_the_us
     assert tried(served, "203.0.113.2", password=PASSWORD) == 302
 
 
+def test_strangers_who_come_from_the_users_own_address_hold_up_no_browser_in_which_the_user_has_logged_in(
+    served: Served,
+) -> None:
+    for address in ("", "198.51.100.7"):  # a proxy that tells no address, and one that many share
+        served.simulation.wait(timedelta(minutes=10))
+        headers = {} if not address else from_address(address)
+        users = Client(served)
+        form = {"name": "olga", "password": PASSWORD}
+        assert users.ask("/log-in", form, headers).status == 302
+        browser = users.cookies["bot_console_browser"]
+        assert {tried(served, address, name) for name in ("olga", "abel") for _ in range(6)} == {401, 429}
+        assert tried(served, address, password=PASSWORD) == 429
+        again = Client(served, browser)
+        assert again.ask("/log-in", form, headers).status == 302
+        wrong = {"name": "olga", "password": "wrong"}
+        assert [Client(served, browser).ask("/log-in", wrong, headers).status for _ in range(6)] == [401] * 5 + [429]
+        other = {"name": "abel", "password": PASSWORD}
+        assert Client(served, browser).ask("/log-in", other, headers).status == 429
+        assert Client(served, browser[:-1] + "x").ask("/log-in", form, headers).status == 429
+
+
+def test_a_new_password_makes_the_browsers_of_the_old_one_unknown() -> None:
+    old, new = User("olga", VIEWER, "$argon2id$old"), User("olga", VIEWER, "$argon2id$new")
+    kept = new_browser(old)
+    assert known_browser(old, kept) is not None
+    assert [known_browser(new, kept), known_browser(None, kept), known_browser(old, ""), known_browser(old, "é")] == [
+        None
+    ] * 4
+
+
+def test_the_log_has_the_address_of_a_failed_login(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+    tried(served, "203.0.113.177")
+    tried(served, "2001:db8::7")
+    lines = [redact(record.getMessage()) for record in caplog.records if "tried to log in" in record.getMessage()]
+    assert [line.split()[2] for line in lines] == ["203.0.113.177", "2001:db8::/64"]
+
+
 def test_a_network_of_ipv6_addresses_is_one(served: Served) -> None:
     assert [tried(served, f"2001:db8::{n}") for n in range(6)] == [401] * 5 + [429]
     assert tried(served, "2001:db8:0:1::1", password=PASSWORD) == 302
@@ -110,6 +159,39 @@ def test_a_login_ends_after_half_an_hour_in_which_only_its_page_asks(served: Ser
     assert client.ask("/", headers={"X-Refresh": "1"}).status == 200
     served.simulation.wait(timedelta(minutes=11))
     assert client.ask("/", headers={"X-Refresh": "1"}).status == 302
+
+
+def stream(client: Client) -> http.client.HTTPResponse:
+    """The changes that a page follows."""
+    address = urlsplit(client.served.url)
+    connection = http.client.HTTPConnection(address.netloc, timeout=PATIENCE)
+    connection.request("GET", f"{address.path}/changes", headers={"Cookie": client.cookie})
+    return connection.getresponse()
+
+
+def test_a_page_that_is_left_open_ends_its_login_though_it_asks_for_changes_and_hears_of_the_end(
+    served: Served,
+) -> None:
+    client = logged_in(served, "olga")
+    for _ in range(2):
+        with stream(client) as changes:
+            assert changes.status == 200
+        served.simulation.wait(timedelta(minutes=14))
+    with stream(client) as changes:
+        served.simulation.wait(timedelta(minutes=3))
+        lines = iter(changes.readline, b"")
+        assert next(line for line in lines if b"over" in line) == b"data: over\n" and list(lines) == [b"\n"]
+    assert client.ask("/").status == 302
+
+
+def test_a_stream_in_which_nothing_happens_says_something_before_a_proxy_cuts_it(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ALIVE_SECONDS <= 20
+    monkeypatch.setattr(console_app, "ALIVE_SECONDS", 0)
+    with stream(logged_in(served, "olga")) as changes:
+        lines = [changes.readline() for _ in range(8)]
+    assert lines.count(b": alive\n") >= 3
 
 
 def test_a_login_ends_after_twelve_hours_also_of_a_busy_user(served: Served) -> None:

@@ -90,7 +90,11 @@ def test_the_page_names_every_setting_and_none_that_there_is_not() -> None:
 def test_the_page_says_what_holds_without_a_setting() -> None:
     rows = [line.split("|") for line in PAGE.splitlines() if line.startswith("| `BOT_")]
     without = {name: row[-2] for row in rows for name in re.findall(r"`(BOT_\w+)`", row[1])}
-    environ = {"BOT_GATEWAY_URL": "https://a.example", "BOT_GATEWAY_KEY": "key", "BOT_WEBHOOK_SECRET": "secret"}
+    environ = {
+        "BOT_GATEWAY_URL": "https://a.example",
+        "BOT_GATEWAY_KEY": "key",
+        "BOT_WEBHOOK_SECRET": "a-secret-of-the-gateway",
+    }
     read = read_settings(Path("bot"), environ, {}).environ()
     defaults = {name: value for name, value in read.items() if name not in environ}
     assert {name: value for name, value in defaults.items() if Path(value).name not in without[name]} == {}

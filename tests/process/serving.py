@@ -25,7 +25,7 @@ from tests.patience import PATIENCE
 from tests.postgres import bot_store, store_at
 from tests.process.warm import Forked, role_of
 
-SECRET = "signing-secret"
+SECRET = "signing-secret-of-the-gateway-0123"
 CONTACT = "6281234567890"
 BOT = "name: Test Bot\ndefaults: {timeout: {after: 1h, then: end}, retry: {max: 3, else: end}}\n"
 FLOW = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello}\n"

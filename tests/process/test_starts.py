@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.core.signal_addresses import SignalAddresses
 from bot.emulator.emulator import Emulator
 from tests.patience import PATIENCE
 from tests.process.serving import CONTACT, SECRET, Serve, Serving, until
@@ -87,3 +88,35 @@ def test_a_program_starts_a_flow_once_however_often_it_asks(serve: Serve, folder
     assert texts(gateway).count("Later 3") == 1
     serving.end()
     assert not any(KEY in line for line in serving.seen)
+
+
+PAYS = """
+flow: main
+start: {otherwise: true}
+steps:
+  s: {ask: '{{ signal_url("paid") }}', signals: {paid: thanks}}
+  thanks: {say: Thank you., then: end}
+"""
+
+
+def test_the_address_of_a_signal_says_nothing_of_the_webhooks_secret_and_outlives_it(
+    serve: Serve, folder: Path, gateway: Emulator
+) -> None:
+    (folder / "main.yml").write_text(PAYS)
+    (folder / "bot.yml").write_text((folder / "bot.yml").read_text() + "\nsignals: {paid: {}}\n")
+    account = {
+        "BOT_GATEWAY_URL": gateway.url,
+        "BOT_GATEWAY_KEY": gateway.api_key,
+        "BOT_PUBLIC_URL": "https://bot.example",
+    }
+    serving = serve(**account).up()
+    gateway.subscribe(f"http://127.0.0.1:{serving.port}/webhook", secret=SECRET)
+    gateway.receive(CONTACT, "hi")
+    assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
+    address = texts(gateway)[0]
+    name, token = address.split("/")[-2:]
+    assert SignalAddresses("https://bot.example", SECRET).read(name, token) is None
+    serving.end()
+    again = serve(**account, BOT_WEBHOOK_SECRET="another-secret-of-the-gateway-0123").up()
+    assert again._ask("POST", address.removeprefix("https://bot.example"), b"{}")[0] == 202
+    assert gateway.wait_until(lambda: texts(gateway)[1:] == ["Thank you."], PATIENCE)

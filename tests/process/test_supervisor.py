@@ -16,7 +16,7 @@ from bot.store.files import children_lock
 NEEDED = {
     "BOT_GATEWAY_URL": "https://gateway.example/",
     "BOT_GATEWAY_KEY": "key-of-the-gateway",
-    "BOT_WEBHOOK_SECRET": "signing-secret",
+    "BOT_WEBHOOK_SECRET": "signing-secret-of-the-gateway-0123",
 }
 
 

@@ -377,7 +377,7 @@ def serve(folder: Path, store: str, *roles: str, **settings: str) -> "subprocess
         "BOT_PORT": "0",
         "BOT_GATEWAY_URL": "http://127.0.0.1:9",
         "BOT_GATEWAY_KEY": "a-key-of-the-gateway",
-        "BOT_WEBHOOK_SECRET": "a-secret-of-the-gateway",
+        "BOT_WEBHOOK_SECRET": "a-secret-of-the-gateway-0123456789",
         **settings,
     }
     command = [sys.executable, "-m", "bot", "serve", str(folder), *roles]

@@ -16,7 +16,7 @@ from bot.store.database import PostgresAddress, StoreAddress, shards_of
 from bot.store.engine_store import Store
 from bot.store.files import ENGINE_FILE, INBOX_FILE, StoreOutdated, StoreTooNew, StoreUnavailable
 from bot.store.inbox import InboxWriter
-from bot.store.opening import engine_reader, engine_writer, log_writer, other_engines, prepare
+from bot.store.opening import engine_reader, engine_writer, log_writer, other_engines, prepare, signal_key
 from bot.store.postgres_database import connect
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import MIGRATIONS, Migration
@@ -69,7 +69,7 @@ def test_a_later_version_adds_one_migration_which_a_store_of_either_kind_gets_on
     store: StoreAddress, later: Patch
 ) -> None:
     with closing(Store(store)) as opened:
-        before = opened.store_id
+        before = opened.store_id, signal_key(store)
     later(EXPANDS)
     with pytest.raises(StoreOutdated, match="is of an older version: start the server once"):
         engine_reader(store)
@@ -77,7 +77,7 @@ def test_a_later_version_adds_one_migration_which_a_store_of_either_kind_gets_on
         prepare(store)
     assert colours(store) == ["red"]
     with closing(Store(store)) as opened, closing(log_writer(store)) as log:
-        assert opened.store_id == before
+        assert (opened.store_id, signal_key(store)) == before
         assert log.all("SELECT colour FROM log") == []
 
 

@@ -30,7 +30,7 @@ from bot.store.engine_store import Store
 from bot.store.engine_tables import ALL_SESSION_STATES, SESSION_SUMMARIES
 from bot.store.files import ShardsDiffer
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.opening import engine_reader, engine_writer, works_elsewhere
+from bot.store.opening import engine_reader, engine_writer, signal_key, works_elsewhere
 from bot.store.postgres_database import PostgresDatabase, connect, translated
 from bot.store.postgres_schema import migrate
 from bot.store.rows import LAST_ID, REPLY, OutboxRow
@@ -90,8 +90,9 @@ def test_an_event_is_in_the_log_of_its_contact_s_shard_alone(store: PostgresAddr
 def test_each_shard_has_one_engine(store: PostgresAddress) -> None:
     with ExitStack() as opened:
         engines = [opened.enter_context(closing(engine_writer(shard))) for shard in shards_of(store)]
-        ids = {database.one("SELECT store_id FROM meta") for database in engines}
-    assert len(ids) == 1, "one store: a message has the same key in each shard"
+        ids = {database.one("SELECT store_id, signal_key FROM meta") for database in engines}
+    assert len(ids) == 1, "one store: a message has the same key in each shard, and so has an address of a signal"
+    assert {key for _, key in ids} == {signal_key(store)}
 
 
 def test_the_machines_of_a_store_say_on_which_shards_their_engines_work(

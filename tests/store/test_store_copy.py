@@ -36,7 +36,7 @@ from bot.store.files import (
 )
 from bot.store.inbox import _APPEND, InboxReader
 from bot.store.kept_files import kept_files
-from bot.store.opening import engine_reader, log_writer, prepare
+from bot.store.opening import engine_reader, log_writer, prepare, signal_key
 from bot.store.sqlite_schema import migrate, tables
 from bot.store.store_copy import CannotCopy, copy_store
 from bot.store.store_schema import MIGRATIONS, Migration
@@ -147,6 +147,7 @@ def test_a_store_is_the_same_there_and_back_and_goes_on_with_the_next_ids(
         assert without_paths == without_paths[:1] * 4
         assert steps[-1] == (2 * copies[0].rows, 2 * copies[0].rows)
         photo = photos(full)
+        assert len({signal_key(store) for store in places}) == 1
         for store in places[1:]:
             assert photos(store) == photo
             with (

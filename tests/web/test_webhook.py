@@ -18,7 +18,7 @@ from bot.core.events import MessageReceived
 from bot.gateway.webhook_events import Envelope, read
 from bot.local_socket import NotRunning
 from bot.metrics import WebMetrics
-from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.web.commit_barrier import CommitBarrier
 from bot.web.program_endpoints import ProgramEndpoints
@@ -235,8 +235,22 @@ def test_an_inbox_that_cannot_commit_is_a_503_and_the_event_can_come_again(tmp_p
             refused = web.post(event())
             assert refused.status_code == 503
             assert refused.headers["Retry-After"] == "5"
-            assert web.client.get("/readyz").status_code == 503
+            answer = web.client.get("/readyz")
+            assert (answer.status_code, answer.get_json()["message"]) == (
+                503,
+                "events cannot be kept now: the log of `bot serve` says why",
+            )
             assert web.client.get("/healthz").status_code == 200
+
+
+def test_ready_names_no_database_no_host_and_no_user(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away() -> None:
+        raise InboxBusy("postgresql://bot@db.example/cafe cannot be used now (gone)", "see whether it runs")
+
+    monkeypatch.setattr(web.inbox, "check", away)
+    answer = web.client.get("/readyz")
+    text = answer.get_data(as_text=True)
+    assert answer.status_code == 503 and not any(name in text for name in ("postgresql", "bot@", "db.example", "cafe"))
 
 
 def test_an_event_that_the_inbox_cannot_keep_at_all_is_a_4xx(

@@ -248,10 +248,10 @@ def test_whatever_happens_unedited_flows_do_the_same(
         assert edited.difference is None or edited.difference.before != edited.difference.after
 
 
-def test_the_address_of_a_signal_is_no_difference_whatever_secret_the_bot_had() -> None:
+def test_the_address_of_a_signal_is_no_difference_whatever_key_the_store_has() -> None:
     ours, theirs = (
-        Send(TextMessage(f"Pay: {SignalAddresses(base, [secret]).address('paid', CONTACT, 1, 1)}"))
-        for base, secret in (("https://bot.example", "a"), ("https://other.example", "b"))
+        Send(TextMessage(f"Pay: {SignalAddresses(base, key).address('paid', CONTACT, 1, 1)}"))
+        for base, key in (("https://bot.example", "a"), ("https://other.example", "b"))
     )
     assert same_effect(ours, theirs)
     assert not same_effect(ours, Send(TextMessage("Pay: https://pay.example")))

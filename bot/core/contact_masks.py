@@ -1,0 +1,42 @@
+"""Masks what tells who a contact is in a text that others read: in the log, and on pages for those who may not know it."""
+
+import re
+
+_SHORTEST = 7  # digits
+_NOT_NUMBERS = r"""
+    (?P<kept>
+        \b(?=\d*[a-f])[0-9a-f]{32,}\b                                   # the id of an event
+        | \b\d{4}-\d\d-\d\d(?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?\b    # a date, a time
+        | \b\d\d:\d\d:\d\d(?:\.\d+)?\b
+        | (?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\d.]*\d)  # an address of the network
+    )
+"""
+_DIGITS = r"(?:(?!\b\d{4}-\d\d-\d\d\b)\d|\(\d{1,5}\))"  # of a number: no date
+_SEPARATOR = r"[\s./_\u00b7\u2010-\u2015\u2212-]{0,3}"
+_NUMBER = re.compile(rf"{_NOT_NUMBERS} | \+?{_DIGITS}(?:{_SEPARATOR}{_DIGITS})*", re.VERBOSE)
+_EMAIL = re.compile(r"(?<![\w.%+/:-])[\w.%+-]+@[\w-]+(?:\.[\w-]+)+")
+_SAID = re.compile(r'(\banswers )\w+ ".*', re.DOTALL)
+
+
+def mask_numbers(text: str, mark: str, shown: int) -> str:
+    """The text with a mark and the last ``shown`` digits in place of each phone number, however it is written.
+
+    >>> mask_numbers("sale: +62 812-3456-7890", "…", 2)
+    'sale: …90'
+    """
+
+    def masked(found: re.Match[str]) -> str:
+        digits = "".join(filter(str.isdecimal, found[0]))
+        return found[0] if found["kept"] or len(digits) < _SHORTEST else mark + digits[-shown:]
+
+    return _NUMBER.sub(masked, text)
+
+
+def mask_emails(text: str, mark: str) -> str:
+    """The text with a mark in place of each e-mail address."""
+    return _EMAIL.sub(mark, text)
+
+
+def mask_answers(rule: str, mark: str) -> str:
+    """The rule of a turn without the words of a contact that it quotes: ``answers size "large"`` -> ``answers …``"""
+    return _SAID.sub(lambda found: found[1] + mark, rule)
