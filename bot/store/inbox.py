@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -87,6 +88,7 @@ class Appended:
 
 _QUEUE = 1000
 _SLOW = "the disk is too slow, or another program holds the file: see what else writes on this machine"
+_SLOW_DATABASE = "the database is too slow, or a session holds a lock in it: the alarm store-locked names that session"
 
 
 class InboxBusy(BotError):
@@ -95,7 +97,7 @@ class InboxBusy(BotError):
     ``advice`` is for the operator.
     """
 
-    def __init__(self, what: str, advice: str = _SLOW) -> None:
+    def __init__(self, what: str, advice: str) -> None:
         super().__init__(what)
         self.advice = advice
 
@@ -154,6 +156,7 @@ class InboxWriter:
         self.database = log_writer(address)
         logs = [_LogStatements(shard) for shard in shards_of(address)]
         self._logs = logs
+        self._slow = _SLOW if isinstance(address, Path) else _SLOW_DATABASE
         self._wake = wake
         self._alarms = alarms or Alarms(clock)
         self._failed_at: float | None = None  # the last commit that failed during the alarm
@@ -293,7 +296,7 @@ class InboxWriter:
                 group.when_ended.append(when_ended)
                 self._changed.notify()
                 return
-            group.trouble, group.ended = (trouble, _SLOW), True
+            group.trouble, group.ended = (trouble, self._slow), True
         when_ended()
 
     def _execute(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False, shard: int = 0) -> Write:
@@ -306,13 +309,13 @@ class InboxWriter:
         """Raise `InboxBusy` unless a statement was committed, and `InboxRefused` if its values cannot be stored."""
         group: _Group | None = write.group
         if group is None or not group.ended:
-            raise self._busy(f"{self.database.place} did not commit within {self.patience:g} s")
+            raise self._busy(f"{self.database.place} did not commit within {self.patience:g} s", self._slow)
         if group.trouble is not None:
             raise self._busy(*group.trouble)
         if write.error is not None:
             raise InboxRefused(f"the event cannot be kept: {type(write.error).__name__}") from write.error
 
-    def _busy(self, what: str, advice: str = _SLOW) -> InboxBusy:
+    def _busy(self, what: str, advice: str) -> InboxBusy:
         self._alarms.report("inbox-unavailable", f"no event is accepted: {what}", advice)
         self._failed_at, self._kept_at = self._clock.elapsed(), None
         return InboxBusy(what, advice)
@@ -337,7 +340,7 @@ class InboxWriter:
             except StoreUnavailable as error:
                 group.trouble = error.what, error.advice
             except (sqlite3.Error, MemoryError) as error:
-                group.trouble = str(error), _SLOW
+                group.trouble = str(error), self._slow
             with self._changed:
                 self._committing_since = None
             done = [] if group.trouble else [write for write in group.writes if write.rows_changed]
