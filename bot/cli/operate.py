@@ -24,8 +24,8 @@ from bot.core.text import is_phone
 from bot.flow.documents import BOT_FILE
 from bot.folder import Folder, env_files, find_bot, read_folder
 from bot.lang import wall_clock
-from bot.settings import BadSettings, read_store
-from bot.settings.setting_values import DATABASES
+from bot.settings import SETTINGS, BadSettings, read_store
+from bot.settings.setting_values import DATABASES, PATHS, from_folder
 from bot.shard_requests import ONLY_TELL, ask_shards
 from bot.shard_requests import Ask as AskShard
 from bot.store.database import StoreAddress, shards_of
@@ -42,6 +42,10 @@ Ask = Callable[[dict[str, Any]], Answer]
 NUMBER = click.IntRange(1, 1_000_000)  # of rows, or of a version
 STATUS_SECONDS = 1.0
 COMMAND_SECONDS = 120.0  # a command waits a minute for a permit, and then for the gateway
+PATH_VARIABLES = (
+    *(SETTINGS[name].variable for name in PATHS),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
+)
 _ONE_AT_A_TIME = threading.Lock()  # parts of a request that are done here, with the bot's own Python
 
 
@@ -104,12 +108,18 @@ def env_file(folder: Path) -> Path | None:
 
 
 def load_env(folder: Path) -> None:
-    """Read ``.env``. Variables that the environment has already do not change. Raises `bot.settings.BadSettings`."""
+    """Read ``.env``. Variables that the environment has already do not change; relative paths are relative to the folder of the file, so
+    that they are the same wherever a command runs. Raises `bot.settings.BadSettings`.
+    """
     if (file := env_file(folder)) is not None:
         from dotenv import load_dotenv
 
+        new = [name for name in PATH_VARIABLES if name not in os.environ]
         try:
             load_dotenv(file)
+            for name in new:
+                if text := os.environ.get(name):
+                    os.environ[name] = from_folder(file.parent, text)
         except ValueError:
             raise BadSettings([f"{file} cannot be read: save it as UTF-8, without NUL characters"]) from None
 
