@@ -294,9 +294,11 @@ class _Reader:
     """Reads one setting after another and collects what is wrong with them."""
 
     def __init__(self, environ: Mapping[str, str], written: Mapping[str, str], folder: Path | None = None) -> None:
-        paths = {} if folder is None else {name: written[name] for name in values.PATHS if written.get(name)}
-        self.environ = environ
-        self.written = {**written, **{name: values.from_folder(folder or Path(), text) for name, text in paths.items()}}
+        self.environ, self.written = environ, dict(written)
+        if folder is not None:
+            self.written |= {
+                name: values.from_folder(folder, written[name]) for name in values.PATHS if name in written
+            }
         self.problems: list[str] = []
 
     def __call__(self, spec: SettingSpec) -> Any:

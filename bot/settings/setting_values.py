@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from bot.store.database import PostgresAddress, StoreAddress
 
 MAX_TOLERANCE = timedelta(hours=3)  # the gateway's last retry comes after 2 h 37 min
-INTERNAL_PATHS = ("/healthz", "/readyz", "/metrics")
+INTERNAL_PATHS = ("/healthz", "/readyz", "/readyz/inbox", "/metrics")
 API = "/api/"
 CONSOLE_ROLES = ("viewer", "agent", "operator")
 """The roles of the console's users; each may do what those before it may (docs/console.md)."""
