@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -436,8 +437,8 @@ def served(store: StoreAddress, folder: Path) -> Iterator[CheckResult]:
     if version is not None:
         differs, what = in_folder(version, folder)
         yield warn("version", what, "`bot publish` here serves these files instead") if differs else ok("version", what)
-    if machines:
-        yield ok("machines", "; ".join(map(str, machines)))
+    if others := [machine for machine in machines if not machine.is_this]:  # this command has sessions, too
+        yield ok("machines", "; ".join(map(str, others)))
 
 
 def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckResult]:
@@ -460,6 +461,19 @@ def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckR
         )
     elif not status["alarms"]:
         yield ok("server", f"it runs; messages that wait to be sent: {status['waiting']:,}")
+
+
+def web(host: str, port: int) -> Iterator[CheckResult]:
+    """Whether the web process of this machine answers. Where nothing listens there is none, or no server, which others say."""
+    with closing(HTTPConnection(host, port, timeout=PATIENCE)) as connection:
+        try:
+            connection.request("GET", "/healthz")
+            connection.getresponse()
+        except ConnectionRefusedError:
+            return
+        except (OSError, HTTPException):
+            what = f"the web process at {host}:{port} does not answer: no event is accepted here"
+            yield fail("server", what, "see its log, and restart the server")
 
 
 def _started_at(store: StoreAddress) -> float:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot.core.errors import BotError
+from bot.core.errors import BotError, OutcomeLost
 from bot.shard_requests import ONLY_TELL, ask_shards
 from bot.store.database import StoreAddress
 from bot.store.files import beside
@@ -34,7 +34,7 @@ class NotRunning(BotError):
     """No server runs on this store, or it does not answer."""
 
 
-class NotAnswered(NotRunning):
+class NotAnswered(NotRunning, OutcomeLost):
     """A server ran and got the request. It may have done it."""
 
 
@@ -47,7 +47,7 @@ def ask(store: StoreAddress, request: dict[str, Any], timeout: float = 10.0) -> 
     """Ask the server of this machine that runs on ``store``, and wait ``timeout`` seconds for its answer. Of a store that is divided those
     engines are asked that the request concerns (`bot.shard_requests`).
 
-    An answer with ``error`` is for the caller to read. Raises `NotRunning`, and `NotAnswered` once it is connected.
+    An answer with ``error`` is for the caller to read; with ``may_be_done``, too, the error is not about what was asked. Raises `NotRunning`, and `NotAnswered` once it is connected.
     """
     return ask_shards(store, request, partial(_ask, timeout=timeout))
 
@@ -156,6 +156,8 @@ class LocalServer:
         request.pop("asked_as", None)  # which only the table of requests gives
         try:
             return self._answer(request)
+        except OutcomeLost as error:
+            return {"error": str(error), "may_be_done": True}
         except BotError as error:
             return {"error": str(error)}
         except Exception:

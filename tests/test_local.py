@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot import local_socket
-from bot.core.errors import BotError
+from bot.core.errors import BotError, OutcomeLost
 from bot.store.database import PostgresAddress, shards_of
 from tests.patience import PATIENCE
 
@@ -17,6 +17,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     match request["do"]:
         case "refuse":
             raise BotError("not like this")
+        case "stop":
+            raise OutcomeLost("it stopped")
         case "fail":
             raise RuntimeError("a defect")
     return {"heard": request}
@@ -48,6 +50,7 @@ def test_only_the_owner_may_ask(store: Path) -> None:
 
 def test_a_refusal_comes_back_in_words_and_a_defect_without_details(store: Path) -> None:
     assert local_socket.ask(store, {"do": "refuse"}) == {"error": "not like this"}
+    assert local_socket.ask(store, {"do": "stop"}) == {"error": "it stopped", "may_be_done": True}
     assert local_socket.ask(store, {"do": "fail"}) == {"error": "the server could not do this: its log says why"}
 
 

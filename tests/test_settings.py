@@ -102,6 +102,13 @@ def test_a_folder_of_files_is_for_a_database_only_and_has_to_be_there(tmp_path: 
     assert "BOT_FILES" in problem and "make that folder first" in problem
 
 
+def test_relative_paths_of_bot_yml_are_in_the_bots_folder_whatever_the_environment_says(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    environ = {**NEEDED, "BOT_STORE": "postgresql://bot@db.example/bot"}
+    store = read_settings(tmp_path, environ, {"files": "shared"}).store
+    assert isinstance(store, PostgresAddress) and store.files == tmp_path / "shared"
+
+
 def test_files_can_be_in_a_bucket(tmp_path: Path) -> None:
     given = {**NEEDED, "BOT_STORE": "postgres://db/bot", "BOT_FILES": "s3://my-bucket/bots/cafe/"}
     store = read_settings(tmp_path, given, {}).store

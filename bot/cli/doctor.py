@@ -215,6 +215,7 @@ def _outside(
 
     late, service = f"there was no answer within {SECONDS:.0f} s", settings.model_service
     public = url.rstrip("/") if url else settings.public_url
+    yield Check(lambda: doctor.web(settings.host, settings.port), fail("server", late, "see its log, restart it"))
     yield Check(lambda: doctor.server(store, env_file(bot.path)), fail("server", late, "see its log, restart it"))
     yield Check(lambda: _gateway(bot, settings, flows), fail("gateway", late, "check BOT_GATEWAY_URL and the network"))
     if service is not None:

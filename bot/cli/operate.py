@@ -25,10 +25,10 @@ from bot.core.text import is_phone
 from bot.flow.documents import BOT_FILE
 from bot.folder import Folder, env_files, find_bot, read_folder
 from bot.lang import wall_clock
-from bot.settings import BadSettings, read_store
-from bot.settings.setting_values import DATABASES
+from bot.settings import SETTINGS, BadSettings, read_store
+from bot.settings.setting_values import DATABASES, PATHS, from_folder
+from bot.shard_requests import ONLY_TELL, ask_shards
 from bot.shard_requests import Ask as AskShard
-from bot.shard_requests import ask_shards
 from bot.store.database import StoreAddress, shards_of
 
 if TYPE_CHECKING:
@@ -45,11 +45,34 @@ STATUS_SECONDS = 1.0
 LONGEST_WAIT = 900.0
 """The most seconds that a command waits for the gateway's limits before one of its requests."""
 COMMAND_SECONDS = 120.0  # a command waits a minute for a permit, and then for the gateway
+PATH_VARIABLES = (
+    *(SETTINGS[name].variable for name in PATHS),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
+)
 _ONE_AT_A_TIME = threading.Lock()  # parts of a request that are done here, with the bot's own Python
+
+
+SHOWN_BY = {
+    **dict.fromkeys(("send", "start", "signal"), "`bot trace {contact}` shows it"),
+    "register_webhook": "the gateway lists the webhook",
+}
+"""How to find out whether one of these requests was carried out. The others do no harm if they are made twice."""
 
 
 class CommandRefused(BotError):
     """A request cannot be carried out."""
+
+
+class InDoubt(BotError):
+    """A request may have been carried out: how to find out, and whether it may be made again."""
+
+    def __init__(self, request: dict[str, Any], why: object) -> None:
+        shown = SHOWN_BY.get(request.get("call", request["do"]))
+        if shown is None:
+            then = "Give the command again: what is done already is not done twice"
+        else:
+            then = f"Look whether {shown.format(**request)} before you give the command again"
+        super().__init__(f"{why}. {then}")
 
 
 class BotFolder(click.Path):
@@ -88,12 +111,18 @@ def env_file(folder: Path) -> Path | None:
 
 
 def load_env(folder: Path) -> None:
-    """Read ``.env``. Variables that the environment has already do not change. Raises `bot.settings.BadSettings`."""
+    """Read ``.env``. Variables that the environment has already do not change; relative paths are relative to the folder of the file, so
+    that they are the same wherever a command runs. Raises `bot.settings.BadSettings`.
+    """
     if (file := env_file(folder)) is not None:
         from dotenv import load_dotenv
 
+        new = [name for name in PATH_VARIABLES if name not in os.environ]
         try:
             load_dotenv(file)
+            for name in new:
+                if text := os.environ.get(name):
+                    os.environ[name] = from_folder(file.parent, text)
         except ValueError:
             raise BadSettings([f"{file} cannot be read: save it as UTF-8, without NUL characters"]) from None
 
@@ -164,8 +193,8 @@ def open_store(folder: Path | None) -> "closing[StoreReader]":
 def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
     """Have an operator's request done by the server that runs on the store, or do it here if none runs.
 
-    Raises `CommandRefused` in the server's words, `bot.local_socket.NotAnswered` where a server got it and nobody knows whether it is
-    done, and `bot.store.files.StoreLocked` where one runs and takes no requests.
+    Raises `CommandRefused` in the server's words, `InDoubt` where nobody knows whether it is done, and
+    `bot.store.files.StoreLocked` where a server runs and takes no requests.
     """
     bot, store = store_of(folder)
     return ask_or_do(store, request, partial(_operate_here, bot))
@@ -173,31 +202,36 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
 
 def ask_or_do(store: StoreAddress, request: dict[str, Any], do: AskShard) -> Answer:
     """The same with ``do``, which does it here: of a store that is divided, in those shards that have no engine. Raises as `operate`."""
-    from bot.local_socket import NotAnswered, NotRunning
+    from bot.local_socket import NotRunning
 
     def ask(shard: StoreAddress, part: dict[str, Any]) -> Answer:
         try:
             return ask_server(shard, part)
-        except NotAnswered:
-            raise
         except NotRunning:
             with _ONE_AT_A_TIME:
                 return do(shard, part)
 
-    return _accepted(ask_shards(store, request, ask))
+    return _accepted(request, ask_shards(store, request, ask))
 
 
 def ask_server(store: StoreAddress, request: dict[str, Any], seconds: float = 10.0) -> Answer:
     """Have a request done by the server that runs on the store, in ``seconds`` at most.
 
-    Raises `CommandRefused` in the server's words, and `bot.local_socket.NotRunning`.
+    Raises `CommandRefused` in the server's words, `InDoubt`, and `bot.local_socket.NotRunning`.
     """
-    from bot.local_socket import ask_engine
+    from bot.local_socket import NotAnswered, ask_engine
 
-    return _accepted(ask_engine(store, request, seconds))
+    try:
+        return _accepted(request, ask_engine(store, request, seconds))
+    except NotAnswered as error:
+        if request["do"] in ONLY_TELL:
+            raise
+        raise InDoubt(request, error) from None
 
 
-def _accepted(answer: Answer) -> Answer:
+def _accepted(request: dict[str, Any], answer: Answer) -> Answer:
+    if answer.get("may_be_done"):
+        raise InDoubt(request, answer["error"])
     if "error" in answer:
         raise CommandRefused(str(answer["error"]))
     return answer
@@ -290,6 +324,7 @@ def _operate_here(bot: Folder, store: StoreAddress, request: dict[str, Any]) -> 
     from bot.runtime.operator_requests import refuse_mistakes
     from bot.store.crash_quarantine import ORDINARY
     from bot.store.engine_store import Store
+    from bot.store.files import ConnectionLost
     from bot.store.published_versions import served_files
 
     with closing(Store(store)) as own:
@@ -297,7 +332,10 @@ def _operate_here(bot: Folder, store: StoreAddress, request: dict[str, Any]) -> 
         refuse_mistakes(program.library, request)
         batch = Batch(own, partial(advance, program.library), ORDINARY, SystemClock().now())
         answer = take(batch, request)
-        own.write(batch.commit)
+        try:
+            own.write(batch.commit)
+        except ConnectionLost:  # its commit may have reached the database
+            raise InDoubt(request, f"the connection to {store} was lost: it may have done this") from None
         return answer
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import COMMAND_SECONDS, CommandRefused, ask_server, bot_argument, store_of, user_name
+from bot.cli.operate import COMMAND_SECONDS, CommandRefused, InDoubt, ask_server, bot_argument, store_of, user_name
 from bot.cli.output import quiet_log
 from bot.folder import Folder, links_out
 from bot.store.database import StoreAddress, shards_of
@@ -97,7 +97,7 @@ def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion
     Raises `CommandRefused`, `bot.store.published_versions.PublishRefused` and `bot.store.files.StoreLocked`.
     """
     from bot.clock import SystemClock
-    from bot.local_socket import NotAnswered, NotRunning
+    from bot.local_socket import NotRunning
     from bot.store.opening import engine_writer
     from bot.store.published_versions import add_version, publish_request
 
@@ -106,7 +106,7 @@ def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion
     try:
         number = ask_server(store, request, COMMAND_SECONDS)["version"]
         at = "served now" if files is not None else "served now: each server follows the files of its own folder"
-    except NotAnswered:
+    except InDoubt:
         raise CommandRefused(
             "the server ended, or was silent, while it loaded the version: its log says why, `bot versions` says whether it is published"
         ) from None

@@ -19,6 +19,7 @@ OUTCOMES = {  # those of `bot.core.events.SendEnded`, and one before it
     "over_share": "The contact's share of the day (BOT_GATEWAY_PER_CONTACT) is used up: nothing was sent to {}.",
     "failed": "The message to {} was not sent: {}",
     "waiting": "The message to {} waits to be sent: `bot queue` shows it.",
+    "accepted": "The message to {} is accepted, and is sent as soon as that is possible: {}. `bot trace` and `bot queue` show its outcome.",
     "unknown": "It is unknown whether the message to {} was sent: {}",
 }
 
@@ -53,7 +54,8 @@ def command(
       $ bot send 6281234567890 "Your parcel is here."
       $ bot send 6281234567890 --template parcel --body 4711
 
-    Exit code 0: it was sent, or a template in its place, or it waits. 1: it could not be sent.
+    Exit code 0: it was sent, or a template in its place, or it waits. 1: it could not be sent, or that is unknown: then the
+    command says how to find out.
     """
     if (text is None) == (template is None):
         raise click.UsageError("write a text, or --template NAME")
@@ -86,12 +88,16 @@ def _in_words(contact: str, outcome: str, detail: str) -> str:
 
 def _outcome(folder: Path | None, contact: str, id: int) -> tuple[str, str]:
     from bot.local_socket import answers
+    from bot.store.files import StoreUnavailable
 
     shard = shard_of(store_of(folder)[1], contact)
     until = monotonic() + PATIENCE
-    with open_store(folder) as store:
-        while (found := store.send_outcome(id)) is None:
-            if monotonic() > until or not answers(shard):
-                return "waiting", ""
-            sleep(LOOK_EVERY)
+    try:
+        with open_store(folder) as store:
+            while (found := store.send_outcome(id)) is None:
+                if monotonic() > until or not answers(shard):
+                    return "waiting", ""
+                sleep(LOOK_EVERY)
+    except StoreUnavailable as error:
+        return "accepted", str(error)
     return found

@@ -10,6 +10,10 @@ class BotError(Exception):
     """An error whose text is written for a person: it says what is wrong, where, and what to do."""
 
 
+class OutcomeLost(BotError):
+    """What was asked may be done, or not: whoever did it has not answered."""
+
+
 E = TypeVar("E", bound=BotError)
 
 

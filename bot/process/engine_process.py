@@ -27,6 +27,7 @@ from bot.store.crash_quarantine import lost_connection
 from bot.store.database import Database, StoreAddress, role_name, shards_of, whole_of
 from bot.store.files import ConnectionLost, StoreLocked, StoreUnavailable
 from bot.store.kept_files import FilesUnavailable, kept_files
+from bot.store.lock_watch import watches_locks
 from bot.store.opening import (
     ask_elsewhere,
     engine_reader,
@@ -81,7 +82,10 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
             engine.start()
             server.start()
             tell_up(files["news"], role_name("engine", settings.store))
-            with serves_others(settings.store, engine.wake, partial(_answer_others, engine, loader)):
+            with (
+                watches_locks({"nothing is taken or sent": engine.database}, engine.alarms),
+                serves_others(settings.store, engine.wake, partial(_answer_others, engine, loader)),
+            ):
                 _run_until_end(engine, loader, signals, ShardWatch(settings.store, engine, loader, versions))
         except ConnectionLost:
             note_lost_run(files["lost_run"], engine.run_number)

@@ -15,6 +15,7 @@ from bot.core.signal_addresses import SignalAddresses
 from bot.process.child import end_with, tell, tell_up
 from bot.settings import Settings
 from bot.store.database import shards_of
+from bot.store.lock_watch import watches_locks
 from bot.store.opening import ask_elsewhere, signal_key
 from bot.web.web_service import WebService
 
@@ -48,6 +49,7 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
             server.start()
             alone.callback(server.stop)
         tell_up(files["news"], "web")
+        alone.enter_context(watches_locks({"no event is accepted": service.database}, service.alarms))
         select.select([files["begun"]], [], [], BEGIN_SECONDS)
         service.run()
 

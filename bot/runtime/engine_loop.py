@@ -20,7 +20,7 @@ from bot.alarms import Alarms
 from bot.clock import SMALLEST_STEP, Clock, ClockJumps, ExpiryTime, deadline_of
 from bot.core import values
 from bot.core.effects import Fetch, Transcribe
-from bot.core.errors import BotError
+from bot.core.errors import BotError, OutcomeLost
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
 from bot.gateway.webhook_events import INBOUND, TAP, UnreadableEvent
 from bot.metrics import EngineMetrics
@@ -92,7 +92,11 @@ log = logging.getLogger(__name__)
 
 
 class EngineStopped(BotError):
-    """The engine does not run, or gave no answer in time."""
+    """The engine does not run."""
+
+
+class EngineSilent(EngineStopped, OutcomeLost):
+    """The engine gave no answer in time, or stopped before it did."""
 
 
 class EngineLoop:
@@ -199,7 +203,7 @@ class EngineLoop:
         try:
             return self._begin_ask(request).result(_ANSWERED_WITHIN)
         except TimeoutError:
-            raise EngineStopped(f"no answer within {_ANSWERED_WITHIN:g} s: the engine may still do it") from None
+            raise EngineSilent(f"no answer within {_ANSWERED_WITHIN:g} s: the engine may still do it") from None
 
     def claim(self, row: CallRow) -> None:
         """Return when it is durable that a call is about to be made in the crash quarantine. Raises `EngineStopped`."""
@@ -377,7 +381,7 @@ class EngineLoop:
             futures, self._answers = self._answers, []
             self._changed.notify_all()
         for future in futures:
-            future.set_exception(EngineStopped("the engine has stopped"))
+            future.set_exception(EngineSilent("the engine stopped before it answered: it may have done this"))
 
 
 def _resolve(future: Future[Answer], answer: Answer | BotError) -> None:

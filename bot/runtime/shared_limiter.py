@@ -89,6 +89,7 @@ class SharedLimiter:
             counted = [(now - ago, requests) for ago, requests in [*turn.recent(), *turn.made]]
             self._limiter = RateLimiter(per_minute, per_day, counted, crashed=crashed)
             self._ended = before["ended"] + before["in_flight"]  # requests, also those of engines before
+            self._noted = self._ended  # how many of them the budget has from this engine
             self._ended_elsewhere = sum(engine["ended"] for name, engine in engines.items() if name != budget.name)
             engines[budget.name] = {
                 "owner": self._owner,
@@ -196,6 +197,7 @@ class SharedLimiter:
                 self._share(turn.state["breakers"], offset)
                 with self._lock:
                     drawn = self._take_turn(turn, offset)
+                    noted = self._ended
         except StoreUnavailable:
             with self._lock:
                 self._is_asked = self._draws = False
@@ -203,7 +205,7 @@ class SharedLimiter:
                     self._unused(permits)
             return
         with self._lock:
-            self._draws = False
+            self._draws, self._noted = False, noted
             for kind, permits in drawn.items():
                 self._drawn[kind] += permits
         self._come()
@@ -219,7 +221,8 @@ class SharedLimiter:
             if other["at"] < turn.now - GONE_SECONDS:
                 turn.made.append((0.0, other["in_flight"]))
                 other |= {"ended": other["ended"] + other["in_flight"], "in_flight": 0}
-        self._ended = max(self._ended, own["ended"])  # others had taken it to be gone
+        # Others had taken it to be gone, and counted its permits then. What has ended here since counts now: it was sent now.
+        self._ended += max(own["ended"] - self._noted, 0)
         ended, in_flight = (sum(engine[what] for engine in others) for what in ("ended", "in_flight"))
         self._limiter.learn(turn.state["common"], offset, now)
         self._limiter.elsewhere(now, ended - self._ended_elsewhere, in_flight - self._in_flight_elsewhere)

@@ -245,7 +245,7 @@ def read_settings(
 
     Raises `BadSettings` with everything that is missing or wrong, all at once.
     """
-    read = _Reader(environ, written)
+    read = _Reader(environ, written, folder)
     found = read.all_of(Settings) | {"store": read.store(folder)}
     if any(read.text(spec.name) for spec in _specs(ModelService).values()):
         found["model_service"] = ModelService(**read.all_of(ModelService))
@@ -289,15 +289,19 @@ def read_limits(environ: Mapping[str, str], written: Mapping[str, str]) -> tuple
 
 def read_store(folder: Path, environ: Mapping[str, str], written: Mapping[str, str]) -> StoreAddress:
     """Where the store of the bot in ``folder`` lies, whatever else is set or missing. Raises `BadSettings`."""
-    read = _Reader(environ, written)
+    read = _Reader(environ, written, folder)
     return read.complete(read.store(folder))
 
 
 class _Reader:
     """Reads one setting after another and collects what is wrong with them."""
 
-    def __init__(self, environ: Mapping[str, str], written: Mapping[str, str]) -> None:
-        self.environ, self.written = environ, written
+    def __init__(self, environ: Mapping[str, str], written: Mapping[str, str], folder: Path | None = None) -> None:
+        self.environ, self.written = environ, dict(written)
+        if folder is not None:
+            self.written |= {
+                name: values.from_folder(folder, written[name]) for name in values.PATHS if name in written
+            }
         self.problems: list[str] = []
 
     def __call__(self, spec: SettingSpec) -> Any:
@@ -322,9 +326,8 @@ class _Reader:
         return (self.environ.get(SETTINGS[name].variable) or self.written.get(name) or "").strip()
 
     def store(self, folder: Path) -> StoreAddress:
-        """A relative path is relative to where the command runs, or to the bot's folder if `bot.yml` names it."""
+        """Where the store of the bot in ``folder`` is."""
         spec = SETTINGS["store"]
-        base = Path() if self.environ.get(spec.variable) else folder
         files = self.text("files")
         if files and not self.text("store").startswith(values.DATABASES):
             self.problems.append(
@@ -336,7 +339,7 @@ class _Reader:
                 "BOT_SHARDS is for a store that is a database: set BOT_STORE to its address, or leave it out"
             )
         address: StoreAddress = self(
-            replace(spec, parse=lambda text: values.store(text, base, folder, files, shards), default=folder / "bot.db")
+            replace(spec, parse=lambda text: values.store(text, folder, files, shards), default=folder / "bot.db")
         )
         return address
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from bot.store.database import PostgresAddress, StoreAddress
 
 MAX_TOLERANCE = timedelta(hours=3)  # the gateway's last retry comes after 2 h 37 min
-INTERNAL_PATHS = ("/healthz", "/readyz", "/metrics")
+INTERNAL_PATHS = ("/healthz", "/readyz", "/readyz/inbox", "/metrics")
 API = "/api/"
 CONSOLE_ROLES = ("viewer", "agent", "operator")
 """The roles of the console's users; each may do what those before it may (docs/console.md)."""
@@ -144,8 +144,17 @@ def path(text: str) -> str:
     return text
 
 
-def store(text: str, base: Path, folder: Path, files: str, shards: int) -> StoreAddress:
-    """The store's file, in a folder that is there, relative to ``base``; or the address of a database.
+PATHS = ("store", "files")
+"""The settings that can be paths: a relative one is relative to the folder of the file that has it."""
+
+
+def from_folder(folder: Path, text: str) -> str:
+    """A setting that may be a path, as it is to be read in ``folder``: ``bot.db`` -> ``/srv/bot/bot.db``. Addresses do not change."""
+    return text if not text or "://" in text or _KEYWORDS.match(text) else str(folder.resolve() / text)
+
+
+def store(text: str, folder: Path, files: str, shards: int) -> StoreAddress:
+    """The store's file, in a folder that is there; or the address of a database.
 
     ``folder`` is the bot's, ``files`` where the files are that its flows keep; an empty text: in the bot's folder.
     """
@@ -157,10 +166,10 @@ def store(text: str, base: Path, folder: Path, files: str, shards: int) -> Store
             )
         own = folder.resolve() / "bot"
         if not files.startswith(OBJECTS):
-            kept = (base / files).resolve() if files else own.with_name("bot.files")
+            kept = Path(files).resolve() if files else own.with_name("bot.files")
             return PostgresAddress(text, own, kept, shards)
         return PostgresAddress(text, own, files.rstrip("/"), shards)
-    path = base / text
+    path = Path(text)
     if path.is_dir():
         raise ValueError(f"is the folder {path}: name a file, such as {path / 'bot.db'}")
     if not path.parent.is_dir():

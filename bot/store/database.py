@@ -232,6 +232,11 @@ class Database(Protocol):
         changed the tables so that this one cannot go on.
         """
 
+    def held_up(self, seconds: float) -> tuple[str, str] | None:
+        """Who holds a lock for which a call of this connection has waited so long, and advice; None if nobody does. It may be asked while
+        that call waits.
+        """
+
     def wake(self, shards: Collection[int] = (0,)) -> None:
         """Wake the engines of shards on other machines: there are new events in their logs (`bot.store.opening.serves_others`)."""
 

@@ -1,10 +1,12 @@
 """The inbox: a log of every event that was acknowledged. The web process appends to it, the engine reads it."""
 
 import json
+import secrets
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -22,6 +24,8 @@ DUPLICATES_REMEMBERED = timedelta(days=7)
 _QUIET_SECONDS = 60.0
 _PRUNED_AT_ONCE = 500
 _ERASED_AT_ONCE = 500
+_PROVEN_SECONDS = 2.0  # after an event was kept; a monitor that asks each second then costs little
+_PROBE_BODY = bytes(1000)  # the size of a usual event
 
 _APPEND = """
     INSERT INTO {0}log (delivery, event_id, name, contact, received_at, body, readable)
@@ -34,7 +38,10 @@ _PRUNE = """
     )
 """
 _TAKEN = "UPDATE {0}meta SET taken = ?"
-_CHECK = "UPDATE {0}meta SET checked_at = ?"
+_PROBE = """
+    INSERT INTO {0}log (delivery, event_id, name, received_at, body, readable) VALUES (?1, ?1, 'probe', ?2, ?3, 1)
+"""
+_TAKE_PROBE_BACK = "DELETE FROM {0}log WHERE event_id = ?"
 _STALE = """
     UPDATE {0}meta SET stale = stale + 1, stale_at = ? WHERE NOT EXISTS (SELECT 1 FROM {0}log WHERE event_id = ?)
 """
@@ -81,6 +88,7 @@ class Appended:
 
 _QUEUE = 1000
 _SLOW = "the disk is too slow, or another program holds the file: see what else writes on this machine"
+_SLOW_DATABASE = "the database is too slow, or a session holds a lock in it: the alarm store-locked names that session"
 
 
 class InboxBusy(BotError):
@@ -89,7 +97,7 @@ class InboxBusy(BotError):
     ``advice`` is for the operator.
     """
 
-    def __init__(self, what: str, advice: str = _SLOW) -> None:
+    def __init__(self, what: str, advice: str) -> None:
         super().__init__(what)
         self.advice = advice
 
@@ -108,8 +116,8 @@ class _LogStatements:
 
     def __init__(self, shard: StoreAddress) -> None:
         schema = log_schema(shard)
-        self.append, self.stale, self.check, self.taken, self.prune, self.erase = (
-            sql.format(schema) for sql in (_APPEND, _STALE, _CHECK, _TAKEN, _PRUNE, _ERASE)
+        self.append, self.probe, self.take_probe_back, self.stale, self.taken, self.prune, self.erase = (
+            sql.format(schema) for sql in (_APPEND, _PROBE, _TAKE_PROBE_BACK, _STALE, _TAKEN, _PRUNE, _ERASE)
         )
 
 
@@ -148,9 +156,11 @@ class InboxWriter:
         self.database = log_writer(address)
         logs = [_LogStatements(shard) for shard in shards_of(address)]
         self._logs = logs
+        self._slow = _SLOW if isinstance(address, Path) else _SLOW_DATABASE
         self._wake = wake
         self._alarms = alarms or Alarms(clock)
         self._failed_at: float | None = None  # the last commit that failed during the alarm
+        self._kept_at: float | None = None  # the last event or probe, unless a commit has failed since
         self._clock = clock
         self._expiry = ExpiryTime(clock)
         self._changed = threading.Condition()
@@ -204,8 +214,19 @@ class InboxWriter:
         return write.rows_changed > 0
 
     def check(self) -> None:
-        """Commit something, to find out whether that is possible. Raises `InboxBusy`."""
-        self._execute(self._logs[0].check, (time_text(self._clock.now()),))
+        """Find out whether an event can be kept: append one and take it back, in one commit. Raises `InboxBusy`.
+
+        Where pages are full, a smaller write can succeed while events are refused. Nothing is written if an event was kept
+        in the last `_PROVEN_SECONDS` and none has failed since.
+        """
+        kept_at = self._kept_at
+        if kept_at is not None and self._clock.elapsed() - kept_at < _PROVEN_SECONDS:
+            return
+        log, id, now = self._logs[0], f"probe:{secrets.token_hex(16)}", time_text(self._clock.now())
+        writes = Write(log.probe, (id, now, _PROBE_BODY)), Write(log.take_probe_back, (id,))
+        self._commit(*writes)
+        for write in writes:
+            self._require_commit(write)
 
     def prune(self, below_seq: int, older_than: timedelta = DUPLICATES_REMEMBERED, shard: int = 0) -> int:
         """Delete events of a shard that its engine has taken (``below_seq``: its cursor) and that can have no duplicate any
@@ -254,8 +275,11 @@ class InboxWriter:
 
     def commit(self, write: Write) -> None:
         """Hand a statement over, and wait for its commit, but not longer than ``patience``."""
+        self._commit(write)
+
+    def _commit(self, *writes: Write) -> None:
         ended = threading.Event()
-        self.hand_over([write], ended.set)
+        self.hand_over(writes, ended.set)
         ended.wait(self.patience)
 
     def hand_over(self, writes: Sequence[Write], when_ended: Callable[[], None]) -> None:
@@ -272,7 +296,7 @@ class InboxWriter:
                 group.when_ended.append(when_ended)
                 self._changed.notify()
                 return
-            group.trouble, group.ended = (trouble, _SLOW), True
+            group.trouble, group.ended = (trouble, self._slow), True
         when_ended()
 
     def _execute(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False, shard: int = 0) -> Write:
@@ -285,15 +309,15 @@ class InboxWriter:
         """Raise `InboxBusy` unless a statement was committed, and `InboxRefused` if its values cannot be stored."""
         group: _Group | None = write.group
         if group is None or not group.ended:
-            raise self._busy(f"{self.database.place} did not commit within {self.patience:g} s")
+            raise self._busy(f"{self.database.place} did not commit within {self.patience:g} s", self._slow)
         if group.trouble is not None:
             raise self._busy(*group.trouble)
         if write.error is not None:
             raise InboxRefused(f"the event cannot be kept: {type(write.error).__name__}") from write.error
 
-    def _busy(self, what: str, advice: str = _SLOW) -> InboxBusy:
+    def _busy(self, what: str, advice: str) -> InboxBusy:
         self._alarms.report("inbox-unavailable", f"no event is accepted: {what}", advice)
-        self._failed_at = self._clock.elapsed()
+        self._failed_at, self._kept_at = self._clock.elapsed(), None
         return InboxBusy(what, advice)
 
     def _hopeless(self, more: int) -> str | None:
@@ -316,12 +340,16 @@ class InboxWriter:
             except StoreUnavailable as error:
                 group.trouble = error.what, error.advice
             except (sqlite3.Error, MemoryError) as error:
-                group.trouble = str(error), _SLOW
+                group.trouble = str(error), self._slow
             with self._changed:
                 self._committing_since = None
+            done = [] if group.trouble else [write for write in group.writes if write.rows_changed]
+            grown = {write.shard for write in done if write.sql is self._logs[write.shard].append}
+            if group.trouble:
+                self._kept_at = None
+            elif grown or any(write.sql is self._logs[0].probe for write in done):
+                self._kept_at = self._clock.elapsed()
             group.ended = True
-            appended = () if group.trouble else (w for w in group.writes if w.sql is self._logs[w.shard].append)
-            grown = {write.shard for write in appended if write.rows_changed}
             if grown:
                 self._wake(grown)
             for when_ended in group.when_ended:

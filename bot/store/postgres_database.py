@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import cache
 from secrets import token_hex
 from socket import gethostname
+from time import monotonic
 from typing import Any
 
 import psycopg
@@ -146,6 +147,16 @@ may be silent.
 """
 
 
+_HOLDER = """
+    WITH RECURSIVE holders (pid) AS (
+        SELECT unnest(pg_blocking_pids(CAST($1 AS INTEGER))) UNION SELECT unnest(pg_blocking_pids(pid)) FROM holders
+    )
+    SELECT pid, application_name, usename, coalesce(host(client_addr), 'on the machine of the database'), xact_start
+    FROM holders LEFT JOIN pg_stat_activity USING (pid) WHERE cardinality(pg_blocking_pids(pid)) = 0 ORDER BY xact_start LIMIT 1
+"""
+"""The session that holds up another one, and waits for no lock itself; 0: a prepared transaction."""
+
+
 class _Text(StrDumperUnknown):
     """Writes texts. PostgreSQL has no NUL in them: it is written as in JSON."""
 
@@ -185,6 +196,7 @@ class PostgresDatabase:
         self._alone = alone
         self._lock = threading.RLock()
         self._open: Connection | None = None
+        self._calls_since: float | None = None
         with self._lock, self._trouble_in_words():
             self._connection()
 
@@ -260,6 +272,18 @@ class PostgresDatabase:
             if self._role in ("engine", "standby"):
                 self._connection().execute(END_SILENT)
 
+    def held_up(self, seconds: float) -> tuple[str, str] | None:
+        """Who holds a lock for which a call of this connection has waited so long, and advice; None if nobody does."""
+        since, waiting = self._calls_since, self._open
+        if since is None or waiting is None or monotonic() - since < seconds:
+            return None
+        try:
+            with connect(self._address, self._part) as other:
+                found = other.execute(_HOLDER, [waiting.info.backend_pid]).fetchone()
+        except (psycopg.Error, StoreUnavailable):
+            return None
+        return None if found is None else _holder_in_words(*found)
+
     def wake(self, shards: Collection[int] = (0,)) -> None:
         """Wake the engines of shards, on whichever machine. Not in the commit of what is new: notices are committed one after the other."""
         with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
@@ -328,6 +352,8 @@ class PostgresDatabase:
 
     @contextmanager
     def _trouble_in_words(self) -> Iterator[None]:
+        outer = self._calls_since
+        self._calls_since = monotonic() if outer is None else outer
         try:
             with trouble_in_words(self._address):
                 yield
@@ -338,6 +364,21 @@ class PostgresDatabase:
                 if self._alone:
                     raise ConnectionLost(self._address) from error
             raise
+        finally:
+            self._calls_since = outer
+
+
+def _holder_in_words(
+    pid: int, name: str | None, user: str | None, host: str | None, since: datetime | None
+) -> tuple[str, str]:
+    if pid == 0:
+        return (
+            "a prepared transaction holds a lock",
+            "see pg_prepared_xacts, and COMMIT PREPARED or ROLLBACK PREPARED it",
+        )
+    begun = "" if since is None else f", in a transaction since {since:%Y-%m-%d %H:%M:%S %z}"
+    what = f"the session {pid} ({name or 'without an application_name'}, user {user}, {host}) holds a lock{begun}"
+    return what, f"end that transaction, or the session: SELECT pg_terminate_backend({pid})"
 
 
 def _serving(name: str, sessions: Sequence[tuple[str, str, bool]], is_this: bool) -> ServingMachine:

@@ -35,9 +35,9 @@ def requests_channel(shard: int | None) -> str:
 
 def ask_elsewhere(address: PostgresAddress, request: dict[str, Any]) -> dict[str, Any]:
     """Have a request done by the engine that writes the store, wherever it runs, or by the next one if that one ends; ``error``
-    in the answer says why it was not, or that nobody knows.
+    in the answer says why it was not, or with ``may_be_done`` that nobody knows.
     """
-    id, until, asked = uuid4().hex, monotonic() + ANSWERED_SECONDS, False
+    id, until, asked, forgotten = uuid4().hex, monotonic() + ANSWERED_SECONDS, False, False
     while True:
         try:
             with connect(address, "engine") as connection:
@@ -46,21 +46,24 @@ def ask_elsewhere(address: PostgresAddress, request: dict[str, Any]) -> dict[str
                 connection.execute(_ASK, [id, json.dumps(request)])
                 connection.execute(f"NOTIFY {requests_channel(address.shard)}")
                 _wait_for(connection, id, until)
+                forgotten = True
                 answer, tries = connection.execute(_FORGET, [id]).fetchone() or (None, 1)
                 break
         except (psycopg.Error, StoreUnavailable) as error:
             if not asked:
                 return {"error": str(error).strip()}
-            if monotonic() + _LOOK_SECONDS > until:
-                return {"error": f"{str(error).strip()}: nobody knows whether this is done"}
+            if forgotten or monotonic() + _LOOK_SECONDS > until:  # asked again, what is forgotten would be done again
+                return {"error": f"{str(error).strip()}: nobody knows whether this is done", "may_be_done": True}
             sleep(_LOOK_SECONDS)
     if answer is not None:
         found: dict[str, Any] = json.loads(answer)
         return found
-    done = "it may be done" if tries else "nothing is done"
+    begun = {"may_be_done": True} if tries else {}
+    done = "it may be done" if begun else "nothing is done"
     engine, there = ("engine", "") if address.shard is None else (f"engine of shard {address.shard}", " there")
     return {
-        "error": f"no {engine} answered within {ANSWERED_SECONDS:g} s, {done}{there}: see whether one runs on some machine"
+        "error": f"no {engine} answered within {ANSWERED_SECONDS:g} s, {done}{there}: see whether one runs on some machine",
+        **begun,
     }
 
 

@@ -85,7 +85,7 @@ _NEW = """
 _SAME = "CASE WHEN min({0}) = max({0}) THEN min({0}) END AS {0}"
 _AS_ONE = {
     "inbox.meta": f"""
-        SELECT id, min(store_id) AS store_id, max(checked_at) AS checked_at, {_SAME.format("taken")},
+        SELECT id, min(store_id) AS store_id, {_SAME.format("taken")},
             sum(stale) AS stale, max(stale_at) AS stale_at
         FROM ({{rows}}) AS each GROUP BY id
     """,

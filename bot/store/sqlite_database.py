@@ -98,6 +98,10 @@ class SqliteDatabase:
     def require(self) -> None:
         """Nothing: the lock of the file ends with this process."""
 
+    def held_up(self, seconds: float) -> tuple[str, str] | None:
+        """None: a file says nothing about who has locked it."""
+        return None
+
     def wake(self, shards: Collection[int] = (0,)) -> None:
         """Nothing: no other machine has this file."""
 

@@ -8,7 +8,6 @@ INBOX_TABLES = """
     CREATE TABLE meta (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         store_id TEXT,
-        checked_at TEXT,
         taken INTEGER NOT NULL DEFAULT 0,
         stale INTEGER NOT NULL DEFAULT 0,
         stale_at TEXT

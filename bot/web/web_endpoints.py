@@ -133,6 +133,9 @@ Ask = Callable[[dict[str, Any]], dict[str, Any]]
 """Asks the engine what an operator may ask. Raises a `BotError` where it does not answer."""
 
 
+INBOX = "/readyz/inbox"
+
+
 class MonitoringEndpoints:
     """How the bot is. ``ask`` asks the engine, whose alarms and metrics are shown beside the web process's own."""
 
@@ -143,17 +146,17 @@ class MonitoringEndpoints:
         self._metrics = metrics
 
     def add_to(self, app: Flask) -> None:
-        """Answer at the three addresses."""
+        """Answer at the four addresses."""
         app.add_url_rule("/healthz", "healthz", lambda: json_answer(200, "alive"))
         app.add_url_rule("/readyz", "readyz", self.ready)
+        app.add_url_rule(INBOX, "inbox", self.inbox)
         app.add_url_rule("/metrics", "metrics", self.metrics)
 
     def ready(self) -> Response:
         """200 while an event can be kept and the engine of each shard answers; with the kinds of all alarms, whatever they are about."""
-        try:
-            self._inbox.check()
-        except InboxBusy:  # its words, which name the store, are in the log: anybody may ask this
-            return json_answer(503, "events cannot be kept now: the log of `bot serve` says why", RETRY_AFTER)
+        inbox = self.inbox()
+        if inbox.status_code != 200:
+            return inbox
         status = self._answer({"do": "status"})
         if status is None:
             return json_answer(503, "the engine does not answer: events are kept until it does", RETRY_AFTER)
@@ -162,6 +165,14 @@ class MonitoringEndpoints:
         kinds = {alarm.name for alarm in self._alarms.current()} | {alarm["name"] for alarm in status["alarms"]}
         body = {"ok": True, "message": "ready", "alarms": sorted(kinds)}
         return Response(json.dumps(body), 200, content_type="application/json")
+
+    def inbox(self) -> Response:
+        """200 while this server can keep an event, for a proxy that chooses between servers; engines do not matter."""
+        try:
+            self._inbox.check()
+        except InboxBusy:  # its words, which name the store, are in the log: anybody may ask this
+            return json_answer(503, "events cannot be kept now: the log of `bot serve` says why", RETRY_AFTER)
+        return json_answer(200, "events are kept")
 
     def metrics(self) -> Response:
         """What all processes count, in Prometheus' text format; not that of engines which are silent."""
@@ -286,11 +297,11 @@ def create_app(
     """The Flask app of the web process. ``programs`` answers what programs ask for; ``path`` is a further address of the webhook.
 
     ``begun``: the engine has begun on these files, at some time. Before, nothing that comes in is accepted: it might
-    never be taken.
+    never be taken. A proxy is told so, too.
     """
 
     def not_begun() -> Response | None:
-        if begun() or request.method == "GET":
+        if begun() or (request.method == "GET" and request.path != INBOX):
             return None
         return json_answer(503, "the bot has not begun yet: send it again", RETRY_AFTER)
 

@@ -14,7 +14,7 @@ from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
 from bot.metrics import WebMetrics
-from bot.store.database import StoreAddress, shards_of
+from bot.store.database import Database, StoreAddress, shards_of
 from bot.store.files import StoreTooNew, StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.integrity import check_pair
@@ -83,6 +83,11 @@ class WebService:
         self._files.close()
         if self._too_new is not None:
             raise self._too_new
+
+    @property
+    def database(self) -> Database:
+        """What events are written to."""
+        return self._inbox.database
 
     def stop(self) -> None:
         """Ask `run` to end. Safe in a signal handler."""

@@ -14,7 +14,11 @@ from bot.cli.operate import user_name
 from bot.clock import MovableClock
 from bot.emulator import MessageTemplate
 from bot.emulator.injected_faults import Request
+from bot.store.commit import Commit
+from bot.store.engine_store import Store
+from bot.store.files import ConnectionLost, StoreUnavailable
 from bot.store.sqlite_schema import migrate
+from bot.store.store_reader import StoreReader
 from tests.cli.keeping import CONTACT, Kept, kept
 from tests.cli.terminal import Outcome, call, make_bot
 from tests.store.store_kit import beside_the_store
@@ -466,6 +470,35 @@ def test_a_template_needs_no_window(folder: Path, bot: Kept) -> None:
     ended = call("send", CONTACT, "--template", "sale", "--body", "Ann", "--body", "10%", "--bot", folder)
     assert (ended.code, ended.lines) == (0, [f"The message to {CONTACT} was sent."])
     assert parameters(bot) == {CONTACT: ["Ann", "10%"]}
+
+
+def test_a_message_that_is_accepted_is_not_called_failed_while_its_outcome_cannot_be_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(reader: StoreReader, id: int) -> tuple[str, str]:
+        raise StoreUnavailable("the database is away", "start it")
+
+    migrate(folder / "bot.db")
+    monkeypatch.setattr(StoreReader, "send_outcome", away)
+    ended = call("send", CONTACT, "Hello", "--bot", folder)
+    assert ended.code == 0 and ended.out.startswith(f"The message to {CONTACT} is accepted, and is sent as soon as")
+    assert "the database is away: start it. `bot trace` and `bot queue` show" in ended.out
+
+
+def test_a_message_whose_commit_may_have_reached_the_database_may_be_sent(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Store.write
+
+    def lost(store: Store, commit: Commit) -> bool:
+        write(store, commit)
+        raise ConnectionLost("postgresql://db.example/bot")
+
+    migrate(folder / "bot.db")
+    monkeypatch.setattr(Store, "write", lost)
+    ended = call("send", CONTACT, "Hello", "--bot", folder)
+    assert ended.code == 1 and "was lost: it may have done this. Look whether `bot trace" in ended.err
+    assert "Hello" in call("trace", CONTACT, "--bot", folder).out
 
 
 def test_without_a_server_a_message_waits(folder: Path) -> None:

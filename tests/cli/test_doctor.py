@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +22,7 @@ from bot.store.store_schema import MIGRATIONS, Migration
 from tests.cli.keeping import kept
 from tests.cli.terminal import BOT, call, make_bot
 from tests.gateway.peer import hang_up, peer
+from tests.patience import PATIENCE
 from tests.postgres import IN_USE, about_files, store_at
 from tests.store.store_kit import beside_the_store
 
@@ -88,6 +90,24 @@ def test_a_bot_that_is_ready_has_nothing_that_fails(tmp_path: Path) -> None:
     assert about(found, "server") == ["ok: it runs; messages that wait to be sent: 0"]
     assert any("its clock and ours differ by" in one for one in about(found, "gateway"))
     assert about(found, "webhook") == ["warn: its public address is not known"]
+
+
+def test_a_web_process_that_hangs_fails(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    with kept(tmp_path, server=True) as bot, socket.create_server(("127.0.0.1", 0)) as hangs:
+        settings(
+            tmp_path,
+            gateway_url=bot.emulator.url,
+            gateway_key=bot.emulator.api_key,
+            webhook_secret="s",
+            port=str(hangs.getsockname()[1]),
+        )
+        with ThreadPoolExecutor() as threads:
+            asked = threads.submit(doctor, tmp_path)
+            hangs.accept()[0].close()
+            code, found = asked.result(PATIENCE)
+    assert code == 1
+    assert about(found, "server")[0].startswith("fail: the web process at 127.0.0.1:"), about(found, "server")
 
 
 def test_settings_that_the_running_server_has_not_read_are_told(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from bot.store.engine_store import Store
 from bot.store.opening import engine_writer
 from tests.cli.keeping import CONTACT, START, kept
 from tests.cli.terminal import call, make_bot
-from tests.postgres import IN_USE, store_at
+from tests.postgres import IN_USE, about_files, store_at
 
 APPROVED = MessageTemplate("unheard_of", body="{{1}}")
 
@@ -121,6 +121,18 @@ def test_the_store_is_found_by_the_settings(folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("BOT_STORE", "")  # so that what .env sets is undone after this test
     monkeypatch.delenv("BOT_STORE")
     assert str(store_at(folder / "other.db")) in call("queue", "--bot", folder).err
+
+
+@about_files
+def test_a_relative_path_in_env_is_the_same_store_in_each_folder(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / ".env").write_text("BOT_STORE=other.db\n")
+    for here in (tmp_path_factory.mktemp("here"), folder):
+        monkeypatch.setenv("BOT_STORE", "")
+        monkeypatch.delenv("BOT_STORE")
+        monkeypatch.chdir(here)
+        assert str(folder / "other.db") in call("queue", "--bot", folder).err
 
 
 def test_what_waits_says_why_below_the_servers_alarms(tmp_path: Path) -> None:

@@ -42,17 +42,32 @@ def test_a_flow_is_started_for_somebody_whom_the_bot_has_never_met_with_values_a
     assert "start of main by bot start" in call("trace", ELSEWHERE, "--bot", folder, "-n", "1").out
 
 
+LOOK = f"Look whether `bot trace {ELSEWHERE}` shows it before you give the command again"
+AGAIN = "Give the command again: what is done already is not done twice"
+
+
 @about_files
-def test_what_a_server_may_have_done_that_ended_before_it_answered_is_not_done_again(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "then"),
+    [
+        (("start", "main", ELSEWHERE), LOOK),
+        (("send", ELSEWHERE, "Hello"), LOOK),
+        (("sessions", "reset", ELSEWHERE), AGAIN),
+    ],
+)
+def test_what_a_server_may_have_done_that_ended_before_it_answered_is_not_done_again(
+    folder: Path, line: tuple[str, ...], then: str
+) -> None:
     with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor() as threads:
         listener.bind(str(socket_of(folder / "bot.db")))
         listener.listen()
         listener.settimeout(PATIENCE)
-        asked = threads.submit(call, "start", "main", ELSEWHERE, "--bot", folder)
+        asked = threads.submit(call, *line, "--bot", folder)
         listener.accept()[0].close()
         started = asked.result(PATIENCE)
     assert (started.code, started.out) == (1, "")
-    assert started.err == "the server of bot.db ended, or was silent, before it answered: it may have done this\n"
+    doubt = "the server of bot.db ended, or was silent, before it answered: it may have done this"
+    assert started.err == f"{doubt}. {then}\n"
     assert call("sessions", ELSEWHERE, "--bot", folder).code == 1
 
 

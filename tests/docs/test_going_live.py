@@ -78,6 +78,7 @@ def test_the_unit_runs_without_rights_and_is_stopped_with_patience() -> None:
     service = unit()["Service"]
     assert service["User"] == "bot" and service["NoNewPrivileges"] == "yes" and service["ProtectSystem"] == "strict"
     assert service["ExecStart"].split()[1:] == ["serve", "/srv/bot"]
+    assert unit()["Unit"]["StartLimitIntervalSec"] == "0", "it would give up where the database comes late"
     assert float(service["TimeoutStopSec"]) > STOP_SECONDS and service["KillMode"] == "mixed"
     assert service["Environment"].split("=")[0] in VARIABLES
 

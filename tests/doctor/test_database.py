@@ -1,7 +1,7 @@
 """What `bot doctor` says of a store in PostgreSQL."""
 
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +12,7 @@ import pytest
 from bot import doctor
 from bot.store import postgres_database
 from bot.store.database import PostgresAddress
+from bot.store.opening import engine_writer
 from bot.store.postgres_database import DatabaseServer
 from tests.postgres import Postgres, new_database
 
@@ -37,6 +38,11 @@ def test_a_server_that_may_lose_what_it_has_committed_fails(address: PostgresAdd
 def test_the_state_of_the_store_is_that_of_its_tables(address: PostgresAddress) -> None:
     found = [(result.about, result.state) for result in doctor.store_state(address, datetime.now(UTC))]
     assert ("store", "ok") in found and "fail" not in {state for _, state in found}
+
+
+def test_a_command_that_writes_itself_is_no_machine(address: PostgresAddress, tmp_path: Path) -> None:
+    with closing(engine_writer(address)):  # as where no server runs, and the gateway is asked
+        assert list(doctor.served(address, tmp_path)) == []
 
 
 def test_another_number_of_shards_fails_with_what_to_set(address: PostgresAddress) -> None:

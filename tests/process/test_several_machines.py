@@ -4,6 +4,7 @@ PostgreSQL and Caddy. Docker itself does not.
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ FOLDER = Path(__file__).parents[2] / "examples" / "several-machines"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]
 BOTS = {name: service for name, service in COMPOSE.items() if "build" in service}
 ANN = "6281234567890"
+DELIVERIES = 12
 
 
 def filled_in(text: str, **variables: str) -> str:
@@ -95,6 +97,35 @@ def test_an_event_through_the_proxy_is_answered_also_when_one_of_each_is_gone(
         gateway.receive(ANN, "still there?")
         assert gateway.wait_until(lambda: len(gateway.sent) == 2, PATIENCE)
         assert gateway.sent[1].body["text"]["body"] == "You wrote: still there?"
+
+
+def test_no_delivery_fails_while_a_machine_hangs_or_after_it_was_killed(tmp_path: Path, machines_share: Shared) -> None:
+    gateway, (first, second) = machines_share.gateway, [machines_share.start(name) for name in ("one", "two")]
+    with caddy(tmp_path, f"127.0.0.1:{first.port} 127.0.0.1:{second.port}") as address:
+        wait_for(lambda: reached(f"{address}/readyz"))
+        gateway.subscribe(f"{address}/webhook", events=["message.inbound"])
+        to_all(first, signal.SIGSTOP)
+        deliver(machines_share)
+        to_all(first, signal.SIGCONT)
+        to_all(second, signal.SIGSTOP, signal.SIGKILL)
+        deliver(machines_share)
+        assert gateway.counts["tries answered 200"] == gateway.counts["tries"] == 2 * DELIVERIES
+
+
+def to_all(server: Server, *signals: int) -> None:
+    """Send signals to all processes of a machine."""
+    pids = [server.process.pid, *server.children().values()]
+    for number in signals:
+        for pid in pids:
+            os.kill(pid, number)
+
+
+def deliver(share: Shared) -> None:
+    """Have contacts write at once, and wait until each event is acknowledged."""
+    acknowledged = share.gateway.counts.get("acknowledged", 0) + DELIVERIES
+    for number in range(DELIVERIES):
+        share.gateway.receive(str(int(ANN) + number), "hi")
+    wait_for(lambda: share.gateway.counts.get("acknowledged", 0) == acknowledged)
 
 
 def healthy(service: dict[str, Any], server: Server) -> bool:

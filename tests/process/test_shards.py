@@ -22,6 +22,7 @@ from bot.process.web_process import _wake
 from bot.store.database import PostgresAddress, ServingMachine, StoreAddress, shard_number, shards_of
 from bot.store.inbox import InboxReader
 from bot.store.opening import engine_reader, other_engines, prepare
+from bot.store.postgres_database import connect
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE, gone, wait_for
 from tests.postgres import Postgres, new_database
@@ -173,6 +174,13 @@ def test_a_version_that_no_engine_can_load_is_taken_back_by_that_of_the_first_sh
     divided.says("hi")
 
 
+def sessions(store: PostgresAddress) -> int:
+    """How many connections all servers have."""
+    with connect(store, "engine") as connection:
+        counted = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        return int((connection.execute(counted).fetchone() or (0,))[0])
+
+
 def test_a_machine_that_is_added_gets_its_share_and_one_that_fails_leaves_its_own_to_the_others(
     divided: Divided,
 ) -> None:
@@ -187,6 +195,7 @@ def test_a_machine_that_is_added_gets_its_share_and_one_that_fails_leaves_its_ow
     words = [re.sub(r" \(local\)", "", each) for each in found[0].what.split("; ")]
     assert sorted(words) == [f"{gethostname()} works on shard {shard}" for shard in range(SHARDS)]
     assert all(machine.waits_for for machine in divided.machines()), "each waits for the other's"
+    wait_for(lambda: sessions(divided.store) == 2 * 2 + SHARDS * (8 + 2))  # docs/scaling.md: max_connections
     pids = [second.process.pid, *second.children().values()]
     second.process.kill()
     for pid in pids[1:]:

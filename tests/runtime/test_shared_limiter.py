@@ -206,7 +206,22 @@ def an_engine_that_was_taken_to_be_gone_takes_nothing_off_the_count(store: Postg
         assert other.take() <= PER_MINUTE
 
 
+def what_an_engine_sends_after_a_pause_counts_when_it_is_sent(store: PostgresAddress) -> None:
+    """The others had counted its permits before, when they took it to be gone; the gateway counts the requests."""
+    clock = MovableClock(NOON)
+    paused, other = (Engine(store, shard, clock) for shard in range(2))
+    assert paused.take(most=7) == 7
+    with time_of_database(datetime.now(UTC) + timedelta(seconds=shared_limiter.GONE_SECONDS + 1)):
+        other.look()
+        clock.move(timedelta(seconds=50))
+        paused.send()
+        all_look([paused, other])
+        clock.move(timedelta(seconds=12))  # more than a minute after they were counted first
+        assert other.take() <= PER_MINUTE - 7
+
+
 PROMISES = (
+    what_an_engine_sends_after_a_pause_counts_when_it_is_sent,
     an_engine_without_a_successor_holds_nothing_for_ever,
     an_engine_that_was_taken_to_be_gone_takes_nothing_off_the_count,
     the_minute_is_kept,

@@ -193,12 +193,33 @@ def test_a_full_disk_gives_busy_and_the_writer_recovers_when_there_is_space(
     assert ids(log) == ["evt_before", "evt_full"]
 
 
-@about_files
-def test_the_check_commits(path: Path, inbox: InboxWriter, clock: MovableClock) -> None:
+def test_the_check_fails_while_there_is_no_room_for_an_event(
+    inbox: InboxWriter, log: InboxReader, clock: MovableClock
+) -> None:
     inbox.check()
-    with sqlite3.connect(inbox_path(path)) as connection:
-        assert connection.execute("SELECT checked_at FROM meta").fetchone()[0] == "2030-05-06T09:00:00.000000+00:00"
-    connection.close()
+    pages = sqlite(inbox).execute("PRAGMA page_count").fetchone()[0]
+    sqlite(inbox).execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(InboxBusy, match="full"):
+        for number in range(10):
+            append(inbox, f"evt_{number}", body=b"x" * 1000)
+    with pytest.raises(InboxBusy, match="full"):
+        inbox.check()
+    sqlite(inbox).execute("PRAGMA max_page_count = 1000000")
+    inbox.check()
+    assert all(event.startswith("evt_") for event in ids(log)), "what the check appends is taken back"
+
+
+def test_the_check_writes_nothing_while_events_prove_that_they_are_kept(
+    inbox: InboxWriter, clock: MovableClock
+) -> None:
+    written: list[Write] = []
+    write_each = inbox.database.write_each
+    inbox.database.write_each = lambda writes: (written.extend(writes), write_each(writes))[1]  # type: ignore[method-assign,func-returns-value]
+    for seconds, writes in ((0, 2), (1, 0), (1, 2), (1, 0)):
+        clock.move(timedelta(seconds=seconds))
+        inbox.check()
+        assert len(written) == writes
+        written.clear()
 
 
 def test_stale_events_are_counted_unless_they_are_known(inbox: InboxWriter, log: InboxReader) -> None:

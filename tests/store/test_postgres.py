@@ -188,7 +188,10 @@ def test_whatever_is_wrong_with_the_server_the_sender_sends_again_and_later_even
         for _ in range(2):
             with pytest.raises(InboxBusy, match="not now"):
                 inbox.append(inbox.event(None, "1", "x", None, SystemClock().now(), b"", True))
+            with pytest.raises(InboxBusy, match="not now"):
+                inbox.check()
         other.execute("DROP TRIGGER refuse ON log")
+        inbox.check()
         assert not inbox.append(inbox.event(None, "1", "x", None, SystemClock().now(), b"", True)).duplicate
 
 

@@ -107,6 +107,7 @@ def test_before_the_engine_has_begun_nothing_is_accepted_and_the_sender_is_to_tr
     refused = web.post(event())
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
     assert web.kept() == [] and web.client.get("/healthz").status_code == 200
+    assert web.client.get("/readyz/inbox").status_code == 503, "a proxy chooses another server"
     web.begun, web.engine = True, None  # it crashed since
     assert web.post(event()).status_code == 200
 
@@ -235,11 +236,12 @@ def test_an_inbox_that_cannot_commit_is_a_503_and_the_event_can_come_again(tmp_p
             refused = web.post(event())
             assert refused.status_code == 503
             assert refused.headers["Retry-After"] == "5"
-            answer = web.client.get("/readyz")
-            assert (answer.status_code, answer.get_json()["message"]) == (
-                503,
-                "events cannot be kept now: the log of `bot serve` says why",
-            )
+            for path in ("/readyz", "/readyz/inbox"):
+                answer = web.client.get(path)
+                assert (answer.status_code, answer.get_json()["message"]) == (
+                    503,
+                    "events cannot be kept now: the log of `bot serve` says why",
+                )
             assert web.client.get("/healthz").status_code == 200
 
 
@@ -266,6 +268,7 @@ def test_ready_means_that_the_inbox_commits_and_the_engine_answers(web: Web) -> 
     assert web.client.get("/readyz").status_code == 200
     web.engine = None
     assert web.client.get("/readyz").status_code == 503
+    assert web.client.get("/readyz/inbox").status_code == 200, "events are kept meanwhile"
     assert web.post(event()).status_code == 200
 
 

@@ -1,0 +1,38 @@
+"""Names in an alarm who holds up a store: a session of a DBA with an open transaction, for example."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from bot.alarms import Alarms
+from bot.store.database import Database
+
+ALARM = "store-locked"
+WAITED_SECONDS = 3.0
+LOOK_SECONDS = 1.0
+
+
+@contextmanager
+def watches_locks(databases: Mapping[str, Database], alarms: Alarms, waited: float = WAITED_SECONDS) -> Iterator[None]:
+    """Report an alarm while another program's lock holds up one of these databases, from a thread of its own: theirs wait.
+
+    ``databases`` has each by what does not happen meanwhile: "no event is accepted".
+    """
+    ending = threading.Event()
+
+    def watch() -> None:
+        while not ending.wait(LOOK_SECONDS):
+            for missing, database in databases.items():
+                if (found := database.held_up(waited)) is None:
+                    alarms.clear(ALARM, missing)
+                else:
+                    what, advice = found
+                    alarms.report(ALARM, f"{missing}: {what}", advice, about=missing)
+
+    thread = threading.Thread(target=watch, name="locks", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        thread.join()
