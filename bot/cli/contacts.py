@@ -231,14 +231,16 @@ def _all(ask: Ask) -> list[Contact]:
 def _merged(entry: ContactRow, there: Contact | None) -> dict[str, Any]:
     known = there or {"name": None, "email": None, "tags": ()}
     tags = list(dict.fromkeys((*known["tags"], *entry.tags)))
-    name, email = entry.name or known["name"], entry.email or known["email"]
+    name, email = entry.name or known["name"] or entry.phone, entry.email or known["email"]
     return {"phone": entry.phone, "name": name, "email": email, "tags": tags}
 
 
 def _is_unchanged(contact: Contact, there: Contact | None) -> bool:
     if there is None:
         return False
-    wanted, known = ((c["name"], c["email"], list(c["tags"])) for c in (contact, there))
+    wanted, known = (
+        (c["name"], c["email"], list(c["tags"])) for c in (contact, {**there, "name": there["name"] or there["phone"]})
+    )
     return wanted == known
 
 

@@ -129,15 +129,23 @@ class HandoffClosed(ContactEvent):
     occurred_at: datetime | None = None
 
 
+LISTED = "contact.listed"
+"""The name of the event that says what the gateway's list of contacts has of a contact, which may be nothing."""
+
+
 @stored
 @immutable
 class ContactChanged(ContactEvent):
-    """The gateway made or changed the contact: ``contact.created``, ``contact.updated``. None: not said."""
+    """The gateway made or changed the contact (``contact.created``, ``contact.updated``), or its list was read (`LISTED`).
+
+    None: not said, or there is none. ``described``: the gateway has said both the name, also if there is none, and the tags.
+    """
 
     event: str
     name: str | None = None
     email: str | None = None
     tags: tuple[str, ...] | None = None
+    described: bool = False
 
 
 @stored

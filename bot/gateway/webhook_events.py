@@ -146,7 +146,9 @@ def _changed(delivery: WebhookDelivery) -> ContactChanged:
     contact = read_contact({**fields, "phone": delivery.contact})
     assert contact is not None
     tags = read_tags(fields.get("tags"))
-    return ContactChanged(delivery.id, contact.phone, delivery.at, delivery.name, contact.name, contact.email, tags)
+    described = "name" in fields and tags is not None
+    what = delivery.name, contact.name, contact.email, tags, described
+    return ContactChanged(delivery.id, contact.phone, delivery.at, *what)
 
 
 def _opened(delivery: WebhookDelivery) -> ConversationOpened:

@@ -9,9 +9,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from time import perf_counter_ns
 
-from bot.core.effects import Effect, Happen, Publish, PutContact, Send, Tell
+from bot.core.effects import Effect, Happen, Publish, PutContact, ReadContact, Send, Tell, ToSend
 from bot.core.errors import BotError
-from bot.core.events import Event, Forwarded, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
+from bot.core.events import (
+    Event,
+    Forwarded,
+    MessageReceived,
+    ResetRequested,
+    StatusReported,
+    Tapped,
+    TimeReached,
+)
 from bot.core.session import OPTED_OUT, SENDING_WINDOW, Session, UnreadableSession, effect_ref, read_session
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue, json_text, storable
@@ -53,7 +61,8 @@ def effect_key(store_id: str, ref: str) -> str:
 class Batch:
     """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC.
 
-    ``forwarded`` is what another shard has forwarded, while its event is taken.
+    ``forwarded`` is what another shard has forwarded, while its event is taken. ``to_read`` are the events after whose turns
+    the gateway's list is to describe their contacts.
     """
 
     def __init__(self, store: Store, advance: Advance, run: EngineRun, now: datetime) -> None:
@@ -62,6 +71,7 @@ class Batch:
         self.commit = Commit(store.cursor(), now)
         self.advance = advance
         self.forwarded: Forwarded | None = None
+        self.to_read: list[Event] = []
         self._run = run
         self._set_back = store.set_back
         self._sessions: dict[str, Session] = {}
@@ -167,7 +177,7 @@ class Batch:
             self._aliases |= self.store.contacts_of_aliases((alias,))
         return self.commit.aliases.get(alias) or self._aliases[alias]
 
-    def send_row(self, ref: str, effect: Send | PutContact, session: Session, priority: int = REPLY) -> OutboxRow:
+    def send_row(self, ref: str, effect: ToSend, session: Session, priority: int = REPLY) -> OutboxRow:
         """The row of a message to the session's contact, or of a change of the contact for the gateway."""
         return OutboxRow(
             id=next(self._send_ids),
@@ -199,7 +209,7 @@ class Batch:
             return self.send_row(ref, effect, session, REPLY if session.broadcast is None else CAMPAIGN)
         if isinstance(effect, PutContact):
             return self.send_row(ref, effect, session, SYNC)
-        if isinstance(effect, Happen):
+        if isinstance(effect, Happen | ReadContact):
             return None
         if isinstance(effect, Publish):
             return NewEvent(ref, effect_key(self.store.store_id, ref), session.contact, effect)
@@ -317,15 +327,17 @@ class Batch:
         ]
         self.commit.add_turn(session, event, turn, rows, micros)
         if None in rows:
-            self._let_happen(turn)
+            self._let_happen(turn, event)
         return turn
 
-    def _let_happen(self, turn: Turn) -> None:
+    def _let_happen(self, turn: Turn, event: Event) -> None:
         """What a turn causes at other contacts comes after it, in the same commit; not without end."""
         away: list[tuple[Event, int, int]] = []  # with the shard, and how many were caused with it
         hops = self._hops + 1
         for effect in turn.effects:
-            if isinstance(effect, Happen):
+            if isinstance(effect, ReadContact):
+                self.to_read.append(event)
+            elif isinstance(effect, Happen):
                 self._caused += 1
                 shard = self.store.shard_elsewhere(effect.event.contact)
                 if shard is not None:
@@ -337,8 +349,8 @@ class Batch:
         if away:  # what may still follow is divided: no shard knows what follows in the others
             share = max(0, MOST_CAUSED - self._caused) // (len(away) + bool(self._happens))
             self._caused += share * len(away)
-            for event, shard, caused in away:
-                self._forward(Forwarded(event, hops, max(caused, MOST_CAUSED - share)), shard)
+            for caused_event, shard, caused in away:
+                self._forward(Forwarded(caused_event, hops, max(caused, MOST_CAUSED - share)), shard)
 
     def _fail(self, event: Event, error: Exception) -> None:
         log.error("a turn failed, %s: see `bot queue`", place_of(error))

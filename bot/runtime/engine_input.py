@@ -7,11 +7,12 @@ from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
-from bot.core.effects import Complete, Send, Tell
+from bot.core.effects import Complete, ListContacts, Send, Tell
 from bot.core.events import (
     AliasLearned,
     CallEnded,
     CallProgressed,
+    ContactChanged,
     ConversationAssigned,
     ConversationOpened,
     Event,
@@ -25,6 +26,7 @@ from bot.core.values import json_text
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Batch, effect_key
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
+from bot.runtime.contact_list import forget, handle_page
 from bot.runtime.operator_requests import Request
 from bot.runtime.performers import NO_RECEIVER, CallResult, name_of
 from bot.runtime.sending import REFUSED, SendResult
@@ -227,6 +229,9 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
     if result.state in ("retry", "held"):
         batch.commit.send_again(row, result.attempts, result.due_at or batch.now, result.detail, unclear=result.unclear)
         return
+    if isinstance(row.effect, ListContacts):
+        handle_page(batch, result)
+        return
     if row.priority == CAMPAIGN:
         state = _report_to_session(batch, result) if is_of_flow(batch, row.id) else None
         handle_campaign_result(batch, result if state is None else replace(result, state=state))
@@ -390,6 +395,8 @@ def take_event(batch: Batch, event: Event) -> None:
     if isinstance(known, StatusReported):
         handle_status(batch, known)
     elif known is not None:
+        if isinstance(known, ContactChanged):
+            forget(batch, known.contact)
         batch.take(known)
     elif batch.forwarded is None:  # the one with the conversation takes it, in the order of its log
         batch.forward(event, *batch.store.other_shards)

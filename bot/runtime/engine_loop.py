@@ -22,6 +22,7 @@ from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
 from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
+from bot.runtime.contact_list import read_contacts
 from bot.runtime.early_statuses import EarlyStatuses
 from bot.runtime.engine_input import (
     Consumer,
@@ -419,6 +420,7 @@ class EngineCycle:
         self._erased_at = clock.elapsed()
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
+        self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
 
     def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
         """Begin a run, which hands on to these two. Returns the messages that the last run may or may not have sent.
@@ -509,6 +511,9 @@ class EngineCycle:
             fill_outbox(batch, self._take_back)
         if self._store.done_broadcasts():
             finish_done(batch)
+        if batch.to_read or not self._list_looked_at:
+            read_contacts(batch)
+            self._list_looked_at = True
         batch.call_dead_letter_hooks(self.dead_letter_hooks)
         worked = self._commit(batch)
         if unsent := {sent.row.id for sent in incoming.sent if sent.state != "sent"}:

@@ -114,7 +114,7 @@ def test_a_status_of_nothing_cannot_be_read() -> None:
 def test_a_contact_is_read_as_the_specification_shows_it() -> None:
     data = {"contact_id": 12, "phone": "+4915", "name": "Ann", "email": None, "tags": ["vip"],
             "custom_fields": {}, "created_at": "2030-01-01T00:00:00Z"}  # fmt: skip
-    expected = ContactChanged("evt_1", "4915", NOW, "contact.created", "Ann", None, ("vip",))
+    expected = ContactChanged("evt_1", "4915", NOW, "contact.created", "Ann", None, ("vip",), True)
     assert read(body("contact.created", data), NOW) == expected
     assert envelope(body("contact.created", data)).contact == "4915"
 
