@@ -99,15 +99,20 @@ def _inbound(delivery: WebhookDelivery) -> MessageReceived:
 
 def _tap(delivery: WebhookDelivery) -> Tapped:
     contact = delivery.contact
-    interactive = child(delivery.data, "interactive")
-    choice = child(interactive, "button") or child(interactive, "list_reply") or child(interactive, "button_reply")
-    reply, title = _text(choice.get("id")) or "", _text(choice.get("title")) or ""
+    reply, title = _choice(delivery.data)
     if contact is None:
         raise UnreadableEvent("`data.from` is no phone number")
     if not (reply or title):
         raise UnreadableEvent("`data.interactive` holds neither the id nor the title of what was tapped")
     message = _optional_name(delivery.data.get("message_id"))
     return Tapped(delivery.id, contact, delivery.at, delivery.sent_at, reply, title, message)
+
+
+def _choice(data: Mapping[str, Any]) -> tuple[str, str]:
+    """The id and the title of what was tapped."""
+    interactive = child(data, "interactive")
+    choice = child(interactive, "button") or child(interactive, "list_reply") or child(interactive, "button_reply")
+    return _text(choice.get("id")) or "", _text(choice.get("title")) or ""
 
 
 def _status(delivery: WebhookDelivery) -> StatusReported:
@@ -315,13 +320,15 @@ def _keyed(secret: str) -> hmac.HMAC:
 class Envelope(NamedTuple):
     """What is known of a delivery before its meaning: its unique id, its event's name, and whom it concerns.
 
-    A body without a usable id has one made of its hash. ``readable`` is False for what is no event at all.
+    A body without a usable id has one made of its hash. ``readable`` is False for what is no event at all. ``message`` is the same
+    for all events of the same message; None for an event of no message.
     """
 
     id: str
     event: str
     contact: str | None
     readable: bool
+    message: str | None
 
 
 def envelope(raw: bytes) -> Envelope:
@@ -329,7 +336,23 @@ def envelope(raw: bytes) -> Envelope:
     body = _object(raw)
     data = child(body, "data")
     event = name_of(body, data)
-    return Envelope(_event_id(body, raw), event, contact_of(event, data), bool(event))
+    contact = contact_of(event, data)
+    return Envelope(_event_id(body, raw), event, contact, bool(event), _message_key(event, contact, data))
+
+
+def _message_key(event: str, contact: str | None, data: Mapping[str, Any]) -> str | None:
+    """What all events of one message share: an id counts for a contact and a channel. A tap names no channel, and its id might be
+    that of the message that was tapped, so its choice and its time have to be the same, too (decisions: "Webhook").
+    """
+    message = _optional_name(data.get("message_id"), _ID)
+    if message is None or event not in (INBOUND, TAP):
+        return None
+    whose = contact or _optional_name(data.get("from")), digits(data.get("to")) or _optional_name(data.get("to"))
+    if event == TAP:
+        what = *_choice(data), _optional_name(data.get("timestamp"))
+    else:
+        what = _short(data.get("type")), _text(data.get("body")), None
+    return hashlib.sha256(repr((event, message, *whose, *what)).encode()).hexdigest()
 
 
 def read(body: bytes, received_at: datetime) -> Event | None:

@@ -177,7 +177,8 @@ class Commit:
 
     def forward(self, shard: int, what: Forwarded | AliasLearned, key: str, contact: str = "") -> None:
         """Append something to the log of another shard, once under this ``key``. An erasure keeps the key, so no number may stand in it."""
-        row = None, f"{MOVED}{key}", "moved", optional_storable(contact or None), self._at, json_text(what).encode(), 1
+        body = json_text(what).encode()
+        row = None, f"{MOVED}{key}", "moved", optional_storable(contact or None), self._at, body, 1, None
         self.forwarded.setdefault(shard, []).append(row)
 
     def add_turn(

@@ -21,7 +21,8 @@ INBOX_TABLES = """
         received_at TEXT NOT NULL,
         body BLOB NOT NULL,
         readable INTEGER NOT NULL,
-        erased_at TEXT
+        erased_at TEXT,
+        message TEXT UNIQUE
     );
 """
 ENGINE_TABLES = """

@@ -65,7 +65,8 @@ class WebhookEndpoint:
             case Verdict.GENUINE:
                 event, delivery = envelope(raw), environ.get("HTTP_X_SERVICE_DELIVERY_ID", "")
                 known_as = delivery if 0 < len(delivery) <= DELIVERY_ID else None
-                write = self._inbox.event(known_as, event.id, event.event, event.contact, now, raw, event.readable)
+                what = event.event, event.contact, now, raw, event.readable, event.message
+                write = self._inbox.event(known_as, event.id, *what)
                 return self._barrier.answer_after(write, lambda: self._counted(began, *self._appended(write)))
             case Verdict.STALE:
                 event = envelope(raw)

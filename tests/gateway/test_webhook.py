@@ -112,7 +112,7 @@ def test_a_stale_forgery_is_a_forgery() -> None:
 
 def test_an_envelope_tells_what_to_file_a_body_under() -> None:
     raw = body("message.inbound", {"from": "+4915112345678"})
-    assert envelope(raw) == Envelope("evt_1", "message.inbound", "4915112345678", True)
+    assert envelope(raw) == Envelope("evt_1", "message.inbound", "4915112345678", True, None)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +136,59 @@ def test_an_unusable_id_is_replaced_by_the_hash_of_the_body(value: Any) -> None:
 
 def test_a_number_as_id_is_taken() -> None:
     assert envelope(body("message.inbound", {}, id=17)).id == "17"
+
+
+INBOUND = {"message_id": "m1", "from": "4915", "to": "628000", "type": "text", "body": "hi", "timestamp": 1}
+TAPPED = {
+    "message_id": "m1",
+    "from": "4915",
+    "timestamp": 1,
+    "interactive": {"type": "button", "button": {"id": "a", "title": "A"}},
+}
+OTHER_TAP = {"type": "button", "button": {"id": "b", "title": "B"}}
+
+
+def message_of(event: str, data: dict[str, Any], id: str = "e1") -> str | None:
+    return envelope(body(event, data, id=id)).message
+
+
+@pytest.mark.parametrize(
+    ("event", "data", "same"),
+    [
+        ("message.inbound", INBOUND, INBOUND),
+        ("message.inbound", INBOUND, {**INBOUND, "from": "+4915", "timestamp": 2, "conversation_id": "c1"}),
+        ("message.interactive_reply", TAPPED, TAPPED),
+    ],
+)
+def test_two_events_of_one_message_have_that_in_common(event: str, data: dict[str, Any], same: dict[str, Any]) -> None:
+    assert message_of(event, data) == message_of(event, same, id="e2") is not None
+    assert message_of({"message.inbound": "message.received"}.get(event, "interactive_response"), same) == message_of(
+        event, data
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "data", "other"),
+    [
+        ("message.inbound", INBOUND, {**INBOUND, "from": "4916"}),
+        ("message.inbound", INBOUND, {**INBOUND, "to": "628001"}),
+        ("message.inbound", INBOUND, {**INBOUND, "body": "bye"}),
+        ("message.inbound", INBOUND, {**INBOUND, "message_id": "m2"}),
+        ("message.interactive_reply", TAPPED, {**TAPPED, "from": "4916"}),
+        ("message.interactive_reply", TAPPED, {**TAPPED, "timestamp": 2}),
+        ("message.interactive_reply", TAPPED, {**TAPPED, "interactive": OTHER_TAP}),
+    ],
+)
+def test_an_id_that_stands_for_another_message_elsewhere_or_later_is_another_message(
+    event: str, data: dict[str, Any], other: dict[str, Any]
+) -> None:
+    assert message_of(event, data) != message_of(event, other)
+
+
+@pytest.mark.parametrize("event", ["message.sent", "message.delivered", "message.failed", "contact.created", "x"])
+def test_events_that_are_no_message_have_no_message_in_common(event: str) -> None:
+    assert message_of(event, INBOUND) is None
+    assert message_of("message.inbound", {**INBOUND, "message_id": None}) is None
 
 
 HOSTILE = {
