@@ -22,6 +22,7 @@ from bot.core.messages import (
     TextMessage,
     violations,
 )
+from bot.core.text import parameter_line
 from bot.gateway.gateway_account import (
     PER_PAGE,
     ContactInfo,
@@ -114,17 +115,32 @@ def _row(row: Choice) -> Json:
 def _template(message: TemplateMessage) -> Json:
     components: list[Json] = []
     if message.header is not None:
-        components.append({"type": "header", "parameters": [message.header] if message.header else []})
+        components.append({"type": "header", "parameters": [_parameter(message.header)] if message.header else []})
     if message.body:
-        components.append({"type": "body", "parameters": list(message.body)})
+        components.append({"type": "body", "parameters": [_parameter(each) for each in message.body]})
     taken = {index for index, _ in message.url_buttons}
     places = (index for index in count() if index not in taken)
     for index, payload in zip(places, message.replies, strict=False):
         components.append(_button("quick_reply", index, {"type": "payload", "payload": payload}))
     for index, text in message.url_buttons:
-        components.append(_button("url", index, {"type": "text", "text": text}))
+        components.append(_button("url", index, _parameter({"type": "text", "text": text})))
     template = {"name": message.name, "language": {"code": message.language}}
     return {**template, **({"components": components} if components else {})}
+
+
+_SHOWN = ("text", "fallback_value", "name", "address")  # the texts of a parameter that contacts read
+
+
+def _parameter(parameter: Json) -> Json:
+    """The parameter object with its texts as the platform takes them, which refuses line breaks in them."""
+    return {
+        name: _parameter(value)
+        if isinstance(value, dict)
+        else parameter_line(value)
+        if name in _SHOWN and isinstance(value, str)
+        else value
+        for name, value in parameter.items()
+    }
 
 
 def _button(sub_type: str, index: int, parameter: Json) -> Json:

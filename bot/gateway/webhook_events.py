@@ -348,10 +348,8 @@ def _message_key(event: str, contact: str | None, data: Mapping[str, Any]) -> st
     if message is None or event not in (INBOUND, TAP):
         return None
     whose = contact or _optional_name(data.get("from")), digits(data.get("to")) or _optional_name(data.get("to"))
-    if event == TAP:
-        what = *_choice(data), _optional_name(data.get("timestamp"))
-    else:
-        what = _short(data.get("type")), _text(data.get("body")), None
+    said = _short(data.get("type")), _text(data.get("body"))
+    what = (*_choice(data), _optional_name(data.get("timestamp"))) if event == TAP else said
     return hashlib.sha256(repr((event, message, *whose, *what)).encode()).hexdigest()
 
 

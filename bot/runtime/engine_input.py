@@ -383,7 +383,7 @@ def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
         code = next(iter(_CODE.findall(status.detail)), REFUSED)
         batch.commit.message_failed(sent, status.detail, code)
         if sent.priority == CAMPAIGN:
-            handle_campaign_failure(batch, sent, code)
+            handle_campaign_failure(batch, sent, code, status.detail)
 
 
 # -- whose event it is --------------------------------------------------------------------------------
