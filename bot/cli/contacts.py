@@ -26,7 +26,7 @@ from bot.cli.operate import (
 from bot.cli.output import counted, echo_json
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.core.text import guarded_cell
+from bot.core.text import guarded_cell, sender_id
 from bot.lang.problems import did_you_mean
 from bot.store.database import StoreAddress
 
@@ -264,6 +264,8 @@ def _put(ask: Ask, changes: list[tuple[ContactRow, dict[str, Any]]]) -> list[tup
 
 def _digits(contact: str) -> str:
     digits = number(contact)
+    if sender_id(contact) is not None and not digits.isdecimal():
+        return contact
     if not digits.isdecimal():
         raise CommandRefused(f'"{digits}" is no number: write its digits, with the country code')
     return digits

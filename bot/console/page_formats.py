@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from bot.console.masking import HIDDEN, masked_number, without_numbers
 from bot.console.routes import Console, current_login
 from bot.console.users import AGENT
+from bot.core.text import is_contact
 
 _CODE = re.compile("`([^`]+)`")
 _NAME = re.compile(r"\w+(\.\w|:/|/|@)")
@@ -50,7 +51,7 @@ def contact_at(who: str) -> str | None:
 def number_at(who: str) -> str:
     """The number of the contact whose page has this address; without one the page says so."""
     contact = contact_at(who)
-    if contact is None or not contact.isdecimal():
+    if contact is None or not is_contact(contact):
         abort(404, "there is no such contact")
     return contact
 

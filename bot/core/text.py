@@ -121,6 +121,19 @@ def is_phone(number: str) -> bool:
     return _PHONE.fullmatch(number) is not None
 
 
+_SENDER = re.compile(r"(?![0-9]+$)[A-Za-z0-9._@:+=~-]{1,128}")
+
+
+def sender_id(value: Any) -> str | None:
+    """The name of a sender that is no phone number, as it came: a user name, or a business-scoped id (``US.1a2b``)."""
+    return value if isinstance(value, str) and _SENDER.fullmatch(value) else None
+
+
+def is_contact(text: str) -> bool:
+    """Whether the store may know a contact by this: its digits, or its `sender_id`."""
+    return text.isdecimal() or sender_id(text) is not None
+
+
 def digits(value: Any) -> str | None:
     """The digits of a phone number, without other signs; None for anything else (spec: Phone number format)."""
     if isinstance(value, str) and value.isdecimal() and value.isascii():  # as the gateway writes it

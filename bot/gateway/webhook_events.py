@@ -28,7 +28,7 @@ from bot.core.events import (
 )
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
-from bot.core.text import clean, digits, json_object, line
+from bot.core.text import clean, digits, json_object, line, sender_id
 from bot.core.values import Location, Media
 from bot.gateway.gateway_account import person, read_contact, read_tags
 from bot.gateway.gateway_answers import BY_CODE, words_of
@@ -51,6 +51,13 @@ _MESSAGE_IDS = ("message_id", "messageId", "chat_message_id", "chatMessageId", "
 
 class UnreadableEvent(BotError):
     """A signed event of a known name whose data make no sense: it is kept for the operator."""
+
+
+class UnknownSender(UnreadableEvent):
+    """A message whose sender is no phone number."""
+
+    def __init__(self) -> None:
+        super().__init__("`data.from` is no phone number")
 
 
 @immutable
@@ -77,7 +84,7 @@ class WebhookDelivery:
 def _inbound(delivery: WebhookDelivery) -> MessageReceived:
     data, contact = delivery.data, delivery.contact
     if contact is None:
-        raise UnreadableEvent("`data.from` is no phone number")
+        raise UnknownSender()
     body = _text(data.get("body"))
     kind = _short(data.get("type")) or "text"
     location = _location(data) if kind == "location" else None
@@ -101,7 +108,7 @@ def _tap(delivery: WebhookDelivery) -> Tapped:
     contact = delivery.contact
     reply, title = _choice(delivery.data)
     if contact is None:
-        raise UnreadableEvent("`data.from` is no phone number")
+        raise UnknownSender()
     if not (reply or title):
         raise UnreadableEvent("`data.interactive` holds neither the id nor the title of what was tapped")
     message = _optional_name(delivery.data.get("message_id"))
@@ -215,10 +222,17 @@ def name_of(fields: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     return ALIASES.get(name, name)
 
 
-def contact_of(event: str, data: Mapping[str, Any]) -> str | None:
-    """Whom an event is about. A status is about the one that was written to: ``from`` is then the channel."""
+def contact_of(event: str, data: Mapping[str, Any], ids: bool = False) -> str | None:
+    """Whom an event is about. A status is about the one that was written to: ``from`` is then the channel.
+
+    ``ids``: a sender who is no phone number is a contact, too, by the id as it came (`BOT_ANSWER_IDS`).
+    """
     named = data.get("to" if event in STATUSES else "from")
-    contact = digits(named) or digits(child(data, "contact").get("phone"))
+    contact = (
+        digits(named)
+        or (sender_id(named) if ids and event in (INBOUND, TAP) else None)
+        or digits(child(data, "contact").get("phone"))
+    )
     return contact or (None if event in STATUSES else digits(data.get("phone")))
 
 
@@ -331,12 +345,12 @@ class Envelope(NamedTuple):
     message: str | None
 
 
-def envelope(raw: bytes) -> Envelope:
-    """Read just enough of a body to file it."""
+def envelope(raw: bytes, ids: bool = False) -> Envelope:
+    """Read just enough of a body to file it. ``ids`` is as in `contact_of`."""
     body = _object(raw)
     data = child(body, "data")
     event = name_of(body, data)
-    contact = contact_of(event, data)
+    contact = contact_of(event, data, ids)
     return Envelope(_event_id(body, raw), event, contact, bool(event), _message_key(event, contact, data))
 
 
@@ -353,10 +367,10 @@ def _message_key(event: str, contact: str | None, data: Mapping[str, Any]) -> st
     return hashlib.sha256(repr((event, message, *whose, *what)).encode()).hexdigest()
 
 
-def read(body: bytes, received_at: datetime) -> Event | None:
+def read(body: bytes, received_at: datetime, ids: bool = False) -> Event | None:
     """The event of a stored body; None for one that means nothing to a session.
 
-    ``received_at`` is when the delivery came: a timestamp later than that does not count as later. Raises
+    ``received_at`` is when the delivery came: a timestamp later than that does not count as later. ``ids`` is as in `contact_of`. Raises
     `UnreadableEvent` for one that would mean something and does not say to whom, or what.
     """
     fields = _object(body)
@@ -367,7 +381,7 @@ def read(body: bytes, received_at: datetime) -> Event | None:
         return None
     occurred_at = _occurred_at((data.get("timestamp"), fields.get("timestamp")), received_at)
     sent_at = received_at if occurred_at is None else min(occurred_at, received_at)
-    id, contact = _event_id(fields, body), contact_of(name, data)
+    id, contact = _event_id(fields, body), contact_of(name, data, ids)
     return meaning(WebhookDelivery(id, name, data, contact, received_at, sent_at, occurred_at))
 
 

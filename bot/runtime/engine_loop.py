@@ -19,6 +19,8 @@ from bot.core import values
 from bot.core.effects import Fetch, Transcribe
 from bot.core.errors import BotError
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
+from bot.core.text import is_contact
+from bot.gateway.webhook_events import UnknownSender
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
 from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
@@ -41,6 +43,7 @@ from bot.runtime.engine_input import (
 from bot.runtime.operator_requests import QUESTIONS, Answer, Request, operate
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
+from bot.runtime.unknown_senders import UnknownSenders
 from bot.runtime.wake_pipe import WakePipe
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.engine_store import IdTable, Store
@@ -420,6 +423,7 @@ class EngineCycle:
         self._erased_at = clock.elapsed()
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
+        self._unknown_senders = UnknownSenders(alarms, clock)
         self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
 
     def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
@@ -558,6 +562,7 @@ class EngineCycle:
             self._erased_at = now + _ERASED_EVERY
         if now < self._prune_at:
             return False
+        self._unknown_senders.look()
         more = self._store.prune(self._expiry.now())
         self._prune_at = now if more else now + _PRUNED_EVERY
         return more
@@ -602,6 +607,9 @@ class EngineCycle:
         try:
             own = row.event_id.startswith(WRITTEN_HERE)
             return values.loads(row.body) if own else self._read(row.body, row.received_at)
+        except UnknownSender as error:
+            self._unknown_senders.note()
+            return str(error)
         except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
             log.error("an event could not be read, %s: see `bot queue`", place_of(error))
             return f"it could not be read: {error}"
@@ -684,5 +692,5 @@ class EngineCycle:
 def _to_erase(incoming: EngineInput) -> Iterator[tuple[str, str]]:
     for request in incoming.requests:
         match request:
-            case {"do": "erase", "contact": str(contact), **more} if contact.isdecimal():
+            case {"do": "erase", "contact": str(contact), **more} if is_contact(contact):
                 yield contact, str(more.get("by", OPERATOR))

@@ -33,7 +33,7 @@ log = logging.getLogger("bot.web")
 class WebhookEndpoint:
     """Takes the gateway's events: verified, appended, committed, and only then acknowledged (spec: Events).
 
-    ``metrics`` counts the answers.
+    ``metrics`` counts the answers. ``answer_ids``: senders who are no phone numbers are contacts, too.
     """
 
     def __init__(
@@ -44,9 +44,11 @@ class WebhookEndpoint:
         tolerance: timedelta,
         clock: Clock,
         metrics: WebMetrics,
+        answer_ids: bool = False,
     ) -> None:
         self._inbox = inbox
         self._barrier = barrier
+        self._answer_ids = answer_ids
         self._secrets = secrets
         self._tolerance = tolerance
         self._clock = clock
@@ -63,13 +65,13 @@ class WebhookEndpoint:
         timestamp, signature = environ.get("HTTP_X_SERVICE_TIMESTAMP"), environ.get("HTTP_X_SERVICE_SIGNATURE")
         match verify(self._secrets, timestamp, signature, raw, now, self._tolerance):
             case Verdict.GENUINE:
-                event, delivery = envelope(raw), environ.get("HTTP_X_SERVICE_DELIVERY_ID", "")
+                event, delivery = envelope(raw, self._answer_ids), environ.get("HTTP_X_SERVICE_DELIVERY_ID", "")
                 known_as = delivery if 0 < len(delivery) <= DELIVERY_ID else None
                 what = event.event, event.contact, now, raw, event.readable, event.message
                 write = self._inbox.event(known_as, event.id, *what)
                 return self._barrier.answer_after(write, lambda: self._counted(began, *self._appended(write)))
             case Verdict.STALE:
-                event = envelope(raw)
+                event = envelope(raw, self._answer_ids)
                 write = self._inbox.stale_event(event.id, event.contact)
                 return self._barrier.answer_after(
                     write, lambda: self._counted(began, "stale", self._stale(write, event))

@@ -254,7 +254,7 @@ def test_an_event_that_the_inbox_cannot_keep_at_all_is_a_4xx(
     web: Web, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     lone_surrogate = Envelope("\ud800", "message.inbound", None, readable=True, message=None)
-    monkeypatch.setattr(bot.web.web_endpoints, "envelope", lambda raw: lone_surrogate)
+    monkeypatch.setattr(bot.web.web_endpoints, "envelope", lambda raw, ids: lone_surrogate)
     assert web.post(event()).status_code == 400
     assert [record.exc_info for record in caplog.records] == [None]
 
