@@ -6,7 +6,7 @@ Pure: time and secrets are arguments. Nothing in a body, however strange, makes 
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import lru_cache
@@ -294,23 +294,31 @@ class Verdict(Enum):
 
 
 def verify(
-    secrets: Iterable[str],
+    secrets: Collection[str],
     timestamp: str | None,
     signature: str | None,
     raw: bytes,
     now: datetime,
     tolerance: timedelta,
 ) -> Verdict:
-    """Judge a delivery by its two headers. Any of the secrets will do, so that one can replace another."""
-    if not timestamp or not signature or _TIMESTAMP.fullmatch(timestamp) is None:
+    """Judge a delivery by its two headers. Any of the secrets will do, so that one can replace another.
+
+    White space around the timestamp says nothing. It may be signed with it or without it: servers on the way take it out.
+    """
+    stamp = (timestamp or "").strip()
+    if not signature or _TIMESTAMP.fullmatch(stamp) is None:
         return Verdict.MALFORMED
-    given = signature.strip().removeprefix("sha256=").lower().encode("utf-8", "replace")
-    signed = timestamp.encode() + b"." + raw
-    matches = [_is_signed(signed, secret, given) for secret in secrets if secret]
-    if not any(matches):
+    given = signature.strip().removeprefix("sha256=").strip().lower().encode("utf-8", "replace")
+    forms = (form.encode("utf-8", "replace") for form in dict.fromkeys((stamp, timestamp or "", f"{stamp} ")))
+    if not any(_is_signed_by(secrets, form + b"." + raw, given) for form in forms):  # mostly by the first one
         return Verdict.FORGED
-    age = abs(now.timestamp() - int(timestamp))
+    age = abs(now.timestamp() - int(stamp))
     return Verdict.GENUINE if age <= tolerance.total_seconds() else Verdict.STALE
+
+
+def _is_signed_by(secrets: Collection[str], signed: bytes, given: bytes) -> bool:
+    matches = [_is_signed(signed, secret, given) for secret in secrets if secret]
+    return any(matches)
 
 
 def sign(secret: str, timestamp: str, raw: bytes) -> str:

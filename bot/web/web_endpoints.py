@@ -56,6 +56,7 @@ class WebhookEndpoint:
         self._kept = json_answer(200, "kept")
         self.refused_as_stale = 0
         self.refused_as_forged = 0
+        self.refused_as_malformed = 0
 
     def receive(self) -> Response:
         """Answer one delivery: at once, or after the commit of what is written (`CommitBarrier`)."""
@@ -81,6 +82,7 @@ class WebhookEndpoint:
                 refused = json_answer(401, "the signature does not fit the body and the timestamp")
                 return self._counted(began, "forged", refused)
             case Verdict.MALFORMED:
+                self._note_malformed(timestamp, signature)
                 refused = json_answer(401, "X-Service-Timestamp (Unix seconds) and X-Service-Signature are needed")
                 return self._counted(began, "malformed", refused)
 
@@ -107,6 +109,18 @@ class WebhookEndpoint:
                 "refused so far for a signature that fits no secret: %d. If these are the gateway's events, set "
                 "BOT_WEBHOOK_SECRET to what `bot webhook register` showed, and start again: it is read at the start",
                 self.refused_as_forged,
+            )
+
+    def _note_malformed(self, timestamp: str | None, signature: str | None) -> None:
+        self.refused_as_malformed += 1
+        if str(self.refused_as_malformed).strip("0") == "1":
+            headers = {"X-Service-Timestamp": timestamp, "X-Service-Signature": signature}
+            missing = " and ".join(name for name, value in headers.items() if not value)
+            log.warning(
+                "refused so far without a usable signature: %d. The last one: %s. If these are the gateway's events, see whether a proxy "
+                "takes out its headers",
+                self.refused_as_malformed,
+                f"{missing} missing" if missing else "X-Service-Timestamp is no number of seconds",
             )
 
     def _stale(self, write: Write, event: Envelope) -> Response:
