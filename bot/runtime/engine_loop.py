@@ -7,7 +7,8 @@ the log, timers, one commit.
 import logging
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Set
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -20,6 +21,7 @@ from bot.core.effects import Fetch, Transcribe
 from bot.core.errors import BotError
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
 from bot.core.text import is_contact
+from bot.gateway.gateway_answers import BY_CODE
 from bot.gateway.webhook_events import UnknownSender
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
@@ -45,6 +47,7 @@ from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
 from bot.runtime.unknown_senders import UnknownSenders
 from bot.runtime.wake_pipe import WakePipe
+from bot.store.commit import DEAD_LETTER_OUTCOMES
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.engine_store import IdTable, Store
 from bot.store.files import StoreUnavailable
@@ -423,6 +426,7 @@ class EngineCycle:
         self._erased_at = clock.elapsed()
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
+        self._refused = Counter[str]()  # messages that were given up, by the gateway's code
         self._unknown_senders = UnknownSenders(alarms, clock)
         self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
 
@@ -534,6 +538,7 @@ class EngineCycle:
             seconds = self._clock.elapsed() - started
             self._metrics.committed(batch.commit, rows, len(incoming), batch.now, seconds)
             incoming.count(self._metrics)
+            self._log_refused(incoming.sent)
             if turn_log.isEnabledFor(logging.INFO):
                 log_turns(batch.commit.turns, self._store.store_id)
         return worked, answers
@@ -679,6 +684,17 @@ class EngineCycle:
         if commit.moved:
             self._report_paused()
         return True
+
+    def _log_refused(self, results: Iterable[SendResult]) -> None:
+        """Log why messages were given up: by the gateway's code and our advice, since its words may quote a contact; not a line for each."""
+        for result in results:
+            if result.state not in DEAD_LETTER_OUTCOMES:
+                continue
+            code = result.code or result.state
+            self._refused[code] += 1
+            if str(self._refused[code]).strip("0") == "1":  # 1, 10, 100, ...
+                advice = BY_CODE[code].advice if code in BY_CODE else "`bot queue` has the gateway's words"
+                log.warning("messages given up with %s since the start: %d (%s)", code, self._refused[code], advice)
 
     def _report_paused(self) -> None:
         paused = {broadcast.name: broadcast for broadcast in self._store.paused_broadcasts()}

@@ -255,6 +255,21 @@ def test_a_refusal_is_about_one_text_if_it_names_a_parameter_or_cannot_be_about_
     assert is_about_text(code, detail) is about_text
 
 
+def test_the_log_says_why_messages_are_given_up_without_a_line_for_each(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask(world, *people(14))
+    for _ in range(11):
+        (row,) = world.delivery.wait_for(1)
+        world.delivery.rows.remove(row)
+        world.report(row, "failed", f"132005: {row.contact} is secret", code="132005", message_ids=())
+    said = [record.getMessage() for record in caplog.records if "given up" in record.message]
+    assert said == [
+        "messages given up with 132005 since the start: 1 (shorten the value)",
+        "messages given up with 132005 since the start: 10 (shorten the value)",
+    ]
+
+
 def test_a_refused_text_of_one_recipient_never_pauses_the_others(world: World) -> None:
     ask(world, *people(14))
     for _ in range(12):
