@@ -142,7 +142,7 @@ def read_contact(item: Mapping[str, Any]) -> ContactInfo | None:
         id=read_id(item),
         phone=phone,
         name=person(item.get("name"), phone),
-        email=_email(item.get("email")),
+        email=read_email(item.get("email")),
         tags=read_tags(item.get("tags")) or (),
         custom_fields=_custom(item.get("custom_fields")),
         created_at=line(item.get("created_at"), _TAG),
@@ -164,7 +164,8 @@ def person(name: Any, phone: str) -> str | None:
     return None if found is None or digits(found) == phone else found
 
 
-def _email(value: Any) -> str | None:
+def read_email(value: Any) -> str | None:
+    """A contact's email; None for what is too long, or no text."""
     found = line(value, _EMAIL + 1)
     return None if found is None or len(found) > _EMAIL else found
 

@@ -25,12 +25,13 @@ from bot.core.events import (
     MessageReceived,
     StatusReported,
     Tapped,
+    by_id,
 )
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
 from bot.core.text import clean, digits, json_object, line, sender_id
 from bot.core.values import Location, Media
-from bot.gateway.gateway_account import person, read_contact, read_tags
+from bot.gateway.gateway_account import person, read_email, read_tags
 from bot.gateway.gateway_answers import BY_CODE, words_of
 
 INBOUND = "message.inbound"
@@ -154,13 +155,20 @@ def _reason(data: Mapping[str, Any]) -> str:
 def _changed(delivery: WebhookDelivery) -> ContactChanged:
     if delivery.contact is None:
         raise UnreadableEvent("`data.phone` is no phone number")
-    fields = child(delivery.data, "contact") or delivery.data
-    contact = read_contact({**fields, "phone": delivery.contact})
-    assert contact is not None
+    fields, id = _contact_fields(delivery.data), _contact_id(delivery.data)
+    name, email = person(fields.get("name"), delivery.contact), read_email(fields.get("email"))
     tags = read_tags(fields.get("tags"))
-    described = "name" in fields and tags is not None
-    what = delivery.name, contact.name, contact.email, tags, described
-    return ContactChanged(delivery.id, contact.phone, delivery.at, *what)
+    what = delivery.name, name, email, tags, "name" in fields and tags is not None, id and by_id(id)
+    return ContactChanged(delivery.id, delivery.contact, delivery.at, *what)
+
+
+def _contact_fields(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    return child(data, "contact") or data
+
+
+def _contact_id(data: Mapping[str, Any]) -> str | None:
+    fields = _contact_fields(data)
+    return _optional_name(fields.get("contact_id")) or (None if fields is data else _optional_name(fields.get("id")))
 
 
 def _opened(delivery: WebhookDelivery) -> ConversationOpened:
@@ -233,7 +241,9 @@ def contact_of(event: str, data: Mapping[str, Any], ids: bool = False) -> str | 
         or (sender_id(named) if ids and event in (INBOUND, TAP) else None)
         or digits(child(data, "contact").get("phone"))
     )
-    return contact or (None if event in STATUSES else digits(data.get("phone")))
+    contact = contact or (None if event in STATUSES else digits(data.get("phone")))
+    id = _contact_id(data) if contact is None and MEANINGS.get(event) is _changed else None
+    return contact if id is None else by_id(id)
 
 
 def child(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -20,6 +20,7 @@ from bot.core.events import (
     HandoffClosed,
     SendEnded,
     StatusReported,
+    is_by_id,
 )
 from bot.core.immutable import mutable
 from bot.core.values import json_text
@@ -396,7 +397,11 @@ def take_event(batch: Batch, event: Event) -> None:
         handle_status(batch, known)
     elif known is not None:
         if isinstance(known, ContactChanged):
+            if is_by_id(known.contact):
+                return  # the bot has nothing of the contact, so that nothing of it can be out of date
             forget(batch, known.contact)
+            if known.alias is not None and batch.contact_of_alias(known.alias) != known.contact:
+                learn_alias(batch, known.alias, known.contact)
         batch.take(known)
     elif batch.forwarded is None:  # the one with the conversation takes it, in the order of its log
         batch.forward(event, *batch.store.other_shards)

@@ -222,7 +222,7 @@ def test_contacts_and_conversations_are_understood(emulator: Emulator, receiver:
     emulator.behaviour.companion_events = True
     edited = tell(emulator, receiver, lambda: emulator.edit(ANN, name="Ann", email="a@a.example", tags=["vip"]))
     assert edited == events.ContactChanged(
-        edited.id, ANN, NOON, "contact.updated", "Ann", "a@a.example", ("vip",), True
+        edited.id, ANN, NOON, "contact.updated", "Ann", "a@a.example", ("vip",), True, "id:1"
     )
     assigned = tell(emulator, receiver, lambda: emulator.assign(ANN, "Bea"))
     conversation = "conv_1"
@@ -236,5 +236,7 @@ def test_contacts_and_conversations_are_understood(emulator: Emulator, receiver:
     assert isinstance(opened, events.ConversationOpened)
     assert isinstance(inbound, events.MessageReceived)
     new = inbound.contact
-    assert created == events.ContactChanged(created.id, new, NOON, "contact.created", None, None, (), True)
+    assert created == events.ContactChanged(
+        created.id, new, NOON, "contact.created", None, None, (), True, created.alias
+    )
     assert opened == events.ConversationOpened(opened.id, new, NOON, inbound.conversation, None)
