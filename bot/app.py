@@ -87,6 +87,7 @@ class Engine:
         per_day: int = 10_000,
         per_contact: int | None = None,
         repeat_unknown: bool = False,
+        answer_ids: bool = False,
         results_days: int = RESULTS_DAYS,
         models: ModelService | None = None,
         requester: Requester | None = None,
@@ -99,6 +100,7 @@ class Engine:
         delivers_events: bool = True,
     ) -> None:
         program.library.prepare()
+        self.answer_ids = answer_ids
         self._program = program
         self._store = store
         self._addresses = addresses
@@ -136,7 +138,7 @@ class Engine:
             inbox,
             clock,
             partial(advance, self._served(program.library)),
-            webhook_events.read,
+            partial(webhook_events.read, ids=answer_ids),
             gathering,
             metrics=self._metrics,
             alarms=self.alarms,
@@ -384,6 +386,7 @@ class Bot:
                 clock,
                 secrets=[secret],
                 tolerance=tolerance,
+                answer_ids=engine.answer_ids,
                 path="/webhook",
                 begun=self._begun.is_set,
                 wake=lambda shards: engine.wake(),

@@ -14,8 +14,9 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
+from types import MappingProxyType
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from bot import local_socket
 from bot.ai.ai_client import Completions
@@ -128,20 +129,74 @@ DOUBTFUL_BEYOND = timedelta(minutes=1)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-def reach(about: str, variable: str, url: str, now: Callable[[], datetime]) -> Generator[CheckResult, None, bool]:
-    """Whether a service answers at all, which is returned, and how far its clock is from ours. No key goes with it."""
+def reach(
+    about: str,
+    variable: str,
+    url: str,
+    now: Callable[[], datetime],
+    path: str = "/",
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> Generator[CheckResult, None, bool]:
+    """Whether it is the service that answers, which is returned, and how far its clock is from ours.
+
+    ``path`` and ``headers`` are those of an ordinary request, with the key: what stands before a service may let nothing else through.
+    """
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
         yield warn(about, f"{variable} is not https: the key can be read on the way", f"set {variable} to https://...")
     try:
         with closing(HttpClient(url, seconds=PATIENCE, own=True)) as http:
-            answer = http.get("/", {})
+            answer = http.get(path, headers)
     except HttpError as error:
         yield fail(about, str(error), error.advice or f"check {variable} and the network")
+        return False
+    if (strange := _not_the_service(answer, variable, url, path)) is not None:
+        yield fail(about, *strange)
         return False
     yield ok(about, f"{parts.netloc} answers")
     yield from _clock(about, answer.headers.get("Date"), now())
     return True
+
+
+_GZIP = b"\x1f\x8b"
+
+
+def _not_the_service(answer: Response, variable: str, url: str, path: str) -> tuple[str, str] | None:
+    """Why an answer is not the service's, and what to do; None if it may be: then the service says itself what is wrong."""
+    where, base = f"{url}{path.partition('?')[0]}", urlsplit(url).path
+    if answer.body.startswith(_GZIP):
+        what = f"{where} answers with gzip and does not say so (Content-Encoding)"
+        return what, "have the proxy before it send the header, or not compress"
+    if 300 <= answer.status < 400:
+        to = urlsplit(answer.headers.get("Location") or "")._replace(query="").geturl()
+        what = f"{where} redirects{f' to {to}' if to else ''} ({answer.status})"
+        return (
+            what,
+            f"set {variable} to where the service is; if that is a login page, let requests with the key pass without it",
+        )
+    is_page = answer.body.lstrip()[:1] == b"<"
+    if answer.status in (502, 503, 504) and not _is_json(answer):
+        what = f"{where} answers {answer.status} with a page of a proxy: the service behind it does not answer"
+        return what, "wait a minute, then ask who runs it; no setting of the bot's is wrong"
+    if answer.status == 404 and base:
+        what = f"{where} is not there (404): {variable} ends in the path {base}"
+        return (
+            what,
+            f"take the path out, if the service's documentation does not name it: {variable}={url.removesuffix(base)}",
+        )
+    if is_page and answer.status != 404:
+        what = f"{where} answers {answer.status} with a page for people, perhaps for a login"
+        return what, f"let requests with the key pass without a login, or set {variable} to the service itself"
+    if is_page:
+        return f"{where} is not there (404), a page says so", f"check {variable}: another server has this address"
+    return None
+
+
+def _is_json(answer: Response) -> bool:
+    try:
+        return isinstance(json.loads(answer.body), dict)
+    except ValueError:
+        return False
 
 
 def gateway_key(
@@ -156,6 +211,16 @@ def gateway_key(
     yield ok("gateway", f"the key is accepted; templates of the channel: {len(templates)}")
     if (library := flows()) is not None:
         yield from _templates(library, templates)
+
+
+def models_request(service: ModelService) -> tuple[str, Mapping[str, str]]:
+    """The path and the headers of a request for the list of models, with the key where the service wants it."""
+    match service.key_in:
+        case "authorization":
+            return "/models", {"Authorization": f"Bearer {service.key}"}
+        case "x-api-key":
+            return "/models", {"x-api-key": service.key}
+    return f"/models?{urlencode({'apiKey': service.key})}", {}
 
 
 def models(service: ModelService) -> Iterator[CheckResult]:

@@ -68,3 +68,16 @@ def test_a_message_that_fails_is_seen_whenever_and_however_it_is_told(
     assert [event.outcome for event in ended] == ["refused", "refused"]
     statuses = [status.name for turn in simulation.trace() for status in turn.statuses if status is not None]
     assert statuses == ["failed", "failed"]
+
+
+def test_an_event_with_nothing_but_the_gateways_id_has_the_contact_read_again(simulation: Simulation) -> None:
+    simulation.emulator.edit(simulation.contact, name="Ann", tags=["old"], new=True)
+    simulation.settle()
+    simulation.emulator.edit(simulation.contact, tags=["gold"], silent=True)
+    simulation.emulator.emit("contact.updated", {"contact_id": 1})
+    simulation.emulator.emit("contact.updated", {"contact_id": 99})
+    simulation.settle()
+    simulation.user("hi")
+    contact = simulation.emulator.contact(simulation.contact)
+    assert (contact["name"], contact["tags"]) == ("Ann", ["vip", "gold"])
+    assert simulation.dead_letters() == []

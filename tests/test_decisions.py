@@ -303,3 +303,56 @@ def test_an_answer_has_a_minute() -> None:
     assert inspect.signature(Completions).parameters["seconds"].default >= 60
     within: Any = {field.name: field.default for field in fields(Complete)}["within"]
     assert within >= 60
+
+
+# -- senders who are no numbers
+
+US = "US.1a2b3c"
+
+
+def written_by(emulator: Emulator, sender: Any, number: int) -> None:
+    data = {"message_id": f"m{number}", "from": sender, "to": FIRST, "type": "text", "body": "hi"}
+    emulator.emit("message.inbound", data)
+
+
+def test_messages_from_senders_who_are_no_numbers_are_one_alarm_with_a_count(
+    tmp_path: Path, emulator: Emulator, clock: MovableClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running(tmp_path, emulator, MORE) as bot:
+        for number, sender in enumerate([US, "ann.smith", "@ann", None, {"id": 1}]):
+            written_by(emulator, sender, number)
+            bot.settle()
+        (alarm,) = bot.engine.alarms.current()
+        assert alarm.name == "unknown-senders"
+        assert alarm.what.startswith("5 messages came from senders who are no phone numbers")
+        assert "BOT_ANSWER_IDS=yes" in alarm.advice
+        assert [record.levelname for record in caplog.records if "sender" in record.message] == ["ERROR"]
+        assert not any("could not be read" in record.message for record in caplog.records)
+        assert [letter.what for letter in bot.reader.dead_letters()] == ["event"] * 5
+        clock.move(timedelta(days=1, minutes=1))
+        emulator.receive(ANN, "hi")
+        bot.settle()
+        assert bot.engine.wait_settled(30)
+        assert bot.engine.alarms.current() == []
+
+
+def test_a_sender_who_is_no_number_is_answered_where_that_is_wanted(tmp_path: Path, emulator: Emulator) -> None:
+    emulator.behaviour.recipients, emulator.behaviour.window = "any", "open"
+    with running(tmp_path, emulator, MORE, answer_ids=True) as bot:
+        written_by(emulator, US, 1)
+        bot.settle()
+        tap = {"message_id": "m2", "from": US, "timestamp": int(START.timestamp())}
+        shown = emulator.sent[0].body["interactive"]["action"]["buttons"][0]["reply"]
+        emulator.emit("message.interactive_reply", {**tap, "interactive": {"type": "button", "button": shown}})
+        bot.settle()
+        assert [sent.to for sent in emulator.sent] == [US, US]
+        assert bot.engine.alarms.current() == []
+        emulator.behaviour.recipients = "numbers"
+        written_by(emulator, "ann smith\n", 3)
+        written_by(emulator, "ben", 4)
+        bot.settle()
+        (refused, unknown) = sorted(bot.reader.dead_letters(), key=lambda letter: letter.what, reverse=True)
+        assert "VALIDATION_INVALID_PHONE" in refused.reason and unknown.what == "event"
+        bot.engine.operate({"do": "erase", "contact": US})
+        bot.settle()
+        assert bot.reader.session(US) is None

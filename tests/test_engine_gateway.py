@@ -50,11 +50,11 @@ def test_a_contacts_name_and_email_are_the_gateways() -> None:
 
 def test_tags_of_both_sides_are_merged_and_the_gateway_is_told() -> None:
     chat = Talk(FLOW)
-    chat.take(changed(chat, tags=("vip", "old")))
+    chat.take(changed(chat, tags=("vip", "old"), described=True))
     chat.user("hi")
     chat.user("Ann")
-    assert chat.effects[-1] == PutContact(None, None, ("vip", "old", "named"))
-    chat.take(changed(chat, tags=("vip", "named", "new")))
+    assert chat.effects[-1] == PutContact(CONTACT, None, ("vip", "old", "named"))
+    chat.take(changed(chat, tags=("vip", "named", "new"), described=True))
     assert chat.session.tags == ("vip", "named", "new"), "what the gateway took away is gone"
     assert not chat.effects, "it knows them already"
 

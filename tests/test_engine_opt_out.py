@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot import handler
-from bot.core.effects import PutContact
+from bot.core.effects import ReadContact
 from bot.core.events import ContactChanged, ConversationAssigned, ConversationOpened, MessageReceived, SendEnded
 from bot.core.session import Session
 from bot.extensions.gathered import extensions_in
@@ -72,7 +72,7 @@ def test_it_ends_all_flows_and_all_that_is_scheduled(talk: Talk, said: str, word
         "weekly is cancelled: the contact has opted out",
     ]
     assert talk.turn is not None and talk.turn.wake_at is None
-    assert PutContact(None, None, ("opted_out",)) in talk.effects
+    assert ReadContact() in talk.effects
     assert talk.wait("30d") == []
 
 
@@ -138,7 +138,7 @@ def test_back_ends_it_and_is_taken_like_any_other_message(talk: Talk) -> None:
     talk.user("hi"), talk.user("stop")
     assert talk.user("Start!") == [["Which size?", "Small", "Large"]]
     assert talk.session.tags == ()
-    assert PutContact(None, None, ()) in talk.effects
+    assert ReadContact() in talk.effects
     assert talk.wait("1h") == ["Still there?"]
     assert talk.user("Small") == ["Small."]
     assert talk.wait("2h") == ["News!"]

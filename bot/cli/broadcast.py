@@ -30,7 +30,7 @@ from bot.cli.operate import (
 from bot.cli.output import counted, echo_json
 from bot.cli.start import values_of
 from bot.core.errors import BotError
-from bot.core.text import printable
+from bot.core.text import parameter_line, printable
 from bot.folder import Folder
 from bot.lang.wall_clock import duration_words
 from bot.settings import read_limits
@@ -369,6 +369,13 @@ def _preview(folder: Path | None, what: Mapping[str, Any], recipients: Sequence[
     else:
         template, texts = what["template"], "".join(f' "{text}"' for text in first["body"])
         click.echo(f"{template['name']} ({template['language']}) to {first['contact']}:{texts or ' no parameters'}")
+        changed = [each for each in recipients if any(parameter_line(text) != text for text in each["body"])]
+        if changed:
+            click.echo(
+                f"{counted(len(changed), 'contact')}, the first {changed[0]['contact']}: line breaks, tabs and runs of spaces in a "
+                "parameter are sent as one space: the platform takes no others.",
+                err=True,
+            )
     per_minute, per_day = read_limits(os.environ, store_of(folder)[0].settings())
     takes = campaign_time(len(recipients), per_minute, per_day)
     limits = f"{counted(per_minute, 'request')} a minute and {per_day:,} a day"

@@ -26,7 +26,7 @@ from bot.cli.operate import (
 from bot.cli.output import counted, echo_json
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.core.text import guarded_cell
+from bot.core.text import guarded_cell, sender_id
 from bot.lang.problems import did_you_mean
 from bot.store.database import StoreAddress
 
@@ -231,14 +231,16 @@ def _all(ask: Ask) -> list[Contact]:
 def _merged(entry: ContactRow, there: Contact | None) -> dict[str, Any]:
     known = there or {"name": None, "email": None, "tags": ()}
     tags = list(dict.fromkeys((*known["tags"], *entry.tags)))
-    name, email = entry.name or known["name"], entry.email or known["email"]
+    name, email = entry.name or known["name"] or entry.phone, entry.email or known["email"]
     return {"phone": entry.phone, "name": name, "email": email, "tags": tags}
 
 
 def _is_unchanged(contact: Contact, there: Contact | None) -> bool:
     if there is None:
         return False
-    wanted, known = ((c["name"], c["email"], list(c["tags"])) for c in (contact, there))
+    wanted, known = (
+        (c["name"], c["email"], list(c["tags"])) for c in (contact, {**there, "name": there["name"] or there["phone"]})
+    )
     return wanted == known
 
 
@@ -262,6 +264,8 @@ def _put(ask: Ask, changes: list[tuple[ContactRow, dict[str, Any]]]) -> list[tup
 
 def _digits(contact: str) -> str:
     digits = number(contact)
+    if sender_id(contact) is not None and not digits.isdecimal():
+        return contact
     if not digits.isdecimal():
         raise CommandRefused(f'"{digits}" is no number: write its digits, with the country code')
     return digits

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from bot.cli.operate import CommandRefused, number
 from bot.core.immutable import immutable
-from bot.core.messages import MEDIA_SUFFIXES
+from bot.core.messages import MEDIA_SUFFIXES, is_link
 from bot.core.text import is_phone, unguarded_cell
 
 
@@ -181,7 +181,7 @@ def header(text: str) -> dict[str, Any]:
     """A header's parameter: a file by its address where the text is that of one, else the text itself."""
     suffix = text.rpartition(".")[2].lower()
     kind = next((kind for kind in _LINKED if suffix in MEDIA_SUFFIXES[kind]), "")
-    if kind and text.startswith(("https://", "http://")):
+    if kind and is_link(text):
         return {"type": kind, kind: {"link": text}}
     return {"type": "text", "text": text}
 

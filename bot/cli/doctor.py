@@ -236,12 +236,14 @@ def _gateway(bot: Folder, settings: Settings, flows: Callable[[], "Library | Non
     from bot import doctor
     from bot.cli.templates import both_lists, infos
     from bot.clock import SystemClock
+    from bot.gateway.gateway_client import TEMPLATE_LIST
 
     def listed() -> list["TemplateInfo"]:
         with reach_gateway(bot.path, patient=False) as ask:
             return infos(both_lists(ask))
 
-    if (yield from doctor.reach("gateway", "BOT_GATEWAY_URL", settings.gateway_url, SystemClock().now)):
+    asked = TEMPLATE_LIST, {"Authorization": f"Bearer {settings.gateway_key}"}
+    if (yield from doctor.reach("gateway", "BOT_GATEWAY_URL", settings.gateway_url, SystemClock().now, *asked)):
         yield from doctor.gateway_key(listed, flows)
 
 
@@ -249,5 +251,6 @@ def _models(service: ModelService) -> Iterator["CheckResult"]:
     from bot import doctor
     from bot.clock import SystemClock
 
-    if (yield from doctor.reach("models", "BOT_AI_URL", service.url, SystemClock().now)):
+    asked = doctor.models_request(service)
+    if (yield from doctor.reach("models", "BOT_AI_URL", service.url, SystemClock().now, *asked)):
         yield from doctor.models(service)

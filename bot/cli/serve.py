@@ -43,6 +43,7 @@ def command(ctx: click.Context, folder: Path | None, console: bool, web: bool, e
       BOT_PUBLIC_URL, BOT_WEBHOOK_PATH (/webhook), BOT_WEBHOOK_TOLERANCE (300),
       BOT_CHANNEL_ID, BOT_GATEWAY_PER_MINUTE (60), BOT_GATEWAY_PER_DAY (10000),
       BOT_REPEAT_UNKNOWN (no), BOT_API_KEY (none: programs cannot start flows),
+      BOT_ANSWER_IDS (no),
       BOT_LOG (turns: a line each), BOT_LOG_FORMAT (text, or json)
     \b
     For --console:

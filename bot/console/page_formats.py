@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from bot.console.masking import HIDDEN, masked_number, masked_words
 from bot.console.routes import Console, current_login
 from bot.console.users import AGENT
+from bot.core.text import is_contact
 
 _CODE = re.compile("`([^`]+)`")
 _NAME = re.compile(r"\w+(\.\w|:/|/|@)")
@@ -55,7 +56,7 @@ def unsealed(text: str) -> str | None:
 def number_at(who: str) -> str:
     """The number of the contact whose page has this address; without one the page says so."""
     contact = unsealed(who)
-    if contact is None or not contact.isdecimal():
+    if contact is None or not is_contact(contact):
         abort(404, "there is no such contact")
     return contact
 

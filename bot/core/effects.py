@@ -42,11 +42,47 @@ class Call:
 @stored
 @immutable
 class PutContact:
-    """Tell the gateway what is known of the contact. ``tags`` are all that it is to have there."""
+    """Change the contact at the gateway. ``tags`` are all that it is to have there; a name or email that is None stays as it is."""
 
     name: str | None
     email: str | None
     tags: tuple[str, ...]
+
+
+@stored
+@immutable
+class ReadContact:
+    """Find out what the gateway has of the contact, in its list of contacts: a `ContactChanged` says it, and what is
+    not known yet is not overwritten.
+    """
+
+
+@stored
+@immutable
+class ListContacts:
+    """Read a page of the gateway's list of contacts, for all who wait for that (`bot.runtime.contact_list`).
+
+    ``step`` counts the pages that were read, ``last`` is the number of the last one, if the gateway says how many there are.
+    ``began_by`` is the event that first needed the list, ``first`` the gateway's id of the first contact of the page before.
+    """
+
+    began_by: str
+    step: int = 0
+    last: int | None = None
+    first: str = ""
+
+    @property
+    def page(self) -> int:
+        """The page to read: the first one, the last one, then all from the second one on. Somebody new is on one of these ends."""
+        if self.skips:
+            assert self.last is not None
+            return self.last
+        return self.step if self.last is not None and self.step else self.step + 1
+
+    @property
+    def skips(self) -> bool:
+        """Whether this is the last page, read before those between."""
+        return self.step == 1 and self.last is not None
 
 
 TOO_LARGE, WRONG_TYPE, NOT_FETCHED = "TooLarge", "WrongType", "NotFetched"
@@ -185,4 +221,7 @@ class Publish:
 Performed = Call | Fetch | Complete | HttpRequest | Transcribe | Tell | Publish
 """The effects that performers carry out, outside of turns."""
 
-Effect = Send | PutContact | Performed | Happen
+ToSend = Send | PutContact | ListContacts
+"""What goes to the gateway: the effects of the outbox's rows."""
+
+Effect = Send | PutContact | ReadContact | Performed | Happen

@@ -129,15 +129,38 @@ class HandoffClosed(ContactEvent):
     occurred_at: datetime | None = None
 
 
+_BY_ID = "id:"
+
+
+def by_id(id: str) -> str:
+    """A contact by the gateway's own id, where an event names no number."""
+    return f"{_BY_ID}{id}"
+
+
+def is_by_id(contact: str) -> bool:
+    """Whether a contact is named `by_id`."""
+    return contact.startswith(_BY_ID)
+
+
+LISTED = "contact.listed"
+"""The name of the event that says what the gateway's list of contacts has of a contact, which may be nothing."""
+
+
 @stored
 @immutable
 class ContactChanged(ContactEvent):
-    """The gateway made or changed the contact: ``contact.created``, ``contact.updated``. None: not said."""
+    """The gateway made or changed the contact (``contact.created``, ``contact.updated``), or its list was read (`LISTED`).
+
+    None: not said, or there is none. ``described``: the gateway has said both the name, also if there is none, and the tags.
+    ``alias`` is the contact by the gateway's own id (`by_id`), under which a later event may name it.
+    """
 
     event: str
     name: str | None = None
     email: str | None = None
     tags: tuple[str, ...] | None = None
+    described: bool = False
+    alias: str | None = None
 
 
 @stored

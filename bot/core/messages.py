@@ -3,6 +3,7 @@
 Source of each number: the gateway's specification, "Limits" and "POST send-message".
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,6 +35,7 @@ MEDIA_SUFFIXES = {
 }
 MEDIA_BYTES = {"image": 5 << 20, "audio": 16 << 20, "video": 16 << 20, "document": 100 << 20}
 CAPTIONED = ("image", "video", "document")
+_LINK = re.compile(r"https?://[^\s/?#:@]\S*")
 _OTHER_SUFFIXES = frozenset({
     *("gif", "webp", "svg", "heic", "bmp", "tiff", "wav", "m4a", "aac", "mov", "avi", "mkv", "webm", "3gp"),
     *("doc", "xls", "ppt", "pptx", "csv", "zip", "html"),
@@ -344,8 +346,13 @@ def _choices(choices: tuple[Choice, ...], what: str, title_limit: int) -> Iterat
                 yield f'{count} {what}s have the {field} "{value}"'
 
 
+def is_link(url: str) -> bool:
+    """Whether a text is an http or https address: it names a host, and has no spaces."""
+    return _LINK.fullmatch(url) is not None
+
+
 def _address(what: str, url: str) -> Iterator[str]:
-    if not url.startswith(("https://", "http://")) or any(c.isspace() for c in url):
+    if not is_link(url):
         yield f'{what} "{url}" is not an http or https address'
 
 

@@ -155,6 +155,7 @@ class Session:
     email: str | None = None
     tags: tuple[str, ...] = ()
     gateway_tags: tuple[str, ...] = ()  # those that the gateway had when it last spoke of the contact
+    described: bool = False  # the gateway has said which name and tags the contact has there
     agent: str | None = None  # the person who has taken the conversation over; the bot is silent
     taken_at: datetime | None = None  # when that person has done so
     agent_reported_at: datetime | None = None  # the gateway's time of the newest event that said who has it

@@ -26,6 +26,8 @@ _CONTROLS = dict.fromkeys(
 )
 _TAKEN_OUT = {**_CONTROLS, **_LINE_ENDS, ord("\n"): "\n", ord("\t"): "\t"}
 _BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_NO_PARAMETER = re.compile("[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]| {5}")
+_SPACES = re.compile("[ \t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]+")
 _JOINERS = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
 _ACCENTS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _HEAP = re.compile(f"([{_ACCENTS}]{{2}})[{_ACCENTS}]+")
@@ -44,6 +46,14 @@ def line(value: Any, limit: int) -> str | None:
     if not isinstance(value, str):
         return None
     return _UNSEEN.sub("", " ".join(clean(value, 4 * limit).split()))[:limit].strip() or None
+
+
+def parameter_line(text: str) -> str:
+    """The text of a template's parameter as the platform takes it: on one line, with at most four spaces in a row.
+
+    One that breaks this gets single spaces: ``"one\n two"  -> "one two"``.
+    """
+    return " ".join(_SPACES.split(text)).strip() if _NO_PARAMETER.search(text) else text
 
 
 def without_controls(text: str) -> str:
@@ -109,6 +119,19 @@ def json_object(content: bytes | str) -> dict[str, Any]:
 def is_phone(number: str) -> bool:
     """Whether a message can go to a number of digits only (spec: Phone number format)."""
     return _PHONE.fullmatch(number) is not None
+
+
+_SENDER = re.compile(r"(?![0-9]+$)[A-Za-z0-9._@:+=~-]{1,128}")
+
+
+def sender_id(value: Any) -> str | None:
+    """The name of a sender that is no phone number, as it came: a user name, or a business-scoped id (``US.1a2b``)."""
+    return value if isinstance(value, str) and _SENDER.fullmatch(value) else None
+
+
+def is_contact(text: str) -> bool:
+    """Whether the store may know a contact by this: its digits, or its `sender_id`."""
+    return text.isdecimal() or sender_id(text) is not None
 
 
 def digits(value: Any) -> str | None:

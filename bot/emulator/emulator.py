@@ -302,16 +302,17 @@ class Emulator:
         email: str | None = None,
         tags: Iterable[str] | None = None,
         new: bool = False,
+        silent: bool = False,
     ) -> str:
         """An agent changes a contact: ``contact.updated``; values that are None do not change. Returns the event's
-        id. ``new``: the contact is created, ``contact.created``.
+        id. ``new``: the contact is created, ``contact.created``. ``silent``: no event says so, and there is no id.
         """
         with self._lock:
             known = self._account.known(contact)
             known.name, known.email = name or known.name, email or known.email
             known.tags = known.tags if tags is None else tuple(tags)
             known.updated_at = self.clock.now()
-            return self._account.emit_contact(known, new=new)
+            return "" if silent else self._account.emit_contact(known, new=new)
 
     def status(self, message_id: str, status: Literal["sent", "delivered", "read", "failed"]) -> str:
         """The status of a message changes. Returns the event's id. Raises `LookupError` for a message that was never accepted."""

@@ -188,7 +188,7 @@ def send_interactive(account: EmulatedAccount, request: Request) -> tuple[Endpoi
 
 def send_template(account: EmulatedAccount, request: Request) -> tuple[EndpointResult, AcceptedMessage | None]:
     """POST inbox/send-template-message."""
-    phone = request_rules.phone(request.body.get("to"), "to")
+    phone = _recipient(account, request)
     template = request_rules.required_object(request.body, "template")
     channel = account.channel(request.body.get("channel_id"))
     shown = account.templates.check(template, account.behaviour)
@@ -277,13 +277,20 @@ def _send(
     if not isinstance(kind, str) or kind not in TYPES or kind in refused:
         allowed = ", ".join(known for known in TYPES if known not in refused)
         refuse("VALIDATION_INVALID_TYPE", "this type cannot be sent here", field="type", received=kind, hint=allowed)
-    phone = request_rules.phone(request.body.get("to"), "to")
+    phone = _recipient(account, request)
     shown = _check(account, request, kind)
     channel = account.channel(request.body.get("channel_id"))
     if kind != "template":
         account.check_window(phone)
     sent = account.accept(request, phone, kind, channel, shown)
     return EndpointResult(_result(account, sent), MESSAGE), sent
+
+
+def _recipient(account: EmulatedAccount, request: Request) -> str:
+    to = request.body.get("to")
+    if account.behaviour.recipients == "any" and isinstance(to, str) and to:
+        return to
+    return request_rules.phone(to, "to")
 
 
 def _check(account: EmulatedAccount, request: Request, kind: str) -> list[InteractiveChoice]:

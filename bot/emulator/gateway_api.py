@@ -155,6 +155,7 @@ class GatewayApi:
         slow = self._latency + sum(fault.seconds for fault in drawn if fault.kind == "slow")
         fault = next((fault for fault in drawn if fault.kind != "slow"), None)
         with self._account.lock:
+            self.counts[f"requests of {name}"] += 1
             answer, sent = self._answer(request, hash(incoming.raw), endpoint, fault)
         if fault is None:
             return GatewayReply(answer, sent, slow)

@@ -21,6 +21,7 @@ class Behaviour:
     * ``ids_in_results``: False leaves every message id out of the results.
     * ``success_status``: the HTTP status of an accepted POST. ``error_status``: one for all refusals (200, say),
       instead of each its own. ``interactive_status``: of the ``INTERACTIVE_...`` errors.
+    * ``recipients``: ``to`` is a number, or ``any`` id of a sender that is none.
     * ``window``: ``enforced``, or ``open`` for every contact.
     * ``aliases``: numbers whose ``contacts[].chat_id`` differs, and from which events then come.
     * ``per_page_over_max``: a ``per_page`` above 100 is ``refused`` or ``clamped``.
@@ -69,6 +70,7 @@ class Behaviour:
     success_status: int = 200
     error_status: int | None = None
     interactive_status: int = 400
+    recipients: Literal["numbers", "any"] = "numbers"
     window: Literal["enforced", "open"] = "enforced"
     aliases: dict[str, str] = field(default_factory=dict)
     per_page_over_max: Literal["refused", "clamped"] = "refused"

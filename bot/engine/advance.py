@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.core.effects import PutContact, Send
+from bot.core.effects import PutContact, ReadContact, Send
 from bot.core.events import (
     FROM_CONTACT,
+    LISTED,
     CallEnded,
     CallProgressed,
     ContactChanged,
@@ -686,14 +687,21 @@ def _call_end_hooks(turn: TurnContext, before: Session) -> None:
 def _update_gateway_contact(turn: TurnContext, before: Session) -> None:
     """Update the gateway's contact if this turn has changed tags, with all other values (docs/decisions.md).
 
-    A change that came from the gateway is not sent back.
+    A change that came from the gateway is not sent back. If the gateway has not described the contact yet, it is read
+    first, and updated in the turn of what was read.
     """
-    session = turn.session
-    if session.tags is before.tags:
+    session, event = turn.session, turn.event
+    was_read = isinstance(event, ContactChanged) and event.event == LISTED
+    if session.tags is before.tags and not was_read:
         return
-    said_itself = isinstance(turn.event, ContactChanged) and {*session.tags} == {*session.gateway_tags}
-    if {*session.tags} != {*before.tags} and not said_itself:
-        turn.add_effect(PutContact(session.name, session.email, session.tags))
+    known = {*session.gateway_tags} if was_read else {*before.tags}
+    said_itself = isinstance(event, ContactChanged) and {*session.tags} == {*session.gateway_tags}
+    if {*session.tags} == known or said_itself:
+        return
+    if session.described:
+        turn.add_effect(PutContact(session.name or session.contact, session.email, session.tags))
+    else:
+        turn.add_effect(ReadContact())
 
 
 def _publish_changes(turn: TurnContext, before: Session, results: tuple[Counted, ...]) -> None:

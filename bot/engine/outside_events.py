@@ -219,11 +219,12 @@ def _is_older(turn: TurnContext, event: ConversationAssigned | HandoffClosed) ->
 
 
 def take_contact(executor: Executor, event: ContactChanged) -> None:
-    """The gateway's contact has changed: its name and email replace ours. Of the tags, those count that it added or
-    removed since its last event.
+    """The gateway's contact has changed, or was read: its name and email replace ours. Only the tags count that it added or
+    removed since it last spoke of them.
     """
     session = executor.turn.session
     executor.turn.trace.rule = event.event
+    session.described = event.described
     session.name = event.name or session.name
     session.email = event.email or session.email
     if event.tags is not None:

@@ -77,11 +77,17 @@ class RegisteredWebhook:
 
 @immutable
 class Page(Generic[T]):
-    """The items of one answer."""
+    """The items of one answer. ``total`` is how many all pages have, where the answer says that."""
 
     items: tuple[T, ...]
     has_more: bool
     rate: Rate
+    total: int | None = None
+
+    @property
+    def last(self) -> int | None:
+        """The number of the last page, where the answer says how many items there are."""
+        return None if self.total is None else -(-self.total // PER_PAGE)
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.items)
@@ -110,9 +116,10 @@ def pages(fetch: Callable[[int], Page[T]]) -> Iterator[T]:
 
 def read_page(result: GatewayResult, read: Callable[[Mapping[str, Any]], T | None]) -> Page[T]:
     """The items of an answer, without those that make no sense."""
-    items = result.data if isinstance(result.data, list) else []
-    found = (read(item) for item in items if isinstance(item, dict))
-    return Page(tuple(item for item in found if item is not None), result.meta.get("has_more") is True, result.rate)
+    listed = result.data if isinstance(result.data, list) else []
+    found = (read(item) for item in listed if isinstance(item, dict))
+    items, total = tuple(item for item in found if item is not None), result.meta.get("total")
+    return Page(items, result.meta.get("has_more") is True, result.rate, total if isinstance(total, int) else None)
 
 
 def read_template(item: Mapping[str, Any]) -> TemplateInfo | None:
@@ -135,7 +142,7 @@ def read_contact(item: Mapping[str, Any]) -> ContactInfo | None:
         id=read_id(item),
         phone=phone,
         name=person(item.get("name"), phone),
-        email=_email(item.get("email")),
+        email=read_email(item.get("email")),
         tags=read_tags(item.get("tags")) or (),
         custom_fields=_custom(item.get("custom_fields")),
         created_at=line(item.get("created_at"), _TAG),
@@ -157,7 +164,8 @@ def person(name: Any, phone: str) -> str | None:
     return None if found is None or digits(found) == phone else found
 
 
-def _email(value: Any) -> str | None:
+def read_email(value: Any) -> str | None:
+    """A contact's email; None for what is too long, or no text."""
     found = line(value, _EMAIL + 1)
     return None if found is None or len(found) > _EMAIL else found
 

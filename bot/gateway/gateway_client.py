@@ -22,6 +22,7 @@ from bot.core.messages import (
     TextMessage,
     violations,
 )
+from bot.core.text import parameter_line
 from bot.gateway.gateway_account import (
     PER_PAGE,
     ContactInfo,
@@ -115,17 +116,32 @@ def _row(row: Choice) -> Json:
 def _template(message: TemplateMessage) -> Json:
     components: list[Json] = []
     if message.header is not None:
-        components.append({"type": "header", "parameters": [message.header] if message.header else []})
+        components.append({"type": "header", "parameters": [_parameter(message.header)] if message.header else []})
     if message.body:
-        components.append({"type": "body", "parameters": list(message.body)})
+        components.append({"type": "body", "parameters": [_parameter(each) for each in message.body]})
     taken = {index for index, _ in message.url_buttons}
     places = (index for index in count() if index not in taken)
     for index, payload in zip(places, message.replies, strict=False):
         components.append(_button("quick_reply", index, {"type": "payload", "payload": payload}))
     for index, text in message.url_buttons:
-        components.append(_button("url", index, {"type": "text", "text": text}))
+        components.append(_button("url", index, _parameter({"type": "text", "text": text})))
     template = {"name": message.name, "language": {"code": message.language}}
     return {**template, **({"components": components} if components else {})}
+
+
+_SHOWN = ("text", "fallback_value", "name", "address")  # the texts of a parameter that contacts read
+
+
+def _parameter(parameter: Json) -> Json:
+    """The parameter object with its texts as the platform takes them, which refuses line breaks in them."""
+    return {
+        name: _parameter(value)
+        if isinstance(value, dict)
+        else parameter_line(value)
+        if name in _SHOWN and isinstance(value, str)
+        else value
+        for name, value in parameter.items()
+    }
 
 
 def _button(sub_type: str, index: int, parameter: Json) -> Json:
@@ -259,9 +275,21 @@ class Gateway:
         """
         return read_page(self._get(CHAT_TEMPLATES, page), read_template)
 
+    def begin_contacts_page(self, page: int, done: Callable[[Page[ContactInfo] | GatewayError], None]) -> None:
+        """Begin to read a page of contacts, as `contacts_page` does, and return; ``done`` gets the result."""
+
+        def read(response: Response) -> Page[ContactInfo]:
+            result = read_result(response, keyed=True)
+            if not isinstance(result.data, list | None):  # this does not say that the account has no contacts
+                raise NotTheGateway("the answer has no list of contacts", rate=result.rate)
+            return read_page(result, read_contact)
+
+        self._begin("GET", _page_of(CONTACTS, page), None, self._headers, True, read, done)
+
     def contacts_page(self, page: int) -> Page[ContactInfo]:
         """A page of contacts (spec: GET contacts)."""
-        return read_page(self._get(CONTACTS, page), read_contact)
+        found: Page[ContactInfo] = wait_for(partial(self.begin_contacts_page, page))
+        return found
 
     def begin_put_contact(
         self,
@@ -272,7 +300,7 @@ class Gateway:
         done: Callable[[ContactPut | GatewayError], None],
     ) -> None:
         """Begin to make or change a contact, as `put_contact` does, and return; ``done`` gets the result."""
-        given = {"phone": phone, "name": name or phone, "email": email, "tags": list(tags)}
+        given = {"phone": phone, "name": name, "email": email, "tags": list(tags)}
 
         def read(response: Response) -> ContactPut:
             result = read_result(response, True, self._asked("POST", CONTACTS))
@@ -283,7 +311,7 @@ class Gateway:
     def put_contact(self, phone: str, name: str | None, email: str | None, tags: Iterable[str]) -> ContactPut:
         """Make or change a contact; ``tags`` are all that it is to have (spec: POST contacts).
 
-        The name is no optional field there: where none is known, the number goes in its place.
+        The specification does not call the name optional: one that is None is not sent, and a gateway may refuse that.
         """
         put: ContactPut = wait_for(partial(self.begin_put_contact, phone, name, email, tags))
         return put
@@ -302,8 +330,7 @@ class Gateway:
         self._http.close()
 
     def _get(self, path: str, page: int | None = None) -> GatewayResult:
-        query = "" if page is None else f"?{urlencode({'page': page, 'per_page': PER_PAGE})}"
-        return self._ask("GET", path + query, None, keyed=True)
+        return self._ask("GET", path if page is None else _page_of(path, page), None, keyed=True)
 
     def _ask(self, method: str, path: str, body: bytes | None, *, keyed: bool) -> GatewayResult:
         read = partial(read_result, keyed=keyed, asked=self._asked(method, path))
@@ -381,6 +408,10 @@ class Gateway:
 
 def _endpoints(kind: str) -> tuple[Endpoint, ...]:
     return ENDPOINTS.get(kind, (SEND_MESSAGE,))
+
+
+def _page_of(path: str, page: int) -> str:
+    return f"{path}?{urlencode({'page': page, 'per_page': PER_PAGE})}"
 
 
 def _json(body: Mapping[str, Any]) -> bytes:

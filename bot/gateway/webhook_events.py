@@ -6,7 +6,7 @@ Pure: time and secrets are arguments. Nothing in a body, however strange, makes 
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import lru_cache
@@ -25,12 +25,13 @@ from bot.core.events import (
     MessageReceived,
     StatusReported,
     Tapped,
+    by_id,
 )
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
-from bot.core.text import clean, digits, json_object, line
+from bot.core.text import clean, digits, json_object, line, sender_id
 from bot.core.values import Location, Media
-from bot.gateway.gateway_account import person, read_contact, read_tags
+from bot.gateway.gateway_account import person, read_email, read_tags
 from bot.gateway.gateway_answers import BY_CODE, words_of
 
 INBOUND = "message.inbound"
@@ -51,6 +52,13 @@ _MESSAGE_IDS = ("message_id", "messageId", "chat_message_id", "chatMessageId", "
 
 class UnreadableEvent(BotError):
     """A signed event of a known name whose data make no sense."""
+
+
+class UnknownSender(UnreadableEvent):
+    """A message whose sender is no phone number."""
+
+    def __init__(self) -> None:
+        super().__init__("`data.from` is no phone number")
 
 
 @immutable
@@ -77,7 +85,7 @@ class WebhookDelivery:
 def _inbound(delivery: WebhookDelivery) -> MessageReceived:
     data, contact = delivery.data, delivery.contact
     if contact is None:
-        raise UnreadableEvent("`data.from` is no phone number")
+        raise UnknownSender()
     body = _text(data.get("body"))
     kind = _short(data.get("type")) or "text"
     location = _location(data) if kind == "location" else None
@@ -99,15 +107,20 @@ def _inbound(delivery: WebhookDelivery) -> MessageReceived:
 
 def _tap(delivery: WebhookDelivery) -> Tapped:
     contact = delivery.contact
-    interactive = child(delivery.data, "interactive")
-    choice = child(interactive, "button") or child(interactive, "list_reply") or child(interactive, "button_reply")
-    reply, title = _text(choice.get("id")) or "", _text(choice.get("title")) or ""
+    reply, title = _choice(delivery.data)
     if contact is None:
-        raise UnreadableEvent("`data.from` is no phone number")
+        raise UnknownSender()
     if not (reply or title):
         raise UnreadableEvent("`data.interactive` holds neither the id nor the title of what was tapped")
     message = _optional_name(delivery.data.get("message_id"))
     return Tapped(delivery.id, contact, delivery.at, delivery.sent_at, reply, title, message)
+
+
+def _choice(data: Mapping[str, Any]) -> tuple[str, str]:
+    """The id and the title of what was tapped."""
+    interactive = child(data, "interactive")
+    choice = child(interactive, "button") or child(interactive, "list_reply") or child(interactive, "button_reply")
+    return _text(choice.get("id")) or "", _text(choice.get("title")) or ""
 
 
 def _status(delivery: WebhookDelivery) -> StatusReported:
@@ -144,11 +157,20 @@ def _reason(data: Mapping[str, Any]) -> str:
 def _changed(delivery: WebhookDelivery) -> ContactChanged:
     if delivery.contact is None:
         raise UnreadableEvent("`data.phone` is no phone number")
-    fields = child(delivery.data, "contact") or delivery.data
-    contact = read_contact({**fields, "phone": delivery.contact})
-    assert contact is not None
+    fields, id = _contact_fields(delivery.data), _contact_id(delivery.data)
+    name, email = person(fields.get("name"), delivery.contact), read_email(fields.get("email"))
     tags = read_tags(fields.get("tags"))
-    return ContactChanged(delivery.id, contact.phone, delivery.at, delivery.name, contact.name, contact.email, tags)
+    what = delivery.name, name, email, tags, "name" in fields and tags is not None, id and by_id(id)
+    return ContactChanged(delivery.id, delivery.contact, delivery.at, *what)
+
+
+def _contact_fields(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    return child(data, "contact") or data
+
+
+def _contact_id(data: Mapping[str, Any]) -> str | None:
+    fields = _contact_fields(data)
+    return _optional_name(fields.get("contact_id")) or (None if fields is data else _optional_name(fields.get("id")))
 
 
 def _opened(delivery: WebhookDelivery) -> ConversationOpened:
@@ -210,11 +232,20 @@ def name_of(fields: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     return ALIASES.get(name, name)
 
 
-def contact_of(event: str, data: Mapping[str, Any]) -> str | None:
-    """Whom an event is about. A status is about the one that was written to: ``from`` is then the channel."""
+def contact_of(event: str, data: Mapping[str, Any], ids: bool = False) -> str | None:
+    """Whom an event is about. A status is about the one that was written to: ``from`` is then the channel.
+
+    ``ids``: a sender who is no phone number is a contact, too, by the id as it came (`BOT_ANSWER_IDS`).
+    """
     named = data.get("to" if event in STATUSES else "from")
-    contact = digits(named) or digits(child(data, "contact").get("phone"))
-    return contact or (None if event in STATUSES else digits(data.get("phone")))
+    contact = (
+        digits(named)
+        or (sender_id(named) if ids and event in (INBOUND, TAP) else None)
+        or digits(child(data, "contact").get("phone"))
+    )
+    contact = contact or (None if event in STATUSES else digits(data.get("phone")))
+    id = _contact_id(data) if contact is None and MEANINGS.get(event) is _changed else None
+    return contact if id is None else by_id(id)
 
 
 def child(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -275,23 +306,31 @@ class Verdict(Enum):
 
 
 def verify(
-    secrets: Iterable[str],
+    secrets: Collection[str],
     timestamp: str | None,
     signature: str | None,
     raw: bytes,
     now: datetime,
     tolerance: timedelta,
 ) -> Verdict:
-    """Judge a delivery by its two headers. Any of the secrets will do, so that one can replace another."""
-    if not timestamp or not signature or _TIMESTAMP.fullmatch(timestamp) is None:
+    """Judge a delivery by its two headers. Any of the secrets will do, so that one can replace another.
+
+    White space around the timestamp says nothing. It may be signed with it or without it: servers on the way take it out.
+    """
+    stamp = (timestamp or "").strip()
+    if not signature or _TIMESTAMP.fullmatch(stamp) is None:
         return Verdict.MALFORMED
-    given = signature.strip().removeprefix("sha256=").lower().encode("utf-8", "replace")
-    signed = timestamp.encode() + b"." + raw
-    matches = [_is_signed(signed, secret, given) for secret in secrets if secret]
-    if not any(matches):
+    given = signature.strip().removeprefix("sha256=").strip().lower().encode("utf-8", "replace")
+    forms = (form.encode("utf-8", "replace") for form in dict.fromkeys((stamp, timestamp or "", f"{stamp} ")))
+    if not any(_is_signed_by(secrets, form + b"." + raw, given) for form in forms):  # mostly by the first one
         return Verdict.FORGED
-    age = abs(now.timestamp() - int(timestamp))
+    age = abs(now.timestamp() - int(stamp))
     return Verdict.GENUINE if age <= tolerance.total_seconds() else Verdict.STALE
+
+
+def _is_signed_by(secrets: Collection[str], signed: bytes, given: bytes) -> bool:
+    matches = [_is_signed(signed, secret, given) for secret in secrets if secret]
+    return any(matches)
 
 
 def sign(secret: str, timestamp: str, raw: bytes) -> str:
@@ -315,27 +354,43 @@ def _keyed(secret: str) -> hmac.HMAC:
 class Envelope(NamedTuple):
     """What is known of a delivery before its meaning: its unique id, its event's name, and whom it concerns.
 
-    A body without a usable id has one made of its hash. ``readable`` is False for what is no event at all.
+    A body without a usable id has one made of its hash. ``readable`` is False for what is no event at all. ``message`` is the same
+    for all events of the same message; None for an event of no message.
     """
 
     id: str
     event: str
     contact: str | None
     readable: bool
+    message: str | None
 
 
-def envelope(raw: bytes) -> Envelope:
-    """Read just enough of a body to file it."""
+def envelope(raw: bytes, ids: bool = False) -> Envelope:
+    """Read just enough of a body to file it. ``ids`` is as in `contact_of`."""
     body = _object(raw)
     data = child(body, "data")
     event = name_of(body, data)
-    return Envelope(_event_id(body, raw), event, contact_of(event, data), bool(event))
+    contact = contact_of(event, data, ids)
+    return Envelope(_event_id(body, raw), event, contact, bool(event), _message_key(event, contact, data))
 
 
-def read(body: bytes, received_at: datetime) -> Event | None:
+def _message_key(event: str, contact: str | None, data: Mapping[str, Any]) -> str | None:
+    """What all events of one message share: an id counts for a contact and a channel. A tap names no channel, and its id might be
+    that of the message that was tapped, so its choice and its time have to be the same, too (decisions: "Webhook").
+    """
+    message = _optional_name(data.get("message_id"), _ID)
+    if message is None or event not in (INBOUND, TAP):
+        return None
+    whose = contact or _optional_name(data.get("from")), digits(data.get("to")) or _optional_name(data.get("to"))
+    said = _short(data.get("type")), _text(data.get("body"))
+    what = (*_choice(data), _optional_name(data.get("timestamp"))) if event == TAP else said
+    return hashlib.sha256(repr((event, message, *whose, *what)).encode()).hexdigest()
+
+
+def read(body: bytes, received_at: datetime, ids: bool = False) -> Event | None:
     """The event of a stored body; None for one that means nothing to a session.
 
-    ``received_at`` is when the delivery came: a timestamp later than that does not count as later. Raises
+    ``received_at`` is when the delivery came: a timestamp later than that does not count as later. ``ids`` is as in `contact_of`. Raises
     `UnreadableEvent` for one that would mean something and does not say to whom, or what.
     """
     fields = _object(body)
@@ -346,7 +401,7 @@ def read(body: bytes, received_at: datetime) -> Event | None:
         return None
     occurred_at = _occurred_at((data.get("timestamp"), fields.get("timestamp")), received_at)
     sent_at = received_at if occurred_at is None else min(occurred_at, received_at)
-    id, contact = _event_id(fields, body), contact_of(name, data)
+    id, contact = _event_id(fields, body), contact_of(name, data, ids)
     return meaning(WebhookDelivery(id, name, data, contact, received_at, sent_at, occurred_at))
 
 

@@ -185,6 +185,7 @@ def _engine_of(settings: Settings, program: Program, wakes: WakePipe) -> Engine:
         per_day=settings.gateway_per_day,
         per_contact=settings.gateway_per_contact,
         repeat_unknown=settings.repeat_unknown,
+        answer_ids=settings.answer_ids,
         results_days=settings.results_days,
         models=settings.model_service,
         addresses=SignalAddresses(settings.public_url, signal_key(settings.store)),

@@ -35,6 +35,7 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
         SystemClock(),
         secrets=settings.webhook_secrets,
         tolerance=settings.webhook_tolerance,
+        answer_ids=settings.answer_ids,
         path=settings.webhook_path,
         begun=_Once(files["begun"]),
         wake=partial(_wake, wakes),

@@ -11,9 +11,17 @@ from heapq import heappop, heappush
 from time import perf_counter_ns, thread_time
 
 from bot.clock import Clock
-from bot.core.effects import Effect, Happen, Publish, PutContact, Send, Tell
+from bot.core.effects import Effect, Happen, Publish, PutContact, ReadContact, Send, Tell, ToSend
 from bot.core.errors import BotError
-from bot.core.events import Event, Forwarded, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
+from bot.core.events import (
+    Event,
+    Forwarded,
+    MessageReceived,
+    ResetRequested,
+    StatusReported,
+    Tapped,
+    TimeReached,
+)
 from bot.core.session import (
     LONGEST_REST,
     OPTED_OUT,
@@ -101,7 +109,8 @@ class Batch:
     """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC.
 
     ``forwarded`` is what another shard has forwarded, while its event is taken. ``marks``: what is taken may have crashed the
-    engine, so that each event is marked before its turn (`bot.store.crash_quarantine`). Without a ``share`` no contact rests.
+    engine, so that each event is marked before its turn (`bot.store.crash_quarantine`). ``to_read`` are the events after whose
+    turns the gateway's list is to describe their contacts. Without a ``share`` no contact rests.
     """
 
     def __init__(
@@ -114,6 +123,7 @@ class Batch:
         self.forwarded: Forwarded | None = None
         self.marks = run.in_quarantine
         self.repeated = False  # whether its messages may have been tried by an engine whose store this is a copy of
+        self.to_read: list[Event] = []
         self._run = run
         self._share = share
         self._set_back = store.set_back
@@ -233,7 +243,7 @@ class Batch:
             self._aliases |= self.store.contacts_of_aliases((alias,))
         return self.commit.aliases.get(alias) or self._aliases[alias]
 
-    def send_row(self, ref: str, effect: Send | PutContact, session: Session, priority: int = REPLY) -> OutboxRow:
+    def send_row(self, ref: str, effect: ToSend, session: Session, priority: int = REPLY) -> OutboxRow:
         """The row of a message to the session's contact, or of a change of the contact for the gateway."""
         return OutboxRow(
             id=next(self._send_ids),
@@ -266,7 +276,7 @@ class Batch:
             return self.send_row(ref, effect, session, REPLY if session.broadcast is None else CAMPAIGN)
         if isinstance(effect, PutContact):
             return self.send_row(ref, effect, session, SYNC)
-        if isinstance(effect, Happen):
+        if isinstance(effect, Happen | ReadContact):
             return None
         if isinstance(effect, Publish):
             return NewEvent(ref, effect_key(self.store.store_id, ref), session.contact, effect)
@@ -380,7 +390,7 @@ class Batch:
             self.commit.add_dead_letter("turn", event.contact, turn.failure, json_text(event))
         self._wakes(event.contact, turn.wake_at)
         if causes:
-            self._let_happen(turn)
+            self._let_happen(turn, event)
         return turn
 
     def _made(self, session: Session, event: Event, fired: datetime | None) -> Turn:
@@ -420,12 +430,14 @@ class Batch:
         turn.trace.problem(f"messages of this contact take long: the next ones wait for {rest.total_seconds():.1f} s")
         return replace(turn, wake_at=until)
 
-    def _let_happen(self, turn: Turn) -> None:
+    def _let_happen(self, turn: Turn, event: Event) -> None:
         """What a turn causes at other contacts comes after it, in the same commit; not without end."""
         away: list[tuple[Event, int, int]] = []  # with the shard, and how many were caused with it
         hops = self._hops + 1
         for effect in turn.effects:
-            if isinstance(effect, Happen):
+            if isinstance(effect, ReadContact):
+                self.to_read.append(event)
+            elif isinstance(effect, Happen):
                 self._caused += 1
                 shard = self.store.shard_elsewhere(effect.event.contact)
                 if shard is not None:
@@ -437,8 +449,8 @@ class Batch:
         if away:  # what may still follow is divided: no shard knows what follows in the others
             share = max(0, MOST_CAUSED - self._caused) // (len(away) + bool(self._happens))
             self._caused += share * len(away)
-            for event, shard, caused in away:
-                self._forward(Forwarded(event, hops, max(caused, MOST_CAUSED - share)), shard)
+            for caused_event, shard, caused in away:
+                self._forward(Forwarded(caused_event, hops, max(caused, MOST_CAUSED - share)), shard)
 
     def _fail(self, event: Event, error: Exception) -> None:
         log.error("a turn failed, %s: see `bot queue`", place_of(error))

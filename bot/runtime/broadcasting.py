@@ -7,6 +7,7 @@ once the gateway has taken it. A broadcast that is refused is paused.
 """
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -64,6 +65,9 @@ _RECENT = 10
 _ADDED_AGAIN = (None, "left_out", "missed", "failed", "unknown")
 _ENOUGH_OF_ANY = 3, 5
 _ENOUGH_OF_CONTACTS = 9, 10
+_ABOUT_TEXTS = ("132005", "132018")
+_ONE_PARAMETER = re.compile(r"\bparam(?:eter)?s?[.\[][0-9]+|\bparam(?:eter)? #?[0-9]+|\{\{[0-9]+\}\}")
+_TYPE = re.compile(r"\bparam(?:eter)?s?[.\[][0-9]+\]?\.(?:type|image|video|document|location)\b")
 _ABOUT_CONTACTS = ("VALIDATION_INVALID_PHONE", "WHATSAPP_SEND_FAILED", SHUT)
 NOT_STARTED = "not_started"
 """The code of a flow that could not be started: its inputs do not fit, or it is not there."""
@@ -361,20 +365,32 @@ def handle_campaign_result(batch: Batch, result: SendResult) -> None:
     ended = result.message_ids, result.attempts, result.detail, result.at, code
     batch.commit.send_ended(row, result.state, *ended, key_helps=result.key_helps)
     if place is not None:
-        _judge(batch, place, row.ref, result.state, result.code)
+        _judge(batch, place, row.ref, result.state, result.code, result.detail)
 
 
-def handle_campaign_failure(batch: Batch, sent: SentRow, code: str) -> None:
+def handle_campaign_failure(batch: Batch, sent: SentRow, code: str, detail: str) -> None:
     """A broadcast's message that the gateway took did not arrive: decide what this means for the other messages."""
     place = batch.store.place_in_broadcast(sent.id)
     if place is not None:
-        _judge(batch, place, sent.ref, "failed", code)
+        _judge(batch, place, sent.ref, "failed", code, detail)
 
 
-def _judge(batch: Batch, place: BroadcastPlace, ref: str, state: str, code: str) -> None:
+def _judge(batch: Batch, place: BroadcastPlace, ref: str, state: str, code: str, detail: str) -> None:
     broadcast = _known(batch, place.broadcast)
-    if broadcast.state in (TRYING, RUNNING, FINISHED) and _is_current(broadcast, place, ref):
-        _count(batch, broadcast, state, code)
+    if broadcast.state not in (TRYING, RUNNING, FINISHED) or not _is_current(broadcast, place, ref):
+        return
+    if state == "failed" and is_about_text(code, detail):
+        return  # it says nothing of the others, whose texts are their own
+    _count(batch, broadcast, state, code)
+
+
+def is_about_text(code: str, detail: str) -> bool:
+    """Whether a refusal is about the text of one parameter, and so about one recipient: 132005 (it is too long), the platform's
+    own 132018 (it has line breaks, say), or a code about parameters whose details name one, and not its type.
+    """
+    if code in _ABOUT_TEXTS:
+        return True
+    return code.startswith(TEMPLATE_CODES) and bool(_ONE_PARAMETER.search(detail)) and not _TYPE.search(detail)
 
 
 def _count(batch: Batch, broadcast: Broadcast, state: str, code: str) -> None:
@@ -398,7 +414,7 @@ def is_enough(recent: Sequence[str]) -> bool:
     so of nearly all.
     """
     code = recent[-1]
-    if code.startswith(TEMPLATE_CODES) and code != "132005":
+    if code.startswith(TEMPLATE_CODES):
         return True
     enough, last = _ENOUGH_OF_CONTACTS if code in _ABOUT_CONTACTS else _ENOUGH_OF_ANY
     return recent[-last:].count(code) >= enough

@@ -10,7 +10,7 @@ from random import Random
 
 from bot.alarms import Alarms
 from bot.clock import Clock, Timekeeper, time_of
-from bot.core.effects import PutContact
+from bot.core.effects import Send
 from bot.core.immutable import immutable
 from bot.gateway.gateway_client import Gateway
 from bot.runtime.gateway_commands import CommandPermits, Permit
@@ -339,6 +339,6 @@ class Delivery:
         return WaitReason("its turn comes")
 
     def _route(self, row: OutboxRow) -> Route:
-        if isinstance(row.effect, PutContact):
+        if not isinstance(row.effect, Send):
             return OtherRoute.CONTACTS
         return self._gateway.channel_id(row.channel) or ""

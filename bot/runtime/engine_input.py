@@ -7,11 +7,12 @@ from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
-from bot.core.effects import Complete, Send, Tell
+from bot.core.effects import Complete, ListContacts, Send, Tell
 from bot.core.events import (
     AliasLearned,
     CallEnded,
     CallProgressed,
+    ContactChanged,
     ConversationAssigned,
     ConversationOpened,
     Event,
@@ -19,12 +20,14 @@ from bot.core.events import (
     HandoffClosed,
     SendEnded,
     StatusReported,
+    is_by_id,
 )
 from bot.core.immutable import mutable
 from bot.core.values import json_text
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Batch, effect_key
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
+from bot.runtime.contact_list import forget, handle_page
 from bot.runtime.operator_requests import Request
 from bot.runtime.performers import NO_RECEIVER, CallResult, name_of
 from bot.runtime.sending import REFUSED, SendResult
@@ -227,6 +230,9 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
     if result.state in ("retry", "held"):
         batch.commit.send_again(row, result.attempts, result.due_at or batch.now, result.detail, unclear=result.unclear)
         return
+    if isinstance(row.effect, ListContacts):
+        handle_page(batch, result)
+        return
     if row.priority == CAMPAIGN:
         state = _report_to_session(batch, result) if is_of_flow(batch, row.id) else None
         handle_campaign_result(batch, result if state is None else replace(result, state=state))
@@ -380,7 +386,7 @@ def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
         code = next(iter(_CODE.findall(status.detail)), REFUSED)
         batch.commit.message_failed(sent, status.detail, code)
         if sent.priority == CAMPAIGN:
-            handle_campaign_failure(batch, sent, code)
+            handle_campaign_failure(batch, sent, code, status.detail)
 
 
 # -- whose event it is --------------------------------------------------------------------------------
@@ -392,6 +398,12 @@ def take_event(batch: Batch, event: Event) -> None:
     if isinstance(known, StatusReported):
         handle_status(batch, known)
     elif known is not None:
+        if isinstance(known, ContactChanged):
+            if is_by_id(known.contact):
+                return  # the bot has nothing of the contact, so that nothing of it can be out of date
+            forget(batch, known.contact)
+            if known.alias is not None and batch.contact_of_alias(known.alias) != known.contact:
+                learn_alias(batch, known.alias, known.contact)
         batch.take(known)
     elif batch.forwarded is None:  # the one with the conversation takes it, in the order of its log
         batch.forward(event, *batch.store.other_shards)

@@ -22,10 +22,13 @@ from bot.core import values
 from bot.core.effects import Fetch, Transcribe
 from bot.core.errors import BotError, OutcomeLost
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
+from bot.core.text import is_contact
+from bot.gateway.gateway_answers import BY_CODE
 from bot.gateway.webhook_events import INBOUND, TAP, UnreadableEvent
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, EngineShare, RequestRefused, place_of
 from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
+from bot.runtime.contact_list import read_contacts
 from bot.runtime.early_statuses import EarlyStatuses
 from bot.runtime.engine_input import (
     Consumer,
@@ -44,7 +47,9 @@ from bot.runtime.engine_input import (
 from bot.runtime.operator_requests import QUESTIONS, Answer, Request, operate
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
+from bot.runtime.unreadable_events import UnreadableEvents
 from bot.runtime.wake_pipe import WakePipe
+from bot.store.commit import DEAD_LETTER_OUTCOMES
 from bot.store.crash_quarantine import ORDINARY, Bounds
 from bot.store.engine_store import Store
 from bot.store.files import StoreUnavailable
@@ -67,7 +72,6 @@ _LONGEST_BACKOFF = 5.0
 _LATEST = timedelta(days=1)  # behind the log's end: a stop of days, or a clock set forward, lets nothing pile up
 _PRUNED_EVERY = 60.0
 _ERASED_EVERY = 1.0
-_UNREADABLE_FOR = 86_400.0
 
 AT_ONCE = 256
 """How many events one commit takes."""
@@ -440,9 +444,10 @@ class EngineCycle:
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
         self._unreadable = UnreadableEvents(alarms, clock)
-        self._taken_before = (
-            0  # the last place in the log that an engine has taken, of this store or of one that it is a copy of
-        )
+        # the last place in the log that an engine has taken, of this store or of one that it is a copy of
+        self._taken_before = 0
+        self._refused = Counter[str]()  # messages that were given up, by the gateway's code
+        self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
 
     def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
         """Begin a run, which hands on to these two. Returns the messages that the last run may or may not have sent.
@@ -564,6 +569,9 @@ class EngineCycle:
             fill_outbox(batch, self._take_back)
         if self._store.done_broadcasts():
             finish_done(batch)
+        if batch.to_read or not self._list_looked_at:
+            read_contacts(batch)
+            self._list_looked_at = True
         batch.call_dead_letter_hooks(self.dead_letter_hooks)
         worked = self._commit(batch)
         if unsent := {sent.row.id for sent in incoming.sent if sent.state != "sent"}:
@@ -581,6 +589,7 @@ class EngineCycle:
             seconds = self._clock.elapsed() - started
             self._metrics.committed(batch.commit, rows, len(incoming), batch.now, seconds)
             incoming.count(self._metrics)
+            self._log_refused(incoming.sent)
             if turn_log.isEnabledFor(logging.INFO):
                 log_turns(batch.commit.turns, self._store.store_id)
         return worked, answers
@@ -764,6 +773,17 @@ class EngineCycle:
             self._report_paused()
         return True
 
+    def _log_refused(self, results: Iterable[SendResult]) -> None:
+        """Log why messages were given up: by the gateway's code and our advice, since its words may quote a contact; not a line for each."""
+        for result in results:
+            if result.state not in DEAD_LETTER_OUTCOMES:
+                continue
+            code = result.code or result.state
+            self._refused[code] += 1
+            if str(self._refused[code]).strip("0") == "1":  # 1, 10, 100, ...
+                advice = BY_CODE[code].advice if code in BY_CODE else "`bot queue` has the gateway's words"
+                log.warning("messages given up with %s since the start: %d (%s)", code, self._refused[code], advice)
+
     def _report_paused(self) -> None:
         paused = {broadcast.name: broadcast for broadcast in self._store.paused_broadcasts()}
         for name in self._paused - paused.keys():
@@ -773,32 +793,8 @@ class EngineCycle:
         self._paused = set(paused)
 
 
-class UnreadableEvents:
-    """The alarms of events whose payload has an unknown form: one for each event's name, with their number, for a day after the last."""
-
-    def __init__(self, alarms: Alarms, clock: Clock) -> None:
-        self._alarms = alarms
-        self._clock = clock
-        self._counts: Counter[str] = Counter()
-        self._until: dict[str, float] = {}
-
-    def count(self, row: LogRow, error: UnreadableEvent) -> None:
-        """Another event could not be read."""
-        self._counts[row.name] += 1
-        self._until[row.name] = self._clock.elapsed() + _UNREADABLE_FOR
-        what = f"{self._counts[row.name]:,} x {row.name} could not be read: {error}"
-        advice = f"ask the gateway's operator what these events hold; the last one is {row.event_id} in the store's log"
-        self._alarms.report("events-unreadable", what, advice, row.name)
-
-    def look(self) -> None:
-        """Clear the alarms that are over."""
-        for event in [event for event, until in self._until.items() if until <= self._clock.elapsed()]:
-            del self._until[event], self._counts[event]
-            self._alarms.clear("events-unreadable", event)
-
-
 def _to_erase(incoming: EngineInput) -> Iterator[tuple[str, str]]:
     for request in incoming.requests:
         match request:
-            case {"do": "erase", "contact": str(contact), **more} if contact.isdecimal():
+            case {"do": "erase", "contact": str(contact), **more} if is_contact(contact):
                 yield contact, str(more.get("by", OPERATOR))

@@ -17,6 +17,7 @@ from bot.core.events import (
 )
 from bot.core.messages import Message, TemplateMessage, TextMessage, violations
 from bot.core.session import BUSY, Session, effect_ref
+from bot.core.text import is_contact
 from bot.core.turn import SKIPPED, STARTED, WAITS, Turn
 from bot.core.values import json_text
 from bot.engine.scheduled_flows import objections, signal_objections
@@ -59,25 +60,25 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
     match request:
         case {"do": "reset", "contact": str(contact)}:
             return _reset(batch, contact, by)
-        case {"do": "start", "contact": str(contact), "flow": str(flow)} if contact.isdecimal():
+        case {"do": "start", "contact": str(contact), "flow": str(flow)} if is_contact(contact):
             return _start(batch, contact, flow, request, by)
-        case {"do": "signal", "contact": str(contact), "name": str(name)} if contact.isdecimal():
+        case {"do": "signal", "contact": str(contact), "name": str(name)} if is_contact(contact):
             return _signal(batch, contact, name, request, by)
-        case {"do": "set", "contact": str(contact), "values": dict(values)} if contact.isdecimal():
+        case {"do": "set", "contact": str(contact), "values": dict(values)} if is_contact(contact):
             return _set(batch, contact, values, request.get("flow"), by)
         case {"do": "retry", "ids": list(ids)}:
             return retry_dead_letters(batch, ids, _event_id(), by, sure=request.get("sure") is True)
         case {"do": "drop", "ids": list(ids)}:
             return drop_dead_letters(batch, ids, _event_id(), by)
-        case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
+        case {"do": "erase", "contact": str(contact)} if is_contact(contact):
             return {}  # the cycle has deleted all that is kept of the contact, before anything else
-        case {"do": "send", "contact": str(contact)} if contact.isdecimal():
+        case {"do": "send", "contact": str(contact)} if is_contact(contact):
             return _send(batch, contact, request, by)
-        case {"do": "take", "contact": str(contact), "by": str()} if contact.isdecimal() and by:
+        case {"do": "take", "contact": str(contact), "by": str()} if is_contact(contact) and by:
             return _take_over(batch, contact, by, request.get("from"))
-        case {"do": "answer", "contact": str(contact), "by": str()} if contact.isdecimal() and by:
+        case {"do": "answer", "contact": str(contact), "by": str()} if is_contact(contact) and by:
             return _answer_contact(batch, contact, by, request)
-        case {"do": "give_back", "contact": str(contact), "by": str()} if contact.isdecimal() and by:
+        case {"do": "give_back", "contact": str(contact), "by": str()} if is_contact(contact) and by:
             return _give_back(batch, contact, by)
         case {"do": "broadcast", "name": str(name), "recipients": list(recipients)}:
             return add_recipients(batch, name, read_content(request), recipients, by, *read_time_to_begin(request))

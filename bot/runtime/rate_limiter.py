@@ -353,7 +353,9 @@ class ContactLimiter:
             self.count(contact, at, requests)
 
     def count(self, contact: str, now: float, requests: int = 1) -> None:
-        """Requests for a contact have ended."""
+        """Requests for a contact have ended; those for none in particular count for nobody."""
+        if not contact:
+            return
         self._minute.count(now, requests, contact)
         self._day.count(now, requests, contact)
 

@@ -16,12 +16,12 @@ from random import Random
 from typing import Any, Self
 
 from bot.clock import Clock, ExpiryTime, backoff
-from bot.core.effects import PutContact
+from bot.core.effects import ListContacts, PutContact
 from bot.core.errors import BotError
 from bot.core.immutable import immutable, mutable
 from bot.core.messages import Message, TemplateMessage
 from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
-from bot.gateway.gateway_account import ContactPut
+from bot.gateway.gateway_account import ContactInfo, ContactPut, Page
 from bot.gateway.gateway_answers import (
     BY_CODE,
     ChannelNotFound,
@@ -173,7 +173,7 @@ class SendAttempt:
     ``advice`` is what may stand in a log: the gateway's words may quote a contact.
     ``code`` is the gateway's where it refused the message, `REFUSED` where it named none, `UNCLEAR` where nobody can
     tell whether it was sent, and `SHUT` where the window was closed. ``key_helps``, of one that is unknown, whether the gateway
-    takes a key with it and may still recognise it by that.
+    takes a key with it and may still recognise it by that. ``page`` is what was asked for, if that was a page of contacts.
     """
 
     state: str
@@ -189,6 +189,7 @@ class SendAttempt:
     advice: str = ""
     code: str = ""
     key_helps: bool = False
+    page: Page[ContactInfo] | None = None
 
     @property
     def must_be_stored(self) -> bool:
@@ -208,8 +209,8 @@ class SendResult:
     contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
     to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
     ``refused``, of one that failed: the gateway does not take it as it is. ``alias`` is as in
-    `bot.gateway.gateway_answers.Sent`, ``code`` and ``key_helps`` as in `SendAttempt`; ``unclear`` says that an attempt may have
-    been sent.
+    `bot.gateway.gateway_answers.Sent`, ``code``, ``key_helps`` and ``page`` as in `SendAttempt`; ``unclear`` says that an attempt may
+    have been sent.
     """
 
     row: OutboxRow
@@ -224,6 +225,7 @@ class SendResult:
     refused: bool = False
     unclear: bool = False
     key_helps: bool = False
+    page: Page[ContactInfo] | None = None
 
     @classmethod
     def of(cls, queue: ContactQueue, attempt: SendAttempt, at: datetime) -> Self:
@@ -241,10 +243,11 @@ class SendResult:
             attempt.refused,
             queue.unclear,
             attempt.key_helps,
+            attempt.page,
         )
 
 
-Content = Message | PutContact
+Content = Message | PutContact | ListContacts
 """What goes in one request."""
 
 
@@ -312,7 +315,7 @@ class Sender:
         content = self._content(queue, now)
         if isinstance(content, SendAttempt):
             return content
-        queue.keyed = isinstance(content, PutContact) or self._gateway.keyed(content)
+        queue.keyed = isinstance(content, PutContact | ListContacts) or self._gateway.keyed(content)
         if queue.keyed:
             self._request(queue, content)
         elif queue.unclear and not self._repeats(queue.rows[0]):  # another endpoint took it before
@@ -335,6 +338,8 @@ class Sender:
             return SendAttempt("unknown", text, key_helps=True) if queue.unclear else SendAttempt("failed", text)
         if queue.over_share is not None:
             return queue.over_share.attempt()
+        if isinstance(row.effect, ListContacts):
+            return row.effect
         if isinstance(row.effect, PutContact):
             return SendAttempt("covered", NEWER) if len(queue.rows) > 1 else row.effect
         if row.priority != REPLY and self._opted_out(row.contact):
@@ -370,6 +375,8 @@ class Sender:
         row, done = queue.rows[0], partial(self._guarded, queue, self._result, content)
         if isinstance(content, PutContact):
             self._gateway.begin_put_contact(row.contact, content.name, content.email, content.tags, done)
+        elif isinstance(content, ListContacts):
+            self._gateway.begin_contacts_page(content.page, done)
         else:
             key = self._key(queue, content)
             self._gateway.begin_send(row.contact, content, key, row.channel, done, repeated=key in queue.lost)
@@ -383,12 +390,16 @@ class Sender:
         """Whether this is the message itself, and not what goes in its place."""
         return content is getattr(queue.rows[0].effect, "message", None)
 
-    def _result(self, queue: ContactQueue, content: Content, result: Sent | ContactPut | GatewayError) -> SendAttempt:
+    def _result(
+        self, queue: ContactQueue, content: Content, result: Sent | ContactPut | Page[ContactInfo] | GatewayError
+    ) -> SendAttempt:
         match result:
             case Sent() if self._is_message(queue, content):
                 return _taken("sent", "", result)
             case ContactPut():
                 return SendAttempt("sent", requested=True, rate=result.rate)
+            case Page():
+                return SendAttempt("sent", requested=True, rate=result.rate, page=result)
             case Sent():
                 assert queue.shut_window is not None
                 queue.shut_window.replaced = True
@@ -419,7 +430,7 @@ class Sender:
             case GatewayRateLimited() if queue.alone != LIMITS:
                 queue.tried_since = None  # waiting for the limits uses up no message's time
                 return replace(refused("retry", error, self._clock.now()), wait=self._backoff(queue, error))
-            case OutcomeUnknown() if isinstance(content, PutContact):
+            case OutcomeUnknown() if isinstance(content, PutContact | ListContacts):
                 pass  # it can be done twice
             case OutcomeUnknown() if not error.keyed and (queue.unclear or not self._repeats(queue.rows[0])):
                 return _attempt("unknown", error)

@@ -155,6 +155,11 @@ class Settings(AccountSettings):
         "Whether a reply is sent again if nobody knows whether it was sent; {} by default.",
         default=False,
     )
+    answer_ids: bool = _setting(
+        values.yes_or_no,
+        "Whether senders who are no phone numbers are answered, to the id as it came; {} by default.",
+        default=False,
+    )
     store: StoreAddress = _setting(
         str,
         "The store: a file, bot.db beside bot.yml by default, or the address of a database, postgresql://user@host/name.",

@@ -4,7 +4,19 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from bot.core.effects import Call, Complete, Effect, Fetch, Happen, HttpRequest, Publish, PutContact, Tell, Transcribe
+from bot.core.effects import (
+    Call,
+    Complete,
+    Effect,
+    Fetch,
+    Happen,
+    HttpRequest,
+    Publish,
+    PutContact,
+    ReadContact,
+    Tell,
+    Transcribe,
+)
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -159,6 +171,8 @@ def effect_in_words(effect: Effect) -> str:
             return f"tell the hook {line_of(effect.hook)}"
         case Publish():
             return line_of(f"event {effect.name}: {value_in_words(effect.data)}")
+        case ReadContact():
+            return "read the contact in the gateway's list"
         case PutContact():
             return f"tell the gateway: tags {', '.join(effect.tags) or 'none'}"
     return f"send {message_in_words(effect.message)}"

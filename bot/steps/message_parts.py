@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.core.immutable import immutable
-from bot.core.messages import MEDIA_SUFFIXES, URL, LocationMessage, wrong_suffix
+from bot.core.messages import MEDIA_SUFFIXES, URL, LocationMessage, is_link, wrong_suffix
 from bot.expressions.templates import Template
 from bot.keys.declared_keys import TEMPLATE, Form, KeySet, KeySpec, number
 from bot.keys.fields import Fields, template_of
@@ -37,9 +37,9 @@ def _address_of(node: Node, problems: Problems, what: str) -> Template | None:
     if url is None or not url.constant:
         return url
     address = url.source
-    if not address.startswith(("https://", "http://")) or len(address) > URL or any(c.isspace() for c in address):
-        fix = "write it out, with https://"
-        if address.startswith(("https://", "http://")):
+    if not is_link(address) or len(address) > URL:
+        fix = "write it out, with https://" if "://" not in address else "write the host, too: https://shop.example"
+        if is_link("".join(address.split())):
             fix = f"shorten it: {URL} characters are allowed" if len(address) > URL else "write %20 in place of a space"
         problems.add("E405", node.mark, f'{what}: "{address}" is no address', fix)
     return url

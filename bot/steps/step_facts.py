@@ -189,8 +189,8 @@ class SentText:
     """A text of a message, and what the gateway takes of it: ``most`` characters, None: nobody knows.
 
     What is longer is cut, or refused where it is not ``cut``; ``needed``: so is an empty one. ``question``: transitions may
-    ask it in other words. ``title``: of those in a message no two are the same. It is sent where all of ``given`` has
-    come about.
+    ask it in other words. ``title``: of those in a message no two are the same. ``parameter``: it is sent on one line. It is
+    sent where all of ``given`` has come about.
     """
 
     what: str
@@ -200,6 +200,7 @@ class SentText:
     needed: bool = False
     question: bool = False
     title: bool = False
+    parameter: bool = False
     given: tuple[Given, ...] = ()
 
 

@@ -107,8 +107,11 @@ class TemplateToSend:
     def sent_texts(self) -> Iterator[SentText]:
         """The texts that fill it; the gateway refuses a template of which one is missing."""
         for parameter in (*((self.header,) if self.header else ()), *self.body):
-            yield from (SentText(name, text, None, needed=True) for name, text in parameter.parts.items())
-        yield from (SentText("buttons", button.text, None, needed=True) for button in self.buttons)
+            shown = parameter.kind in ("text", "currency", "date_time")
+            for name, text in parameter.parts.items():
+                yield SentText(name, text, None, needed=True, parameter=shown)
+        for button in self.buttons:
+            yield SentText("buttons", button.text, None, needed=True, parameter=True)
 
     def uses(self) -> Iterator[Used]:
         """Every text that fills the template."""

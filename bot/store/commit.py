@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.effects import Send
-from bot.core.events import MOVED, AliasLearned, Event, Forwarded, MessageReceived, Tapped
+from bot.core.events import MOVED, AliasLearned, ContactChanged, Event, Forwarded, MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.turn import Counted, StepTaken, Trace, Turn
 from bot.core.values import (
@@ -68,6 +68,7 @@ _ORDER = (
     *(engine_tables.UNPARK, engine_tables.PARK, engine_tables.LETTER_ENDED),
     *(engine_tables.ADD_SEND, engine_tables.SEND_AGAIN, engine_tables.CLAIM),
     *(engine_tables.SENT, engine_tables.FORGET_SEND, _MESSAGE_ID, _FORGET_STATUS, _STATUS, _ALIAS),
+    *(engine_tables.LIST_CONTACT, engine_tables.UNLIST_CONTACT, engine_tables.LIST_READ),
     *(engine_tables.ADD_DEAD_LETTER, *OF_BROADCASTS),
     *(engine_tables.ADD_CALL, engine_tables.CLAIM_CALL, engine_tables.CALL_AGAIN),
     *(engine_tables.CALL_SAID, engine_tables.CALL_ENDED, engine_tables.ADD_USAGE),
@@ -104,6 +105,8 @@ class Commit:
         self.statuses_forwarded: set[str] = set()  # ids of messages whose status another shard keeps now
         self.forwarded: dict[int, list[_Row]] = {}  # by the shard, new rows of its log
         self.aliases: dict[str, str] = {}  # the contacts who write from these numbers, too
+        self.listed: dict[str, ContactChanged | None] = {}  # as the gateway's list has them; None: they wait for it
+        self.unlisted: set[str] = set()  # what the list had of these is out of date, or taken
         self.broadcasts: dict[str, Broadcast] = {}
         self.moved: set[str] = set()  # broadcasts whose state has changed
         self.recipients: set[tuple[str, str]] = set()
@@ -149,6 +152,11 @@ class Commit:
             ],
             _FORGET_STATUS: [(id,) for id in self.statuses_forwarded],
             _ALIAS: list(self.aliases.items()),
+            engine_tables.LIST_CONTACT: [
+                (storable(contact), None if event is None else json_text(event))
+                for contact, event in self.listed.items()
+            ],
+            engine_tables.UNLIST_CONTACT: [(storable(contact),) for contact in self.unlisted],
             engine_tables.COUNT_RESULT: [
                 (self._at[:10], *map(storable, counted), count) for counted, count in self._results.items()
             ],
@@ -169,7 +177,8 @@ class Commit:
 
     def forward(self, shard: int, what: Forwarded | AliasLearned, key: str, contact: str = "") -> None:
         """Append something to the log of another shard, once under this ``key``. An erasure keeps the key, so no number may stand in it."""
-        row = None, f"{MOVED}{key}", "moved", optional_storable(contact or None), self._at, json_text(what).encode(), 1
+        body = json_text(what).encode()
+        row = None, f"{MOVED}{key}", "moved", optional_storable(contact or None), self._at, body, 1, None
         self.forwarded.setdefault(shard, []).append(row)
 
     def add_turn(
@@ -372,9 +381,7 @@ class Commit:
         `bot.store.engine_tables.DeadSend`.
         """
         if outcome in DEAD_LETTER_OUTCOMES:
-            body = {"outcome": outcome, "key": row.key, "ref": row.ref, "effect": row.effect, "attempts": attempts}
-            body |= {"key_helps": True} if key_helps else {}
-            self.add_dead_letter("send", row.contact, detail or outcome, json_text(body), row.id)
+            self.dead_send(row, outcome, detail, attempts, key_helps=key_helps)
             self._forget_send(row.id)
         else:
             ids = tuple(map(storable, message_ids))
@@ -386,6 +393,28 @@ class Commit:
         if row.priority == CAMPAIGN:
             self._add(broadcast_rows.ENDED, (outcome, storable(code), row.id))
         self.sends_ended.add(row.id)
+
+    def dead_send(
+        self, row: OutboxRow, outcome: str, reason: str, attempts: int = 0, *, key_helps: bool = False
+    ) -> None:
+        """A message becomes a dead letter."""
+        body = {"outcome": outcome, "key": row.key, "ref": row.ref, "effect": row.effect, "attempts": attempts}
+        body |= {"key_helps": True} if key_helps else {}
+        self.add_dead_letter("send", row.contact, reason or outcome, json_text(body), row.id)
+
+    def list_contact(self, contact: str, event: ContactChanged | None) -> None:
+        """Keep what the gateway's list has of a contact; None: the contact waits for the list to be read."""
+        self.listed[contact] = event
+        self.unlisted.discard(contact)
+
+    def unlist_contact(self, contact: str) -> None:
+        """The contact does not wait for the list any more, and what it had is not to be used."""
+        self.listed.pop(contact, None)
+        self.unlisted.add(contact)
+
+    def list_read(self) -> None:
+        """The gateway's list of contacts has been read to its end."""
+        self._add(engine_tables.LIST_READ, (self._at,))
 
     def set_status(self, message_id: str, status: MessageStatus, contact: str | None) -> None:
         """The status of a message, by one of its ids, with its contact, if that is known: it is erased with the contact."""

@@ -45,6 +45,7 @@ OF_CONTACT: Mapping[str, str] = {
     "usage": _OWN,
     "dead_letters": _own_or_names("body", "reason"),
     "aliases": "contact = ?1 OR alias = ?1",
+    "listed_contacts": _OWN,
     "crashes": names_contact("work"),
 }
 """Every table of the engine's file with data of contacts, and the condition for a contact's rows.

@@ -7,7 +7,7 @@ from itertools import count, islice
 from typing import Any, Literal
 
 from bot.core import values
-from bot.core.events import MessageReceived, Tapped
+from bot.core.events import ContactChanged, MessageReceived, Tapped
 from bot.core.session import Session
 from bot.core.values import json_text, read_time, storable, time_text
 from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tables
@@ -211,6 +211,28 @@ class Store(EngineRows):
     def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
         """The contacts that write from these numbers, and are written to under other ones."""
         return self._of_all(_OF_ALIASES, aliases)
+
+    # The gateway's list of contacts
+
+    @reads_rows
+    def listed_contact(self, contact: str) -> ContactChanged | None:
+        """What the gateway's list had of a contact; None if it is not known, or the contact waits for that."""
+        row = self.database.one(engine_tables.LISTED_CONTACT, storable(contact))
+        event: ContactChanged | None = None if row is None or row[0] is None else values.loads(row[0])
+        return event
+
+    def wanted_contacts(self) -> list[str]:
+        """The contacts that wait for the gateway's list."""
+        return [contact for (contact,) in self.database.all(engine_tables.WANTED_CONTACTS)]
+
+    def list_read_at(self) -> datetime | None:
+        """When the gateway's list was last read to its end."""
+        return read_time(self.database.one(engine_tables.LIST_READ_AT)[0])
+
+    def listing(self) -> int | None:
+        """The id of the message that reads the next page of it, if that is in the outbox."""
+        row = self.database.one(engine_tables.LISTING)
+        return None if row is None else int(row[0])
 
     # Other shards
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from bot.core import values
-from bot.core.effects import Publish, PutContact, Send
+from bot.core.effects import Publish, ToSend
 from bot.core.immutable import immutable
 from bot.core.session import SENDING_WINDOW
 from bot.core.values import LEAST_COUNTED
@@ -63,6 +63,16 @@ _SENDS = """
 """
 PENDING_SENDS = f"{_SENDS} WHERE outbox.id > ? AND claimed_at IS NULL ORDER BY outbox.id LIMIT ?"
 CLAIMED_SENDS = f"{_SENDS} WHERE claimed_at IS NOT NULL ORDER BY outbox.id"
+
+LIST_CONTACT = """
+    INSERT INTO listed_contacts (contact, state) VALUES (?, ?) ON CONFLICT (contact) DO UPDATE SET state = excluded.state
+"""
+UNLIST_CONTACT = "DELETE FROM listed_contacts WHERE contact = ?"
+LISTED_CONTACT = "SELECT state FROM listed_contacts WHERE contact = ?"
+WANTED_CONTACTS = "SELECT contact FROM listed_contacts WHERE state IS NULL ORDER BY contact"
+LIST_READ = "UPDATE meta SET listed_at = ?"
+LIST_READ_AT = "SELECT listed_at FROM meta"
+LISTING = "SELECT id FROM outbox WHERE contact = ''"
 
 ADD_CALL = """
     INSERT INTO calls (id, ref, key, contact, effect, created_at, attempts, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -137,7 +147,7 @@ class DeadSend:
     ref: str
     key: str
     outcome: str
-    effect: Send | PutContact
+    effect: ToSend
     send_id: int | None
     attempts: int
     key_helps: bool

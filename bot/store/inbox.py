@@ -28,8 +28,8 @@ _PROVEN_SECONDS = 2.0  # after an event was kept; a monitor that asks each secon
 _PROBE_BODY = bytes(1000)  # the size of a usual event
 
 _APPEND = """
-    INSERT INTO {0}log (delivery, event_id, name, contact, received_at, body, readable)
-    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+    INSERT INTO {0}log (delivery, event_id, name, contact, received_at, body, readable, message)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
 """.rstrip()
 _PRUNE = """
     DELETE FROM {0}log WHERE seq IN (
@@ -46,7 +46,7 @@ _STALE = """
     UPDATE {0}meta SET stale = stale + 1, stale_at = ? WHERE NOT EXISTS (SELECT 1 FROM {0}log WHERE event_id = ?)
 """
 _ERASE = """
-    UPDATE {0}log SET contact = NULL, body = ?, erased_at = ? WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
+    UPDATE {0}log SET contact = NULL, message = NULL, body = ?, erased_at = ? WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
 """
 _AFTER = """
     SELECT seq, event_id, name, contact, received_at, body, readable FROM log
@@ -82,7 +82,7 @@ class Appended:
 
     @property
     def duplicate(self) -> bool:
-        """Whether the log had this event already, by the event's id or the delivery's."""
+        """Whether the log had this event already, by the event's id, the delivery's, or the message's."""
         return self.seq is None
 
 
@@ -179,10 +179,11 @@ class InboxWriter:
         received_at: datetime,
         body: bytes,
         readable: bool,
+        message: str | None = None,
     ) -> Write:
-        """The statement that appends an event."""
+        """The statement that appends an event. ``message``: what all events of the same message have in common."""
         shard = self.shard_of(contact)
-        row = delivery, event_id, name, contact, time_text(received_at), body, int(readable)
+        row = delivery, event_id, name, contact, time_text(received_at), body, int(readable), message
         return Write(self._logs[shard].append, row, shard=shard)
 
     def stale_event(self, event_id: str, contact: str | None) -> Write:

@@ -92,7 +92,8 @@ _AS_ONE = {
     "engine.meta": f"""
         SELECT id, min(store_id) AS store_id, min(signal_key) AS signal_key, {_SAME.format("cursor")}, {_SAME.format("last_event")},
             max(written_at) AS written_at, max(set_back) AS set_back, min(clean) AS clean, max(run) AS run, max(taking) AS taking,
-            max(last_send) AS last_send, max(last_call) AS last_call, max(last_turn) AS last_turn
+            max(last_send) AS last_send, max(last_call) AS last_call, max(last_turn) AS last_turn,
+            CASE WHEN count(listed_at) = count(*) THEN min(listed_at) END AS listed_at
         FROM ({{rows}}) AS each GROUP BY id
     """,
     "engine.crashes": "SELECT DISTINCT run, work FROM ({rows}) AS each",

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from bot.core.effects import Performed, Publish, PutContact, Send
+from bot.core.effects import Performed, Publish, ToSend
 from bot.core.immutable import immutable
 
 REPLY, SYNC, CAMPAIGN = 0, 1, 2
@@ -13,7 +13,7 @@ LAST_ID = 2**63 - 1
 
 @immutable
 class OutboxRow:
-    """A message that is to be sent, or a change of the contact that the gateway is to get.
+    """A message that is to be sent, a change of the contact that the gateway is to get, or a page of contacts that it is to give.
 
     ``id`` orders a contact's rows of one ``priority`` (`REPLY`, `SYNC` or `CAMPAIGN`). ``channel`` is the number
     by which the bot and the contact talk; None where that is not known. ``ref`` is the effect's name, which the session knows; ``key`` the
@@ -29,7 +29,7 @@ class OutboxRow:
     ref: str
     key: str
     contact: str
-    effect: Send | PutContact
+    effect: ToSend
     priority: int
     channel: str | None
     created_at: datetime
@@ -49,7 +49,7 @@ class SentRow:
     ref: str
     key: str
     contact: str
-    effect: Send | PutContact
+    effect: ToSend
     priority: int
     message_ids: tuple[str, ...]
 

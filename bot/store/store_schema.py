@@ -22,7 +22,8 @@ INBOX_TABLES = """
         received_at TEXT NOT NULL,
         body BLOB NOT NULL,
         readable INTEGER NOT NULL,
-        erased_at TEXT
+        erased_at TEXT,
+        message TEXT UNIQUE
     );
 """
 ENGINE_TABLES = """
@@ -39,7 +40,8 @@ ENGINE_TABLES = """
         taking TEXT,
         last_send INTEGER NOT NULL DEFAULT 0,
         last_call INTEGER NOT NULL DEFAULT 0,
-        last_turn INTEGER NOT NULL DEFAULT 0
+        last_turn INTEGER NOT NULL DEFAULT 0,
+        listed_at TEXT
     );
     INSERT INTO meta (id) VALUES (1);
     CREATE TABLE crashes (
@@ -120,6 +122,11 @@ ENGINE_TABLES = """
         alias TEXT PRIMARY KEY,
         contact TEXT NOT NULL
     ) WITHOUT ROWID;
+    CREATE TABLE listed_contacts (
+        contact TEXT PRIMARY KEY,
+        state TEXT
+    ) WITHOUT ROWID;
+    CREATE INDEX listed_contacts_wanted ON listed_contacts (contact) WHERE state IS NULL;
     CREATE TABLE calls (
         id INTEGER PRIMARY KEY,
         ref TEXT NOT NULL,

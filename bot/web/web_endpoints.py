@@ -33,7 +33,7 @@ log = logging.getLogger("bot.web")
 class WebhookEndpoint:
     """Takes the gateway's events: verified, appended, committed, and only then acknowledged (spec: Events).
 
-    ``metrics`` counts the answers.
+    ``metrics`` counts the answers. ``answer_ids``: senders who are no phone numbers are contacts, too.
     """
 
     def __init__(
@@ -44,9 +44,11 @@ class WebhookEndpoint:
         tolerance: timedelta,
         clock: Clock,
         metrics: WebMetrics,
+        answer_ids: bool = False,
     ) -> None:
         self._inbox = inbox
         self._barrier = barrier
+        self._answer_ids = answer_ids
         self._secrets = secrets
         self._tolerance = tolerance
         self._clock = clock
@@ -54,6 +56,7 @@ class WebhookEndpoint:
         self._kept = json_answer(200, "kept")
         self.refused_as_stale = 0
         self.refused_as_forged = 0
+        self.refused_as_malformed = 0
 
     def receive(self) -> Response:
         """Answer one delivery: at once, or after the commit of what is written (`CommitBarrier`)."""
@@ -63,12 +66,13 @@ class WebhookEndpoint:
         timestamp, signature = environ.get("HTTP_X_SERVICE_TIMESTAMP"), environ.get("HTTP_X_SERVICE_SIGNATURE")
         match verify(self._secrets, timestamp, signature, raw, now, self._tolerance):
             case Verdict.GENUINE:
-                event, delivery = envelope(raw), environ.get("HTTP_X_SERVICE_DELIVERY_ID", "")
+                event, delivery = envelope(raw, self._answer_ids), environ.get("HTTP_X_SERVICE_DELIVERY_ID", "")
                 known_as = delivery if 0 < len(delivery) <= DELIVERY_ID else None
-                write = self._inbox.event(known_as, event.id, event.event, event.contact, now, raw, event.readable)
+                what = event.event, event.contact, now, raw, event.readable, event.message
+                write = self._inbox.event(known_as, event.id, *what)
                 return self._barrier.answer_after(write, lambda: self._counted(began, *self._appended(write)))
             case Verdict.STALE:
-                event = envelope(raw)
+                event = envelope(raw, self._answer_ids)
                 write = self._inbox.stale_event(event.id, event.contact)
                 return self._barrier.answer_after(
                     write, lambda: self._counted(began, "stale", self._stale(write, event))
@@ -78,6 +82,7 @@ class WebhookEndpoint:
                 refused = json_answer(401, "the signature does not fit the body and the timestamp")
                 return self._counted(began, "forged", refused)
             case Verdict.MALFORMED:
+                self._note_malformed(timestamp, signature)
                 refused = json_answer(401, "X-Service-Timestamp (Unix seconds) and X-Service-Signature are needed")
                 return self._counted(began, "malformed", refused)
 
@@ -104,6 +109,18 @@ class WebhookEndpoint:
                 "refused so far for a signature that fits no secret: %d. If these are the gateway's events, set "
                 "BOT_WEBHOOK_SECRET to what `bot webhook register` showed, and start again: it is read at the start",
                 self.refused_as_forged,
+            )
+
+    def _note_malformed(self, timestamp: str | None, signature: str | None) -> None:
+        self.refused_as_malformed += 1
+        if str(self.refused_as_malformed).strip("0") == "1":
+            headers = {"X-Service-Timestamp": timestamp, "X-Service-Signature": signature}
+            missing = " and ".join(name for name, value in headers.items() if not value)
+            log.warning(
+                "refused so far without a usable signature: %d. The last one: %s. If these are the gateway's events, see whether a proxy "
+                "takes out its headers",
+                self.refused_as_malformed,
+                f"{missing} missing" if missing else "X-Service-Timestamp is no number of seconds",
             )
 
     def _stale(self, write: Write, event: Envelope) -> Response:

@@ -52,6 +52,7 @@ class WebService:
         api_key: str | None = None,
         addresses: SignalAddresses | None = None,
         threads: int = THREADS,
+        answer_ids: bool = False,
     ) -> None:
         self._shards = shards_of(store)
         for shard in self._shards:
@@ -62,7 +63,9 @@ class WebService:
             self._engine = opened.enter_context(closing(StoreReader(store)))
             self._files = opened.pop_all()
         metrics = WebMetrics()
-        webhook = WebhookEndpoint(self._inbox, CommitBarrier(self._inbox), secrets, tolerance, clock, metrics)
+        webhook = WebhookEndpoint(
+            self._inbox, CommitBarrier(self._inbox), secrets, tolerance, clock, metrics, answer_ids
+        )
         programs = ProgramEndpoints(self._inbox, api_key, clock, partial(_judge, ask), metrics, addresses)
         health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics)
         self._app = create_app(webhook, programs, health, begun, path)

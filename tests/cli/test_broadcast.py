@@ -71,6 +71,17 @@ def test_it_shows_what_it_will_do_and_asks(folder: Path, bot: Kept) -> None:
     assert bot.sent == []
 
 
+def test_line_breaks_in_a_cell_are_said_before_it_starts_and_sent_as_spaces(folder: Path, bot: Kept) -> None:
+    (folder / "lines.csv").write_text(f'phone,name,share\n{CONTACT},"Carl\nJr.",10%\n6281234567891,Eve,20%\n')
+    code, lines, err = broadcast(folder, "--yes", file="lines.csv")
+    assert code == 0, lines
+    assert (
+        f"1 contact, the first {CONTACT}: line breaks, tabs and runs of spaces in a parameter are sent as one space"
+        in err
+    )
+    assert parameters(bot)[CONTACT][0] == "Carl Jr."
+
+
 def test_everybody_gets_the_template_with_their_own_cells(folder: Path, bot: Kept) -> None:
     code, lines, _ = broadcast(folder, "--yes", "--no-wait")
     assert (code, lines[-1]) == (0, "3 added, 0 known, 0 opted out.")

@@ -17,6 +17,7 @@ from bot.core.messages import (
     TemplateMessage,
     TextMessage,
     clipped,
+    is_link,
     violations,
 )
 
@@ -126,3 +127,25 @@ def test_a_text_that_is_too_long_is_shortened_to_its_limit(name: str) -> None:
 
 def test_the_limits_are_those_of_the_specification() -> None:
     assert limits.MEDIA_BYTES == {"image": 5 << 20, "audio": 16 << 20, "video": 16 << 20, "document": 100 << 20}
+
+
+@pytest.mark.parametrize(
+    ("url", "link"),
+    [
+        ("https://a.example", True),
+        ("http://a.example/b?c#d", True),
+        ("https://[::1]/a", True),
+        ("https://", False),
+        ("http://", False),
+        ("https:///a", False),
+        ("https://?a", False),
+        ("https://#a", False),
+        ("https://a.example/b c", False),
+        ("ftp://a.example", False),
+        ("", False),
+    ],
+)
+def test_an_address_names_a_host(url: str, link: bool) -> None:
+    assert is_link(url) is link
+    assert (violations(LinkButton("Here", "Open", url)) == []) is link
+    assert (violations(MediaMessage("image", url)) == []) is link

@@ -1,8 +1,11 @@
 """The two services and the files that flows name, as the doctor sees them."""
 
+import gzip
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +62,6 @@ def test_a_clock_that_is_wrong_is_noticed(server: Peer, off: timedelta, state: s
     server.answers(answer(404, {}, {"Date": date}))
     *_, clock = doctor.reach("gateway", "BOT_GATEWAY_URL", server.url, lambda: now() + off)
     assert clock.state == state and "its clock and ours differ by" in clock.what
-    assert server.requests[0].headers.get("authorization") is None
 
 
 @pytest.mark.parametrize("date", [None, "yesterday", "Mon, 06 May 2030 10:00:00 -0000"])
@@ -113,3 +115,50 @@ def test_a_file_that_the_gateway_would_not_take_fails(
 def test_a_private_address_is_none_that_the_gateway_reaches(tmp_path: Path, server: Peer) -> None:
     (found,) = shown(doctor.reachable(library(tmp_path, server.url), "http://gateway.example", 20))
     assert "is no public address" in found and server.requests == []
+
+
+PAGE = b"<!DOCTYPE html><title>Sign in</title>"
+
+
+@pytest.mark.parametrize(
+    ("base", "given", "what", "cure"),
+    [
+        ("", answer(200, PAGE), "answers 200 with a page for people", "pass without a login"),
+        (
+            "",
+            answer(302, b"", {"Location": "https://login.example/?next=x"}),
+            "redirects to https://login.example/ (302)",
+            "set BOT_GATEWAY_URL to where",
+        ),
+        ("", answer(502, b"<h1>Bad Gateway</h1>"), "answers 502 with a page of a proxy", "ask who runs it"),
+        ("", answer(503, b""), "answers 503 with a page of a proxy", "ask who runs it"),
+        ("", answer(200, gzip.compress(b"{}")), "with gzip and does not say so", "Content-Encoding"),
+        ("/external-api", answer(404, {"success": False}), "ends in the path /external-api", "take the path out"),
+        ("/external-api", answer(404, PAGE), "ends in the path /external-api", "take the path out"),
+        ("", answer(404, PAGE), "is not there (404), a page says so", "check BOT_GATEWAY_URL"),
+    ],
+)
+def test_what_answers_in_place_of_a_service_is_named_with_its_cure(
+    server: Peer, base: str, given: Any, what: str, cure: str
+) -> None:
+    server.answers(given)
+    key = {"Authorization": "Bearer k3y"}
+    (found,) = doctor.reach("gateway", "BOT_GATEWAY_URL", server.url + base, now, "/external-api/x", key)
+    assert found.state == "fail" and what in found.what and cure in found.what + found.advice
+    assert server.requests[0].headers["authorization"] == "Bearer k3y"
+    assert "k3y" not in found.what + found.advice
+
+
+@pytest.mark.parametrize(
+    "given", [answer(200, {"success": True}), answer(401, {"success": False}), answer(502, {"error": {}})]
+)
+def test_what_the_service_says_itself_is_left_to_it(server: Peer, given: Any) -> None:
+    server.answers(given)
+    assert [one.state for one in doctor.reach("gateway", "BOT_GATEWAY_URL", server.url, now, "/x")] == ["ok"]
+
+
+def test_the_list_of_models_is_asked_for_with_the_key_where_the_service_wants_it() -> None:
+    service = ModelService("https://m.example", "k+y", (), "authorization")
+    assert doctor.models_request(service) == ("/models", {"Authorization": "Bearer k+y"})
+    assert doctor.models_request(replace(service, key_in="x-api-key")) == ("/models", {"x-api-key": "k+y"})
+    assert doctor.models_request(replace(service, key_in="query")) == ("/models?apiKey=k%2By", {})

@@ -139,11 +139,11 @@ def test_an_upsert_has_the_documented_fields(server: Peer, gateway: Gateway) -> 
     assert server.requests[0].body == {"name": "Ann", "phone": "49151", "email": "ann@b.example", "tags": ["vip"]}
 
 
-def test_an_unknown_name_is_the_number_since_one_must_be_given_and_no_tags_are_said_to_be_none(
+def test_what_is_not_known_of_a_contact_is_not_sent_and_no_tags_are_said_to_be_none(
     server: Peer, gateway: Gateway
 ) -> None:
     gateway.put_contact("49151", None, None, ())
-    assert server.requests[0].body == {"name": "49151", "phone": "49151", "tags": []}
+    assert server.requests[0].body == {"phone": "49151", "tags": []}
 
 
 def test_an_upsert_that_is_cut_off_can_be_repeated_and_a_registration_cannot(server: Peer, gateway: Gateway) -> None:
@@ -234,10 +234,16 @@ def test_every_answer_tells_of_the_limits(server: Peer, gateway: Gateway, status
         assert (rate.remaining, rate.retry_after) == (0, timedelta(seconds=7))
 
 
-@pytest.mark.parametrize("data", [None, {}, "x", 7])
-def test_a_list_that_is_none_is_empty(server: Peer, gateway: Gateway, data: Any) -> None:
-    server.answers(answer(200, {"success": True, "data": data, "meta": []}))
+def test_null_is_an_empty_list(server: Peer, gateway: Gateway) -> None:
+    server.answers(answer(200, {"success": True, "data": None, "meta": []}))
     assert list(gateway.contacts_page(1)) == []
+
+
+@pytest.mark.parametrize("data", [{}, "x", 7])
+def test_an_answer_without_a_list_does_not_say_that_there_is_nothing(server: Peer, gateway: Gateway, data: Any) -> None:
+    server.answers(answer(200, {"success": True, "data": data, "meta": []}))
+    with pytest.raises(gateway_answers.NotTheGateway):
+        gateway.contacts_page(1)
 
 
 # -- channels

@@ -15,6 +15,7 @@ from bot.emulator.event_payloads import EVENTS
 from bot.emulator.request_rules import CODES
 from bot.gateway import gateway_answers, gateway_client, webhook_events
 from bot.gateway.gateway_account import pages
+from bot.gateway.gateway_answers import GatewayRefused
 from bot.gateway.gateway_client import Gateway
 from bot.gateway.webhook_events import read
 from tests.gateway.peer import Peer, peer
@@ -80,14 +81,16 @@ def test_both_lists_of_templates_show_the_same(emulator: Emulator, gateway: Gate
 # -- contacts
 
 
-@pytest.mark.parametrize("policy", ["required", "optional"])
-def test_a_contact_without_a_name_is_put_whatever_the_gateway_insists_on(
-    emulator: Emulator, gateway: Gateway, policy: Any
+def test_an_upsert_without_a_name_leaves_the_name_or_is_refused_with_its_reason(
+    emulator: Emulator, gateway: Gateway
 ) -> None:
-    emulator.behaviour.contact_name = policy
+    gateway.put_contact(ANN, "Ann", None, [])
+    with pytest.raises(GatewayRefused, match="name is required"):
+        gateway.put_contact(ANN, None, "ann@a.example", ["handoff:sales"])
+    emulator.behaviour.contact_name = "optional"
     gateway.put_contact(ANN, None, "ann@a.example", ["handoff:sales"])
     (found,) = gateway.contacts_page(1)
-    assert (found.name, found.email, found.tags) == (None, "ann@a.example", ("handoff:sales",))
+    assert (found.name, found.email, found.tags) == ("Ann", "ann@a.example", ("handoff:sales",))
 
 
 def test_an_upsert_says_which_contact_it_was(gateway: Gateway) -> None:
@@ -218,7 +221,9 @@ def test_contacts_and_conversations_are_understood(emulator: Emulator, receiver:
     emulator.behaviour.plus_in_events = plus
     emulator.behaviour.companion_events = True
     edited = tell(emulator, receiver, lambda: emulator.edit(ANN, name="Ann", email="a@a.example", tags=["vip"]))
-    assert edited == events.ContactChanged(edited.id, ANN, NOON, "contact.updated", "Ann", "a@a.example", ("vip",))
+    assert edited == events.ContactChanged(
+        edited.id, ANN, NOON, "contact.updated", "Ann", "a@a.example", ("vip",), True, "id:1"
+    )
     assigned = tell(emulator, receiver, lambda: emulator.assign(ANN, "Bea"))
     conversation = "conv_1"
     assert assigned == events.ConversationAssigned(assigned.id, ANN, NOON, conversation, "Ann", "Bea", NOON)
@@ -231,5 +236,7 @@ def test_contacts_and_conversations_are_understood(emulator: Emulator, receiver:
     assert isinstance(opened, events.ConversationOpened)
     assert isinstance(inbound, events.MessageReceived)
     new = inbound.contact
-    assert created == events.ContactChanged(created.id, new, NOON, "contact.created", None, None, ())
+    assert created == events.ContactChanged(
+        created.id, new, NOON, "contact.created", None, None, (), True, created.alias
+    )
     assert opened == events.ConversationOpened(opened.id, new, NOON, inbound.conversation, None)

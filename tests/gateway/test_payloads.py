@@ -115,7 +115,7 @@ def test_a_status_of_nothing_cannot_be_read() -> None:
 def test_a_contact_is_read_as_the_specification_shows_it() -> None:
     data = {"contact_id": 12, "phone": "+4915", "name": "Ann", "email": None, "tags": ["vip"],
             "custom_fields": {}, "created_at": "2030-01-01T00:00:00Z"}  # fmt: skip
-    expected = ContactChanged("evt_1", "4915", NOW, "contact.created", "Ann", None, ("vip",))
+    expected = ContactChanged("evt_1", "4915", NOW, "contact.created", "Ann", None, ("vip",), True, "id:12")
     assert read(body("contact.created", data), NOW) == expected
     assert envelope(body("contact.created", data)).contact == "4915"
 
@@ -123,7 +123,7 @@ def test_a_contact_is_read_as_the_specification_shows_it() -> None:
 def test_an_updated_contact_may_lie_in_an_object_and_say_little() -> None:
     nested = {"contact": {**ANN, "email": "ann@b.example"}}
     found = read(body("contact.updated", nested), NOW)
-    assert found == ContactChanged("evt_1", "4915", NOW, "contact.updated", "Ann", "ann@b.example", None)
+    assert found == ContactChanged("evt_1", "4915", NOW, "contact.updated", "Ann", "ann@b.example", None, alias="id:1")
     assert read(body("contact.updated", {"phone": 4915}), NOW) == ContactChanged(
         "evt_1", "4915", NOW, "contact.updated"
     )
@@ -150,9 +150,15 @@ def test_a_name_that_is_the_number_is_no_name() -> None:
     assert found.name is None
 
 
-def test_a_contact_without_a_number_cannot_be_read() -> None:
+def test_a_contact_without_a_number_is_named_by_the_gateways_id() -> None:
+    named = body("contact.updated", {"contact_id": 1, "name": "Ann"})
+    assert read(named, NOW) == ContactChanged("evt_1", "id:1", NOW, "contact.updated", "Ann", alias="id:1")
+    assert envelope(named).contact == "id:1"
+
+
+def test_a_contact_without_a_number_and_an_id_cannot_be_read() -> None:
     with pytest.raises(UnreadableEvent, match="no phone number"):
-        read(body("contact.updated", {"contact_id": 1, "name": "Ann"}), NOW)
+        read(body("contact.updated", {"name": "Ann"}), NOW)
 
 
 # -- conversations

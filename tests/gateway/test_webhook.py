@@ -84,7 +84,7 @@ def test_a_changed_body_or_timestamp_is_forged() -> None:
     assert verdict(sign(RAW), timestamp=str(int(STAMP) + 1)) is Verdict.FORGED
 
 
-@pytest.mark.parametrize("timestamp", [None, "", "now", "1.5", "-1", " 1", "9" * 5000, "\u0661\u0662"])
+@pytest.mark.parametrize("timestamp", [None, "", "now", "1.5", "-1", "9" * 5000, "\u0661\u0662"])
 def test_a_timestamp_that_is_no_number_is_malformed(timestamp: str | None) -> None:
     assert verdict(sign(RAW), timestamp=timestamp) is Verdict.MALFORMED
 
@@ -103,6 +103,17 @@ def test_a_timestamp_may_be_five_minutes_off_either_way(seconds: int, expected: 
     assert verdict(sign(RAW, timestamp=timestamp), timestamp) is expected
 
 
+@pytest.mark.parametrize("header", [f"{STAMP} ", f" {STAMP}", f"\t{STAMP}\t ", STAMP])
+@pytest.mark.parametrize("signed", ["with", "without"])
+def test_white_space_around_a_timestamp_says_nothing_whether_it_is_signed_or_not(header: str, signed: str) -> None:
+    signature = sign(RAW, timestamp=header if signed == "with" else STAMP)
+    assert verdict(signature, header) is Verdict.GENUINE
+    assert verdict(sign(RAW, timestamp=f"{STAMP} "), STAMP) is Verdict.GENUINE, "a server on the way took it out"
+    assert verdict(sign(RAW, timestamp="1"), header) is Verdict.FORGED
+    late = f"{int(STAMP) - 301} "
+    assert verdict(sign(RAW, timestamp=late), late) is Verdict.STALE
+
+
 def test_a_stale_forgery_is_a_forgery() -> None:
     assert verdict(sign(RAW), timestamp="1") is Verdict.FORGED
 
@@ -112,7 +123,7 @@ def test_a_stale_forgery_is_a_forgery() -> None:
 
 def test_an_envelope_tells_what_to_file_a_body_under() -> None:
     raw = body("message.inbound", {"from": "+4915112345678"})
-    assert envelope(raw) == Envelope("evt_1", "message.inbound", "4915112345678", True)
+    assert envelope(raw) == Envelope("evt_1", "message.inbound", "4915112345678", True, None)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +147,59 @@ def test_an_unusable_id_is_replaced_by_the_hash_of_the_body(value: Any) -> None:
 
 def test_a_number_as_id_is_taken() -> None:
     assert envelope(body("message.inbound", {}, id=17)).id == "17"
+
+
+INBOUND = {"message_id": "m1", "from": "4915", "to": "628000", "type": "text", "body": "hi", "timestamp": 1}
+TAPPED = {
+    "message_id": "m1",
+    "from": "4915",
+    "timestamp": 1,
+    "interactive": {"type": "button", "button": {"id": "a", "title": "A"}},
+}
+OTHER_TAP = {"type": "button", "button": {"id": "b", "title": "B"}}
+
+
+def message_of(event: str, data: dict[str, Any], id: str = "e1") -> str | None:
+    return envelope(body(event, data, id=id)).message
+
+
+@pytest.mark.parametrize(
+    ("event", "data", "same"),
+    [
+        ("message.inbound", INBOUND, INBOUND),
+        ("message.inbound", INBOUND, {**INBOUND, "from": "+4915", "timestamp": 2, "conversation_id": "c1"}),
+        ("message.interactive_reply", TAPPED, TAPPED),
+    ],
+)
+def test_two_events_of_one_message_have_that_in_common(event: str, data: dict[str, Any], same: dict[str, Any]) -> None:
+    assert message_of(event, data) == message_of(event, same, id="e2") is not None
+    assert message_of({"message.inbound": "message.received"}.get(event, "interactive_response"), same) == message_of(
+        event, data
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "data", "other"),
+    [
+        ("message.inbound", INBOUND, {**INBOUND, "from": "4916"}),
+        ("message.inbound", INBOUND, {**INBOUND, "to": "628001"}),
+        ("message.inbound", INBOUND, {**INBOUND, "body": "bye"}),
+        ("message.inbound", INBOUND, {**INBOUND, "message_id": "m2"}),
+        ("message.interactive_reply", TAPPED, {**TAPPED, "from": "4916"}),
+        ("message.interactive_reply", TAPPED, {**TAPPED, "timestamp": 2}),
+        ("message.interactive_reply", TAPPED, {**TAPPED, "interactive": OTHER_TAP}),
+    ],
+)
+def test_an_id_that_stands_for_another_message_elsewhere_or_later_is_another_message(
+    event: str, data: dict[str, Any], other: dict[str, Any]
+) -> None:
+    assert message_of(event, data) != message_of(event, other)
+
+
+@pytest.mark.parametrize("event", ["message.sent", "message.delivered", "message.failed", "contact.created", "x"])
+def test_events_that_are_no_message_have_no_message_in_common(event: str) -> None:
+    assert message_of(event, INBOUND) is None
+    assert message_of("message.inbound", {**INBOUND, "message_id": None}) is None
 
 
 HOSTILE = {

@@ -65,7 +65,7 @@ def no_event_is_passed(shared: Shared) -> None:
         connect(shared.address, "inbox") as holder,
     ):
         holder.execute("SELECT pg_advisory_lock(1)")
-        row = (None, "slow", "x", None, "2026-01-01", b"", 1)
+        row = (None, "slow", "x", None, "2026-01-01", b"", 1, None)
         slow = [Write(append_statement(shard), row, shard=1), Write("SELECT pg_advisory_xact_lock(1)", (), shard=1)]
         commits: list[Any] = [threads.submit(web.write_each, slow)]
         assert shared.comes(lambda: shared.waiting() == 1)

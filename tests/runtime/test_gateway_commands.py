@@ -37,7 +37,7 @@ from tests.postgres import about_files
 
 NOON = datetime(2030, 5, 12, 12, tzinfo=UTC)
 CONTACT = "6281234567890"
-PUT: dict[str, Any] = {"call": "put_contact", "phone": CONTACT, "name": None, "email": None, "tags": []}
+PUT: dict[str, Any] = {"call": "put_contact", "phone": CONTACT, "name": CONTACT, "email": None, "tags": []}
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_contact_that_is_refused_is_an_answer_and_a_bad_key_is_none(
         commands.run(PUT)
 
 
-def test_a_contact_without_a_name_is_put_by_one_request(commands: GatewayCommands, gateway: Emulator) -> None:
+def test_a_contact_is_put_by_one_request(commands: GatewayCommands, gateway: Emulator) -> None:
     assert commands.run(PUT)["id"]
     assert gateway.requests == 1
     (contact,) = commands.run({"call": "contacts", "page": 1})["items"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.runtime.batch import RequestRefused
-from bot.runtime.broadcasting import ALARM, is_enough
+from bot.runtime.broadcasting import ALARM, is_about_text, is_enough
 from bot.store.rows import OutboxRow
 from tests.postgres import about_files
 from tests.runtime.broadcasting import SALE, ask, continued, done, letters, people, resume, stop
@@ -214,8 +214,6 @@ T, P, S, X = "132000", "VALIDATION_INVALID_PHONE", "WHATSAPP_SEND_FAILED", "VALI
     [
         ([T], True),
         (["", "", T], True),
-        (["132005"], False),
-        (["132005"] * 3, True),
         ([X, X], False),
         ([X, X, X], True),
         ([X, "", X, "", X], True),
@@ -229,6 +227,58 @@ T, P, S, X = "132000", "VALIDATION_INVALID_PHONE", "WHATSAPP_SEND_FAILED", "VALI
 )
 def test_how_many_refusals_are_enough(recent: list[str], enough: bool) -> None:
     assert is_enough(recent) is enough
+
+
+FIELD = "template.components[0].parameters"
+
+
+@pytest.mark.parametrize(
+    ("code", "detail", "about_text"),
+    [
+        ("132005", "132005: Template text too long", True),
+        ("132018", "132018: (#132018) Parameter cannot have new-line/tab characters", True),
+        ("132001", f"132001: Template missing parameters (field: {FIELD}[1].text; hint: empty)", True),
+        ("132000", f"132000: Template param mismatch (field: {FIELD}[0].text)", True),
+        ("132001", "132001: Template missing parameters (hint: parameter 2 is empty)", True),
+        ("132001", "132001: {{2}} is empty", True),
+        ("132001", f"132001: Template missing parameters (field: {FIELD}[0].type; hint: one of image)", False),
+        ("132001", f"132001: Template missing parameters (field: {FIELD}[0].image)", False),
+        ("132000", f"132000: Template param mismatch (field: {FIELD}; hint: 1 wanted, 2 received)", False),
+        ("132000", "132000: Template param mismatch (send as many parameters as the template has placeholders)", False),
+        ("132012", "132012: Template does not exist (field: template.name)", False),
+        ("VALIDATION_INVALID_URL", f"VALIDATION_INVALID_URL: no (field: {FIELD}[0].text)", False),
+    ],
+)
+def test_a_refusal_is_about_one_text_if_it_names_a_parameter_or_cannot_be_about_anything_else(
+    code: str, detail: str, about_text: bool
+) -> None:
+    assert is_about_text(code, detail) is about_text
+
+
+def test_the_log_says_why_messages_are_given_up_without_a_line_for_each(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask(world, *people(14))
+    for _ in range(11):
+        (row,) = world.delivery.wait_for(1)
+        world.delivery.rows.remove(row)
+        world.report(row, "failed", f"132005: {row.contact} is secret", code="132005", message_ids=())
+    said = [record.getMessage() for record in caplog.records if "given up" in record.message]
+    assert said == [
+        "messages given up with 132005 since the start: 1 (shorten the value)",
+        "messages given up with 132005 since the start: 10 (shorten the value)",
+    ]
+
+
+def test_a_refused_text_of_one_recipient_never_pauses_the_others(world: World) -> None:
+    ask(world, *people(14))
+    for _ in range(12):
+        (row,) = world.delivery.wait_for(1)
+        world.delivery.rows.remove(row)
+        world.report(row, "failed", f"132001: no (field: {FIELD}[0].text)", code="132001", message_ids=())
+    assert world.alarms.current() == []
+    assert send_all(world) == people(2, 12)
+    assert world.reader.outcomes("spring") == {"failed (132001)": 12, "sent": 2}
 
 
 def test_messages_that_fail_after_the_gateway_took_them_count(world: World) -> None:

@@ -238,7 +238,9 @@ def forwarded(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
                 inbox.append(inbox.event(None, contact, "x", contact, START, b"{}", True))
         for shard in shards_of(divided):
             with closing(engine_writer(shard)) as engine, closing(InboxReader(shard)) as log:
-                engine.write((append_statement(shard), [(None, "moved:1", "moved", None, time_text(START), b"{}", 1)]))
+                engine.write(
+                    (append_statement(shard), [(None, "moved:1", "moved", None, time_text(START), b"{}", 1, None)])
+                )
                 last = log.after(0, 100)[-1]
                 engine.write(("UPDATE meta SET cursor = ?, last_event = ?", [(last.seq, last.event_id)]))
         yield divided

@@ -167,7 +167,7 @@ def test_a_number_in_an_event_without_a_contact_is_found_whatever_stands_before_
 ) -> None:
     with closing(log_writer(address)) as database:
         for body in (f"{before}6281234567890é".encode(), b"\xff6281234567890", b"16281234567890"):
-            database.write((APPEND, [(None, body.hex(), "x", None, "2026-01-01", body, 0)]))
+            database.write((APPEND, [(None, body.hex(), "x", None, "2026-01-01", body, 0, None)]))
     with closing(InboxReader(address)) as inbox:
         assert inbox.of_contact("6281234567890", 10) == ([2] if before == "\\1" else [1, 2])
 
@@ -210,7 +210,7 @@ def test_trouble_with_the_server_has_advice_that_is_right_for_it(
     with connect(address, "inbox") as other, closing(log_writer(address)) as database:
         other.execute(REFUSES.format(code), prepare=False)
         with pytest.raises(StoreUnavailable) as refused:
-            database.write((APPEND, [(None, "1", "x", None, "2026-01-01", b"", 0)]))
+            database.write((APPEND, [(None, "1", "x", None, "2026-01-01", b"", 0, None)]))
     assert refused.value.advice == advice
 
 
@@ -238,7 +238,7 @@ def test_a_sender_is_answered_before_the_engines_of_other_machines_are_woken(
 
 def test_a_text_that_no_index_takes_is_refused_alone_and_blocks_no_commit(address: PostgresAddress) -> None:
     long = "".join(chr(0x4E00 + number * 7919 % 20000) for number in range(9000))
-    writes = [Write(APPEND, (None, id, "x", None, "2026-01-01", b"", 1)) for id in (long, "short", "e" * 300)]
+    writes = [Write(APPEND, (None, id, "x", None, "2026-01-01", b"", 1, None)) for id in (long, "short", "e" * 300)]
     with closing(log_writer(address)) as database:
         database.write_each(writes)
         assert [write.error is None for write in writes] == [False, True, True]

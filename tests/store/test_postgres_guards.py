@@ -53,7 +53,7 @@ class Shared:
 
 
 def append(event_id: str, delivery: str | None = None) -> Write:
-    return Write(APPEND, (delivery, event_id, "x", None, "2026-01-01", b"", 1))
+    return Write(APPEND, (delivery, event_id, "x", None, "2026-01-01", b"", 1, None))
 
 
 @contextmanager

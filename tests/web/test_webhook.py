@@ -102,6 +102,17 @@ def test_a_signed_event_is_kept_acknowledged_and_the_engine_woken(web: Web) -> N
     assert web.wakes == 1
 
 
+def test_a_message_under_two_event_ids_is_kept_once(web: Web) -> None:
+    again = json.loads(event())
+    again["id"] = "evt-2"
+    assert web.post(event()).status_code == 200
+    assert web.post(json.dumps(again).encode(), "d-2").json == {"ok": True, "message": "kept already"}
+    assert web.kept() == ["evt-1"]
+    for status in ("message.delivered", "message.read"):
+        named = {"id": status, "event": status, "data": {**again["data"], "to": CONTACT}}
+        assert web.post(json.dumps(named).encode(), status).json == {"ok": True, "message": "kept"}
+
+
 def test_before_the_engine_has_begun_nothing_is_accepted_and_the_sender_is_to_try_again(web: Web) -> None:
     web.begun = False
     refused = web.post(event())
@@ -258,8 +269,8 @@ def test_ready_names_no_database_no_host_and_no_user(web: Web, monkeypatch: pyte
 def test_an_event_that_the_inbox_cannot_keep_at_all_is_a_4xx(
     web: Web, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lone_surrogate = Envelope("\ud800", "message.inbound", None, readable=True)
-    monkeypatch.setattr(bot.web.web_endpoints, "envelope", lambda raw: lone_surrogate)
+    lone_surrogate = Envelope("\ud800", "message.inbound", None, readable=True, message=None)
+    monkeypatch.setattr(bot.web.web_endpoints, "envelope", lambda raw, ids: lone_surrogate)
     assert web.post(event()).status_code == 400
     assert [record.exc_info for record in caplog.records] == [None]
 

@@ -17,6 +17,7 @@ from bot.core.effects import (
     Performed,
     Publish,
     PutContact,
+    ReadContact,
     Send,
     Tell,
     Transcribe,
@@ -260,6 +261,8 @@ def _parts(effect: Effect | None) -> Iterator[str]:
         case Publish(name, _, data):
             yield f"event {name}"
             yield from _named(data)
+        case ReadContact():
+            yield "read the contact at the gateway"
         case PutContact(name, email, tags):
             yield "tell the gateway"
             yield from _named({"name": name, "email": email, "tags": list(tags)})

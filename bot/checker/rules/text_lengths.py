@@ -1,4 +1,6 @@
-"""W401 and W404: texts that a customer gets cut or not at all: longer than the gateway takes, or empty."""
+"""W401, W404 and W405: texts that a customer gets otherwise or not at all: longer than the gateway takes, empty, or with lines where
+the platform takes one.
+"""
 
 import re
 from collections.abc import Iterator
@@ -7,6 +9,7 @@ from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph
 from bot.checker.rules.sent_texts import SentMessage, TextScope, messages
 from bot.core.immutable import immutable
+from bot.core.text import parameter_line
 from bot.expressions.abstract_texts import AbstractText
 from bot.expressions.abstract_values import LOST, AbstractValues, just
 from bot.expressions.template_failures import TemplateFailed
@@ -71,12 +74,16 @@ class _Text:
                 continue
 
 
-@rule(W401="a text that may be longer than the gateway takes", W404="a text that may be empty where one is needed")
+@rule(
+    W401="a text that may be longer than the gateway takes",
+    W404="a text that may be empty where one is needed",
+    W405="a template's parameter with several lines",
+)
 def find_unfit_texts(graph: Graph) -> Iterator[Finding]:
     """Find texts that do not fit, each once, in the first language in which it does not."""
     found: dict[tuple[Mark, str], Finding] = {}
     for text in _texts(graph.library):
-        for finding in (_too_long(text), _empty(text)):
+        for finding in (_too_long(text), _empty(text), _has_lines(text)):
             if finding is not None:
                 found.setdefault((text.text.mark, finding.code), finding)
     yield from found.values()
@@ -99,7 +106,7 @@ def _texts(library: Library) -> Iterator[_Text]:
     for message in messages(library):
         for sent in message.texts:
             for text in sent.text.wordings:
-                if text.constant and len(text.source) <= (sent.most or len(text.source)):
+                if text.constant and len(text.source) <= (sent.most or len(text.source)) and not sent.parameter:
                     continue  # most are
                 language = message.seen.language if _LANGUAGE.search(text.explained) else None
                 key = (text.mark, language, sent.most, text.source)
@@ -133,6 +140,16 @@ def _empty(text: _Text) -> Finding | None:
         if not written.strip() and not _has_hole(reads, values):
             what = f"{text.name} is empty{in_words(values, nulls=True)}, and the gateway refuses the message"
             return Finding.at("W404", text.text.mark, what, "write what stands there otherwise, as in default('...')")
+    return None
+
+
+def _has_lines(text: _Text) -> Finding | None:
+    if not text.sent.parameter:
+        return None
+    for values, written in text.rendered():
+        if parameter_line(written) != written.strip():
+            what = f"{text.name} has line breaks, tabs or more than four spaces in a row{in_words(values)}, which the platform refuses"
+            return Finding.at("W405", text.text.mark, f"{what}: each becomes one space", "write it on one line")
     return None
 
 

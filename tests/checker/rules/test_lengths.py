@@ -1,11 +1,11 @@
-"""W401 to W404: texts that are too long or empty, choices that are too many, too few or the same."""
+"""W401 to W405: texts that are too long or empty or on several lines, choices that are too many, too few or the same."""
 
 import pytest
 
 from bot.checker.rules.text_lengths import notes
 from tests.checker.proved import library, only
 
-TEXTS = only("W303", "W401", "W402", "W403", "W404", "W301")
+TEXTS = only("W303", "W401", "W402", "W403", "W404", "W405", "W301")
 
 BEGIN = """
 flow: a
@@ -224,3 +224,21 @@ def test_what_nobody_can_bound_is_noted() -> None:
         'flow1.yml:16:12: step "b": ask: at most 1024 characters are sent',
         'flow1.yml:16:43: step "b": title: at most 20 characters are sent',
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "broken"),
+    [
+        ("one\\ntwo", True),
+        ("one\\ttwo", True),
+        ("one     two {{ city }}", True),
+        ("one    two", False),
+        ("{{ city }}", False),
+        ("one\\n", False),
+    ],
+)
+def test_a_parameter_of_a_template_has_one_line_and_no_run_of_spaces(body: str, broken: bool) -> None:
+    codes = [
+        line.split()[0] for line in found(f'  a: {{template: {{name: t, language: en, body: ["{body}"]}}, then: end}}')
+    ]
+    assert codes == (["W405"] if broken else [])

@@ -1,0 +1,149 @@
+"""The gateway's list of contacts: read page by page, once, for the contacts that no event has described (decisions: "Contacts").
+
+Each page is a row of the outbox, behind all replies. What it has of contacts is kept, because reading the list costs an account with
+100,000 contacts a thousand requests.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+
+from bot.core.effects import ListContacts, PutContact
+from bot.core.events import LISTED, ContactChanged
+from bot.core.session import Session
+from bot.gateway.gateway_account import MOST_PAGES, ContactInfo, Page
+from bot.runtime.batch import Batch
+from bot.runtime.sending import SendResult
+from bot.store.rows import SYNC
+
+READ_EVERY = timedelta(days=1)
+"""How often the whole list is read at most."""
+
+FEW_PAGES = 10
+"""How many pages are read meanwhile for a contact that the list did not have: a small list whole, of another one the ends."""
+
+_UNREAD = (
+    "nothing was sent: name and tags that the contact has at the gateway are not known, and would be overwritten "
+    "(`bot queue retry` sends it all the same, without a name)"
+)
+
+
+def read_contacts(batch: Batch) -> None:
+    """Describe the contacts of a batch that are to be read, at once if that is known; else have the list read."""
+    for event in batch.to_read:
+        contact, id = event.contact, f"{LISTED}:{event.id}"
+        known = _known(batch, contact)
+        if known is not None and known.described:
+            _describe(batch, replace(known, id=id, at=batch.now))
+        elif known is not None and _was_read_today(batch):
+            _give_up(batch, id, (contact,), _not_there(batch))
+        else:
+            batch.commit.list_contact(contact, None)
+    if not _is_being_read(batch) and (wanted := _wanted(batch)):
+        began_by = batch.to_read[-1].id if batch.to_read else f"{min(wanted)}:{batch.now.isoformat()}"
+        _read(batch, ListContacts(began_by))
+
+
+def forget(batch: Batch, contact: str) -> None:
+    """What the list had of a contact is out of date."""
+    if _known(batch, contact) is not None:
+        batch.commit.unlist_contact(contact)
+
+
+def handle_page(batch: Batch, result: SendResult) -> None:
+    """Note the contacts of a page, describe those that wait for it, and go on to the next page."""
+    row, page = result.row, result.page
+    assert isinstance(row.effect, ListContacts)
+    batch.commit.send_ended(row, result.state if page else "given_up", (), result.attempts, result.detail, result.at)
+    wanted = _wanted(batch)
+    if page is None:
+        _give_up(batch, row.ref, wanted, result.detail)
+        return
+    _note(batch, row.ref, page, wanted)
+    is_last = not page.has_more and not row.effect.skips
+    if is_last:
+        batch.commit.list_read()
+        for contact in wanted:  # the gateway has nothing of them that could be overwritten
+            _describe(batch, _event(batch, f"{row.ref}:{contact}", ContactInfo("", contact), contact))
+    elif not _was_read_today(batch) or (wanted and row.effect.step < FEW_PAGES):
+        _read_on(batch, row.effect, page, wanted)
+    else:
+        _give_up(batch, row.ref, wanted, _not_there(batch))
+        for contact in wanted:
+            batch.commit.list_contact(contact, ContactChanged("", contact, batch.now, LISTED))
+
+
+def _known(batch: Batch, contact: str) -> ContactChanged | None:
+    """What the list had of a contact; it is not ``described`` where the list did not have it."""
+    if contact in batch.commit.listed or contact in batch.commit.unlisted:
+        return batch.commit.listed.get(contact)
+    return batch.store.listed_contact(contact)
+
+
+def _wanted(batch: Batch) -> set[str]:
+    """The contacts that wait for the list."""
+    wanted = {contact for contact, known in batch.commit.listed.items() if known is None}
+    return wanted | {*batch.store.wanted_contacts()} - batch.commit.listed.keys() - batch.commit.unlisted
+
+
+def _is_being_read(batch: Batch) -> bool:
+    row = batch.store.listing()
+    return (row is not None and row not in batch.commit.sends_ended) or any(
+        isinstance(row.effect, ListContacts) for row in batch.commit.sends
+    )
+
+
+def _was_read_today(batch: Batch) -> bool:
+    read_at = batch.store.list_read_at()
+    return read_at is not None and batch.now < read_at + READ_EVERY
+
+
+def _not_there(batch: Batch) -> str:
+    return f"the list did not have the contact, and is read again a day after {batch.store.list_read_at():%Y-%m-%d %H:%M} UTC"
+
+
+def _note(batch: Batch, ref: str, page: Page[ContactInfo], wanted: set[str]) -> None:
+    """Describe the contacts of a page that are wanted, which then are no more; keep the others."""
+    owners = batch.store.contacts_of_aliases(info.phone for info in page if info.phone not in wanted)
+    for info in page:
+        contact = owners.get(info.phone) or info.phone
+        event = _event(batch, f"{ref}:{contact}", info, contact)
+        if contact in wanted:
+            wanted.remove(contact)
+            _describe(batch, event)
+        elif batch.store.shard_elsewhere(contact) is None:
+            batch.commit.list_contact(contact, event)
+
+
+def _event(batch: Batch, id: str, info: ContactInfo, contact: str) -> ContactChanged:
+    return ContactChanged(id, contact, batch.now, LISTED, info.name, info.email, info.tags, described=True)
+
+
+def _describe(batch: Batch, event: ContactChanged) -> None:
+    batch.commit.unlist_contact(event.contact)
+    batch.take(event)
+
+
+def _read_on(batch: Batch, effect: ListContacts, page: Page[ContactInfo], wanted: set[str]) -> None:
+    first = page.items[0].id if page.items else ""
+    if effect.step >= MOST_PAGES or (first and first == effect.first and not effect.skips):
+        _give_up(batch, f"{LISTED}:{effect.began_by}", wanted, "the list of contacts does not end")
+    else:
+        _read(
+            batch,
+            replace(effect, step=effect.step + 1, last=page.last if effect.step == 0 else effect.last, first=first),
+        )
+
+
+def _read(batch: Batch, effect: ListContacts) -> None:
+    ref = f"{LISTED}:{effect.began_by}:{effect.step}"
+    batch.commit.add_send(batch.send_row(ref, effect, Session(""), SYNC))
+
+
+def _give_up(batch: Batch, ref: str, wanted: Iterable[str], reason: str) -> None:
+    """The list does not describe these contacts: what the bot would have sent of them becomes a dead letter."""
+    for contact in wanted:
+        batch.commit.unlist_contact(contact)
+        session = batch.session(contact)
+        row = batch.send_row(f"{ref}:{contact}", PutContact(session.name, session.email, session.tags), session, SYNC)
+        batch.commit.dead_send(row, "failed", f"{reason}: {_UNREAD}")

@@ -1,0 +1,49 @@
+"""What the store keeps of the gateway's list of contacts."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.core.events import LISTED, ContactChanged
+from bot.store.commit import Commit
+from bot.store.engine_store import Store
+from tests.store.store_kit import START
+
+ANN, BEN = "6281230000001", "6281230000002"
+LISTED_ANN = ContactChanged("", ANN, START, LISTED, "Ann", None, ("gold",), described=True)
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    store = Store(path)
+    yield store
+    store.close()
+
+
+def write(store: Store, **contacts: ContactChanged | None) -> None:
+    commit = Commit(0, START)
+    for contact, event in contacts.items():
+        commit.list_contact(contact, event)
+    store.write(commit)
+
+
+def test_a_contact_waits_until_it_is_listed_and_is_forgotten_when_it_is_taken(store: Store) -> None:
+    write(store, **{ANN: None, BEN: None})
+    assert (store.wanted_contacts(), store.listed_contact(ANN)) == ([ANN, BEN], None)
+    write(store, **{ANN: LISTED_ANN})
+    assert (store.wanted_contacts(), store.listed_contact(ANN)) == ([BEN], LISTED_ANN)
+    commit = Commit(0, START)
+    commit.unlist_contact(ANN)
+    commit.unlist_contact(BEN)
+    store.write(commit)
+    assert (store.wanted_contacts(), store.listed_contact(ANN)) == ([], None)
+
+
+def test_the_store_knows_when_the_list_was_read_to_its_end(store: Store) -> None:
+    assert store.list_read_at() is None
+    commit = Commit(0, START + timedelta(hours=1))
+    commit.list_read()
+    store.write(commit)
+    assert store.list_read_at() == START + timedelta(hours=1)
