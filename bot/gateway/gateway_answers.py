@@ -120,7 +120,8 @@ class GatewayError(BotError):
     def _text(self) -> str:
         words = f"{self.code}: {self.message}" if self.code else self.message
         details = "; ".join(_details(self.details))
-        return words + (f" ({details})" if details else "") + (f" ({self.advice})" if self.advice else "")
+        advice = "" if "hint" in self.details else self.advice  # the gateway's own is about this very case
+        return words + (f" ({details})" if details else "") + (f" ({advice})" if advice else "")
 
 
 def _details(details: Mapping[str, Any]) -> Iterator[str]:

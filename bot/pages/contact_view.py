@@ -96,7 +96,10 @@ class ShownBubble:
 
 @immutable
 class Unsent:
-    """A message that the gateway has not taken, as far as the bot knows: it waits for its next try, or was given up."""
+    """A message that the gateway has not taken, as far as the bot knows: it waits for its next try, or was given up.
+
+    ``after``: it stands behind the bubble with this number, or before all (0); None: at the end.
+    """
 
     key: str
     text: str
@@ -104,6 +107,7 @@ class Unsent:
     detail: str
     attempts: int = 0
     due_at: datetime | None = None
+    after: int | None = None
 
 
 @immutable
