@@ -237,7 +237,8 @@ class ModelCalls:
             most = 0 if model in self._whole else effect.paragraphs
             answer = AnswerReader(request, most, say, judge, lambda: self._clock.elapsed() >= until)
             try:
-                ended = self._ask(answer, until, last=model == models[-1])
+                others = sum(other != model for other, _ in left)
+                ended = self._ask(answer, until, others)
             except CompletionError as error:
                 failure = self._failure(row, answer, error)
                 used += failure.usage
@@ -265,11 +266,12 @@ class ModelCalls:
         first, *others = messages
         return [{**first, "content": "\n\n".join([first["content"], _FACTS, *found])}, *others]
 
-    def _ask(self, answer: AnswerReader, until: float, *, last: bool) -> CallAttempt:
-        """Ask one model. One that is slow to begin is given up soon where another can be asked in its place."""
+    def _ask(self, answer: AnswerReader, until: float, others: int) -> CallAttempt:
+        """Ask one model. While it has not begun, it leaves the ``others``, which can be asked in its place, their share of the time."""
         seconds = max(until - self._clock.elapsed(), 0.1)
+        first = seconds / (others + 1)
         try:
-            with self._service.stream(answer.request, patient=last, seconds=seconds) as stream:
+            with self._service.stream(answer.request, patient=not others, seconds=seconds, first=first) as stream:
                 ended = answer.read(stream)
         except AnswerStopped as stopped:
             ended = CallAttempt(stopped.outcome, detail=str(stopped), usage=(answer.used(),))

@@ -22,6 +22,7 @@ from bot.core.effects import Complete, TokenBudget
 from bot.emulator.completion import CompletionService, EmulatedModel, NoAnswer, failure
 from bot.extensions.decorators import handler
 from bot.extensions.gathered import extensions_in
+from bot.http_client import HttpClient, Silent, Streamed
 from bot.runtime.model_calls import FAILURES as FAILURE_ROWS
 from bot.runtime.model_calls import ModelBreaker, ModelCalls
 from bot.runtime.performers import CallAttempt, CallResult, Performers
@@ -425,6 +426,44 @@ def test_a_model_that_thinks_first_is_waited_for_where_no_other_can_be_asked(ben
     bench.service.say(chunks=["After some thought: yes."], delay=1.5)
     ended = bench.ask()
     assert (ended.outcome, ended.value["text"]) == ("done", "After some thought: yes.")
+
+
+class SilentFor(HttpClient):
+    """A client for which the first model is silent as long as it may be. ``waits`` are, by request, the seconds for the first byte, for each
+    further one, and for all."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench.service.url)
+        self.waits: list[tuple[float, float, float]] = []
+        self._clock = bench.clock
+
+    @contextmanager
+    def stream(self, *asked: Any, **wait: Any) -> Iterator[Streamed]:
+        first = min(wait["first_seconds"], wait["seconds"])
+        self.waits.append((first, wait["idle_seconds"], wait["seconds"]))
+        if len(self.waits) == 1:
+            self._clock.move(timedelta(seconds=first))
+            raise Silent("timed out")
+        with super().stream(*asked, **wait) as streamed:
+            yield streamed
+
+
+@pytest.mark.parametrize(
+    ("effect", "waits"),
+    [
+        ({}, [(60, 60, 180), (60, 60, 120)]),
+        ({"within": 20.0}, [(9, 60, 18), (9, 60, 9)]),  # as a `classify` has it: the next model gets as much
+        ({"within": 400.0}, [(60, 60, 360), (60, 60, 300)]),
+    ],
+)
+def test_each_model_may_be_silent_for_a_minute_or_for_its_share_of_a_shorter_time(
+    bench: Bench, effect: dict[str, Any], waits: list[tuple[float, float, float]]
+) -> None:
+    http = SilentFor(bench)
+    bench.client = Completions(bench.service.url, bench.service.key, http=http)
+    bench.completing = bench.make(ONE, TWO)
+    assert bench.answer(**effect)["text"]
+    assert [tuple(map(round, each)) for each in http.waits] == waits
 
 
 @pytest.mark.parametrize("seconds", [54, 55])
