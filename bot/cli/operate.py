@@ -20,7 +20,7 @@ from click.shell_completion import CompletionItem
 
 from bot.cli.output import counted, problem_lines, styled
 from bot.core.errors import BotError
-from bot.core.text import is_phone
+from bot.core.text import head, is_phone
 from bot.flow.documents import BOT_FILE
 from bot.folder import Folder, env_files, find_bot, read_folder
 from bot.lang import wall_clock
@@ -300,7 +300,7 @@ def phone(contact: str) -> str:
     """A number that a message can go to. Raises `CommandRefused`."""
     digits = number(contact)
     if not is_phone(digits):
-        raise CommandRefused(f'"{contact[:40]}" is no phone number: write its digits, with the country code')
+        raise CommandRefused(f'"{head(contact, 40)}" is no phone number: write its digits, with the country code')
     return digits
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from bot.core.effects import Complete, Effect
 from bot.core.immutable import immutable
 from bot.core.session import Session
-from bot.core.text import printable
+from bot.core.text import head, printable
 from bot.simulation.phone import ShownMessage
 from bot.simulation.turn_words import (
     effect_in_words,
@@ -203,7 +203,7 @@ def _content(message: Mapping[str, Any]) -> str:
     said = message.get("content")
     text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, indent=1) if said else ""
     calls = [f"{call['function']['name']}({call['function']['arguments']})" for call in message.get("tool_calls", ())]
-    return "\n".join([text, *calls]).strip()[:MOST_ASKED]
+    return head("\n".join([text, *calls]).strip(), MOST_ASKED)
 
 
 @immutable

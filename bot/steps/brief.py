@@ -10,7 +10,7 @@ from typing import Any, Self
 from bot.core.effects import Complete
 from bot.core.immutable import immutable
 from bot.core.messages import clip
-from bot.core.text import PICTURE_TOKENS, estimate, without_invisible
+from bot.core.text import PICTURE_TOKENS, estimate, head, without_invisible
 from bot.core.values import Record
 from bot.expressions.templates import Template
 from bot.keys.declared_keys import STRINGS, TEMPLATE, KeySpec, seconds
@@ -248,7 +248,7 @@ def _quoted(value: Any) -> Any:
 
 
 def _one_line(text: str) -> str:
-    return without_invisible(" ".join(text.split()))[:MOST_VALUE]
+    return head(without_invisible(" ".join(text.split())), MOST_VALUE)
 
 
 def _one_value(value: Any) -> str:

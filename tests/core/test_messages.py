@@ -126,3 +126,18 @@ def test_a_text_that_is_too_long_is_shortened_to_its_limit(name: str) -> None:
 
 def test_the_limits_are_those_of_the_specification() -> None:
     assert limits.MEDIA_BYTES == {"image": 5 << 20, "audio": 16 << 20, "video": 16 << 20, "document": 100 << 20}
+
+
+FAMILY = "👨‍👩‍👧‍👦"
+
+
+def test_a_cut_text_ends_with_a_whole_character_in_each_of_its_places() -> None:
+    cut = clipped(
+        ListMessage("b" * 1020 + FAMILY, "o" * 15 + FAMILY, (Section("s" * 20 + FAMILY, (Choice("1", "t" * 20 + FAMILY, "d" * 70 + FAMILY),)),), "f" * 55 + FAMILY)
+    )  # fmt: skip
+    assert isinstance(cut, ListMessage)
+    row = cut.sections[0].rows[0]
+    texts = cut.body, cut.button, cut.sections[0].title, row.title, row.description, cut.footer
+    assert [text and text.strip("botsdf") for text in texts] == ["…"] * 6
+    caption = clipped(MediaMessage("image", "https://a.example/x.png", "c" * 1020 + FAMILY))
+    assert isinstance(caption, MediaMessage) and caption.caption == "c" * 1020 + "…"

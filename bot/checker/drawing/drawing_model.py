@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from bot.core.immutable import immutable
+from bot.core.text import head
 from bot.steps.step_options import SIGNAL
 
 
@@ -147,7 +148,7 @@ def short(text: str, most: int) -> str:
     text = plain(text)
     if len(text) <= most:
         return text
-    cut = text[: most - 1]
+    cut = head(text, most - 1)
     at_word = cut.rpartition(" ")[0]
     return (at_word if len(at_word) > most // 2 else cut).rstrip(" ,;:") + "…"
 

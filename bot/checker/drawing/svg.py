@@ -20,6 +20,7 @@ from bot.checker.drawing.drawing_model import (
 from bot.checker.drawing.layered_graph import rows
 from bot.checker.drawing.layout import LineRoute, Point, Size, lay_out
 from bot.core.immutable import immutable
+from bot.core.text import head
 
 TITLE, TEXT, LABEL = 14.0, 12.0, 11.0  # pixels of letters
 LEADING = 1.35
@@ -115,7 +116,7 @@ def _fitting(word: str, size: float, room: float) -> int:
     for index, char in enumerate(word):
         taken += size * _share(char)
         if taken > room and index:
-            return index
+            return len(head(word, index))
     return len(word)
 
 
