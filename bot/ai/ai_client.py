@@ -254,9 +254,11 @@ class Completions:
         """Have the key and a plugin's domain checked."""
         body = {"domain": domain} if version is None else {"domain": domain, "version": version}
         details = self._post("/plugin/check", body)
-        if details.get("status") not in PLUGIN_STATES:
-            raise NotTheService("the answer has no status of a plugin")
-        return PluginCheck(details["status"], details)
+        inner = details.get("data")
+        for said in (details, inner if isinstance(inner, dict) else {}):
+            if (status := said.get("status")) in PLUGIN_STATES:
+                return PluginCheck(status, details)
+        raise NotTheService("the answer has no status of a plugin")
 
     def plugin_chat(self, messages: Sequence[Mapping[str, Any]], domain: str, model: str | None = None) -> Completion:
         """Ask as a plugin does. The answer's shape is not specified: a chat response, or a text under a usual name."""

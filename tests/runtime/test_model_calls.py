@@ -755,6 +755,36 @@ def test_it_is_an_alarm_that_the_budget_of_all_is_used_up(bench: Bench) -> None:
     assert bench.alarms.current() == []
 
 
+@pytest.mark.parametrize(
+    ("name", "said", "what"),
+    [
+        ("quota_exceeded", {"reset_in": 7200}, "its quota is used up until 2030-05-01 14:00 UTC"),
+        ("quota_exceeded", {}, "its quota is used up"),
+        ("model_requires_package", {}, "only customers with an active package may use it"),
+        ("model_not_in_package", {}, "it is not in the account's package"),
+        ("invalid_request_error", {"http": 401}, "the service refuses the key"),
+    ],
+)
+def test_a_model_that_the_account_may_not_ask_is_an_alarm_until_it_answers(
+    bench: Bench, name: str, said: dict[str, Any], what: str
+) -> None:
+    bench.service.fail(name, **said)
+    bench.ask()  # another model may answer
+    (alarm,) = bench.alarms.current()
+    assert (alarm.name, alarm.about, alarm.what) == ("model-refused", ONE, f'model "{ONE}": {what}')
+    assert "BOT_AI_" in alarm.advice and ANN not in alarm.what
+    bench.clock.move(timedelta(hours=3))
+    assert bench.answer()["model"] == ONE
+    assert bench.alarms.current() == []
+
+
+@pytest.mark.parametrize("name", ["provider_error", "server_error", "rate_limit_exceeded", "invalid_request_error"])
+def test_what_the_operator_cannot_put_right_is_no_such_alarm(bench: Bench, name: str) -> None:
+    bench.service.fail(name)
+    bench.ask()
+    assert bench.alarms.current() == []
+
+
 @pytest.mark.parametrize(("contact", "everybody", "asked"), [(99, 999, 1), (100, 999, 0), (99, 1000, 0)])
 def test_beyond_a_budget_nothing_is_asked(bench: Bench, contact: int, everybody: int, asked: int) -> None:
     bench.used = {ANN: contact, None: everybody}
