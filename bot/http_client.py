@@ -701,23 +701,24 @@ def _timeouts(seconds: float) -> dict[int, Any]:
     }
 
 
-def _trusted(environment: Mapping[str, str]) -> dict[int, str]:
-    """The trusted certificates: REQUESTS_CA_BUNDLE, else SSL_CERT_FILE and SSL_CERT_DIR, else certifi's.
+def _trusted(environment: Mapping[str, str]) -> dict[int, Any]:
+    """The trusted certificates: those of REQUESTS_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR together, else certifi's.
 
     The system may have none.
     """
-    bundle, file, folder = (environment.get(name) or None for name in _CERTIFICATES)
-    if bundle is not None:
-        file, folder = (None, bundle) if Path(bundle).is_dir() else (bundle, None)
-    elif file is None and folder is None:
-        file = certifi.where()
-    options = (
-        (pycurl.CAINFO, file),
-        (pycurl.CAPATH, folder),
-        (pycurl.PROXY_CAINFO, file),
-        (pycurl.PROXY_CAPATH, folder),
-    )
-    return {option: path for option, path in options if path is not None}
+    places = list(dict.fromkeys(place for name in _CERTIFICATES if (place := environment.get(name))))
+    folders = [place for place in places if Path(place).is_dir()]
+    files = [place for place in places if place not in folders] or ([] if folders else [certifi.where()])
+    options: dict[int, Any] = {}
+    if folders:
+        options |= dict.fromkeys((pycurl.CAPATH, pycurl.PROXY_CAPATH), os.pathsep.join(folders))
+    unread = [file for file in files if not os.access(file, os.R_OK)]
+    if len(files) == 1 or unread:  # libcurl says what is wrong with it
+        options |= dict.fromkeys((pycurl.CAINFO, pycurl.PROXY_CAINFO), [*unread, *files][0])
+    elif files:
+        together = b"\n".join(Path(file).read_bytes() for file in files)
+        options |= dict.fromkeys((pycurl.CAINFO_BLOB, pycurl.PROXY_CAINFO_BLOB), together)
+    return options
 
 
 def proxy_of(url: str) -> str | None:

@@ -24,7 +24,7 @@ from bot.core.text import head, is_phone
 from bot.flow.documents import BOT_FILE
 from bot.folder import Folder, env_files, find_bot, read_folder
 from bot.lang import wall_clock
-from bot.settings import BadSettings, read_store
+from bot.settings import BadSettings, read_store, share_authorities
 from bot.settings.setting_values import DATABASES
 from bot.shard_requests import Ask as AskShard
 from bot.shard_requests import ask_shards
@@ -93,6 +93,7 @@ def load_env(folder: Path) -> None:
             load_dotenv(file)
         except ValueError:
             raise BadSettings([f"{file} cannot be read: save it as UTF-8, without NUL characters"]) from None
+    share_authorities(os.environ)
 
 
 def store_of(folder: Path | None) -> tuple[Folder, StoreAddress]:
