@@ -172,7 +172,8 @@ class HttpClient:
     """Sends requests to one peer. No redirects, no cookies, no retries: those are the caller's decisions.
 
     ``seconds`` is the time for a whole exchange, from looking up the host's name to the last byte; ``body_limit`` is in
-    bytes, of an answer that comes compressed (gzip, which is asked for) in those that it is unpacked to. With ``address`` nothing is looked up: that IP address is connected to, as the host that the URL names.
+    bytes, of an answer that comes compressed (gzip, which is asked for) in those that it is unpacked to. With ``address``
+    nothing is looked up: that IP address is connected to, as the host that the URL names.
     ``own`` says that the operator has named the host, and nobody else can bend it: then the certificates and the proxies
     of the environment are used (docs/going-live.md). ``reach`` is called when the peer gives no answer, and when it does.
     """
@@ -407,6 +408,8 @@ class _Unpacked:
             return
         while data and not self.is_broken:
             if self._zlib is None or self._zlib.eof:  # a body may be compressed in several pieces
+                if not data.startswith(_GZIP):
+                    return  # what pads it
                 self._zlib = zlib.decompressobj(zlib.MAX_WBITS | 16)
             try:
                 yield self._zlib.decompress(data, room)
