@@ -14,6 +14,7 @@ import select
 import socket
 import threading
 import traceback
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -171,7 +172,8 @@ class HttpClient:
     """Sends requests to one peer. No redirects, no cookies, no retries: those are the caller's decisions.
 
     ``seconds`` is the time for a whole exchange, from looking up the host's name to the last byte; ``body_limit`` is in
-    bytes. With ``address`` nothing is looked up: that IP address is connected to, as the host that the URL names.
+    bytes, of an answer that comes compressed (gzip, which is asked for) in those that it is unpacked to. With ``address``
+    nothing is looked up: that IP address is connected to, as the host that the URL names.
     ``own`` says that the operator has named the host, and nobody else can bend it: then the certificates and the proxies
     of the environment are used (docs/going-live.md). ``reach`` is called when the peer gives no answer, and when it does.
     """
@@ -317,6 +319,7 @@ class _Exchange:
         self.client = client
         self.lines: list[bytes] = []
         self.size = 0
+        self._unpacked: _Unpacked | None = None
         self._body = BytesIO()
         self._asked = ("", "")
         self.unrepeatable = False
@@ -325,18 +328,21 @@ class _Exchange:
         for option, value in client._options.items():
             self.curl.setopt(option, value)
         self.curl.setopt(pycurl.READFUNCTION, self._body.read)
-        self.curl.setopt(pycurl.WRITEFUNCTION, self._written)
+        self.curl.setopt(pycurl.WRITEFUNCTION, self._write)
 
     def ask(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> None:
         if body is None and method in _WITH_BODY:
             body = b""
         self.lines.clear()
         self.size = 0
+        self._unpacked = None
         self._body.seek(0)
         self._body.truncate()
         self._body.write(body or b"")
         self._body.seek(0)
         curl, lines = self.curl, [f"{name}: {value}" if value else f"{name};" for name, value in headers.items()]
+        if not any(name.lower() == "accept-encoding" for name in headers):
+            lines.append("Accept-Encoding: gzip")
         if body is not None:
             curl.setopt(pycurl.POSTFIELDSIZE, len(body))
             lines.append("Expect:")
@@ -356,8 +362,10 @@ class _Exchange:
 
     def failure(self, code: int, text: str) -> HttpError | None:
         """What went wrong, if something did."""
-        if not code and b"\r\n" not in self.lines:  # it ended within the head
+        if not code and (b"\r\n" not in self.lines or (self._unpacked and self._unpacked.is_cut)):
             code = pycurl.E_PARTIAL_FILE
+        if self._unpacked and self._unpacked.is_broken:
+            code = pycurl.E_BAD_CONTENT_ENCODING
         if not code:
             return None
         return self.client._failed(self, code, text)
@@ -366,9 +374,56 @@ class _Exchange:
         """Whether libcurl has taken some of the request."""
         return self._body.tell() > 0 or bool(self.curl.getinfo(pycurl.REQUEST_SIZE))
 
-    def _written(self, data: bytes) -> int | None:
-        self.size += len(data)
-        return -1 if self.size > self.client._body_limit else None
+    def _write(self, data: bytes) -> int | None:
+        """Take what has come of the body; -1 ends the request."""
+        if self._unpacked is None:
+            headers = map(bytes.lower, self.lines)
+            self._unpacked = _Unpacked(any(h.startswith(b"content-encoding:") and b"gzip" in h for h in headers))
+        room = self.client._body_limit + 1 - self.size  # what is one byte too long need not be unpacked further
+        for part in self._unpacked.parts(data, room):
+            self.size += len(part)
+            if self.size > self.client._body_limit:
+                return -1
+            self._take(part)
+        return -1 if self._unpacked.is_broken else None
+
+    def _take(self, data: bytes) -> None:
+        """Keep or pass on some bytes of the body."""
+        raise NotImplementedError
+
+
+class _Unpacked:
+    """Unpacks a body as it comes. One that is not compressed, though its header says so, stays as it is."""
+
+    def __init__(self, packed: bool) -> None:
+        self._packed = packed
+        self._zlib: Any = None
+        self.is_broken = False
+
+    def parts(self, data: bytes, room: int) -> Iterator[bytes]:
+        """The bytes that these unpack to, at most ``room`` at a time."""
+        if self._zlib is None and not (self._packed and data.startswith(_GZIP)):
+            self._packed = False
+            yield data
+            return
+        while data and not self.is_broken:
+            if self._zlib is None or self._zlib.eof:  # a body may be compressed in several pieces
+                if not data.startswith(_GZIP):
+                    return  # what pads it
+                self._zlib = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            try:
+                yield self._zlib.decompress(data, room)
+            except zlib.error:
+                self.is_broken = True
+            data = self._zlib.unconsumed_tail or self._zlib.unused_data
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its end has not come."""
+        return self._zlib is not None and not self._zlib.eof
+
+
+_GZIP = b"\x1f"  # its first byte: a text begins with no such
 
 
 class _Whole(_Exchange):
@@ -392,9 +447,8 @@ class _Whole(_Exchange):
         self.client._unused.append(self)
         done(answer)
 
-    def _written(self, data: bytes) -> int | None:
+    def _take(self, data: bytes) -> None:
         self._chunks.append(data)
-        return super()._written(data)
 
 
 def _head(lines: list[bytes]) -> tuple[int, Headers]:
@@ -480,11 +534,9 @@ class _Stream(_Exchange):
         if line == b"\r\n" and _head(self.lines)[0] >= 200:  # else it is an interim one
             self._come.put(line)
 
-    def _written(self, data: bytes) -> int | None:
-        refused = super()._written(data)
-        if refused is None:
+    def _take(self, data: bytes) -> None:
+        if data:  # nothing is the end
             self._come.put(data)
-        return refused
 
 
 _POLLED = {
@@ -652,23 +704,24 @@ def _timeouts(seconds: float) -> dict[int, Any]:
     }
 
 
-def _trusted(environment: Mapping[str, str]) -> dict[int, str]:
-    """The trusted certificates: REQUESTS_CA_BUNDLE, else SSL_CERT_FILE and SSL_CERT_DIR, else certifi's.
+def _trusted(environment: Mapping[str, str]) -> dict[int, Any]:
+    """The trusted certificates: those of REQUESTS_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR together, else certifi's.
 
     The system may have none.
     """
-    bundle, file, folder = (environment.get(name) or None for name in _CERTIFICATES)
-    if bundle is not None:
-        file, folder = (None, bundle) if Path(bundle).is_dir() else (bundle, None)
-    elif file is None and folder is None:
-        file = certifi.where()
-    options = (
-        (pycurl.CAINFO, file),
-        (pycurl.CAPATH, folder),
-        (pycurl.PROXY_CAINFO, file),
-        (pycurl.PROXY_CAPATH, folder),
-    )
-    return {option: path for option, path in options if path is not None}
+    places = list(dict.fromkeys(place for name in _CERTIFICATES if (place := environment.get(name))))
+    folders = [place for place in places if Path(place).is_dir()]
+    files = [place for place in places if place not in folders] or ([] if folders else [certifi.where()])
+    options: dict[int, Any] = {}
+    if folders:
+        options |= dict.fromkeys((pycurl.CAPATH, pycurl.PROXY_CAPATH), os.pathsep.join(folders))
+    unread = [file for file in files if not os.access(file, os.R_OK)]
+    if len(files) == 1 or unread:  # libcurl says what is wrong with it
+        options |= dict.fromkeys((pycurl.CAINFO, pycurl.PROXY_CAINFO), [*unread, *files][0])
+    elif files:
+        together = b"\n".join(Path(file).read_bytes() for file in files)
+        options |= dict.fromkeys((pycurl.CAINFO_BLOB, pycurl.PROXY_CAINFO_BLOB), together)
+    return options
 
 
 def proxy_of(url: str) -> str | None:
@@ -721,6 +774,7 @@ _WORDS = {
     pycurl.E_PARTIAL_FILE: "the answer was cut off",
     pycurl.E_SEND_FAIL_REWIND: "the connection was closed before an answer",
     pycurl.E_UNSUPPORTED_PROTOCOL: "the answer is no HTTP",
+    pycurl.E_BAD_CONTENT_ENCODING: "the answer is compressed in a way that cannot be read",
     8: "the answer is no HTTP",
 }
 _NOT_TLS = ("wrong version number", "http request", "unknown protocol", "packet length too long")

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -39,17 +39,18 @@ if sys.dont_write_bytecode:  # else each of some hundred processes would compile
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:  # a disk is waited for at each commit
     tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)
 
-for name in (
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE",
-):
+AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
+for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", *AUTHORITIES):
     os.environ.pop(name, None)  # how this machine reaches others is no matter of the tests
     os.environ.pop(name.lower(), None)
+
+
+@pytest.fixture(autouse=True)
+def same_authorities() -> Iterator[None]:
+    """What a command has shared among these variables is no matter of the next test."""
+    yield
+    for name in AUTHORITIES:
+        os.environ.pop(name, None)
 
 
 def pytest_configure() -> None:

@@ -48,7 +48,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 ONLY_IN = {
     "yaml": ("lang",),
     "jinja2": ("expressions",),
-    "regex": ("lang", "keys", "types"),
+    "regex": ("core/text.py", "lang", "keys", "types"),
     "croniter": ("lang/wall_clock.py",),
     "rapidfuzz": ("lang", "keys"),
     "transitions": ("flow/definition.py",),

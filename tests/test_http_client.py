@@ -1,7 +1,9 @@
 """The HTTP client: what is certain after a failure, and that nothing takes longer or grows bigger than allowed."""
 
+import gzip
 import socket
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from time import monotonic
@@ -162,9 +164,70 @@ def test_a_body_over_the_limit_is_ambiguous_and_its_connection_is_dropped(gatewa
     assert [request.connection for request in gateway.requests] == [1, 2]
 
 
-def test_a_compressed_bomb_is_not_unpacked(gateway: Peer) -> None:
-    gateway.answers(answer(200, b"not gzip at all", {"Content-Encoding": "gzip"}))
-    assert post(HttpClient(gateway.url)) == b"not gzip at all"
+PACKED = {"Content-Encoding": "gzip"}
+
+
+def test_a_compressed_answer_is_asked_for_and_read(gateway: Peer) -> None:
+    whole = b"a text " * 1000
+    gateway.answers(
+        answer(200, gzip.compress(whole), PACKED),
+        answer(200, gzip.compress(whole[:99]) + gzip.compress(whole[99:]), {"Content-Encoding": "X-GZIP"}),
+        answer(200, gzip.compress(b"") + bytes(8), PACKED),
+        raw(STREAM.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n") + in_chunks(gzip.compress(whole), 7)),
+    )
+    client = HttpClient(gateway.url)
+    assert [post(client), post(client), post(client), streamed(client)] == [whole, whole, b"", whole]
+    assert {request.headers["accept-encoding"] for request in gateway.requests} == {"gzip"}
+
+
+def in_chunks(body: bytes, size: int) -> bytes:
+    parts = (body[start : start + size] for start in range(0, len(body), size))
+    return b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+
+
+def test_what_only_says_that_it_is_compressed_is_read_as_it_is(gateway: Peer) -> None:
+    gateway.answers(
+        answer(200, b"not gzip at all", PACKED),
+        answer(200, b"", PACKED),
+        answer(200, b"plain", {"Content-Encoding": "UTF-8"}),
+    )
+    client = HttpClient(gateway.url)
+    assert [post(client), post(client), post(client)] == [b"not gzip at all", b"", b"plain"]
+
+
+def test_a_compressed_bomb_is_refused_before_it_is_unpacked(gateway: Peer) -> None:
+    bomb = gzip.compress(b"0" * (64 << 20))
+    gateway.answers(
+        answer(200, bomb, PACKED), answer(200, bomb, PACKED), answer(200, gzip.compress(b"0" * 1000), PACKED)
+    )
+    client = HttpClient(gateway.url, body_limit=1000)
+    tracemalloc.start()
+    with pytest.raises(Oversized, match="more than 1000 bytes"):
+        post(client)
+    with pytest.raises(Oversized, match="more than 1000 bytes"):
+        streamed(client)
+    assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    tracemalloc.stop()
+    assert post(client) == b"0" * 1000
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (gzip.compress(b"a text " * 1000)[:-9], "the answer was cut off"),
+        (gzip.compress(b"a text")[:-8] + b"12345678", "compressed in a way that cannot be read"),
+        (gzip.compress(b"a text")[:9] + b"\xff" * 40, "compressed in a way that cannot be read"),
+    ],
+    ids=["cut", "another sum", "broken"],
+)
+def test_a_compressed_answer_that_is_cut_or_broken_is_ambiguous(gateway: Peer, body: bytes, words: str) -> None:
+    gateway.answers(answer(200, body, PACKED), answer(200, body, PACKED), accepted())
+    client = HttpClient(gateway.url)
+    with pytest.raises(Ambiguous, match=words):
+        post(client)
+    with pytest.raises(Ambiguous, match=words):
+        streamed(client)
+    assert post(client)
 
 
 def test_a_connection_closed_while_idle_costs_nothing(gateway: Peer) -> None:

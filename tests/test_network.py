@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pycurl
 import pytest
 import trustme
@@ -30,7 +31,7 @@ from bot.outgoing import NotAllowed, ServiceRequester, Unreachable
 from bot.program import load_program
 from bot.public_addresses import MOST_LOOKUPS, HostUnknown, WebAddress, look_up
 from bot.runtime.file_calls import Downloads, NotFetched
-from bot.settings import ModelService
+from bot.settings import ModelService, share_authorities
 from bot.store.sqlite_schema import migrate
 from tests.cli.terminal import make_bot
 from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, peer, refused
@@ -113,6 +114,32 @@ def test_the_gateway_and_the_model_may_have_certificates_of_a_private_authority(
     assert Gateway(secure.url, "key").send("6281234567890", TextMessage("Hi"), "k").message_ids
     secure.answers(answer(200, {"data": [{"id": "acme/swift"}]}))
     assert [model.id for model in Completions(f"{secure.url}/api/v1", "sk").models()] == ["acme/swift"]
+
+
+@pytest.mark.parametrize("names", [("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")])
+def test_what_either_variable_names_is_trusted(
+    secure: Peer, bundle: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, str]
+) -> None:
+    for name, place in zip(names, (str(bundle), certifi.where()), strict=True):
+        monkeypatch.setenv(name, place)
+    assert HttpClient(secure.url, own=True).get("/x", {}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("given", "shared"),
+    [
+        ({"REQUESTS_CA_BUNDLE": "/a.pem"}, {"SSL_CERT_FILE": "/a.pem"}),
+        ({"REQUESTS_CA_BUNDLE": "/"}, {"SSL_CERT_DIR": "/"}),
+        ({"SSL_CERT_FILE": "/a.pem"}, {"REQUESTS_CA_BUNDLE": "/a.pem"}),
+        ({"SSL_CERT_DIR": "/"}, {"REQUESTS_CA_BUNDLE": "/"}),
+        ({"SSL_CERT_FILE": "/a.pem", "REQUESTS_CA_BUNDLE": "/b.pem"}, {}),
+        ({}, {}),
+    ],
+)
+def test_one_variable_is_set_for_clients_that_know_the_other(given: dict[str, str], shared: dict[str, str]) -> None:
+    environment = dict(given)
+    share_authorities(environment)
+    assert environment == given | shared
 
 
 @pytest.mark.parametrize("variable", ["SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"])

@@ -182,7 +182,7 @@ class Completions:
         *,
         key_in: KeyIn = "authorization",
         seconds: float = 60.0,
-        idle: float = 20.0,
+        idle: float = 60.0,
         http: HttpClient | None = None,
         reach: ReachabilityAlarm | None = None,
     ) -> None:
@@ -206,13 +206,22 @@ class Completions:
         return _whole(self._post("/chat/completions", request.body()), request)
 
     @contextmanager
-    def stream(self, request: ChatRequest, *, patient: bool = False, seconds: float | None = None) -> Iterator[Stream]:
+    def stream(
+        self,
+        request: ChatRequest,
+        *,
+        patient: bool = False,
+        seconds: float | None = None,
+        first: float | None = None,
+    ) -> Iterator[Stream]:
         """Ask, and read the answer while it comes. Leaving before its end stops it.
 
-        ``patient``: its first byte may take as long as the whole answer, for a model that thinks before it speaks.
-        ``seconds`` are those that are left for it, where they may be fewer than an answer has.
+        ``seconds`` are those for all of it; without them it has as many as an answer that comes whole. ``patient``: its first byte may
+        take as long as an answer that comes whole, for a model that thinks before it speaks. ``first`` are the seconds that are
+        left for this byte, where they may be fewer.
         """
-        seconds = self._seconds if seconds is None else min(seconds, self._seconds)
+        seconds = self._seconds if seconds is None else seconds
+        silence = self._seconds if patient else self._idle
         asked = self._http.stream(
             "POST",
             f"/chat/completions{self._query}",
@@ -220,7 +229,7 @@ class Completions:
             self._headers,
             idle_seconds=self._idle,
             seconds=seconds,
-            first_seconds=seconds if patient else None,
+            first_seconds=silence if first is None else min(first, silence),
         )
         with ExitStack() as stack:
             try:
@@ -245,9 +254,11 @@ class Completions:
         """Have the key and a plugin's domain checked."""
         body = {"domain": domain} if version is None else {"domain": domain, "version": version}
         details = self._post("/plugin/check", body)
-        if details.get("status") not in PLUGIN_STATES:
-            raise NotTheService("the answer has no status of a plugin")
-        return PluginCheck(details["status"], details)
+        inner = details.get("data")
+        for said in (details, inner if isinstance(inner, dict) else {}):
+            if (status := said.get("status")) in PLUGIN_STATES:
+                return PluginCheck(status, details)
+        raise NotTheService("the answer has no status of a plugin")
 
     def plugin_chat(self, messages: Sequence[Mapping[str, Any]], domain: str, model: str | None = None) -> Completion:
         """Ask as a plugin does. The answer's shape is not specified: a chat response, or a text under a usual name."""

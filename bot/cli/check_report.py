@@ -24,7 +24,7 @@ from bot.checker.prove import prove, prove_sound
 from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.cli.output import counted, path_from_here, styled
 from bot.core.immutable import immutable
-from bot.core.text import printable
+from bot.core.text import head, printable
 from bot.core.values import LEAST_COUNTED
 from bot.flow.documents import UNREAD
 from bot.flow.library import Library
@@ -238,12 +238,13 @@ def _cut(line: str, start: int, width: int) -> tuple[str, str, str]:
     """As much of a line as fits around the marked part, and what stands below it: spaces, and the mark."""
     room = (shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPED) - 10
     first = 0 if len(line) <= room else max(0, min(start - room // 3, len(line) - room))
-    shown = line[first : first + room]
+    shown, end = head(line, room), first + room
     if first:
-        shown = "…" + shown[1:]
-    if first + room < len(line):
-        shown = shown[:-1] + "…"
-    start -= first
+        first = len(head(line, first + 1))
+        shown = "…" + head(line[first:], room - 1)
+        start -= first - 1
+    if end < len(line):
+        shown = head(shown, len(shown) - 1) + "…"
     return shown, " " * _columns(shown[:start]), "^" * max(1, _columns(shown[start : start + width]))
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from bot.cli.operate import CommandRefused, number
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_SUFFIXES, is_link
-from bot.core.text import is_phone, unguarded_cell
+from bot.core.text import head, is_phone, unguarded_cell
 
 
 @immutable
@@ -81,7 +81,7 @@ def _problems_of_row(cells: Mapping[str, str], lines: Mapping[str, int]) -> Iter
     written = cells["phone"] or ""
     phone = number(written)
     if not is_phone(phone):
-        yield f'"{written[:40]}" is no phone number (digits with the country code; format the column as text)'
+        yield f'"{head(written, 40)}" is no phone number (digits with the country code; format the column as text)'
     elif phone in lines:
         yield f"{phone} stands in line {lines[phone]} already"
 

@@ -21,11 +21,11 @@ from click.shell_completion import CompletionItem
 
 from bot.cli.output import counted, problem_lines, styled
 from bot.core.errors import BotError
-from bot.core.text import is_phone
+from bot.core.text import head, is_phone
 from bot.flow.documents import BOT_FILE
 from bot.folder import Folder, env_files, find_bot, read_folder
 from bot.lang import wall_clock
-from bot.settings import SETTINGS, BadSettings, read_store
+from bot.settings import SETTINGS, BadSettings, read_store, share_authorities
 from bot.settings.setting_values import DATABASES, PATHS, from_folder
 from bot.shard_requests import ONLY_TELL, ask_shards
 from bot.shard_requests import Ask as AskShard
@@ -125,6 +125,7 @@ def load_env(folder: Path) -> None:
                     os.environ[name] = from_folder(file.parent, text)
         except ValueError:
             raise BadSettings([f"{file} cannot be read: save it as UTF-8, without NUL characters"]) from None
+    share_authorities(os.environ)
 
 
 def store_of(folder: Path | None) -> tuple[Folder, StoreAddress]:
@@ -357,7 +358,7 @@ def phone(contact: str) -> str:
     """A number that a message can go to. Raises `CommandRefused`."""
     digits = number(contact)
     if not is_phone(digits):
-        raise CommandRefused(f'"{contact[:40]}" is no phone number: write its digits, with the country code')
+        raise CommandRefused(f'"{head(contact, 40)}" is no phone number: write its digits, with the country code')
     return digits
 
 

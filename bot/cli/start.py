@@ -9,6 +9,7 @@ import click
 from bot.cli.operate import bot_option, operate, phone
 from bot.cli.output import echo_json
 from bot.core.session import BUSY
+from bot.core.text import head
 
 OUTCOMES = {  # those of `bot.runtime.operator_requests`
     "started": "{flow} was started for {contact}.",
@@ -89,4 +90,4 @@ def _value(text: str, option: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise click.UsageError(f"{option}: {text[:40]} is not JSON") from None
+        raise click.UsageError(f"{option}: {head(text, 40)} is not JSON") from None

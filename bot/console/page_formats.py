@@ -98,7 +98,7 @@ def add_formats(app: Flask, console: Console) -> None:
     def ago(at: datetime) -> str:
         past = at - console.clock.now()
         away = max(abs(past), timedelta(seconds=1)) * (-1 if past <= timedelta() else 1)
-        return format_timedelta(away, granularity="minute", threshold=1, add_direction=True, locale=reader_locale())
+        return format_timedelta(away, threshold=1, add_direction=True, locale=reader_locale())
 
     app.jinja_env.filters |= {
         "number": number,
@@ -115,4 +115,9 @@ def add_formats(app: Flask, console: Console) -> None:
         "percent": lambda share: format_percent(share, locale=reader_locale()),
         "ago": ago,
     }
-    app.jinja_env.globals |= {"address_of": address_of, "reads": reads, "current": current_login}
+    app.jinja_env.globals |= {
+        "bots_time": console.clock.now,
+        "address_of": address_of,
+        "reads": reads,
+        "current": current_login,
+    }

@@ -144,7 +144,7 @@ class Complete:
     said: str | None = None
     fresh: tuple[int, ...] = ()  # which messages have come from outside, and no model has answered yet
     flow: str = ""  # whose usage it is
-    within: float = 60.0
+    within: float = 200.0
     tries: int = 3
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.text import head
 from bot.core.values import stored
 
 TEXT_BODY = 4096
@@ -200,7 +201,7 @@ def wrong_suffix(kind: str, link: str) -> str | None:
 
 def clip(text: str, limit: int) -> str:
     """Shorten a text to a limit, marked with an ellipsis."""
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    return text if len(text) <= limit else head(text, limit - 1).rstrip() + "…"
 
 
 def violations(message: Message) -> list[str]:

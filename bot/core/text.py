@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
+import regex
 
 KEPT_CHARACTERS = 64 * 1024
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
@@ -33,9 +34,29 @@ _ACCENTS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\uf
 _HEAP = re.compile(f"([{_ACCENTS}]{{2}})[{_ACCENTS}]+")
 
 
+_CLUSTER = regex.compile(r"\X")
+
+
+def head(text: str, limit: int) -> str:
+    """The beginning of a text: at most so many characters, and no part of what a reader sees as one character: a flag, a family, a letter
+    with its accents (an extended grapheme cluster of Unicode). One that is longer than that alone is cut.
+
+    ``head("Ciao 👨‍👩‍👧!", 7)  -> "Ciao "``
+    """
+    if len(text) <= limit or text.isascii():
+        return text[:limit]
+    start = next((place for place in range(limit - 1, 0, -1) if text[place].isascii() and text[place - 1].isascii()), 0)
+    end = start  # a cluster begins here, so that not all of the text has to be looked at
+    for cluster in _CLUSTER.finditer(text, start):
+        if cluster.end() > limit:
+            break
+        end = cluster.end()
+    return text[: end or limit]
+
+
 def clean(text: str, limit: int = KEPT_CHARACTERS) -> str:
     """The text without NULs, with U+FFFD for halves of surrogate pairs, and cut at ``limit`` characters."""
-    text = text[:limit].replace("\0", "")
+    text = head(text, limit).replace("\0", "")
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -45,7 +66,7 @@ def line(value: Any, limit: int) -> str | None:
     """A text on one line, without invisible characters; None if it is no text, or empty."""
     if not isinstance(value, str):
         return None
-    return _UNSEEN.sub("", " ".join(clean(value, 4 * limit).split()))[:limit].strip() or None
+    return head(_UNSEEN.sub("", " ".join(clean(value, 4 * limit).split())), limit).strip() or None
 
 
 def parameter_line(text: str) -> str:
@@ -65,8 +86,8 @@ def without_controls(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """A text from outside, without characters that move a terminal's cursor or colour it."""
-    return "".join(char for char in text if char.isprintable() or char in "\n\t")
+    """A text from outside, without characters that move a terminal's cursor or colour it. What joins letters or emoji stays."""
+    return "".join(char for char in text if char.isprintable() or char in "\n\t\u200c\u200d")
 
 
 def without_invisible(text: str) -> str:

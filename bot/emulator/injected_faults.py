@@ -63,7 +63,13 @@ class InjectedFault:
     status: int = 500
     code: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    hint: str = ""
     hits: int = 0
+
+    @property
+    def details(self) -> dict[str, str]:
+        """The ``error.details`` of a refusal."""
+        return {"hint": self.hint} if self.hint else {}
 
 
 class Faults:
@@ -74,7 +80,8 @@ class Faults:
     ``error_after`` (accepting: a bare ``status``, or an envelope with it and a ``code``), ``send_failed`` (502 ``WHATSAPP_SEND_FAILED``), ``refused_type``
     (``VALIDATION_INVALID_TYPE``), ``unauthorized``, ``truncated`` and ``garbage`` (accepted, but the answer is cut
     short or no JSON), ``headers`` (as it would be, but for its headers), and any of `REFUSALS`: a message that the code can be about (an interactive one, a template, or
-    any) is refused with it. ``headers`` go in place of the emulator's own, whatever the kind is. On events: ``double_delivery`` (twice under one delivery id) and ``double_event`` (twice under
+    any) is refused with it. ``headers`` go in place of the emulator's own, whatever the kind is, and ``hint``
+    into the details of a refusal. On events: ``double_delivery`` (twice under one delivery id) and ``double_event`` (twice under
     two).
     """
 
@@ -95,6 +102,7 @@ class Faults:
         status: int = 500,
         code: str = "",
         headers: Mapping[str, str] | None = None,
+        hint: str = "",
     ) -> InjectedFault:
         """Switch a fault on: with a probability, at most ``count`` times, when ``when`` is true.
 
@@ -103,7 +111,7 @@ class Faults:
         """
         if kind not in REQUEST_FAULTS + DELIVERY_FAULTS:
             raise ValueError(f"there is no fault {kind!r}, but these: {', '.join(REQUEST_FAULTS + DELIVERY_FAULTS)}")
-        fault = InjectedFault(kind, probability, count, when, seconds, status, code, headers or {})
+        fault = InjectedFault(kind, probability, count, when, seconds, status, code, headers or {}, hint)
         with self._lock:
             self._active.append(fault)
         return fault

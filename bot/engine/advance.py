@@ -31,7 +31,7 @@ from bot.core.events import (
 )
 from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
-from bot.core.text import KEPT_CHARACTERS
+from bot.core.text import KEPT_CHARACTERS, head
 from bot.core.turn import Counted, Turn, shown_outcome
 from bot.engine.executor import Executor
 from bot.engine.flow_results import results_of
@@ -631,7 +631,7 @@ def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Ta
     text = "\n".join(from_contact(reply_of(message)) for message in messages)
     ids = tuple(message.id.rpartition(_PARKED)[2] for message in messages)
     sent_at = max(message.sent_at for message in messages)
-    text = text[:KEPT_CHARACTERS]
+    text = head(text, KEPT_CHARACTERS)
     return MessageReceived(last.id, last.contact, last.at, sent_at, "text", text, together=ids)
 
 

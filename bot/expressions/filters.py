@@ -12,6 +12,7 @@ from urllib.parse import quote
 from jinja2 import Undefined, pass_context
 from jinja2.runtime import Context
 
+from bot.core.text import head
 from bot.expressions import date_filters, formats, list_filters, opening_hours
 from bot.expressions.formats import MAX_TEXT, too_long, written
 from bot.expressions.list_filters import elements
@@ -100,7 +101,7 @@ def _on_text(change: Callable[[str], str]) -> Callable[[Any], str]:
 def _truncate(value: Any, most: int = 100) -> str:
     """``{{ note | truncate(20) }}``: at most so many characters, the last of them an ellipsis."""
     text = written(value)
-    return text if len(text) <= most else text[: max(0, most - 1)].rstrip() + "…"
+    return text if len(text) <= most else head(text, max(0, most - 1)).rstrip() + "…"
 
 
 def _replace(value: Any, old: str, new: str) -> str:

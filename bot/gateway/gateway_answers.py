@@ -130,7 +130,8 @@ class GatewayError(BotError):
     def _text(self) -> str:
         words = ": ".join(part for part in (self.asked, self.code, self.message) if part)
         details = "; ".join(_details(self.details))
-        return words + (f" ({details})" if details else "") + (f" ({self.advice})" if self.advice else "")
+        advice = "" if "hint" in self.details else self.advice  # the gateway's own is about this very case
+        return words + (f" ({details})" if details else "") + (f" ({advice})" if advice else "")
 
 
 def _details(details: Mapping[str, Any]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from bot.core.effects import Complete, Effect
 from bot.core.immutable import immutable
 from bot.core.session import Session
-from bot.core.text import printable
+from bot.core.text import head, printable
 from bot.simulation.phone import ShownMessage
 from bot.simulation.turn_words import (
     effect_in_words,
@@ -99,7 +99,10 @@ class ShownBubble:
 
 @immutable
 class Unsent:
-    """A message that the gateway has not taken, as far as the bot knows: it waits for its next try, or was given up."""
+    """A message that the gateway has not taken, as far as the bot knows: it waits for its next try, or was given up.
+
+    ``after``: it stands behind the bubble with this number, or before all (0); None: at the end.
+    """
 
     key: str
     text: str
@@ -107,6 +110,7 @@ class Unsent:
     detail: str
     attempts: int = 0
     due_at: datetime | None = None
+    after: int | None = None
 
 
 @immutable
@@ -207,7 +211,7 @@ def _content(message: Mapping[str, Any]) -> str:
     said = message.get("content")
     text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, indent=1) if said else ""
     calls = [f"{call['function']['name']}({call['function']['arguments']})" for call in message.get("tool_calls", ())]
-    return "\n".join([text, *calls]).strip()[:MOST_ASKED]
+    return head("\n".join([text, *calls]).strip(), MOST_ASKED)
 
 
 @immutable

@@ -13,6 +13,7 @@ from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
 from bot.core.immutable import immutable
 from bot.core.session import SENDING_WINDOW
+from bot.core.text import head
 from bot.emulator import AcceptedMessage
 from bot.lang.problems import Problem
 from bot.lang.wall_clock import LONGEST, UNITS, duration_words, parse_duration
@@ -179,7 +180,7 @@ class Playground:
         """A contact sends a voice note that says this."""
         if not words.strip():
             raise Refused("the voice note says nothing")
-        emulator, address = self.simulation.emulator, self.simulation.voice_note(words[:MOST_TEXT])
+        emulator, address = self.simulation.emulator, self.simulation.voice_note(head(words, MOST_TEXT))
         self._send(
             contact,
             lambda at: emulator.receive(contact, kind="audio", media_url=address, at=at),

@@ -3,7 +3,7 @@
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from time import monotonic
@@ -19,7 +19,7 @@ from bot.core.filetypes import FILE_TYPES
 from bot.core.session import Session
 from bot.lang import wall_clock
 from bot.pages import contact_view
-from bot.pages.contact_view import PhoneView, ShownBubble, Unsent, text_of
+from bot.pages.contact_view import Bubble, PhoneView, ShownBubble, Unsent, text_of
 from bot.pages.page_server import ALIVE, ALIVE_SECONDS, page_app
 from bot.playground.flow_map import OVERVIEW, FlowMap, UnreadableTests
 from bot.playground.kept_test import kept_test
@@ -29,6 +29,7 @@ from bot.playground.service_faults import SERVICE_FAULTS
 from bot.playground.written_values import declared_in, read_value, written_value
 from bot.simulation.gateway_events import GATEWAY_EVENTS
 from bot.simulation.simulation import EVERY_TURN
+from bot.store.store_reader import DeadLetter
 from bot.testing.stub_reader import MODEL_FAILURES
 
 LOOK_SECONDS = 0.03  # between two looks at what there is to see, while somebody looks
@@ -197,7 +198,7 @@ class _Pages:
         flow_map = self._maps()
         return {
             "here": here,
-            "way": [*(step.place for step in steps), *here[-1:]][-200:],
+            "way": [*((step.place, step.outcome) for step in steps), *((place, "") for place in here[-1:])][-200:],
             "tried": sorted(
                 {
                     f"{each.flow}/{each.step}"
@@ -298,7 +299,7 @@ def _local(playground: Playground, form: str, at: datetime) -> str:
 def phone_view(playground: Playground, session: Session, *, everything: bool = False) -> PhoneView:
     """The phone of a session's contact. Raises `bot.playground.playground.Refused` for an unknown one."""
     contact, reader = session.contact, playground.simulation.reader
-    unsent = list(_unsent(playground, contact))
+    waiting, letters = list(_waiting(playground, contact)), list(_letters(playground, contact))
     bubbles = playground.bubbles(contact)  # after what is not sent: what was accepted meanwhile is shown once
     accepted = {bubble.key for bubble in bubbles if bubble.key is not None}
     shown = bubbles if everything else bubbles[-contact_view.NEWEST_BUBBLES :]
@@ -308,18 +309,34 @@ def phone_view(playground: Playground, session: Session, *, everything: bool = F
         status = statuses.get(bubble.id)
         name = "" if bubble.message is None else "sent" if status is None else status.name
         seen.append(ShownBubble(bubble, name, "" if status is None else status.detail))
+    decided = {turn.event_id: turn.at for turn in reader.trace(contact, EVERY_TURN)} if letters else {}
+    unsent = [*(_given_up(letter, decided, bubbles) for letter in letters), *waiting]
     left = tuple(each for each in unsent if each.key not in accepted)
     return PhoneView(tuple(seen), left, len(bubbles) - len(shown), session.waits_for_effect)
 
 
-def _unsent(playground: Playground, contact: str) -> Iterator[Unsent]:
-    reader = playground.simulation.reader
-    for letter in reader.dead_letters():
-        if letter.contact == contact and letter.what == "send" and isinstance(letter.body, dict):
-            yield Unsent(letter.body["key"], text_of(letter.body["effect"]), "failed", letter.reason)
-    for send in reader.pending_sends():
+def _waiting(playground: Playground, contact: str) -> Iterator[Unsent]:
+    """The messages to a contact that are still to be sent."""
+    for send in playground.simulation.reader.pending_sends():
         if send.contact == contact and isinstance(send.effect, Send):
             yield Unsent(send.key, text_of(send.effect), "waiting", send.detail, send.attempts, send.due_at)
+
+
+def _letters(playground: Playground, contact: str) -> Iterator[DeadLetter]:
+    """The messages to a contact that were given up, the oldest first."""
+    for letter in reversed(playground.simulation.reader.dead_letters()):
+        if letter.contact == contact and letter.what == "send" and isinstance(letter.body, dict):
+            yield letter
+
+
+def _given_up(letter: DeadLetter, decided: Mapping[str, datetime], bubbles: Sequence[Bubble]) -> Unsent:
+    """A message that was given up, in its place: behind what the contact had done when its turn ``decided`` on it, and behind what the
+    bot had sent when it was given up, because the bot's next message waits for that.
+    """
+    body: Any = letter.body
+    at = decided.get(body["ref"].rpartition("#")[0], letter.at)
+    before = (bubble.number for bubble in bubbles if bubble.at <= (at if bubble.message is None else letter.at))
+    return Unsent(body["key"], text_of(body["effect"]), "failed", letter.reason, after=max(before, default=0))
 
 
 def _wait(playground: Playground, asked: Asked) -> None:

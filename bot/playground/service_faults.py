@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 from bot.core.immutable import immutable
 from bot.emulator import Emulator
@@ -12,37 +11,28 @@ Switch = Callable[[], None]
 
 @immutable
 class ServiceFault:
-    """One switch: what it says, and ``begin``, which lets it happen and returns how it ends."""
+    """One switch: what it says, and the fault of the emulated gateway (`bot.emulator.injected_faults`)."""
 
     title: str
-    begin: Callable[[Emulator], Switch]
+    kind: str
+    seconds: float = 0.0
+
+    def begin(self, emulator: Emulator) -> Switch:
+        """Let it happen; returns what ends it. A refusal names the switch, so that nobody looks for its cause elsewhere."""
+        hint = f'a switch of this page, "{self.title}"'
+        fault = emulator.faults.add(self.kind, seconds=self.seconds, hint=hint)
+        return lambda: emulator.faults.remove(fault)
 
 
 LATE = timedelta(minutes=2)
-
-
-def _gateway(kind: str, title: str, **how: Any) -> ServiceFault:
-    def begin(emulator: Emulator) -> Switch:
-        fault = emulator.faults.add(kind, **how)
-        return lambda: emulator.faults.remove(fault)
-
-    return ServiceFault(title, begin)
-
-
-def _channel_gone(emulator: Emulator) -> Switch:
-    emulator.inactive_channels.update(CHANNELS)
-    return emulator.inactive_channels.clear
-
-
-CHANNELS = ("channel-1",)
 SERVICE_FAULTS = {
-    "slow": _gateway("slow", "The gateway answers 3 s late", seconds=3.0),
-    "busy": _gateway("rate_limited", "The gateway has too many requests (429)", seconds=10.0),
-    "down": _gateway("send_failed", "The gateway cannot send (502)"),
-    "refused": _gateway("VALIDATION_MISSING_FIELD", "The gateway refuses messages (422)"),
-    "lost": _gateway("reset_after", "The answer is lost after a message was accepted"),
-    "key": _gateway("unauthorized", "The gateway refuses the key (401)"),
-    "channel": ServiceFault("The channel is gone", _channel_gone),
-    "doubled": _gateway("double_event", "Each event comes twice"),
+    "slow": ServiceFault("The gateway answers 3 s late", "slow", 3.0),
+    "busy": ServiceFault("The gateway has too many requests (429)", "rate_limited", 10.0),
+    "down": ServiceFault("The gateway cannot send (502)", "send_failed"),
+    "refused": ServiceFault("The gateway refuses messages (422)", "VALIDATION_MISSING_FIELD"),
+    "lost": ServiceFault("The answer is lost after a message was accepted", "reset_after"),
+    "key": ServiceFault("The gateway refuses the key (401)", "unauthorized"),
+    "channel": ServiceFault("The channel is gone (404)", "WHATSAPP_CHANNEL_NOT_FOUND"),
+    "doubled": ServiceFault("Each event comes twice", "double_event"),
 }
 """The switches by name."""

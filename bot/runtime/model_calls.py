@@ -102,6 +102,7 @@ LONGEST_WAIT = timedelta(seconds=30)
 _OWN_TIME = 0.9  # of the effect's: what the performers give up, they do not count
 USED_UP = "model-budget-used-up"
 _MORE = "it is renewed at midnight (UTC); see `bot usage --by contact`, and raise `budget: {all: ...}` if this is as it should be"
+REFUSED = "model-refused"
 _FACTS = "## Facts"
 _UNOPENED = 'model "%s" closes thoughts that it has not opened (</think>): its answers are sent whole from now on'
 
@@ -147,6 +148,14 @@ FAILURES: Mapping[type[CompletionError], _Failure] = {
 }
 """What each error of a request means."""
 
+_REFUSALS: Mapping[type[CompletionError], str] = {
+    ServiceUnauthorized: "the service refuses the key",
+    PackageRequired: "only customers with an active package may use it",
+    ModelNotInPackage: "it is not in the account's package",
+    QuotaExceeded: "its quota is used up",
+}
+"""What the operator has to put right, or to wait for: an alarm until the model answers."""
+
 
 class ModelCalls:
     """Performs `Complete`. Safe to use from many threads.
@@ -154,7 +163,7 @@ class ModelCalls:
     ``models`` are those of a bot whose steps name none. ``used`` gives the tokens of a contact, or of all, since a
     time; ``call`` calls a handler by name: one that judges texts. ``facts`` may be replaced at any time. A budget is looked at before
     each request: an answer that has begun is not stopped by it. Among ``alarms`` there is one while the budget of all
-    contacts is used up. Outcomes beside ``done`` (see
+    contacts is used up, and one for each model that the account may not ask now (`_REFUSALS`). Outcomes beside ``done`` (see
     `bot.runtime.model_answer.answer_value`): ``over_budget``, ``timeout``, ``down``, ``quota``, ``refused``, ``no_tools``,
     ``unsafe`` (a moderator or the service's filter did not let a text through), ``empty``.
     """
@@ -237,7 +246,8 @@ class ModelCalls:
             most = 0 if model in self._whole else effect.paragraphs
             answer = AnswerReader(request, most, say, judge, lambda: self._clock.elapsed() >= until)
             try:
-                ended = self._ask(answer, until, last=model == models[-1])
+                others = sum(other != model for other, _ in left)
+                ended = self._ask(answer, until, others)
             except CompletionError as error:
                 failure = self._failure(row, answer, error)
                 used += failure.usage
@@ -265,11 +275,12 @@ class ModelCalls:
         first, *others = messages
         return [{**first, "content": "\n\n".join([first["content"], _FACTS, *found])}, *others]
 
-    def _ask(self, answer: AnswerReader, until: float, *, last: bool) -> CallAttempt:
-        """Ask one model. One that is slow to begin is given up soon where another can be asked in its place."""
+    def _ask(self, answer: AnswerReader, until: float, others: int) -> CallAttempt:
+        """Ask one model. While it has not begun, it leaves the ``others``, which can be asked in its place, their share of the time."""
         seconds = max(until - self._clock.elapsed(), 0.1)
+        first = seconds / (others + 1)
         try:
-            with self._service.stream(answer.request, patient=last, seconds=seconds) as stream:
+            with self._service.stream(answer.request, patient=not others, seconds=seconds, first=first) as stream:
                 ended = answer.read(stream)
         except AnswerStopped as stopped:
             ended = CallAttempt(stopped.outcome, detail=str(stopped), usage=(answer.used(),))
@@ -278,6 +289,7 @@ class ModelCalls:
                 self._whole.add(answer.request.model)
                 log.warning(_UNOPENED, answer.request.model)
         self._breaker.succeeded(answer.request.model)
+        self._alarms.clear(REFUSED, answer.request.model)
         return ended
 
     def _judge(self, row: CallRow, moderator: str | None, what: str, text: str) -> None:
@@ -312,6 +324,9 @@ class ModelCalls:
             self._breaker.succeeded(model)
             return
         renewed_in = error.reset_in if isinstance(error, QuotaExceeded) else None
+        if type(error) in _REFUSALS:
+            until = f" until {self._clock.now() + renewed_in:%Y-%m-%d %H:%M} UTC" if renewed_in is not None else ""
+            self._alarms.report(REFUSED, f'model "{model}": {_REFUSALS[type(error)]}{until}', error.advice, about=model)
         self._breaker.failed(model, row.contact, renewed_in)
         self._failures[model] = failure.outcome
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from bot.core import values
 from bot.core.effects import Call, Tell
+from bot.core.text import head
 from bot.core.values import UnstorableValue
 from bot.extensions.annotations import Arguments, BadArgument
 from bot.extensions.decorators import DEAD_LETTER, KEY_PARAMETER, START, STOP, HandlerSpec, HookSpec, ProviderSpec
@@ -124,7 +125,7 @@ def _kept(result: Any) -> CallAttempt:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())[:_DETAIL]
+    return head(" ".join(text.split()), _DETAIL)
 
 
 START_SECONDS = 10.0  # for each start hook

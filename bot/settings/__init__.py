@@ -4,7 +4,7 @@ They stand in the environment, over ``.env``, over `bot.yml`'s ``settings``.
 Each is called ``BOT_<NAME>`` in the environment and ``<name>`` under ``settings:`` in `bot.yml`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import field, fields, replace
 from datetime import timedelta
 from functools import partial
@@ -258,6 +258,17 @@ def read_settings(
     found["named"] = {name: environ.get(name, "") for name in named}
     read.problems += missing_secrets(environ, found["named"])
     return read.complete(Settings(**found))
+
+
+def share_authorities(environment: MutableMapping[str, str]) -> None:
+    """Let the variables for trusted certificates say the same, where only some are set: other clients in this process (of an S3-like store,
+    of the bot's own Python) know one of them only.
+    """
+    bundle, file, folder = (environment.get(name) for name in ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"))
+    if bundle and not (file or folder):
+        environment["SSL_CERT_DIR" if Path(bundle).is_dir() else "SSL_CERT_FILE"] = bundle
+    elif not bundle and (place := file or folder):
+        environment["REQUESTS_CA_BUNDLE"] = place
 
 
 def missing_secrets(environ: Mapping[str, str], named: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from bot.core.immutable import mutable
 from bot.core.messages import TextMessage, clip, file_in_words
-from bot.core.text import PICTURE, estimate_messages
+from bot.core.text import PICTURE, estimate_messages, head
 from bot.steps.output_guard import messages_of
 from bot.steps.step_kind import Reply
 from bot.steps.tools import LEAVE, REMEMBER
@@ -114,9 +114,9 @@ class Exchange:
         Of all that they write in a turn the model gets so many characters, and the number of the others.
         """
         text = from_contact(reply)
-        kept = text[: max(hears - self.characters, 0)]
+        kept = head(text, max(hears - self.characters, 0))
         self.characters += len(kept)
-        self.pending_input = text[:hears]
+        self.pending_input = head(text, hears)
         rest = f"(The message goes on: {len(text) - len(kept)} more characters are left out here.)"
         if not kept and text and self.characters >= hears and any(rest[:22] in each["content"] for each in self.turn):
             return  # it has been told so already

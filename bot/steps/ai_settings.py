@@ -9,6 +9,7 @@ from typing import Any
 from bot.core.effects import Complete, TokenBudget
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
+from bot.core.text import head
 from bot.extensions.decorators import HandlerSpec
 from bot.keys import key_schemas
 from bot.keys.declared_keys import (
@@ -219,7 +220,7 @@ class AiSettings:
     def question(self, rules: str, text: str, flow: str, within: float) -> Complete:
         """One question to a model: what it does with this text of a contact, by these rules."""
         system = {"role": "system", "content": rules}
-        user = {"role": "user", "content": text[: self.hears] or NOTHING_TO_READ}
+        user = {"role": "user", "content": head(text, self.hears) or NOTHING_TO_READ}
         return self.asking((system, user), (1,) if text else (), flow, within)
 
     def spends(self, rules: int, answer: int = ANSWER_TOKENS) -> Spends:

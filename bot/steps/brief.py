@@ -10,7 +10,7 @@ from typing import Any, Self
 from bot.core.effects import Complete
 from bot.core.immutable import immutable
 from bot.core.messages import clip
-from bot.core.text import PICTURE_TOKENS, estimate, without_invisible
+from bot.core.text import PICTURE_TOKENS, estimate, head, without_invisible
 from bot.core.values import Record
 from bot.expressions.templates import Template
 from bot.keys.declared_keys import STRINGS, TEMPLATE, KeySpec, seconds
@@ -35,7 +35,7 @@ Write plain text without headings or tables, in the language of the contact."""
 _COMMAND = re.compile(
     r"[\s`*_>#-]*(?:LEAVE[\s:]+([a-z][a-z0-9_]{0,63})[\s`*_.]*|NOTE[\s:]+([a-z][a-z0-9_]{0,63})\s*:(.*))"
 )
-WITHIN = 60.0  # seconds for one answer of the model's
+WITHIN = 200.0  # seconds for one answer, also where two models in a row are silent for a minute each
 INSTRUCTIONS = KeySpec("ai", TEMPLATE, "The instructions to the model.", required=True)
 FACTS = KeySpec("facts", STRINGS, "Text files beside the flow's file, of which the model knows.")
 WITHIN_KEY = KeySpec("within", seconds(WITHIN), f"How long one answer may take; {WITHIN:.0f}s by default.")
@@ -248,7 +248,7 @@ def _quoted(value: Any) -> Any:
 
 
 def _one_line(text: str) -> str:
-    return without_invisible(" ".join(text.split()))[:MOST_VALUE]
+    return head(without_invisible(" ".join(text.split())), MOST_VALUE)
 
 
 def _one_value(value: Any) -> str:

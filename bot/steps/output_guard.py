@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import accumulate
 
 from bot.core.messages import TEXT_BODY, TextMessage
-from bot.core.text import in_letters, without_invisible
+from bot.core.text import head, in_letters, without_invisible
 
 CUT = "…"  # ends an answer that reached the model's length
 _TAIL = ".,;:!?*_~"
@@ -186,10 +186,10 @@ def _all_of(part: str, text: str) -> Iterator[int]:
 
 def _pieces(text: str) -> Iterator[str]:
     while len(text) > TEXT_BODY:
-        head = text[:TEXT_BODY]
-        cut = max(head.rfind(end) + len(end) for end in ("\n", ". ", "! ", "? "))
+        start = head(text, TEXT_BODY)
+        cut = max(start.rfind(end) + len(end) for end in ("\n", ". ", "! ", "? "))
         if cut < TEXT_BODY // 2:
-            cut = max(head.rfind(" ") + 1, TEXT_BODY // 2)
+            cut = max(start.rfind(" ") + 1, len(head(text, TEXT_BODY // 2)))
         yield text[:cut].rstrip()
         text = text[cut:].lstrip()
     yield text

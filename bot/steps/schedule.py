@@ -7,6 +7,7 @@ from typing import Any
 
 from bot.core.immutable import immutable
 from bot.core.session import BUSY, Plan
+from bot.core.text import head
 from bot.expressions.template_failures import kind_of
 from bot.expressions.templates import Template
 from bot.keys.declared_keys import (
@@ -77,7 +78,7 @@ class Schedule:
         text = self.every.render(scope)
         every = read_every(text)
         if every is None:
-            raise StepFailed("mismatch", f'{self.every.mark}: "{text[:40]}" is no time that comes again')
+            raise StepFailed("mismatch", f'{self.every.mark}: "{head(text, 40)}" is no time that comes again')
         return every
 
     def _first(self, scope: Mapping[str, Any], now: datetime) -> datetime | None:

@@ -7,7 +7,7 @@ from typing import Any
 from bot.core.effects import Call, HttpRequest, Transcribe
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
-from bot.core.text import KEPT_CHARACTERS, without_controls
+from bot.core.text import KEPT_CHARACTERS, head, without_controls
 from bot.core.values import Media
 from bot.expressions.templates import Expression
 from bot.extensions.decorators import HandlerSpec
@@ -79,7 +79,7 @@ class Transcription:
                 said = said.get("text")
         if said is not None and not isinstance(said, str):
             raise StepFailed("mismatch", "the transcript is no text")
-        text = without_controls(said or "")[:KEPT_CHARACTERS].strip()
+        text = head(without_controls(said or ""), KEPT_CHARACTERS).strip()
         if not text:
             raise StepFailed("empty", "the transcript is empty")
         return text

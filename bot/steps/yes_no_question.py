@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.messages import INTERACTIVE_BODY, Buttons, Choice, clip
-from bot.core.text import visible
+from bot.core.text import head, visible
 from bot.expressions.formats import as_spoken
 from bot.lang.languages import CONTACT_LANGUAGE, wording
 from bot.lang.word_matching import normalise
@@ -70,7 +70,7 @@ def harmless(value: Any) -> Any:
 def _short(text: str) -> str:
     """A text in one line, with how much of it is not shown; a chat shows what stands between two tildes as struck out."""
     line = visible(text).replace("~", "∼")
-    return line if len(line) <= MOST_TEXT else f"{line[:MOST_TEXT]}… (+{len(line) - MOST_TEXT})"
+    return line if len(line) <= MOST_TEXT else f"{(shown := head(line, MOST_TEXT))}… (+{len(line) - len(shown)})"
 
 
 def _spoken(value: Any, scope: Mapping[str, Any], *, inner: bool = False) -> str:

@@ -7,7 +7,7 @@ import unicodedata
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 
-from bot.core.text import estimate
+from bot.core.text import estimate, head
 
 PASSAGE = 800  # characters, about
 _MOST_WORDS = 64  # of a question
@@ -99,8 +99,8 @@ def _blocks(document: str) -> Iterator[str]:
     """The paragraphs. One that is longer than a passage is cut between lines, else between words, else anywhere."""
     for paragraph in re.split(r"\n\s*\n|\n(?=#{1,6}\s)", document.replace("\r\n", "\n").strip()):
         while len(paragraph) > PASSAGE:
-            start = paragraph[:PASSAGE]
-            end = max(start.rfind("\n"), 0) or max(start.rfind(" "), 0) or PASSAGE
+            start = head(paragraph, PASSAGE)
+            end = max(start.rfind("\n"), 0) or max(start.rfind(" "), 0) or len(start)
             yield paragraph[:end].strip()
             paragraph = paragraph[end:].strip()
         yield paragraph.strip()

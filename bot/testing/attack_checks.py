@@ -9,6 +9,7 @@ from typing import Any
 
 from bot.core.immutable import immutable
 from bot.core.session import Session
+from bot.core.text import head
 from bot.emulator.completion import ModelAnswer
 from bot.emulator.completion.completion_api import Item
 from bot.emulator.completion.completion_requests import text_of
@@ -365,4 +366,4 @@ def visible(text: str) -> str:
 
 def _short(text: str) -> str:
     shown = visible(" ".join(text.split()))
-    return f'"{shown[:117]}..."' if len(shown) > 120 else f'"{shown}"'
+    return f'"{head(shown, 117)}..."' if len(shown) > 120 else f'"{shown}"'

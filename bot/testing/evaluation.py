@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from bot.core.immutable import immutable
+from bot.core.text import head
 from bot.folder import Folder
 from bot.program import Program
 from bot.testing.model_sources import (
@@ -181,7 +182,7 @@ def _line(spoken: SpokenLine) -> str:
 def verdict(answer: str) -> str:
     """The judge's reason for a no; empty for a yes."""
     found = _VERDICT.match(answer)
-    words = " ".join((answer if found is None else found[2]).split())[:_REASON]
+    words = head(" ".join((answer if found is None else found[2]).split()), _REASON)
     if found is None:
         return f"neither yes nor no: {words}"
     return "" if found[1].lower() == "yes" else f"no: {words}".rstrip(" :")

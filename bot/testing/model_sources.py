@@ -25,6 +25,7 @@ from bot.ai.ai_errors import (
 from bot.ai.chat_completion import ChatRequest
 from bot.core.errors import BotError, row_of
 from bot.core.immutable import immutable
+from bot.core.text import head
 from bot.core.values import Usage
 from bot.emulator.completion import ErrorAnswer, ModelAnswer, failure
 from bot.emulator.completion.completion_requests import asked
@@ -213,7 +214,7 @@ def question_of(body: Mapping[str, Any], judges: bool = False) -> ModelQuestion:
     first, *others = body["messages"]
     exchange = [_without_ids(message) for message in others]
     last = " ".join(asked(dict(body)).rpartition(THE_QUESTION if judges else "\0")[2].split())
-    quoted = last if len(last) <= _QUOTED else f"{last[:_QUOTED]}…"
+    quoted = last if len(last) <= _QUOTED else f"{head(last, _QUOTED)}…"
     return ModelQuestion(_short(first), _short(body.get("tools") or []), _short(exchange), quoted)
 
 

@@ -18,7 +18,7 @@ from bot.core.errors import BotError
 from bot.core.events import SIGNALS, STARTS, SignalReceived, StartRequested
 from bot.core.session import BUSY
 from bot.core.signal_addresses import SignalAddresses
-from bot.core.text import digits, is_phone
+from bot.core.text import digits, head, is_phone
 from bot.core.values import UnstorableValue, json_text
 from bot.lang.problems import did_you_mean
 from bot.metrics import WebMetrics
@@ -184,7 +184,9 @@ def _data(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _fields(keys: tuple[str, ...]) -> dict[str, Any]:
     found = _object('send {"contact": "6281234567890", %s"data": {}}' % ('"signal": "paid", ' * ("signal" in keys)))
     for name in found.keys() - set(keys):
-        raise BadRequest(f'unknown field "{name[:40]}": {did_you_mean(name, keys, "there are " + ", ".join(keys))}')
+        raise BadRequest(
+            f'unknown field "{head(name, 40)}": {did_you_mean(name, keys, "there are " + ", ".join(keys))}'
+        )
     return found
 
 

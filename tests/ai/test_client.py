@@ -282,10 +282,10 @@ def test_the_models_are_listed(service: Peer, client: Completions) -> None:
 
 @pytest.mark.parametrize("status", ["active", "update_required", "domain_limit"])
 def test_a_plugin_is_checked(service: Peer, client: Completions, status: str) -> None:
-    service.answers(answer(200, {"status": status, "message": "see"}), answer(200, {"status": status}))
+    service.answers(answer(200, {"status": status, "message": "see"}), answer(200, {"data": {"status": status}}))
     checked = client.check_plugin("shop.example", "1.2")
     assert (checked.status, checked.details["message"]) == (status, "see")
-    client.check_plugin("shop.example")
+    assert client.check_plugin("shop.example").status == status
     assert [(request.path, request.body) for request in service.requests] == [
         ("/api/v1/plugin/check", {"domain": "shop.example", "version": "1.2"}),
         ("/api/v1/plugin/check", {"domain": "shop.example"}),

@@ -13,6 +13,7 @@ from bot.store.store_reader import StoreReader
 from tests.browsing import violations
 from tests.console.conftest import Live
 from tests.console.test_usage import use
+from tests.patience import wait_for
 
 NUMBERS = [f"62812345678{number:02}" for number in range(60)]
 
@@ -240,3 +241,46 @@ def test_two_people_see_twenty_conversations_without_a_stale_page(live: Live) ->
     reader = StoreReader(live.console.store)
     assert sorted(shown(pages[0])) == sorted(shown(pages[1])) == [each.contact for each in reader.sessions()]
     reader.close()
+
+
+def test_a_time_of_some_seconds_ago_is_in_seconds_and_grows_older_while_it_is_shown(live: Live) -> None:
+    live.simulation.user("hi")
+    live.simulation.wait(timedelta(seconds=20))
+    page = live.log_in("olga", scripts=False)
+    expect(page.locator("#contacts tbody time").first).to_have_text("20 seconds ago")
+    page = live.log_in("olga")
+    page.clock.install()
+    page.reload()
+    at = page.locator("#contacts tbody time").first
+    expect(at).to_have_text(re.compile("2. seconds ago"))
+    page.clock.fast_forward(20_000)
+    expect(at).to_have_text(re.compile("[45]. seconds ago"))
+    page.clock.fast_forward(40_000)
+    expect(at).to_have_text("1 minute ago")
+    live.simulation.user("hello")
+    expect(at).to_have_text(re.compile("^.{1,2} seconds? ago"))
+
+
+def test_a_contacts_phone_follows_the_conversation_unless_somebody_reads_earlier_messages(live: Live) -> None:
+    for number in range(12):
+        live.simulation.user(f"hi {number}")
+    page = live.log_in("olga", f"/contact/{live.simulation.contact}", width=360)
+    log, newest = page.locator("#conversation"), page.locator(".newest")
+
+    def to_end() -> float:
+        return float(log.evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight"))
+
+    wait_for(lambda: to_end() <= 1)
+    live.simulation.user("hello")
+    expect(log.locator(".mine", has_text="hello")).to_have_count(1)
+    wait_for(lambda: to_end() <= 1)
+    log.evaluate("log => { log.scrollTop = 200 }")
+    expect(newest).to_have_text("↓ Newest")
+    live.simulation.user("are you there?")
+    expect(log.locator(".mine", has_text="are you there?")).to_have_count(1)
+    expect(newest).to_have_text("↓ New messages")
+    assert log.evaluate("log => log.scrollTop") == 200
+    assert violations(page) == []
+    newest.click()
+    wait_for(lambda: to_end() <= 1)
+    expect(newest).to_be_hidden()

@@ -149,3 +149,18 @@ def test_an_address_names_a_host(url: str, link: bool) -> None:
     assert is_link(url) is link
     assert (violations(LinkButton("Here", "Open", url)) == []) is link
     assert (violations(MediaMessage("image", url)) == []) is link
+
+
+FAMILY = "👨‍👩‍👧‍👦"
+
+
+def test_a_cut_text_ends_with_a_whole_character_in_each_of_its_places() -> None:
+    cut = clipped(
+        ListMessage("b" * 1020 + FAMILY, "o" * 15 + FAMILY, (Section("s" * 20 + FAMILY, (Choice("1", "t" * 20 + FAMILY, "d" * 70 + FAMILY),)),), "f" * 55 + FAMILY)
+    )  # fmt: skip
+    assert isinstance(cut, ListMessage)
+    row = cut.sections[0].rows[0]
+    texts = cut.body, cut.button, cut.sections[0].title, row.title, row.description, cut.footer
+    assert [text and text.strip("botsdf") for text in texts] == ["…"] * 6
+    caption = clipped(MediaMessage("image", "https://a.example/x.png", "c" * 1020 + FAMILY))
+    assert isinstance(caption, MediaMessage) and caption.caption == "c" * 1020 + "…"

@@ -1,8 +1,11 @@
 """Text from outside: read tolerantly, and made fit to be kept."""
 
 import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bot.core.text import clean, digits, json_object, line
+from bot.core.text import clean, digits, head, json_object, line, printable
 
 
 def test_a_text_is_kept_without_nuls_and_halves_of_characters_and_within_its_limit() -> None:
@@ -39,3 +42,41 @@ def test_an_object_is_read_from_bytes_and_text() -> None:
 )
 def test_anything_else_is_an_empty_object(content: bytes | str) -> None:
     assert json_object(content) == {}
+
+
+FAMILY, FLAG, ACCENT, THUMB = "👨‍👩‍👧", "🇮🇩", "e\u0301", "👍🏽"
+
+
+@pytest.mark.parametrize("whole", [FAMILY, FLAG, ACCENT, THUMB, "1️⃣", "किं", "각"])
+def test_what_a_reader_sees_as_one_character_is_cut_off_whole(whole: str) -> None:
+    for limit in range(8, 8 + len(whole)):
+        assert head(f"Grüße, a{whole}!", limit) == "Grüße, a"[:limit]
+    assert head(f"Grüße, a{whole}!", 8 + len(whole)) == f"Grüße, a{whole}"
+    assert head(whole * 3, 3 * len(whole) - 1) == whole * 2
+
+
+def test_flags_are_told_apart_by_their_pairs() -> None:
+    assert head(FLAG * 5, 7) == FLAG * 3
+
+
+def test_a_heap_of_accents_that_is_longer_than_the_limit_is_cut() -> None:
+    heap = "e" + "\u0301" * 50
+    assert head(heap, 10) == heap[:10]
+    assert head(f"ab {heap}", 10) == "ab "
+
+
+@given(
+    st.text(st.sampled_from(["a", " ", "\n", "\u0301", "\u200d", "👨", "🇮", "🇩", "़", "각", "\ufe0f", "ß"])),
+    st.integers(0, 12),
+)
+def test_a_cut_is_the_longest_that_cuts_no_character(text: str, limit: int) -> None:
+    begun = head(text, limit)
+    ends = [0, *(found.end() for found in regex.finditer(r"\X", text))]
+    fits = max(end for end in ends if end <= limit)
+    assert begun == text[: fits or limit]
+
+
+def test_names_and_lines_from_outside_are_cut_so_too() -> None:
+    assert clean(f"Grüße {FAMILY}", 9) == "Grüße "
+    assert line(f"Ann {FLAG}{FLAG}", 7) == f"Ann {FLAG}"
+    assert printable(f"{FAMILY}\x1b[2J") == f"{FAMILY}[2J"

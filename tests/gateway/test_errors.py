@@ -53,3 +53,9 @@ def test_no_error_is_documented_that_there_is_not() -> None:
 def test_an_unknown_code_is_kept() -> None:
     error = GatewayRefused("no such luck", code="BAD_LUCK")
     assert (error.code, str(error)) == ("BAD_LUCK", "BAD_LUCK: no such luck")
+
+
+def test_a_hint_of_the_gateways_own_takes_the_place_of_our_advice() -> None:
+    said = GatewayRefused("no text", {"field": "text", "hint": "write one"}, code="VALIDATION_MISSING_FIELD")
+    assert str(said) == "VALIDATION_MISSING_FIELD: no text (field: text; hint: write one)"
+    assert "please report it" in str(GatewayRefused("no text", {"field": "text"}, code="VALIDATION_MISSING_FIELD"))

@@ -73,6 +73,69 @@ def test_the_map_follows_the_contact_and_shows_the_way_and_what_nothing_has_trie
     expect(page.locator("#flow")).to_have_value("main")
 
 
+OUTCOMES = """
+flow: main
+start: {otherwise: true}
+vars: {drink: {type: text}, size: {type: text}}
+steps:
+  drink:
+    ask: What would you like?
+    buttons: {Tea: size, Coffee: size, Water: end}
+    timeout: {after: 1h, then: size}
+  size: {ask: How large?, save: size, timeout: {after: 1h, then: /more}}
+  thanks: {say: Thank you, then: end}
+---
+flow: more
+steps:
+  more: {ask: Anything else?, buttons: {Yes: others, No: /main}, timeout: {after: 1h, then: end}}
+  others: {run: other}
+  last: {say: Bye, then: end}
+---
+flow: other
+vars: {more: {type: text}}
+steps: {ask: {ask: What else?, save: more, then: end}}
+"""
+
+
+def test_only_the_outcome_that_was_taken_is_lit(shows: Callable[[str], Shown]) -> None:
+    shown = shows(OUTCOMES)
+    shown.write("hi")
+    shown.hears("What would you like?")
+    shown.tap("Tea")
+    shown.hears("How large?")
+    gone = shown.page.locator("#drawing .line.gone")
+    expect(gone).to_have_count(1)
+    expect(gone).to_have_class(re.compile("solid"))
+    expect(shown.page.locator("#drawing .label .gone")).to_have_text(["Tea"])
+
+
+def test_a_way_out_of_the_flow_is_lit_and_no_line_between_a_conversations_end_and_the_next(
+    shows: Callable[[str], Shown],
+) -> None:
+    shown = shows(OUTCOMES)
+    page = shown.page
+    shown.write("hi")
+    shown.hears("What would you like?")
+    shown.tap("Water")
+    expect(page.locator("#drawing .label .gone")).to_have_text(["Water"])
+    shown.write("hi")
+    expect(page.locator(".bubble.bot")).to_have_count(2)
+    page.fill("#wait-for", "61m")
+    page.get_by_role("button", name="Let pass").click()
+    shown.hears("How large?")
+    expect(page.locator("#drawing .label .gone")).to_have_text(["Water", "timeout"])
+    expect(page.locator("#drawing .line.gone.dashed")).to_have_count(1)
+    page.get_by_role("button", name="Let pass").click()
+    shown.hears("Anything else?")
+    expect(page.locator("#flow")).to_have_value("more")
+    shown.tap("Yes")
+    shown.hears("What else?")
+    page.locator("#flow").select_option("more")
+    expect(page.locator("#drawing .label .gone")).to_have_text(["Yes", "runs"])
+    page.locator("#flow").select_option("")
+    expect(page.locator("#drawing .label .gone")).to_have_text(["timeout", "runs"])
+
+
 def test_a_click_on_a_step_shows_its_lines_who_waits_and_what_was_found(shown: Shown) -> None:
     page = shown.page
     shown.write("hi")

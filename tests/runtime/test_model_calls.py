@@ -22,6 +22,7 @@ from bot.core.effects import Complete, TokenBudget
 from bot.emulator.completion import CompletionService, EmulatedModel, NoAnswer, failure
 from bot.extensions.decorators import handler
 from bot.extensions.gathered import extensions_in
+from bot.http_client import HttpClient, Silent, Streamed
 from bot.runtime.model_calls import FAILURES as FAILURE_ROWS
 from bot.runtime.model_calls import ModelBreaker, ModelCalls
 from bot.runtime.performers import CallAttempt, CallResult, Performers
@@ -427,6 +428,44 @@ def test_a_model_that_thinks_first_is_waited_for_where_no_other_can_be_asked(ben
     assert (ended.outcome, ended.value["text"]) == ("done", "After some thought: yes.")
 
 
+class SilentFor(HttpClient):
+    """A client for which the first model is silent as long as it may be. ``waits`` are, by request, the seconds for the first byte, for each
+    further one, and for all."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench.service.url)
+        self.waits: list[tuple[float, float, float]] = []
+        self._clock = bench.clock
+
+    @contextmanager
+    def stream(self, *asked: Any, **wait: Any) -> Iterator[Streamed]:
+        first = min(wait["first_seconds"], wait["seconds"])
+        self.waits.append((first, wait["idle_seconds"], wait["seconds"]))
+        if len(self.waits) == 1:
+            self._clock.move(timedelta(seconds=first))
+            raise Silent("timed out")
+        with super().stream(*asked, **wait) as streamed:
+            yield streamed
+
+
+@pytest.mark.parametrize(
+    ("effect", "waits"),
+    [
+        ({}, [(60, 60, 180), (60, 60, 120)]),
+        ({"within": 20.0}, [(9, 60, 18), (9, 60, 9)]),  # as a `classify` has it: the next model gets as much
+        ({"within": 400.0}, [(60, 60, 360), (60, 60, 300)]),
+    ],
+)
+def test_each_model_may_be_silent_for_a_minute_or_for_its_share_of_a_shorter_time(
+    bench: Bench, effect: dict[str, Any], waits: list[tuple[float, float, float]]
+) -> None:
+    http = SilentFor(bench)
+    bench.client = Completions(bench.service.url, bench.service.key, http=http)
+    bench.completing = bench.make(ONE, TWO)
+    assert bench.answer(**effect)["text"]
+    assert [tuple(map(round, each)) for each in http.waits] == waits
+
+
 @pytest.mark.parametrize("seconds", [54, 55])
 def test_when_the_time_is_up_no_other_model_is_asked(bench: Bench, seconds: int) -> None:
     def answers_late(request: dict[str, Any]) -> str:
@@ -713,6 +752,36 @@ def test_it_is_an_alarm_that_the_budget_of_all_is_used_up(bench: Bench) -> None:
     assert ANN not in alarm.what
     bench.used = {None: 0}
     assert bench.ask(budget=TokenBudget(all=100), flow="help").outcome == "done"
+    assert bench.alarms.current() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "what"),
+    [
+        ("quota_exceeded", {"reset_in": 7200}, "its quota is used up until 2030-05-01 14:00 UTC"),
+        ("quota_exceeded", {}, "its quota is used up"),
+        ("model_requires_package", {}, "only customers with an active package may use it"),
+        ("model_not_in_package", {}, "it is not in the account's package"),
+        ("invalid_request_error", {"http": 401}, "the service refuses the key"),
+    ],
+)
+def test_a_model_that_the_account_may_not_ask_is_an_alarm_until_it_answers(
+    bench: Bench, name: str, said: dict[str, Any], what: str
+) -> None:
+    bench.service.fail(name, **said)
+    bench.ask()  # another model may answer
+    (alarm,) = bench.alarms.current()
+    assert (alarm.name, alarm.about, alarm.what) == ("model-refused", ONE, f'model "{ONE}": {what}')
+    assert "BOT_AI_" in alarm.advice and ANN not in alarm.what
+    bench.clock.move(timedelta(hours=3))
+    assert bench.answer()["model"] == ONE
+    assert bench.alarms.current() == []
+
+
+@pytest.mark.parametrize("name", ["provider_error", "server_error", "rate_limit_exceeded", "invalid_request_error"])
+def test_what_the_operator_cannot_put_right_is_no_such_alarm(bench: Bench, name: str) -> None:
+    bench.service.fail(name)
+    bench.ask()
     assert bench.alarms.current() == []
 
 

@@ -32,6 +32,12 @@ def test_no_message_is_longer_than_the_gateway_takes_and_no_word_is_lost(text: s
     assert "".join("".join(message.body.split()) for message in messages) == "".join(text.split())
 
 
+def test_a_text_without_spaces_is_divided_between_whole_characters() -> None:
+    family = "👨‍👩‍👧"
+    messages = messages_of(family * 2000, 3)
+    assert all(len(message.body) % len(family) == 0 for message in messages) and len(messages) > 2
+
+
 def test_paragraphs_are_messages_up_to_the_most() -> None:
     assert [message.body for message in messages_of("a\n\nb\n \nc\n\nd", 3)] == ["a", "b", "c\n\nd"]
 

@@ -1,11 +1,12 @@
 """A drawing: boxes, the lines between them and the short texts on both, without positions."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from bot.core.immutable import immutable
+from bot.core.text import head
 from bot.steps.step_options import SIGNAL
 
 
@@ -70,12 +71,17 @@ class Box:
 
 @immutable
 class DrawnLine:
-    """A line from one box to another. ``labels`` are all of its labels, in full."""
+    """A line from one box to another. ``labels`` are all of its labels, in full.
+
+    ``ways`` is what a conversation does when it takes the line, as its trace has it, each with the label that stands for it:
+    ``{"main/size [Small]": "Small"}``.
+    """
 
     source: str
     target: str
     labels: tuple[str, ...] = ()
     stroke: Stroke = Stroke.SOLID
+    ways: Mapping[str, str] = field(default_factory=dict)
 
 
 @immutable
@@ -93,7 +99,7 @@ class DrawingBuilder:
     """Builds a drawing: makes up the names of boxes, and joins lines between the same two boxes."""
 
     boxes: list[Box] = field(default_factory=list)
-    _labels: dict[tuple[str, str, Stroke], dict[str, None]] = field(default_factory=dict)
+    _lines: dict[tuple[str, str, Stroke], list[tuple[str, str]]] = field(default_factory=dict)  # labels and ways
 
     def box(
         self,
@@ -109,18 +115,17 @@ class DrawingBuilder:
         self.boxes.append(Box(name, look, title, lines, flags, stands_for=stands_for))
         return name
 
-    def line(self, source: str, target: str, label: str = "", stroke: Stroke = Stroke.SOLID) -> None:
-        """Add a line, or add a label to the existing line between these boxes."""
-        labels = self._labels.setdefault((source, target, stroke), {})
-        if label:
-            labels[label] = None
+    def line(self, source: str, target: str, label: str = "", stroke: Stroke = Stroke.SOLID, *, way: str = "") -> None:
+        """Add a line, or add a label and a way to the existing line between these boxes."""
+        self._lines.setdefault((source, target, stroke), []).append((label, way))
 
     def drawing(self, title: str, about: str) -> Drawing:
         """Return the finished drawing."""
-        lines = (
-            DrawnLine(source, target, tuple(labels), stroke)
-            for (source, target, stroke), labels in self._labels.items()
-        )
+        lines = []
+        for (source, target, stroke), drawn in self._lines.items():
+            labels = dict.fromkeys(label for label, _ in drawn if label)
+            ways = {way: label for label, way in drawn if way}
+            lines.append(DrawnLine(source, target, tuple(labels), stroke, ways))
         return Drawing(title, about, tuple(self.boxes), tuple(lines))
 
 
@@ -143,15 +148,20 @@ def short(text: str, most: int) -> str:
     text = plain(text)
     if len(text) <= most:
         return text
-    cut = text[: most - 1]
+    cut = head(text, most - 1)
     at_word = cut.rpartition(" ")[0]
     return (at_word if len(at_word) > most // 2 else cut).rstrip(" ,;:") + "…"
 
 
 def listed(texts: Sequence[str], most: int = LISTED) -> str:
     """Some texts in a line: ``Mon, Tue, +3``."""
+    return ", ".join(listed_each(texts, most))
+
+
+def listed_each(texts: Sequence[str], most: int = LISTED) -> list[str]:
+    """Some texts, and how many others there are: ``["Mon", "Tue", "+3"]``."""
     shown = [short(text, LABEL) for text in texts[:most]]
-    return ", ".join([*shown, f"+{len(texts) - most}"] if len(texts) > most else shown)
+    return [*shown, f"+{len(texts) - most}"] if len(texts) > most else shown
 
 
 def outcome_label(outcome: str) -> str:

@@ -137,9 +137,8 @@ class _FlowDrawing:
             for edge in edges:
                 aside = not edge.success or edge.word is not None
                 label = outcome_label(edge.outcome) or (OTHERWISE if _others(edge, edges) else "")
-                self.sketch.line(
-                    self.steps[place], self._end_of(edge, step), label, Stroke.DASHED if aside else Stroke.SOLID
-                )
+                stroke = Stroke.DASHED if aside else Stroke.SOLID
+                self.sketch.line(self.steps[place], self._end_of(edge, step), label, stroke, way=way_of(edge))
             self._opens(place)
         return self.sketch.drawing(self.flow.name, self.flow.about)
 
@@ -174,12 +173,23 @@ class _FlowDrawing:
     def _opens(self, place: Place) -> None:
         for root in self.graph.roots_by.get(place, ()):
             target = self._out(place, BoxKind.FLOW, name_of(self.graph, root.place), root.place)
-            self.sketch.line(self.steps[place], target, OPENS[root.opening], Stroke.DOTTED)
+            self.sketch.line(self.steps[place], target, OPENS[root.opening], Stroke.DOTTED, way=way_into(place, root))
 
     def _out(self, source: Place, look: BoxKind, title: str, place: Place | None = None) -> str:
         if (source, title) not in self.leaving:
             self.leaving[source, title] = self.sketch.box(look, title, stands_for="/".join(place or ()))
         return self.leaving[source, title]
+
+
+def way_of(edge: Edge) -> str:
+    """What a trace says where an edge was taken: ``main/size [Small]``, ``main/size word "help"``."""
+    outcome = edge.outcome if edge.word is None else f'word "{edge.outcome.removeprefix("word ")}"'
+    return f"{'/'.join(edge.source)} {outcome}"
+
+
+def way_into(place: Place, root: Root) -> str:
+    """What a trace says where a step has opened a flow: ``main/size → offer/price``, the one step after the other."""
+    return f"{'/'.join(place)} → {'/'.join(root.place)}"
 
 
 def name_of(graph: Graph, place: Place) -> str:
@@ -360,9 +370,11 @@ class _Overview:
                 over = edge.target is not None and edge.target[0] != name
                 if edge.target is not None and (over if self.everything else leads_elsewhere(self.graph, edge)):
                     stroke = Stroke.SOLID if edge.success and edge.word is None else Stroke.DASHED
-                    self.sketch.line(self.flows[name], self.flows[edge.target[0]], outcome_label(edge.outcome), stroke)
+                    label, target = outcome_label(edge.outcome), self.flows[edge.target[0]]
+                    self.sketch.line(self.flows[name], target, label, stroke, way=way_of(edge))
             for root in self.graph.roots_by.get((name, step.name), ()):
-                self.sketch.line(self.flows[name], self.flows[root.place[0]], OPENS[root.opening], Stroke.DOTTED)
+                label, target, way = OPENS[root.opening], self.flows[root.place[0]], way_into((name, step.name), root)
+                self.sketch.line(self.flows[name], target, label, Stroke.DOTTED, way=way)
 
     def _interrupt(self) -> None:
         opened = dict.fromkeys(r.place[0] for r in self.graph.roots if r.opening is Opening.INTERRUPTION)

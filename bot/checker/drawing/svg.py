@@ -1,14 +1,26 @@
 """A drawing as one SVG file for light and dark screens, without scripts or other files."""
 
+import json
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from html import escape
 
-from bot.checker.drawing.drawing_model import COLOURS, Box, BoxKind, Drawing, DrawnLine, listed, plain
+from bot.checker.drawing.drawing_model import (
+    COLOURS,
+    LISTED,
+    Box,
+    BoxKind,
+    Drawing,
+    DrawnLine,
+    listed,
+    listed_each,
+    plain,
+)
 from bot.checker.drawing.layered_graph import rows
 from bot.checker.drawing.layout import LineRoute, Point, Size, lay_out
 from bot.core.immutable import immutable
+from bot.core.text import head
 
 TITLE, TEXT, LABEL = 14.0, 12.0, 11.0  # pixels of letters
 LEADING = 1.35
@@ -104,7 +116,7 @@ def _fitting(word: str, size: float, room: float) -> int:
     for index, char in enumerate(word):
         taken += size * _share(char)
         if taken > room and index:
-            return index
+            return len(head(word, index))
     return len(word)
 
 
@@ -121,7 +133,8 @@ TIP = (
 def svg(drawing: Drawing, style: str | None = None) -> str:
     """The drawing as the text of an SVG file. All text is escaped. ``style`` takes the place of `STYLE`; empty where a page has it.
 
-    For scripts of a page, a box has ``data-place`` (what it stands for) and a line ``data-ends`` (the ids of its boxes).
+    For scripts of a page, a box has ``data-place`` (what it stands for), a line ``data-ends`` (the ids of its boxes) and ``data-ways``
+    (its ways, as JSON), and each word of its label the ways that it stands for.
     """
     return "\n".join(SvgPicture(drawing, STYLE if style is None else style).elements()) + "\n"
 
@@ -135,10 +148,9 @@ class SvgPicture:
         number = {box.name: index for index, box in enumerate(drawing.boxes)}
         self._drawing = drawing
         self._faces = [text_box(box) for box in drawing.boxes]
-        self._written = [listed(line.labels) for line in drawing.lines]
         self.sizes = [each.size for each in self._faces]
         self.ends = [(number[line.source], number[line.target]) for line in drawing.lines]
-        self.labels = list(map(label_size, self._written))
+        self.labels = [label_size(listed(line.labels)) for line in drawing.lines]
         self.layout = lay_out(self.sizes, self.ends, self.labels, WIDEST)
         self._looks = [look for look in BoxKind if any(box.look is look for box in drawing.boxes)]
         self._top = MARGIN + HEAD * LEADING + (TEXT * 2 if drawing.about else 0) + SWATCH * 3
@@ -154,9 +166,9 @@ class SvgPicture:
         yield f'<g transform="translate({MARGIN:.0f} {self._top:.0f})">'
         for line, route in zip(self._drawing.lines, self.layout.routes, strict=True):
             yield _line(line, route)
-        for line, label, route in zip(self._drawing.lines, self._written, self.layout.routes, strict=True):
+        for line, route in zip(self._drawing.lines, self.layout.routes, strict=True):
             if route.label is not None:
-                yield from _label(line, label, route.label)
+                yield from _label(line, route.label)
         for each, middle in zip(self._faces, self.layout.boxes, strict=True):
             yield from _box(each, middle)
         yield "</g>\n</svg>"
@@ -219,17 +231,32 @@ def _line(line: DrawnLine, route: LineRoute) -> str:
         path.append(f"C{x:.1f} {half:.1f} {to_x:.1f} {half:.1f} {to_x:.1f} {to_y:.1f}" if bent else f"V{to_y:.1f}")
         x, y, bent = to_x, to_y, not bent
     title = f"<title>{escape(plain(', '.join(line.labels)))}</title>" if line.labels else ""
-    ends = f'data-ends="{line.source} {line.target}"'
+    ends = f'data-ends="{line.source} {line.target}"' + (_ways(line.ways) if line.ways else "")
     return f'<path class="line {line.stroke.value}" marker-end="url(#tip)" {ends} d="{"".join(path)}">{title}</path>'
 
 
-def _label(line: DrawnLine, label: str, middle: Point) -> Iterator[str]:
-    size = label_size(label)
+def _label(line: DrawnLine, middle: Point) -> Iterator[str]:
+    size = label_size(listed(line.labels))
     assert size is not None
     x, y = middle[0] - size.width / 2, middle[1] - size.height / 2
     yield f"<g><title>{escape(plain(', '.join(line.labels)))}</title>"
     yield f'<rect class="page" x="{x:.1f}" y="{y:.1f}" width="{size.width:.1f}" height="{size.height:.1f}"/>'
-    yield _text("label", middle[0], middle[1] + 4, label) + "</g>"
+    yield f'<text class="label" x="{middle[0]:.1f}" y="{middle[1] + 4:.1f}">{_words(line)}</text></g>'
+
+
+def _words(line: DrawnLine) -> str:
+    """The words of a label, each with its ways; the last ones may be a number."""
+    spans = []
+    for place, text in enumerate(listed_each(line.labels)):
+        labels = line.labels[place : place + 1] if place < LISTED else line.labels[LISTED:]
+        ways = [way for way, label in line.ways.items() if label in labels]
+        spans.append(f"<tspan{_ways(ways)}>{escape(text)}</tspan>" if ways else escape(text))
+    return ", ".join(spans)
+
+
+def _ways(ways: Iterable[str]) -> str:
+    written = json.dumps(list(ways), ensure_ascii=False)
+    return f' data-ways="{escape(written)}"'
 
 
 def _text(kind: str, x: float, y: float, text: str) -> str:

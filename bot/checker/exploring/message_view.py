@@ -15,6 +15,7 @@ from bot.core.messages import (
     TemplateMessage,
     TextMessage,
 )
+from bot.core.text import head
 from bot.flow.library import Library
 from bot.steps.step_kind import ReplyId
 
@@ -114,7 +115,7 @@ def quoted(text: str) -> str:
 def short(value: Any) -> str:
     """The beginning of a value, on one line."""
     text = " ".join(str(value).split())
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
+    return text if len(text) <= _LONGEST else f"{head(text, _LONGEST).rstrip()}…"
 
 
 _LONGEST = 120  # characters

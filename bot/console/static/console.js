@@ -1,9 +1,13 @@
 // Loads the parts of a page anew that change, when the server says that something has changed.
 import { follow } from "../pages/live.js";
+import { Newest } from "../pages/newest.js";
 import { replace } from "../pages/parts.js";
+import { localizeAges } from "../pages/times.js";
 
 const PAUSE = 1000; // ms between two loads
 const parts = () => document.querySelectorAll("[data-live]");
+const log = document.getElementById("conversation");
+const phone = log && new Newest(log, document.getElementById("newest"));
 let loading = false;
 let again = false;
 
@@ -28,17 +32,21 @@ async function refresh() {
 }
 
 function show(fresh) {
+  ahead = clockOf(fresh) - performance.now();
   for (const part of parts()) {
     const html = fresh.getElementById(part.id)?.innerHTML;
     if (html === undefined || html === part.dataset.shown) continue;
-    const follows = part.scrollHeight - part.scrollTop - part.clientHeight < 120;
     part.dataset.shown = html;
-    replace(part, html);
-    if (part.id === "conversation" && follows) part.scrollTop = part.scrollHeight;
+    const change = () => replace(part, html, writeAges);
+    part === log ? phone.change(change) : change();
   }
 }
 
-const conversation = document.getElementById("conversation");
-if (conversation) conversation.scrollTop = conversation.scrollHeight;
-// Times are shown anew each minute: a page that was hidden has missed that, too.
+const clockOf = (page) => Date.parse(page.body.dataset.now); // the bot's, when it made the page
+let ahead = clockOf(document) - performance.now();
+const writeAges = (node) => localizeAges(node, ahead + performance.now());
+writeAges(document);
+setInterval(() => writeAges(document), 1000);
+
+// A page that was hidden has missed changes.
 if (parts().length) follow(() => document.body.dataset.changes, { message: refresh, again: refresh });

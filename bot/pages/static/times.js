@@ -27,3 +27,17 @@ export function localize(node, zone) {
     }
   }
 }
+
+const UNITS = { year: 31_536_000, month: 2_592_000, week: 604_800, day: 86_400, hour: 3600, minute: 60, second: 1 }; // seconds
+const relative = new Intl.RelativeTimeFormat();
+
+// Writes how long ago the times below a node are, or in how long, which is another text each second. `now` is the bot's, in ms.
+export function localizeAges(node, now) {
+  for (const time of node.querySelectorAll("time[data-ago]")) {
+    const seconds = (new Date(time.dateTime) - now) / 1000;
+    const [unit, length] = Object.entries(UNITS).find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
+    const count = Math.max(Math.round(Math.abs(seconds) / length), 1);
+    const text = relative.format(seconds > 0 ? count : -count, unit);
+    if (time.textContent !== text) time.textContent = text;
+  }
+}

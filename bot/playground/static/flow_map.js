@@ -56,7 +56,7 @@ export class FlowMap {
     });
   }
 
-  // The contact is at the steps `here`, and has come by `way`; `map` changes with the flows.
+  // The contact is at the steps `here`, and has come by `way`, of steps and outcomes; `map` changes with the flows.
   show(state) {
     this.state = state;
     this.tried = new Set(state.tried);
@@ -94,15 +94,10 @@ export class FlowMap {
 
   light() {
     if (!this.svg) return;
-    const boxes = new Map();
-    for (const box of this.svg.querySelectorAll("[data-place]")) {
-      if (!boxes.has(box.dataset.place)) boxes.set(box.dataset.place, box);
-    }
     const flow = this.flow.value;
     const named = (place) => (flow ? place : place.split("/")[0]);
     const here = new Set(this.state.here.map(named));
-    const way = this.state.way.map(named);
-    const came = new Set(way);
+    const came = new Set(this.state.way.map(([place]) => named(place)));
     let untried = 0;
     for (const box of this.svg.querySelectorAll("[data-place]")) {
       const place = box.dataset.place;
@@ -113,12 +108,11 @@ export class FlowMap {
       box.classList.toggle("untried", own && !tried);
       untried += own && !tried ? 1 : 0;
     }
-    const gone = new Set();
-    for (let index = 1; index < way.length; index += 1) {
-      const [from, to] = [boxes.get(way[index - 1])?.id, boxes.get(way[index])?.id];
-      if (from && to) gone.add(`${from} ${to}`);
+    const gone = new Set(this.state.way.map(([place, outcome]) => `${place} ${outcome}`));
+    this.state.way.forEach(([place], index, way) => index && gone.add(`${way[index - 1][0]} → ${place}`));
+    for (const each of this.svg.querySelectorAll("[data-ways]")) {
+      each.classList.toggle("gone", JSON.parse(each.dataset.ways).some((way) => gone.has(way)));
     }
-    for (const line of this.svg.querySelectorAll("[data-ends]")) line.classList.toggle("gone", gone.has(line.dataset.ends));
     this.untried.textContent = untried ? `${untried} not tried yet` : "all tried";
     if (this.follow.checked && flow) this.reveal(this.svg.querySelector(".here"));
   }

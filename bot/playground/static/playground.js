@@ -1,5 +1,6 @@
 // The page of the playground: shows what the server sends, and sends what a person does.
 import { follow } from "../pages/live.js";
+import { Newest } from "../pages/newest.js";
 import { replace } from "../pages/parts.js";
 import { localize } from "../pages/times.js";
 import { FlowMap } from "./flow_map.js";
@@ -9,6 +10,7 @@ const base = `/contact/${encodeURIComponent(contact)}`;
 const part = (id) => document.getElementById(id);
 const map = new FlowMap(part("drawing"), part("step"), part("flow"), part("follow"), part("untried"));
 const log = part("conversation");
+const phone = new Newest(log, part("newest"));
 
 // -- what there is to see
 
@@ -22,7 +24,7 @@ function show(parts) {
       for (const box of document.querySelectorAll("[data-fault]")) box.checked = html.faults.includes(box.dataset.fault);
       part("faults-on").textContent = html.faults.length ? `${html.faults.length} on` : "";
     } else if (id === "conversation") {
-      read(html);
+      phone.change(() => replace(log, html, newest(log)));
     } else if (id === "turns") {
       replace(part(id), html, newest(part(id), true));
     } else {
@@ -55,19 +57,10 @@ function newest(element, first = false) {
 
 async function showAll() {
   const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
-  for (const id of ["conversation", "turns"]) replace(part(id), page.getElementById(id).innerHTML, write);
+  phone.change(() => {
+    for (const id of ["conversation", "turns"]) replace(part(id), page.getElementById(id).innerHTML, write);
+  });
   show(came); // it may be newer
-}
-
-// The newest message stays in sight, or else the one that is being read.
-function read(html) {
-  const follows = log.scrollHeight - log.scrollTop - log.clientHeight < 120;
-  const top = (bubble) => bubble.getBoundingClientRect().top;
-  const first = [...log.children].find((bubble) => bubble.id && top(bubble) >= top(log));
-  const before = first && top(first);
-  replace(log, html, newest(log));
-  if (follows) log.scrollTop = log.scrollHeight;
-  else if (first?.isConnected) log.scrollTop += top(first) - before;
 }
 
 // Says something in the dialog that is open, else above the panes: that something was done (`good`), or what is wrong.
@@ -107,6 +100,7 @@ const OF_CONTACT = ["write", "choose", "speak", "place"];
 
 function send(address, body, type, ordered = true) {
   if (!ordered) return sendNow(address, body, type);
+  phone.show();
   last = last.then(() => sendNow(address, body, type));
   return last;
 }
@@ -246,7 +240,6 @@ pane();
 
 write(document);
 document.querySelector("#contacts [aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
-log.scrollTop = log.scrollHeight;
 show({ state: JSON.parse(document.body.dataset.state) });
 tell(sessionStorage.getItem("said") ?? "", true);
 sessionStorage.removeItem("said");

@@ -28,6 +28,10 @@ def test_a_long_text_ends_at_a_word_where_there_is_one_near(text: str, shown: st
     assert short(text, 12) == shown
 
 
+def test_a_text_is_cut_between_whole_characters() -> None:
+    assert short("👨‍👩‍👧" * 9, 12) == "👨‍👩‍👧" * 2 + "…"
+
+
 def test_many_labels_are_two_and_a_number() -> None:
     assert listed(["Mon"]) == "Mon"
     assert listed(["Mon", "Tue"]) == "Mon, Tue"
