@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.abc import ExecutionLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import CodeType, ModuleType
+from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -167,6 +168,14 @@ class _Modules(MetaPathFinder, ExecutionLoader):
     def get_source(self, fullname: str) -> str:
         """The module's text as it was read."""
         return importlib.util.decode_source(self._files[fullname].text)
+
+    @staticmethod
+    def source_to_code(data: Any, path: Any = "<string>") -> CodeType:
+        """The module's code. Text with a null byte is a `SyntaxError`, as it is since Python 3.11.4."""
+        try:
+            return ExecutionLoader.source_to_code(data, path)
+        except ValueError as error:
+            raise SyntaxError(str(error), (path, 1, 1, None)) from None
 
     def is_package(self, fullname: str) -> bool:
         """Whether it is the `__init__.py` of a folder."""

@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import os
 import sys
 from io import TextIOWrapper
 
@@ -117,4 +118,7 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:  # a full disk, say; a reader that has gone is click's
         click.echo(f"{error.filename or 'bot'}: {error.strerror or error}", err=True)
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), 1
+        )  # else Python's end tries once more to write what is left, and its code is 120
         sys.exit(1)

@@ -77,7 +77,8 @@ class LiveCheck:
             with subprocess.Popen(
                 command, cwd=self._folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
             ) as process:
-                os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
+                nice = max(_NICE, os.getpriority(os.PRIO_PROCESS, process.pid))  # only root may lower it
+                os.setpriority(os.PRIO_PROCESS, process.pid, nice)
                 try:
                     out, trouble = process.communicate(timeout=PATIENCE)
                 except subprocess.TimeoutExpired:

@@ -1,6 +1,7 @@
 """Dataclasses that cost little, to define and to make: there are three hundred, and a turn makes many objects."""
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import attrgetter, eq, ge, gt, le, lt
@@ -51,7 +52,7 @@ def _with_methods(cls: type[T], methods: Mapping[str, Callable[[type], Method]])
 
 def _with_slots(cls: type[T], kw_only: bool) -> type[T]:
     """The class with slots for its fields, and what the standard library keeps of a dataclass."""
-    annotations = vars(cls).get("__annotations__", {})
+    annotations: dict[str, Any] = inspect.get_annotations(cls)
     fields = [name for name, annotation in annotations.items() if get_origin(annotation) is not ClassVar]
     inherited = {slot for base in cls.__mro__[1:] for slot in vars(base).get("__slots__", ())}
     body: dict[str, Any] = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}

@@ -49,7 +49,7 @@ def found(
         ),
         (
             'b: {say: Look, link: {title: "{{ day | date("full") }}", url: "https://a.example"}}'.replace('"full"', "'full'"),
-            'step "b": title may have 28 characters with day = "2030-09-25", 20 are allowed: it is cut',
+            'step "b": title may have 27 characters with day = "2030-09-25", 20 are allowed: it is cut',
         ),
         (
             f'b: {{say: Look, link: {{title: Go, url: "https://a.example/{"x" * 1970}{{{{ city | truncate(20) }}}}"}}}}',
