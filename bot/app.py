@@ -17,6 +17,7 @@ from bot.core.effects import Call, Complete, Fetch, HttpRequest, Publish, Tell, 
 from bot.core.errors import BotError
 from bot.core.session import HAS_OPTED_OUT
 from bot.core.signal_addresses import EXAMPLE, SignalAddresses
+from bot.defects import guard
 from bot.engine.advance import advance
 from bot.engine.scheduled_flows import objections, signal_objections
 from bot.flow.event_receiver import EventReceiver
@@ -392,7 +393,7 @@ class Bot:
                 threads=4,
             )
             opened.pop_all()
-        self._serving = threading.Thread(target=self._web.run, name="web")
+        self._serving = threading.Thread(target=guard(self._web.run), name="web")
 
     def start(self) -> None:
         """Begin to serve and to work. Where that fails, everything is closed again."""

@@ -19,8 +19,9 @@ from bot.core import values
 from bot.core.effects import Fetch, Transcribe
 from bot.core.errors import BotError
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
+from bot.defects import guard, place_of
 from bot.metrics import EngineMetrics
-from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
+from bot.runtime.batch import Advance, Batch, RequestRefused
 from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
 from bot.runtime.early_statuses import EarlyStatuses
 from bot.runtime.engine_input import (
@@ -121,7 +122,7 @@ class EngineLoop:
         self._working = True  # False only while it sleeps
         self._cycles = 0
         self._gathered_at = 0.0
-        self._thread = threading.Thread(target=self._run, name="turns")
+        self._thread = threading.Thread(target=guard(self._run), name="turns")
 
     def start(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> None:
         """Begin to take events, and hand what they decide to these two, which report to `sent` and `called`.
@@ -275,7 +276,7 @@ class EngineLoop:
             self.failure = error
         except BaseException as error:
             self.failure = error
-            log.critical("the engine's loop has ended, %s", place_of(error))
+            raise
         finally:
             self._refuse_requests()
 

@@ -14,7 +14,7 @@ from bot.core.effects import Call, Complete, Fetch, HttpRequest, Performed, Publ
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import Usage
-from bot.runtime.batch import place_of
+from bot.defects import found, guard
 from bot.store.rows import CallRow
 
 LONGEST_WAIT = LONGEST_BACKOFF
@@ -204,9 +204,9 @@ class Performers:
             return self._perform(job.row, lambda text: self._say(job, text))
         except BotError as error:  # it could not be claimed, and was not begun
             return CallAttempt("error", detail=str(error), again=True)
-        except Exception as error:  # a defect of ours costs this call its result, and not the thread
-            log.error("%s failed, %s", name_of(job.row), place_of(error))
-            return CallAttempt("error", detail=type(error).__name__)
+        except Exception as defect:  # of ours: it costs this call its result, and not the thread
+            found(defect, name_of(job.row), ends_process=False)
+            return CallAttempt("error", detail=type(defect).__name__)
 
     def _say(self, job: _Job, text: str) -> bool:
         with self._lock:
@@ -444,7 +444,7 @@ class WorkerPool(Generic[J, R]):
                 self._idle -= 1
                 self._wake.notify()
             elif len(self._workers) < self.size:
-                worker = threading.Thread(target=self._work, name=self._name, daemon=True)
+                worker = threading.Thread(target=guard(self._work), name=self._name, daemon=True)
                 worker.start()
                 self._workers.add(worker)
             else:

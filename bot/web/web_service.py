@@ -13,6 +13,7 @@ from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
+from bot.defects import guard
 from bot.metrics import WebMetrics
 from bot.store.database import StoreAddress, shards_of
 from bot.store.files import StoreTooNew, StoreUnavailable
@@ -74,7 +75,7 @@ class WebService:
         """Serve until `stop`; requests that have arrived by then are answered. Raises `bot.store.files.StoreTooNew` when a
         newer program has changed the tables so that this one cannot go on.
         """
-        keeper = threading.Thread(target=self._keep_house, name="house")
+        keeper = threading.Thread(target=guard(self._keep_house), name="house")
         keeper.start()
         with self._app.app_context():  # one for all requests: one for each would take a tenth of Flask's time
             self._server.run()
