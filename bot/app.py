@@ -286,11 +286,13 @@ class Engine:
         ages = {queue: max(0.0, (now - since[queue]).total_seconds()) if queue in since else 0.0 for queue in queues}
         return self._metrics.text(rows, ages, self._delivery.status().left, self.alarms.current())
 
-    def judge(self, asked: Mapping[str, Any]) -> dict[str, str]:
-        """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact."""
+    def judge(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact; of a signal also its ``fields``."""
         data, library = dict(asked.get("data", {})), self._program.library
         if "signal" in asked:
-            return signal_objections(library, str(asked["signal"]), data, asked.get("by_address", False))
+            name = str(asked["signal"])
+            fields = [*library.bot.signals.get(name, ())]
+            return {**signal_objections(library, name, data, asked.get("by_address", False)), "fields": fields}
         opted_out = self._opted_out(str(asked.get("contact", "")))
         out = {"contact": f"{HAS_OPTED_OUT}: no flow is started for it"} if opted_out else {}
         return objections(library, str(asked.get("flow")), data) | out

@@ -126,8 +126,8 @@ class WebService:
                     self._inbox.erase(log.of_contact(contact, upto), shard=number)
 
 
-def _judge(ask: Ask, asked: Mapping[str, Any]) -> Mapping[str, str]:
-    """What the engine finds wrong with what a program asks for; nothing where it does not answer."""
+def _judge(ask: Ask, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the engine says of what a program asks for (see `bot.app.Engine.judge`); nothing where it does not answer."""
     try:
         return ask({"do": "judge", **asked})
     except BotError:
