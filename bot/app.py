@@ -256,13 +256,14 @@ class Engine:
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks: see `bot.runtime.operator_requests.operate`; for ``{"do": "gateway"}``, `bot.runtime.gateway_commands`.
 
-        ``{"do": "judge", "flow" or "signal", "data", "contact"}`` answers with what is wrong with a start or a signal, ``{"do": "flows"}`` with
-        ``flows``, the names under which their steps are counted (`bot.results.CountedAs`), and ``templates``, how these fill them
+        ``{"do": "judge", "flow" or "signal", "data", "contact"}`` answers with what is wrong with a start or a signal, and the ``fields``
+        of a signal, ``{"do": "flows"}`` with ``flows``, the names under which their steps are counted (`bot.results.CountedAs`), and ``templates``, how these fill them
         (`bot.runtime.template_check.places_filled`). The status tells of delivery's and of the alarms, too; with ``ids`` also why these
         messages wait: ``waits``, by id, with ``why``, and ``until`` when.
         """
         if request.get("do") == "judge":
-            return self.judge(request)
+            declared = self._program.library.bot.signals.get(request.get("signal", ""))
+            return self.judge(request) | ({} if declared is None else {"fields": [*declared]})
         if request.get("do") == "gateway":
             return self._commands.run(request)
         if request.get("do") == "flows":
@@ -287,12 +288,10 @@ class Engine:
         return self._metrics.text(rows, ages, self._delivery.status().left, self.alarms.current())
 
     def judge(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact; of a signal also its ``fields``."""
+        """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact."""
         data, library = dict(asked.get("data", {})), self._program.library
         if "signal" in asked:
-            name = str(asked["signal"])
-            fields = [*library.bot.signals.get(name, ())]
-            return {**signal_objections(library, name, data, asked.get("by_address", False)), "fields": fields}
+            return signal_objections(library, str(asked["signal"]), data, asked.get("by_address", False))
         opted_out = self._opted_out(str(asked.get("contact", "")))
         out = {"contact": f"{HAS_OPTED_OUT}: no flow is started for it"} if opted_out else {}
         return objections(library, str(asked.get("flow")), data) | out

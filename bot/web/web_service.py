@@ -127,7 +127,7 @@ class WebService:
 
 
 def _judge(ask: Ask, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the engine says of what a program asks for (see `bot.app.Engine.judge`); nothing where it does not answer."""
+    """What the engine says of what a program asks for (see `bot.app.Engine.operate`); nothing where it does not answer."""
     try:
         return ask({"do": "judge", **asked})
     except BotError:
