@@ -233,7 +233,7 @@ def test_a_defect_in_a_view_costs_its_request_and_shows_no_address(
     found: Defects, caplog: pytest.LogCaptureFixture
 ) -> None:
     for app in (_App(), page_app(__name__, forms=False)):
-        app.add_url_rule("/<token>", "view", view_func=lambda token: 1 // 0)
+        app.add_url_rule("/<token>", "view", view_func=lambda token: str(1 // 0))
         with patch.object(Defects, "note", lambda *given: None):
             assert app.test_client().get("/a-token").status_code == 500
     assert not found.ended.is_set() and caplog.text.count("ZeroDivisionError at ") == 2

@@ -141,9 +141,9 @@ class ProgramEndpoints:
         data = request.form.to_dict() if request.form else _object()
         said = json.dumps([name, token, data], sort_keys=True)  # a service may send several, and each again
         id = f"{SIGNALS}{hashlib.sha256(said.encode()).hexdigest()[:40]}"
-        found = self._check({"signal": name, "data": data, "contact": contact, "by_address": True})
-        if "fields" in found:
-            data = {field: data[field] for field in found["fields"] if field in data}
+        judged = self._check({"signal": name, "data": data, "contact": contact, "by_address": True})
+        if "fields" in judged:
+            data = {field: data[field] for field in judged["fields"] if field in data}
         return SignalReceived(id, contact, self._clock.now(), name, data, "its address", first_visit)
 
     def _has_room(self, token: str) -> bool:

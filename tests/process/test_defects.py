@@ -1,6 +1,7 @@
 """`bot serve` when one of its threads raises what nobody foresaw: its process is started again, and everybody can see why."""
 
 import json
+from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -41,7 +42,7 @@ def test_a_process_with_a_thread_that_raises_is_started_again_and_loses_nothing(
         if thread == "signals":
             continue
         flags[thread].touch()
-        until(lambda number=sent: _accepted(serving, f"evt-{number}"))
+        until(partial(_accepted, serving, f"evt-{sent}"))
         sent += 1
         line = serving.line_with(f'a defect in "{thread}", Unforeseen at ')
         assert f" {process} " in line

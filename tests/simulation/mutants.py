@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any
 from unittest.mock import patch
 
+from bot import defects
 from bot.app import Engine
 from bot.runtime import batch
 from bot.runtime.delivery import Delivery
@@ -154,6 +155,11 @@ def parked_lost_in_a_reload() -> AbstractContextManager[object]:
     return _around(Engine, "swap", swap)
 
 
+def thread_that_ends_alone() -> AbstractContextManager[object]:
+    """A process goes on without a thread that has raised what nobody foresaw."""
+    return patch.object(defects, "found", lambda *given, **named: None)
+
+
 def connection_made_anew() -> AbstractContextManager[object]:
     """An engine that has lost its connection to a database goes on with another one."""
 
@@ -177,5 +183,6 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
     "event that waits for none": (event_that_waits_for_none, "events_delivered"),
     "failures cost no budget": (failures_cost_no_budget, "limits_kept"),
     "parked lost in a reload": (parked_lost_in_a_reload, "taken_once"),
+    "thread that ends alone": (thread_that_ends_alone, "quiet"),
 }
 """Each with the promise that it breaks."""

@@ -240,6 +240,7 @@ def _services(random: Random, contacts: Contacts, number: int) -> Drawn:
 
 FAULTS = {
     "crash": 6,
+    "defect": 4,
     "gateway": 5,
     "services": 3,
     "webhooks": 3,
@@ -264,6 +265,7 @@ DRAWN = {
     "operator": _operator,
     "reload": _reload,
     "crash": _crash,
+    "defect": _crash,
     "stop": _stop,
     "disk": _disk,
     "clock": _clock,

@@ -552,6 +552,9 @@ class World:
     def crash(self, process: str, point: str, after: int) -> None:
         self.machine.crashes.append(Crash(process, point, after))
 
+    def defect(self, process: str, point: str, after: int) -> None:
+        self.machine.crashes.append(Crash(process, point, after, raises=True))
+
     def stop(self, process: str) -> None:
         if self._up[process]:
             self._stops[process].set()
