@@ -85,6 +85,30 @@ for _role in ("web", "engine"):
     fault(f"{_role} process is killed")(killed(_role))
 
 
+def raising(role: str, place: str) -> Act:
+    def act(trial: Trial) -> None:
+        flag = trial.folder / "raises"
+        trial.up(broken={place: str(flag)})
+        trial.write()
+        flag.touch()
+        trial.write()
+        trial.logs(f"the {role} process ended with 72: it is started again", "started again")
+        trial.shows_alarm("defect")
+        trial.alarms_that_stay = {"defect"}
+        trial.heals()
+
+    return act
+
+
+for _role, _thread, _place in (
+    ("web", "inbox", "bot.store.inbox:InboxWriter._next_group"),
+    ("web", "house", "bot.web.web_service:WebService._erase"),
+    ("engine", "turns", "bot.runtime.engine_loop:EngineLoop._take"),
+    ("engine", "http", "bot.runtime.delivery:Delivery._take_attempts"),
+):
+    fault(f"{_role}'s thread {_thread} raises", quick=_thread == "inbox")(raising(_role, _place))
+
+
 @fault("supervisor is killed")
 def supervisor_killed(trial: Trial) -> None:
     trial.up()
