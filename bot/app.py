@@ -180,31 +180,25 @@ class Engine:
         self, downloads: Downloads, clock: Clock, events: Perform, spoken: Known, prompter: Prompter | None
     ) -> PerformersByEffect:
         """The performers of all kinds of calls."""
-        loop = self._loop
+        loop, files = self._loop, self._kept_files
         quarantine = CrashQuarantine(lambda: loop.in_quarantine, loop.claim, is_suspect=loop.is_suspect)
-        called = loop.called
-        files = self._kept_files
         file_calls = FileCalls(downloads, files)
         python, http = self._near(self._python_calls), self._near(self._http_calls)
         transcriptions = Transcriptions(file_calls, python, http, spoken, files.remove)
+        models = self._model_calls or _no_service
+        moderated = replace(quarantine, concerns=_is_moderated)
+        make = partial(partial, Performers, clock=clock, report=loop.called)
         return PerformersByEffect(
             {
-                Call: Performers(python, clock, called, quarantine=quarantine),
-                Tell: Performers(python, clock, called, name="hooks", threads=4, quarantine=quarantine),
-                Fetch: Performers(file_calls, clock, called, name="files", threads=4, spare=4),
-                HttpRequest: Performers(http, clock, called, name="http"),
-                Transcribe: Performers(transcriptions, clock, called, name="voice notes", quarantine=quarantine),
-                Complete: Performers(
-                    self._model_calls or _no_service,
-                    clock,
-                    called,
-                    name="models",
-                    threads=32,
-                    quarantine=replace(quarantine, concerns=_is_moderated),
-                    prompter=prompter,
-                ),
-                Publish: Performers(events, clock, called, name="events", threads=8, spare=8),
-            }
+                Call: make(python, quarantine=quarantine),
+                Tell: make(python, name="hooks", threads=4, quarantine=quarantine),
+                Fetch: make(file_calls, name="files", threads=4, spare=4),
+                HttpRequest: make(http, name="http calls"),
+                Transcribe: make(transcriptions, name="voice notes", quarantine=quarantine),
+                Complete: make(models, name="models", threads=32, quarantine=moderated, prompter=prompter),
+                Publish: make(events, name="events", threads=8, spare=8),
+            },
+            lambda: loop.in_quarantine,
         )
 
     def _near(self, perform: Perform) -> Perform:

@@ -78,7 +78,7 @@ def whole_bot(folder: Path, parts: ExitStack) -> None:
 
 
 def request(folder: Path, parts: ExitStack) -> None:
-    parts.enter_context(patch.object(http_client, "_running", []))
+    parts.enter_context(patch.object(http_client, "_running", ABANDONED))
     HttpClient("http://127.0.0.1:9").begin("GET", "/", None, {}, print)
 
 
@@ -138,6 +138,9 @@ def lifeline(folder: Path, parts: ExitStack) -> None:
 def nothing() -> None:
     """Do what a caller gives."""
 
+
+ABANDONED: list[http_client._Loop] = []
+"""A loop of libcurl's that was left in the middle must not be freed."""
 
 Begin = Callable[[Path, ExitStack], object]
 THREADS: dict[str, tuple[str, Begin, bool]] = {

@@ -286,48 +286,88 @@ class Performers:
 
 
 class PerformersByEffect:
-    """All performers as one: gives each row to the performers of its effect."""
+    """All performers as one: gives each row to the performers of its effect and of its peer (`_peer_of`).
 
-    def __init__(self, performers: Mapping[type[Performed], Performers]) -> None:
-        self._performers = performers
+    Each peer has its own, made by ``make`` with its first row, so that one that is slow or hangs takes no thread from another. While
+    calls ``are_suspect``, all of one effect have the same, because the crash quarantine makes them one at a time.
+    """
+
+    def __init__(
+        self, make: Mapping[type[Performed], Callable[[], Performers]], are_suspect: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._make = make
+        self._are_suspect = are_suspect
+        self._lock = threading.Lock()
+        self._performers: dict[tuple[type[Performed], str], Performers] = {}
+        self._running = False
 
     def start(self) -> None:
         """Begin to make calls."""
-        for performers in self._performers.values():
+        with self._lock:
+            self._running = True
+        for performers in self._all():
             performers.start()
 
     def end(self) -> None:
         """Begin no more calls."""
-        for performers in self._performers.values():
+        with self._lock:
+            self._running = False
+        for performers in self._all():
             performers.end()
 
     def stop(self, timeout: float) -> None:
         """Begin no more calls, and wait for those in flight, all within ``timeout`` seconds."""
         until = monotonic() + timeout
         self.end()
-        for performers in self._performers.values():
+        for performers in self._all():
             performers.stop(max(0.0, until - monotonic()))
 
     def offer(self, rows: Sequence[CallRow]) -> None:
         """Take rows."""
-        for kind, performers in self._performers.items():
-            own = [row for row in rows if isinstance(row.effect, kind)]
-            if own:
-                performers.offer(own)
+        offered: dict[tuple[type[Performed], str], list[CallRow]] = {}
+        for row in rows:
+            peer = "" if self._are_suspect() else _peer_of(row.effect)
+            offered.setdefault((type(row.effect), peer), []).append(row)
+        for key, own in offered.items():
+            self._of(key).offer(own)
 
     def withdraw(self, contact: str) -> None:
         """Forget a contact's calls."""
-        for performers in self._performers.values():
+        for performers in self._all():
             performers.withdraw(contact)
 
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered)."""
-        return all(performers.idle() for performers in self._performers.values())
+        return all(performers.idle() for performers in self._all())
 
     def next_due(self) -> float | None:
         """When, by `Clock.elapsed`, something happens by itself."""
-        times = (performers.next_due() for performers in self._performers.values())
+        times = (performers.next_due() for performers in self._all())
         return min((time for time in times if time is not None), default=None)
+
+    def _all(self) -> list[Performers]:
+        with self._lock:
+            return [*self._performers.values()]
+
+    def _of(self, key: tuple[type[Performed], str]) -> Performers:
+        with self._lock:
+            if key not in self._performers:
+                self._performers[key] = self._make[key[0]]()
+                if self._running:
+                    self._performers[key].start()
+            return self._performers[key]
+
+
+def _peer_of(effect: Performed) -> str:
+    """What a call depends on, as far as the bot's files name it: a handler, a hook, a service. All other addresses are one."""
+    match effect:
+        case Call(handler=name) | Tell(hook=name):
+            return name
+        case HttpRequest(address=address):
+            return address.partition(":")[0]
+        case Transcribe(by=by):
+            return _peer_of(by)
+    return ""
 
 
 def name_of(row: CallRow) -> str:

@@ -252,8 +252,7 @@ def drip(connections: list[socket.socket], ended: threading.Event) -> None:
 
 @fault("2,000 messages of one contact", quick=True)
 def flood(trial: Trial) -> None:
-    many = {"BOT_GATEWAY_PER_MINUTE": "10000", "BOT_GATEWAY_PER_DAY": "10000", "BOT_GATEWAY_PER_CONTACT": "10000"}
-    trial.up(**many)
+    trial.up(BOT_GATEWAY_PER_MINUTE="10000", BOT_GATEWAY_PER_DAY="10000", BOT_GATEWAY_PER_CONTACT="10000")
     trial.write(*[VICTIM] * (300 if trial.quick else 2000))
     trial.serves(times=5)
     trial.heals(within=120)
