@@ -10,6 +10,7 @@ from datetime import datetime
 
 from bot.clock import Clock
 from bot.core.immutable import immutable
+from bot.defects import HANDLER, Defect
 
 log = logging.getLogger("bot.alarms")
 
@@ -59,6 +60,15 @@ class Alarms:
             log.warning("over: %s", known.what)
 
     def current(self) -> list[Alarm]:
-        """The alarms, the oldest first."""
+        """The alarms, the oldest first. The last defect of any process is one of them for an hour."""
         with self._lock:
-            return sorted(self._current.values(), key=lambda alarm: alarm.since)
+            found = [*self._current.values()]
+        if (defect := HANDLER.last()) is not None:
+            found.append(_of_defect(defect))
+        return sorted(found, key=lambda alarm: alarm.since)
+
+
+def _of_defect(defect: Defect) -> Alarm:
+    what = f'a defect in the {defect.process} process, in "{defect.thread}", {defect.place} ({defect.times} in an hour)'
+    advice = "what it ended was started again, and nothing is lost: please report it"
+    return Alarm("defect", "", what, advice, defect.at)

@@ -17,6 +17,7 @@ from bot.core.effects import Call, Complete, Fetch, HttpRequest, Publish, Tell, 
 from bot.core.errors import BotError
 from bot.core.session import HAS_OPTED_OUT
 from bot.core.signal_addresses import EXAMPLE, SignalAddresses
+from bot.defects import guard
 from bot.engine.advance import advance
 from bot.engine.scheduled_flows import objections, signal_objections
 from bot.flow.event_receiver import EventReceiver
@@ -181,31 +182,25 @@ class Engine:
         self, downloads: Downloads, clock: Clock, events: Perform, spoken: Known, prompter: Prompter | None
     ) -> PerformersByEffect:
         """The performers of all kinds of calls."""
-        loop = self._loop
+        loop, files = self._loop, self._kept_files
         quarantine = CrashQuarantine(loop.may_crash, loop.claim, is_suspect=loop.is_suspect)
-        called = loop.called
-        files = self._kept_files
         file_calls = FileCalls(downloads, files)
         python, http = self._near(self._python_calls), self._near(self._http_calls)
         transcriptions = Transcriptions(file_calls, python, http, spoken, files.remove)
+        models = self._model_calls or _no_service
+        moderated = replace(quarantine, concerns=_is_moderated)
+        make = partial(partial, Performers, clock=clock, report=loop.called)
         return PerformersByEffect(
             {
-                Call: Performers(python, clock, called, quarantine=quarantine),
-                Tell: Performers(python, clock, called, name="hooks", threads=4, quarantine=quarantine),
-                Fetch: Performers(file_calls, clock, called, name="files", threads=4, spare=4),
-                HttpRequest: Performers(http, clock, called, name="http"),
-                Transcribe: Performers(transcriptions, clock, called, name="voice notes", quarantine=quarantine),
-                Complete: Performers(
-                    self._model_calls or _no_service,
-                    clock,
-                    called,
-                    name="models",
-                    threads=32,
-                    quarantine=replace(quarantine, concerns=_is_moderated),
-                    prompter=prompter,
-                ),
-                Publish: Performers(events, clock, called, name="events", threads=8, spare=8),
-            }
+                Call: make(python, quarantine=quarantine),
+                Tell: make(python, name="hooks", threads=4, quarantine=quarantine),
+                Fetch: make(file_calls, name="files", threads=4, spare=4),
+                HttpRequest: make(http, name="http calls"),
+                Transcribe: make(transcriptions, name="voice notes", quarantine=quarantine),
+                Complete: make(models, name="models", threads=32, quarantine=moderated, prompter=prompter),
+                Publish: make(events, name="events", threads=8, spare=8),
+            },
+            loop.may_crash,
         )
 
     def _near(self, perform: Perform) -> Perform:
@@ -257,13 +252,14 @@ class Engine:
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks: see `bot.runtime.operator_requests.operate`; for ``{"do": "gateway"}``, `bot.runtime.gateway_commands`.
 
-        ``{"do": "judge", "flow" or "signal", "data", "contact"}`` answers with what is wrong with a start or a signal, ``{"do": "flows"}`` with
-        ``flows``, the names under which their steps are counted (`bot.results.CountedAs`), and ``templates``, how these fill them
+        ``{"do": "judge", "flow" or "signal", "data", "contact"}`` answers with what is wrong with a start or a signal, and the ``fields``
+        of a signal, ``{"do": "flows"}`` with ``flows``, the names under which their steps are counted (`bot.results.CountedAs`), and ``templates``, how these fill them
         (`bot.runtime.template_check.places_filled`). The status tells of delivery's and of the alarms, too; with ``ids`` also why these
         messages wait: ``waits``, by id, with ``why``, and ``until`` when.
         """
         if request.get("do") == "judge":
-            return self.judge(request)
+            declared = self._program.library.bot.signals.get(request.get("signal", ""))
+            return self.judge(request) | ({} if declared is None else {"fields": [*declared]})
         if request.get("do") == "gateway":
             return self._commands.run(request)
         if request.get("do") == "flows":
@@ -287,7 +283,7 @@ class Engine:
         ages = {queue: max(0.0, (now - since[queue]).total_seconds()) if queue in since else 0.0 for queue in queues}
         return self._metrics.text(rows, ages, self._delivery.status().left, self.alarms.current())
 
-    def judge(self, asked: Mapping[str, Any]) -> dict[str, str]:
+    def judge(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact."""
         data, library = dict(asked.get("data", {})), self._program.library
         if "signal" in asked:
@@ -395,7 +391,7 @@ class Bot:
                 threads=4,
             )
             opened.pop_all()
-        self._serving = threading.Thread(target=self._web.run, name="web")
+        self._serving = threading.Thread(target=guard(self._web.run), name="web")
 
     def start(self) -> None:
         """Begin to serve and to work. Where that fails, everything is closed again."""

@@ -15,6 +15,8 @@ from random import Random
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
+from bot.defects import guard
+
 T = TypeVar("T")
 
 
@@ -228,7 +230,7 @@ class Timekeeper:
         self._changed = threading.Condition(lock)
         self._due: float | None = None  # what it waits for; while it looks, the earliest time that was named meanwhile
         self._ended = False
-        self._thread = threading.Thread(target=self._run, name=f"{name}-time", daemon=True)
+        self._thread = threading.Thread(target=guard(self._run), name=f"{name}-time", daemon=True)
 
     def look_at(self, time: float | None) -> None:
         """Look at this time at the latest. With the lock held."""

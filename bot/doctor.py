@@ -26,6 +26,7 @@ from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_BYTES
+from bot.defects import guard
 from bot.expressions.templates import Template
 from bot.flow.event_receiver import NAME as EVENTS_TO
 from bot.flow.event_receiver import EventReceiver
@@ -118,7 +119,7 @@ def _begun(check: Check) -> "SimpleQueue[CheckResult | Exception | None]":
         except Exception as error:
             found.put(error)
 
-    threading.Thread(target=look, name="check", daemon=True).start()
+    threading.Thread(target=guard(look, ends_process=False), name="check", daemon=True).start()
     return found
 
 

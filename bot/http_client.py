@@ -7,13 +7,11 @@ libcurl sends a request again by itself where a connection that was kept breaks 
 so it may not: a body is handed to it in a way that it cannot rewind, and what has none but acts gets a new connection.
 """
 
-import logging
 import math
 import os
 import select
 import socket
 import threading
-import traceback
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -35,9 +33,7 @@ from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.networks import is_this_machine
-
-log = logging.getLogger(__name__)
-
+from bot.defects import found, guard
 
 CONNECT_SECONDS = 10.0  # for looking up a name, connecting and shaking hands
 UNREACHED_SECONDS = 60.0
@@ -567,7 +563,7 @@ class _Loop:
         self._woken.setblocking(False)
         self._woken_file = self._woken.fileno()
         self._poll.register(self._woken_file, select.POLLIN)
-        self._thread = threading.Thread(target=self._run, name="http", daemon=True)
+        self._thread = threading.Thread(target=guard(self._run), name="http", daemon=True)
         self._thread.start()
 
     def run(self, call: Callable[[], object]) -> None:
@@ -649,12 +645,11 @@ class _Loop:
 
 
 def _guarded(call: Callable[..., object], *given: object) -> None:
-    """Call what others gave: a defect of theirs ends no request but their own. Its text may quote a contact."""
+    """Call what others gave. After a defect in it somebody may wait for ever: the process ends, or all other requests go on."""
     try:
         call(*given)
     except Exception as defect:
-        frames = "".join(traceback.format_tb(defect.__traceback__))
-        log.error("a defect after a request: %s\n%s", type(defect).__name__, frames)
+        found(defect, "http")
 
 
 _running: list[_Loop] = []

@@ -4,7 +4,6 @@ It lies beside the store with mode 0600: who may read the store may ask.
 """
 
 import json
-import logging
 import os
 import socket
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.core.errors import BotError, OutcomeLost
+from bot.defects import found, guard
 from bot.shard_requests import ONLY_TELL, ask_shards
 from bot.store.database import StoreAddress
 from bot.store.files import beside
@@ -22,12 +22,12 @@ from bot.store.opening import ask_elsewhere, works_elsewhere
 
 REQUEST_BYTES = 32 << 20  # the files of a bot that is published
 CLIENTS = 16
+FULL_SECONDS = 0.1  # until it is tried again whether a file can be opened
 PATIENCE = 5.0  # seconds for a client to say what it wants
 TELL_SECONDS = 10.0  # in which a server says how it is, also to who would wait longer for something to be done
 _ADDRESS_BYTES = 100  # the system's limit for a socket's path is 104 to 108
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
-log = logging.getLogger("bot.local_socket")
 
 
 class NotRunning(BotError):
@@ -103,6 +103,7 @@ class LocalServer:
         self._answer = answer
         self._listener = socket.socket(socket.AF_UNIX)
         self._free = threading.BoundedSemaphore(CLIENTS)
+        self._ended = threading.Event()
 
     def start(self) -> None:
         """Listen. The caller holds the store's lock, so a socket that lies there is a dead server's."""
@@ -114,10 +115,11 @@ class LocalServer:
         finally:
             os.umask(mask)
         self._listener.listen(CLIENTS)
-        threading.Thread(target=self._accept, name="local", daemon=True).start()
+        threading.Thread(target=guard(self._accept), name="local", daemon=True).start()
 
     def stop(self) -> None:
         """Listen no more."""
+        self._ended.set()
         self._path.unlink(missing_ok=True)
         try:
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept(), which close() would not
@@ -126,13 +128,16 @@ class LocalServer:
         self._listener.close()
 
     def _accept(self) -> None:
-        while True:
+        while not self._ended.is_set():
             try:
                 client, _ = self._listener.accept()
-            except OSError:
-                return
+            except OSError:  # it has ended, or no more files can be opened just now
+                self._ended.wait(FULL_SECONDS)
+                continue
             if self._free.acquire(blocking=False):
-                threading.Thread(target=self._serve, args=(client,), name="local client", daemon=True).start()
+                threading.Thread(
+                    target=guard(self._serve, ends_process=False), args=(client,), name="local client", daemon=True
+                ).start()
             else:
                 client.close()
 
@@ -160,8 +165,8 @@ class LocalServer:
             return {"error": str(error), "may_be_done": True}
         except BotError as error:
             return {"error": str(error)}
-        except Exception:
-            log.exception("a local request failed")
+        except Exception as defect:
+            found(defect, "local client", ends_process=False)
             return {"error": "the server could not do this: its log says why"}
 
 

@@ -14,6 +14,7 @@ from urllib.parse import quote, urljoin, urlsplit
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.networks import is_address, is_public, is_this_machine
+from bot.defects import guard
 from bot.http_client import CONNECT_SECONDS
 
 MOST_REDIRECTS = 3
@@ -59,7 +60,9 @@ class _Lookups:
         if len(self._running) >= MOST_LOOKUPS:
             raise TimeoutError
         future: Future[_Found] = Future()
-        threading.Thread(target=self._look_up, args=(host, port, future), name="name look-up", daemon=True).start()
+        threading.Thread(
+            target=guard(self._look_up, ends_process=False), args=(host, port, future), name="name look-up", daemon=True
+        ).start()
         self._running[host, port] = future
         return future
 

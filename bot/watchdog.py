@@ -14,6 +14,7 @@ from math import inf
 from time import monotonic, sleep
 from typing import Any
 
+from bot.defects import guard
 from bot.expressions.sandbox import OutOfTime
 
 SECONDS = 1.0  # for what runs within a turn: no other turn is taken meanwhile
@@ -92,7 +93,7 @@ class Watchdog:
             with self._lock:
                 self._shortest = min(self._shortest, seconds)
                 if self._thread is None:
-                    self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
+                    self._thread = threading.Thread(target=guard(self._watch), name="watchdog", daemon=True)
                     self._thread.start()
         self._jobs.add(job)
         if not self._busy.is_set():
@@ -137,7 +138,7 @@ def end_when_deaf(seconds: float = DEAF_SECONDS) -> None:
             faulthandler.dump_traceback_later(seconds, exit=True)
             sleep(seconds / 4)
 
-    threading.Thread(target=put_off, name="heartbeat", daemon=True).start()
+    threading.Thread(target=guard(put_off), name="heartbeat", daemon=True).start()
 
 
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:

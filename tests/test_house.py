@@ -19,6 +19,7 @@ LAYERS = (
     ("engine",),
     ("checker",),
     (
+        "defects",
         "clock",
         "alarms",
         "metrics",
@@ -123,9 +124,60 @@ def test_below_the_line_nothing_does_io_or_reads_a_clock() -> None:
 def test_the_emulator_knows_nothing_of_our_client() -> None:
     for path in (ROOT / "bot" / "emulator").rglob("*.py"):
         for module in imports_of(path):
-            assert not module.startswith("bot.") or module.startswith(("bot.emulator", "bot.clock")), (
+            assert not module.startswith("bot.") or module.startswith(("bot.emulator", "bot.clock", "bot.defects")), (
                 f"{path}: {module}"
             )
+
+
+ON_THREADS = {
+    "ThreadPoolExecutor": (
+        "shard_requests.py",  # who asks waits for the results
+        "store/kept_files.py",  # the engine's thread asks for the results
+        "web/web_server.py",  # `_answer_of` takes whatever a view raises
+    ),
+    "ThreadingHTTPServer": ("emulator/emulator_server.py",),  # of tests; the application logs what it raises
+    "ThreadedWSGIServer": ("pages/page_server.py",),  # `handle_error`
+    "asyncio": ("web/commit_barrier.py", "web/web_server.py"),  # the loop's exception handler
+}
+"""What else runs code on threads, or in callbacks, and what sees to a defect there."""
+
+
+def test_each_thread_is_guarded() -> None:
+    calls = [
+        (inside(path), node)
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).split(".")[-1] in ("Thread", "Timer", "start_new_thread")
+    ]
+    assert len(calls) > 20
+    assert [(file, ast.unparse(call)) for file, call in calls if not _is_guarded(call)] == []
+
+
+def _is_guarded(thread: ast.Call) -> bool:
+    target = next((each.value for each in thread.keywords if each.arg == "target"), None)
+    return isinstance(target, ast.Call) and ast.unparse(target.func) == "guard"
+
+
+def test_what_else_runs_on_threads_is_known() -> None:
+    found: dict[str, set[str]] = {name: set() for name in ON_THREADS}
+    for path in FILES:
+        names = {
+            ast.unparse(node).split(".")[-1]
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Name)
+        }
+        for name in ON_THREADS:
+            if name in names:
+                found[name].add(inside(path))
+        bases = {
+            ast.unparse(base).split(".")[-1]
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.ClassDef)
+            for base in node.bases
+        }
+        assert not bases & {"Thread", "ThreadingMixIn"}, path
+    assert found == {name: {*files} for name, files in ON_THREADS.items()}
 
 
 def test_no_file_speaks_of_a_kind_of_step_by_name() -> None:

@@ -48,6 +48,7 @@ def test_only_the_owner_may_ask(store: Path) -> None:
     assert local_socket.socket_of(store).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_refusal_comes_back_in_words_and_a_defect_without_details(store: Path) -> None:
     assert local_socket.ask(store, {"do": "refuse"}) == {"error": "not like this"}
     assert local_socket.ask(store, {"do": "stop"}) == {"error": "it stopped", "may_be_done": True}

@@ -9,6 +9,7 @@ import click
 
 from bot.cli.operate import load_env
 from bot.cli.output import problem_lines, quiet_log, styled
+from bot.defects import guard
 from bot.folder import Folder, NoBot, find_bot, fingerprint, read_folder
 from bot.lang.problems import Problem
 
@@ -81,7 +82,7 @@ class FlowReloader:
         self._complain = complain
         self._lock = threading.Lock()
         self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="reload")
+        self._thread = threading.Thread(target=guard(self._watch), name="reload")
 
     def __enter__(self) -> "FlowReloader":
         self._thread.start()

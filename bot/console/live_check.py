@@ -15,6 +15,7 @@ from typing import Any
 
 from bot.clock import Clock
 from bot.core.immutable import immutable
+from bot.defects import guard
 from bot.store.database import StoreAddress
 
 PATIENCE = 300.0  # seconds: it takes three for 100,000 conversations
@@ -61,7 +62,9 @@ class LiveCheck:
         """Begin to look, unless it does already."""
         with self._lock:
             if not self.looks(version):
-                thread = threading.Thread(target=self._look, args=[version], name="live check", daemon=True)
+                thread = threading.Thread(
+                    target=guard(self._look, ends_process=False), args=[version], name="live check", daemon=True
+                )
                 self._threads[version] = thread
                 thread.start()
 

@@ -29,19 +29,26 @@ class SignalAddresses:
         """The address by which a signal reaches the run that began with ``first_visit``: one for each ``visit``."""
         if self._base is None:
             return None
-        token = self._seal.sealed(name.encode(), _VISITS.pack(first_visit, visit) + contact.encode())
-        return f"{self._base.rstrip('/')}/signals/{name}/{urlsafe_b64encode(token).rstrip(b'=').decode()}"
+        sealed = self._seal.sealed(name.encode(), _VISITS.pack(first_visit, visit) + contact.encode())
+        return f"{self._base.rstrip('/')}/signals/{name}/{_token(sealed)}"
 
     def read(self, name: str, token: str) -> tuple[str, int] | None:
-        """The contact and the first visit of an address' run; None where it is not one of ours."""
+        """The contact and the first visit of an address' run; None where it is not one of ours.
+
+        Each address has one spelling: base64 also reads others, by which one could pass for many.
+        """
         try:
             raw = urlsafe_b64decode(token + "=" * (-len(token) % 4))
         except (Error, ValueError):
             return None
-        found = self._seal.opened(name.encode(), raw)
+        found = self._seal.opened(name.encode(), raw) if _token(raw) == token else None
         if found is None or len(found) <= _VISITS.size:
             return None
         return found[_VISITS.size :].decode(), _VISITS.unpack_from(found)[0]
+
+
+def _token(sealed: bytes) -> str:
+    return urlsafe_b64encode(sealed).rstrip(b"=").decode()
 
 
 EXAMPLE = SignalAddresses("https://bot.example", "example")

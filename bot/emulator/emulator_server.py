@@ -14,6 +14,8 @@ from time import monotonic, sleep
 from typing import Any, NoReturn
 from urllib.parse import unquote_to_bytes
 
+from bot.defects import guard
+
 GONE = "emulator.gone"
 """In the environment of a request: a function that says whether its client has closed the connection."""
 CONNECTION = "emulator.connection"
@@ -34,7 +36,7 @@ class EmulatorServer:
         self._server = _Server(app, port, threads)
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.02,), name="emulator-http", daemon=True
+            target=guard(self._server.serve_forever), args=(0.02,), name="emulator-http", daemon=True
         )
 
     def start(self) -> None:

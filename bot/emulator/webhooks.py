@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bot.clock import Clock
+from bot.defects import guard
 from bot.emulator.event_payloads import Event
 from bot.emulator.gateway_behaviour import Behaviour
 from bot.emulator.injected_faults import DELIVERY_FAULTS, Faults
@@ -231,7 +232,7 @@ class Webhooks:
         """Start the workers."""
         self._posters = [Poster(self._within) for _ in range(threads)]
         for poster in self._posters:
-            thread = threading.Thread(target=self._work, args=(poster,), name="emulator-webhook", daemon=True)
+            thread = threading.Thread(target=guard(self._work), args=(poster,), name="emulator-webhook", daemon=True)
             self._threads.append(thread)
             thread.start()
 

@@ -23,6 +23,7 @@ from bot.core.messages import (
     violations,
 )
 from bot.core.text import parameter_line
+from bot.defects import found
 from bot.gateway.gateway_account import (
     PER_PAGE,
     ContactInfo,
@@ -361,6 +362,9 @@ class Gateway:
             result: T | GatewayError = read(self._without_key(_certain(answer, keyed)))
         except GatewayError as error:
             result = error
+        except Exception as defect:  # an answer that we cannot read costs its own request alone
+            found(defect, "http", ends_process=False)
+            result = OutcomeUnknown(f"a defect of the bot's: {type(defect).__name__}", keyed=keyed)
         if self._reach is not None:
             if isinstance(result, _NO_ANSWER):
                 self._reach.failed(result.message, result.advice)

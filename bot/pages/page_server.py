@@ -2,6 +2,7 @@
 
 import logging
 import socket
+import sys
 import threading
 from contextlib import suppress
 from time import monotonic
@@ -11,6 +12,7 @@ from typing import Any, Self
 from flask import Blueprint, Flask, Response
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
+from bot.defects import found, guard
 from bot.pages.contact_view import formatted
 
 ALIVE, ALIVE_SECONDS = ": alive\n\n", 15.0
@@ -41,7 +43,7 @@ def page_app(name: str, *, forms: bool) -> Flask:
 
     Its headers allow nothing inline, no other host and no frame; ``forms`` may be sent to it, or not.
     """
-    app = Flask(name)
+    app = _App(name)
     app.register_blueprint(
         Blueprint("pages", __name__, static_folder="static", template_folder="templates", static_url_path="/pages")
     )
@@ -57,6 +59,12 @@ def page_app(name: str, *, forms: bool) -> Flask:
     return app
 
 
+class _App(Flask):
+    def log_exception(self, exc_info: Any) -> None:
+        """Note a defect in a view, which costs its request alone. Flask would log the address."""
+        found(exc_info[1], "pages", ends_process=False)
+
+
 class _Server(ThreadedWSGIServer):
     """Has so many connections at once. With one more, the oldest is closed that streams nothing, or else the new one gets a 503."""
 
@@ -64,7 +72,7 @@ class _Server(ThreadedWSGIServer):
         self._lock = threading.Lock()
         self._open: dict[socket.socket, float] = {}  # since when, the oldest first
         self._streams: set[socket.socket] = set()
-        super().__init__(host, port, app, _Quiet, fd=fd)
+        super().__init__(host, port, app, _Quiet, passthrough_errors=True, fd=fd)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer on a thread of its own."""
@@ -92,6 +100,12 @@ class _Server(ThreadedWSGIServer):
         with self._lock:
             self._streams.add(connection)
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Note a defect in a connection, which it costs alone; a browser that has gone is none."""
+        defect = sys.exception()
+        if defect is not None and not isinstance(defect, OSError):
+            found(defect, "pages", ends_process=False)
+
     def shutdown_request(self, request: Any) -> None:
         """Close a connection."""
         with self._lock:
@@ -101,7 +115,7 @@ class _Server(ThreadedWSGIServer):
 
 
 class _Quiet(WSGIRequestHandler):
-    """Writes no line for each request."""
+    """Writes no line for each request, nor for what strangers send in place of one."""
 
     protocol_version = "HTTP/1.1"
     timeout = IDLE_SECONDS
@@ -112,6 +126,9 @@ class _Quiet(WSGIRequestHandler):
         if keyword == "Content-Type" and value.startswith("text/event-stream"):
             self.server.begin_stream(self.connection)
         super().send_header(keyword, value)
+
+    def log_error(self, format: str, *args: Any) -> None:
+        """Write nothing."""
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Write nothing."""
@@ -129,7 +146,9 @@ class PageServer:
         host, port = listener.getsockname()[:2]
         with listener:  # werkzeug makes a socket of its own of it
             self._server = _Server(host, port, app, listener.fileno())
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="pages", daemon=True)
+        self._thread = threading.Thread(
+            target=guard(self._server.serve_forever), args=(0.05,), name="pages", daemon=True
+        )
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -13,6 +13,7 @@ from bot.checker.graph import Graph
 from bot.checker.prove import prove
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.defects import guard
 from bot.folder import Folder
 from bot.lang.problems import Mark
 from bot.program import Program
@@ -84,7 +85,7 @@ class FlowMap:
         with self._lock:
             if not self._tests_asked:
                 self._tests_asked = True
-                threading.Thread(target=self._run_tests, name="tests", daemon=True).start()
+                threading.Thread(target=guard(self._run_tests, ends_process=False), name="tests", daemon=True).start()
         if not self.tested.is_set():
             return None
         if self._reaching is None:

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from bot.core.errors import BotError
+from bot.defects import guard
 from bot.folder import Folder
 from bot.pages.page_server import PageServer
 from bot.playground.flow_map import FlowMap
@@ -74,5 +75,5 @@ class PlaygroundServer:
 
     def _drawn(self, program: Program, folder: Folder) -> FlowMap:
         drawn = FlowMap(program, folder)
-        threading.Thread(target=drawn.check, name="checks", daemon=True).start()
+        threading.Thread(target=guard(drawn.check, ends_process=False), name="checks", daemon=True).start()
         return drawn

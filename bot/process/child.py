@@ -13,6 +13,7 @@ from time import sleep
 
 from bot import telemetry
 from bot.core.errors import BotError
+from bot.defects import HANDLER, found, guard
 from bot.settings import Settings
 from bot.store.files import RestoreUnfinished, StoreDamaged, StoreMissing, StoreTooNew
 from bot.store.integrity import StoresDiffer
@@ -33,14 +34,15 @@ def main(name: str, half: Half, settings: Settings, folder: Path, files: Mapping
     try:
         gc.disable()  # until it is up: nothing that is loaded is garbage, and collecting took a fifth of the start
         os.environ.update(settings.environ())
+        HANDLER.serve(name, files["defects"])
         telemetry.set_up(name, settings.secrets, settings.log_format, turns=settings.log == "turns")
         half(settings, folder, files)
         code = 0
     except BotError as error:
         print(error, file=sys.stderr, flush=True)
         code = UNFIT if isinstance(error, _UNFIT) else 1
-    except Exception:
-        log.exception("the %s process ends", name)
+    except BaseException as defect:
+        found(defect, "main", ends_process=False)  # it ends below: where it has just begun, the server does, too
     finally:
         os._exit(code)  # a handler that hangs on its thread would hold up an ordinary exit
 
@@ -54,7 +56,7 @@ def end_with(lifeline: int) -> None:
         sleep(ORPHAN_SECONDS)
         os._exit(1)
 
-    threading.Thread(target=watch, name="lifeline", daemon=True).start()
+    threading.Thread(target=guard(watch), name="lifeline", daemon=True).start()
 
 
 def tell_up(news: int, name: str) -> None:

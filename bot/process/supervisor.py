@@ -142,7 +142,8 @@ class Supervisor:
         self._news, news = _pipe(held)
         begun, self._begin = _pipe(held)
         os.set_blocking(self._begin, False)
-        common = {"lifeline": lifeline, "news": news, "lock": self._children_lock}
+        defects = held.enter_context(tempfile.TemporaryFile()).fileno()  # noqa: SIM115
+        common = {"lifeline": lifeline, "news": news, "lock": self._children_lock, "defects": defects}
         web, engines = {"begun": begun}, []
         for number, shard in enumerate(shards_of(self._settings.store) if "engine" in self._roles else ()):
             woken, web[f"wake {number}"] = _pipe(held)

@@ -12,6 +12,7 @@ from pathlib import Path
 from bot import local_socket
 from bot.clock import SystemClock
 from bot.core.signal_addresses import SignalAddresses
+from bot.defects import guard
 from bot.process.child import end_with, tell, tell_up
 from bot.settings import Settings
 from bot.store.database import shards_of
@@ -43,7 +44,7 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
         api_key=settings.api_key,
         addresses=SignalAddresses(settings.public_url, signal_key(settings.store)),
     )
-    threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
+    threading.Thread(target=guard(_stop_on_sigterm), args=(service,), name="signals", daemon=True).start()
     with ExitStack() as alone:
         for shard in () if wakes else shards:
             server = local_socket.LocalServer(shard, partial(ask_elsewhere, shard))

@@ -2,7 +2,6 @@
 
 import hashlib
 import logging
-import traceback
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
@@ -33,6 +32,7 @@ from bot.core.session import (
 )
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue, json_text, storable
+from bot.defects import place_of
 from bot.engine.advance import is_kept, merged
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun
@@ -505,9 +505,3 @@ def _written(event: Event) -> str:
         return json_text(event)
     except (UnstorableValue, ValueError):
         return json_text({"unwritable": repr(event)})
-
-
-def place_of(error: BaseException) -> str:
-    """The kind of an error and its place in the program, without a contact's words or a secret."""
-    frames = traceback.extract_tb(error.__traceback__)[-4:]
-    return f"{type(error).__name__} at " + " < ".join(f"{f.filename}:{f.lineno} {f.name}" for f in reversed(frames))

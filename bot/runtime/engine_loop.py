@@ -23,10 +23,11 @@ from bot.core.effects import Fetch, Transcribe
 from bot.core.errors import BotError, OutcomeLost
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
 from bot.core.text import is_contact
+from bot.defects import guard, place_of
 from bot.gateway.gateway_answers import BY_CODE
 from bot.gateway.webhook_events import INBOUND, TAP, UnreadableEvent
 from bot.metrics import EngineMetrics
-from bot.runtime.batch import Advance, Batch, EngineShare, RequestRefused, place_of
+from bot.runtime.batch import Advance, Batch, EngineShare, RequestRefused
 from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
 from bot.runtime.contact_list import read_contacts
 from bot.runtime.early_statuses import EarlyStatuses
@@ -143,7 +144,7 @@ class EngineLoop:
         self._working = True  # False only while it sleeps
         self._cycles = 0
         self._gathered_at = 0.0
-        self._thread = threading.Thread(target=self._run, name="turns")
+        self._thread = threading.Thread(target=guard(self._run), name="turns")
 
     def start(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> None:
         """Begin to take events, and hand what they decide to these two, which report to `sent` and `called`.
@@ -296,7 +297,7 @@ class EngineLoop:
             self.failure = error
         except BaseException as error:
             self.failure = error
-            log.critical("the engine's loop has ended, %s", place_of(error))
+            raise
         finally:
             self._refuse_requests()
 

@@ -14,7 +14,7 @@ from bot.core.effects import Call, Complete, Fetch, HttpRequest, Performed, Publ
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import Usage
-from bot.runtime.batch import place_of
+from bot.defects import found, guard
 from bot.store.rows import CallRow
 
 LONGEST_WAIT = LONGEST_BACKOFF
@@ -208,9 +208,9 @@ class Performers:
             return self._perform(job.row, lambda text: self._say(job, text))
         except BotError as error:  # it could not be claimed, and was not begun
             return CallAttempt("error", detail=str(error), again=True)
-        except Exception as error:  # a defect of ours costs this call its result, and not the thread
-            log.error("%s failed, %s", name_of(job.row), place_of(error))
-            return CallAttempt("error", detail=type(error).__name__)
+        except Exception as defect:  # of ours: it costs this call its result, and not the thread
+            found(defect, name_of(job.row), ends_process=False)
+            return CallAttempt("error", detail=type(defect).__name__)
 
     def _say(self, job: _Job, text: str) -> bool:
         with self._lock:
@@ -298,48 +298,90 @@ class Performers:
 
 
 class PerformersByEffect:
-    """All performers as one: gives each row to the performers of its effect."""
+    """All performers as one: gives each row to the performers of its effect and of its peer (`_peer_of`).
 
-    def __init__(self, performers: Mapping[type[Performed], Performers]) -> None:
-        self._performers = performers
+    Each peer has its own, made by ``make`` with its first row, so that one that is slow or hangs takes no thread from another. Calls
+    of one effect that ``may_crash`` the engine have the same, because the crash quarantine makes them one at a time.
+    """
+
+    def __init__(
+        self,
+        make: Mapping[type[Performed], Callable[[], Performers]],
+        may_crash: Callable[[CallRow], bool] = lambda row: False,
+    ) -> None:
+        self._make = make
+        self._may_crash = may_crash
+        self._lock = threading.Lock()
+        self._performers: dict[tuple[type[Performed], str], Performers] = {}
+        self._running = False
 
     def start(self) -> None:
         """Begin to make calls."""
-        for performers in self._performers.values():
+        with self._lock:
+            self._running = True
+        for performers in self._all():
             performers.start()
 
     def end(self) -> None:
         """Begin no more calls."""
-        for performers in self._performers.values():
+        with self._lock:
+            self._running = False
+        for performers in self._all():
             performers.end()
 
     def stop(self, timeout: float) -> None:
         """Begin no more calls, and wait for those in flight, all within ``timeout`` seconds."""
         until = monotonic() + timeout
         self.end()
-        for performers in self._performers.values():
+        for performers in self._all():
             performers.stop(max(0.0, until - monotonic()))
 
     def offer(self, rows: Sequence[CallRow]) -> None:
         """Take rows."""
-        for kind, performers in self._performers.items():
-            own = [row for row in rows if isinstance(row.effect, kind)]
-            if own:
-                performers.offer(own)
+        offered: dict[tuple[type[Performed], str], list[CallRow]] = {}
+        for row in rows:
+            peer = "" if self._may_crash(row) else _peer_of(row.effect)
+            offered.setdefault((type(row.effect), peer), []).append(row)
+        for key, own in offered.items():
+            self._of(key).offer(own)
 
     def withdraw(self, contact: str) -> None:
         """Forget a contact's calls."""
-        for performers in self._performers.values():
+        for performers in self._all():
             performers.withdraw(contact)
 
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered)."""
-        return all(performers.idle() for performers in self._performers.values())
+        return all(performers.idle() for performers in self._all())
 
     def next_due(self) -> float | None:
         """When, by `Clock.elapsed`, something happens by itself."""
-        times = (performers.next_due() for performers in self._performers.values())
+        times = (performers.next_due() for performers in self._all())
         return min((time for time in times if time is not None), default=None)
+
+    def _all(self) -> list[Performers]:
+        with self._lock:
+            return [*self._performers.values()]
+
+    def _of(self, key: tuple[type[Performed], str]) -> Performers:
+        with self._lock:
+            if key not in self._performers:
+                self._performers[key] = self._make[key[0]]()
+                if self._running:
+                    self._performers[key].start()
+            return self._performers[key]
+
+
+def _peer_of(effect: Performed) -> str:
+    """What a call depends on, as far as the bot's files name it: a handler, a hook, a service. All other addresses are one."""
+    match effect:
+        case Call(handler=name) | Tell(hook=name):
+            return name
+        case HttpRequest(address=address):
+            return address.partition(":")[0]
+        case Transcribe(by=by):
+            return _peer_of(by)
+    return ""
 
 
 def name_of(row: CallRow) -> str:
@@ -456,7 +498,7 @@ class WorkerPool(Generic[J, R]):
                 self._idle -= 1
                 self._wake.notify()
             elif len(self._workers) < self.size:
-                worker = threading.Thread(target=self._work, name=self._name, daemon=True)
+                worker = threading.Thread(target=guard(self._work), name=self._name, daemon=True)
                 worker.start()
                 self._workers.add(worker)
             else:

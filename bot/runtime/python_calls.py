@@ -12,6 +12,7 @@ from bot.core import values
 from bot.core.effects import Call, Tell
 from bot.core.text import head
 from bot.core.values import UnstorableValue
+from bot.defects import guard
 from bot.extensions.annotations import Arguments, BadArgument
 from bot.extensions.decorators import DEAD_LETTER, KEY_PARAMETER, START, STOP, HandlerSpec, HookSpec, ProviderSpec
 from bot.extensions.gathered import Extensions
@@ -173,7 +174,7 @@ class PythonVersion:
 
 
 def _bounded(what: str, job: Callable[[], object], seconds: float) -> None:
-    thread = threading.Thread(target=job, name=what, daemon=True)
+    thread = threading.Thread(target=guard(job, ends_process=False), name=what, daemon=True)
     thread.start()
     thread.join(seconds)
     if thread.is_alive():

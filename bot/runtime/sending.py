@@ -4,8 +4,6 @@
 known between attempts stands in the contact's queue.
 """
 
-import logging
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import field, replace
@@ -21,6 +19,7 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable, mutable
 from bot.core.messages import Message, TemplateMessage
 from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
+from bot.defects import found
 from bot.gateway.gateway_account import ContactInfo, ContactPut, Page
 from bot.gateway.gateway_answers import (
     BY_CODE,
@@ -61,8 +60,6 @@ _FAULTS: dict[type[GatewayError], str] = {
 WINDOW_CLOSED = "the 24-hour window is closed"
 NEWER = "something newer about the contact follows"
 REFUSED, UNCLEAR, SHUT = "refused", "unclear", "window_closed"
-
-log = logging.getLogger(__name__)
 
 
 class OtherRoute(Enum):
@@ -300,14 +297,14 @@ class Sender:
         except BotError as error:  # of the store's: nothing was sent
             attempt = SendAttempt("retry", str(error), wait=self._backoff(queue))
         except Exception as defect:  # of ours: it must cost no other message
-            _log_defect(defect)
+            found(defect, "delivery", ends_process=False)
             attempt = SendAttempt("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True)
         if attempt is None:
             return
         try:
             self._ended(queue, attempt)
         except Exception as defect:  # the attempt has ended all the same: who called must not end it once more
-            _log_defect(defect)
+            found(defect, "delivery")
 
     # Before the request
 
@@ -482,12 +479,6 @@ def _code(state: str, error: GatewayError) -> str:
     if state == "unknown" or isinstance(error, OutcomeUnknown):
         return UNCLEAR
     return error.code or (REFUSED if isinstance(error, GatewayRefused) else "")
-
-
-def _log_defect(defect: Exception) -> None:
-    """Log where a defect is, without its text, which may quote a message."""
-    frames = "".join(traceback.format_tb(defect.__traceback__))
-    log.error("a defect while a message was sent: %s\n%s", type(defect).__name__, frames)
 
 
 def _replaced(queue: ContactQueue) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from bot.clock import Clock
+from bot.defects import guard
 from bot.gateway.gateway_answers import Rate
 from bot.runtime.rate_limiter import RateLimiter
 from bot.store.database import Budget, BudgetTurn, StoreAddress, whole_of
@@ -78,7 +79,7 @@ class SharedLimiter:
         self._is_asked = self._draws = self._lets_others = self._has_ended = False
         self._share: Callable[[dict[str, Any], float], None] = lambda known, offset: None
         self._come: Callable[[], None] = lambda: None
-        self._thread = threading.Thread(target=self._run, name="budget", daemon=True)
+        self._thread = threading.Thread(target=guard(self._run), name="budget", daemon=True)
         with budget.turn() as turn:
             engines, now = turn.state.setdefault("engines", {}), clock.elapsed()
             if not engines:

@@ -15,6 +15,7 @@ from bot.clock import Clock, ExpiryTime
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import read_time, storable, time_text
+from bot.defects import guard
 from bot.store.contact_data import IN_LOG
 from bot.store.database import StoreAddress, Write, log_schema, shard_number, shards_of
 from bot.store.files import StoreUnavailable, reads_rows
@@ -167,7 +168,7 @@ class InboxWriter:
         self._gathering = _Group()
         self._committing_since: float | None = None
         self._closing = False
-        self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
+        self._thread = threading.Thread(target=guard(self._run), name="inbox", daemon=True)
         self._thread.start()
 
     def event(

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from bot.alarms import Alarms
+from bot.defects import guard
 from bot.store.database import Database
 
 ALARM = "store-locked"
@@ -29,7 +30,7 @@ def watches_locks(databases: Mapping[str, Database], alarms: Alarms, waited: flo
                     what, advice = found
                     alarms.report(ALARM, f"{missing}: {what}", advice, about=missing)
 
-    thread = threading.Thread(target=watch, name="locks", daemon=True)
+    thread = threading.Thread(target=guard(watch), name="locks", daemon=True)
     thread.start()
     try:
         yield

@@ -24,6 +24,7 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 
 from bot.core.immutable import immutable
+from bot.defects import guard
 from bot.store.database import (
     Execute,
     Part,
@@ -488,7 +489,7 @@ class NoticeListener:
         self._channel = channel
         self._act = act
         self._ended = threading.Event()
-        threading.Thread(target=self._run, name=f"listener {channel}", daemon=True).start()
+        threading.Thread(target=guard(self._run), name=f"listener {channel}", daemon=True).start()
 
     def close(self) -> None:
         """Call no more."""

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from uuid import uuid4
 
 from flask import Flask, Response, request
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from bot.clock import Clock
 from bot.core.errors import BotError
@@ -31,9 +32,9 @@ MOST_BYTES = 32 * 1024  # of a request: a hundred starts may wait in a contact's
 MOST_A_MINUTE = 60  # signals to one address
 _LONGEST_ID = 200  # characters
 
-Judge = Callable[[Mapping[str, Any]], Mapping[str, str]]
-"""What is wrong with ``{"flow", "data", "contact"}`` or ``{"signal", "data", "contact"}``, in words, under `WRONG`; nothing while
-nobody can tell."""
+Judge = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""What is wrong with ``{"flow", "data", "contact"}`` or ``{"signal", "data", "contact"}``, in words, under `WRONG`; of a signal also the
+``fields`` that it declares. Nothing while nobody can tell."""
 WRONG = {"flow": 404, "signal": 404, "data": 400, "contact": 409}
 
 
@@ -136,10 +137,13 @@ class ProgramEndpoints:
         contact, first_visit = found
         if not self._has_room(token):
             raise BadRequest(f"more than {MOST_A_MINUTE} a minute to one address: send it again later", 429)
+        _body()  # first: its size is known before anything of it is read
         data = request.form.to_dict() if request.form else _object()
-        self._check({"signal": name, "data": data, "contact": contact, "by_address": True})
         said = json.dumps([name, token, data], sort_keys=True)  # a service may send several, and each again
         id = f"{SIGNALS}{hashlib.sha256(said.encode()).hexdigest()[:40]}"
+        judged = self._check({"signal": name, "data": data, "contact": contact, "by_address": True})
+        if "fields" in judged:
+            data = {field: data[field] for field in judged["fields"] if field in data}
         return SignalReceived(id, contact, self._clock.now(), name, data, "its address", first_visit)
 
     def _has_room(self, token: str) -> bool:
@@ -159,12 +163,13 @@ class ProgramEndpoints:
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self._key.encode()):
             raise BadRequest("the API key is missing or wrong: send Authorization: Bearer KEY", 401)
 
-    def _check(self, asked: Mapping[str, Any]) -> None:
+    def _check(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         """Refuse what the engine finds wrong. If the engine does not answer, the trace or a dead letter says it later."""
         found = self._judge(asked)
         for what, status in WRONG.items():
             if what in found:
                 raise BadRequest(found[what], status)
+        return found
 
 
 def _contact(fields: Mapping[str, Any]) -> str:
@@ -190,14 +195,20 @@ def _fields(keys: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def _object(example: str = "send {}, or a form") -> dict[str, Any]:
-    raw = request.get_data(cache=False)
-    if len(raw) > MOST_BYTES:
-        raise BadRequest(
-            f"the body has {len(raw):,} bytes, {MOST_BYTES:,} are allowed: send where the data is found", 413
-        )
+def _body() -> bytes:
+    """The request's body, which is read no further than it may be long, and kept for who parses it."""
+    request.max_content_length = MOST_BYTES
     try:
-        found = json.loads(raw, parse_constant=_refuse)
+        return request.get_data()
+    except RequestEntityTooLarge:
+        raise BadRequest(
+            f"the body has more than the {MOST_BYTES:,} bytes that are allowed: send where the data is found", 413
+        ) from None
+
+
+def _object(example: str = "send {}, or a form") -> dict[str, Any]:
+    try:
+        found = json.loads(_body(), parse_constant=_refuse)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):

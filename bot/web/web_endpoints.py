@@ -15,6 +15,7 @@ from werkzeug.routing import Map, MapAdapter
 from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
+from bot.defects import found
 from bot.gateway.webhook_events import Envelope, Verdict, envelope, verify
 from bot.metrics import WebMetrics, content_type
 from bot.shard_requests import silent_in_words
@@ -266,6 +267,10 @@ class _App(Flask):
 
     def do_teardown_request(self, exc: BaseException | None = None) -> None:
         """Do nothing."""
+
+    def log_exception(self, exc_info: Any) -> None:
+        """Note a defect in a view, which costs its request alone. Flask would log the address, and in it perhaps a signal's."""
+        found(exc_info[1], "web", ends_process=False)
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return a view as it is."""

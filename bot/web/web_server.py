@@ -13,7 +13,6 @@ second request hides in it. A stop answers what has arrived before it closes.
 import asyncio
 import errno
 import json
-import logging
 import socket
 import sys
 from collections import deque
@@ -29,6 +28,8 @@ from urllib.parse import unquote_to_bytes
 
 import httptools
 
+from bot.defects import found
+
 THREADS = 8  # for the views that wait
 CONNECTIONS = 480  # a process usually has 1024 files
 BODY_BYTES = 1 << 20  # the largest event is a few kilobytes
@@ -43,7 +44,6 @@ LATER = "bot.later"
 """A key in the environment of a view that runs in the loop. Its value is a function, ``send(app)``. A view that takes it
 out of the environment is answered later: by the WSGI app with which the function is called, once and in the loop's
 thread. What the view itself returns has to be a response as well, and is not sent."""
-log = logging.getLogger("bot.web")
 
 Environ = dict[str, Any]
 App = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
@@ -84,6 +84,7 @@ class WebServer:
 
     async def _serve(self) -> None:
         self._loop = loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_on_defect)
         self._listener.setblocking(False)
         loop.call_soon(self._each_second, loop)
         if not self.stopping:
@@ -102,7 +103,7 @@ class WebServer:
         self.threads.shutdown(wait=False, cancel_futures=True)
 
     def _each_second(self, loop: asyncio.AbstractEventLoop) -> None:
-        loop.call_later(1.0, self._each_second, loop)  # first: a defect below must not be the end of it
+        loop.call_later(1.0, self._each_second, loop)
         self.date = formatdate(time(), usegmt=True)
         now = monotonic()
         for connection in [each for each in self.connections if each.waits()]:
@@ -128,8 +129,9 @@ class WebServer:
 
     def _arrived(self, task: asyncio.Task[Any]) -> None:
         self._arriving.discard(task)
-        if not task.cancelled():
-            task.exception()  # its sender has gone again
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, OSError):  # else its sender has gone again
+            found(error, "web", ends_process=False)
 
     async def _accept_waiting(self) -> None:
         """Take the connections that the system has completed already: closing the socket would reset them."""
@@ -144,6 +146,15 @@ class WebServer:
         waiting = [each for each in self.connections if each.waits() and (each.body_bytes or not of_bodies)]
         if waiting:
             min(waiting, key=lambda connection: connection.waiting_since).abort()
+
+
+def _on_defect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """A callback has raised something. If it has read a connection, asyncio closes this one; all others concern the whole server."""
+    defect = context.get("exception")
+    if defect is None:
+        loop.default_exception_handler(context)
+    else:
+        found(defect, "web", ends_process="transport" not in context)
 
 
 def _refusal(status: str, message: str) -> Answer:
@@ -263,7 +274,7 @@ class _Connection(asyncio.BufferedProtocol):
         except (_Refused, httptools.HttpParserError) as error:
             cause = error if isinstance(error, _Refused) else error.__context__  # of what a callback raises
             if isinstance(error, httptools.HttpParserCallbackError) and not isinstance(cause, _Refused):
-                raise  # a mistake of ours
+                raise cause or error from None  # a defect of ours
             request, self._incoming, self._discarding = self._incoming or _Request(), None, True
             request.refusal = cause.answer if isinstance(cause, _Refused) else _NO_HTTP
             self._queue.append(request)
@@ -468,8 +479,8 @@ def _answer_of(app: App, environ: Environ) -> Answer:
                 parts.close()
         status, headers = said
         return status, headers, body
-    except Exception:
-        log.exception("a request could not be answered")
+    except Exception as defect:
+        found(defect, "web", ends_process=False)
         return _FAILED
 
 

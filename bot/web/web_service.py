@@ -13,6 +13,7 @@ from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
+from bot.defects import guard
 from bot.metrics import WebMetrics
 from bot.store.database import Database, StoreAddress, shards_of
 from bot.store.files import StoreTooNew, StoreUnavailable
@@ -77,7 +78,7 @@ class WebService:
         """Serve until `stop`; requests that have arrived by then are answered. Raises `bot.store.files.StoreTooNew` when a
         newer program has changed the tables so that this one cannot go on.
         """
-        keeper = threading.Thread(target=self._keep_house, name="house")
+        keeper = threading.Thread(target=guard(self._keep_house), name="house")
         keeper.start()
         with self._app.app_context():  # one for all requests: one for each would take a tenth of Flask's time
             self._server.run()
@@ -133,8 +134,8 @@ class WebService:
                     self._inbox.erase(log.of_contact(contact, upto), shard=number)
 
 
-def _judge(ask: Ask, asked: Mapping[str, Any]) -> Mapping[str, str]:
-    """What the engine finds wrong with what a program asks for; nothing where it does not answer."""
+def _judge(ask: Ask, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the engine says of what a program asks for (see `bot.app.Engine.operate`); nothing where it does not answer."""
     try:
         return ask({"do": "judge", **asked})
     except BotError:

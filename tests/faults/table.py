@@ -89,6 +89,30 @@ for _role in ("web", "engine"):
     fault(f"{_role} process is killed")(killed(_role))
 
 
+def raising(role: str, place: str) -> Act:
+    def act(trial: Trial) -> None:
+        flag = trial.folder / "raises"
+        trial.up(broken={place: str(flag)})
+        trial.write()
+        flag.touch()
+        trial.write()
+        trial.logs(f"the {role} process ended with 72: it is started again", "started again")
+        trial.shows_alarm("defect")
+        trial.alarms_that_stay = {"defect"}
+        trial.heals()
+
+    return act
+
+
+for _role, _thread, _place in (
+    ("web", "inbox", "bot.store.inbox:InboxWriter._next_group"),
+    ("web", "house", "bot.web.web_service:WebService._erase"),
+    ("engine", "turns", "bot.runtime.engine_loop:EngineLoop._take"),
+    ("engine", "http", "bot.runtime.delivery:Delivery._take_attempts"),
+):
+    fault(f"{_role}'s thread {_thread} raises", quick=_thread == "inbox")(raising(_role, _place))
+
+
 @fault("supervisor is killed")
 def supervisor_killed(trial: Trial) -> None:
     trial.up()
@@ -242,8 +266,7 @@ def drip(connections: list[socket.socket], ended: threading.Event) -> None:
 
 @fault("2,000 messages of one contact", quick=True)
 def flood(trial: Trial) -> None:
-    many = {"BOT_GATEWAY_PER_MINUTE": "10000", "BOT_GATEWAY_PER_DAY": "10000", "BOT_GATEWAY_PER_CONTACT": "10000"}
-    trial.up(**many)
+    trial.up(BOT_GATEWAY_PER_MINUTE="10000", BOT_GATEWAY_PER_DAY="10000", BOT_GATEWAY_PER_CONTACT="10000")
     trial.write(*[VICTIM] * (300 if trial.quick else 2000))
     trial.serves(times=5)
     trial.heals(within=120)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,10 +34,18 @@ FLOW = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello}\n"
 class Serving:
     """A `bot serve` in a folder of its own. Its lines come in over a queue.
 
-    ``prefix`` is a command that runs it, ``arguments`` are more of its own; without one it is forked (`tests.process.warm`).
+    ``prefix`` is a command that runs it, ``arguments`` are more of its own; without one it is forked (`tests.process.warm`), and functions
+    may be ``broken`` (`tests.broken.break_for_good`).
     """
 
-    def __init__(self, folder: Path, *prefix: str, arguments: Sequence[str] = (), **settings: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *prefix: str,
+        arguments: Sequence[str] = (),
+        broken: Mapping[str, str] | None = None,
+        **settings: str,
+    ) -> None:
         self.store = store_at(folder / "bot.db")
         environ = {name: value for name, value in os.environ.items() if not name.startswith("BOT_")}
         environ |= {
@@ -58,7 +66,7 @@ class Serving:
                 stderr=write,
             )
             if prefix
-            else Forked(["serve", str(folder), *arguments], environ, write)
+            else Forked(["serve", str(folder), *arguments], environ, write, broken or {})
         )
         os.close(write)
         self._output = os.fdopen(output)
@@ -175,8 +183,10 @@ def serves(folder: Path) -> Iterator[Serve]:
     """Start servers, end them, and look at what they have printed."""
     started: list[Serving] = []
 
-    def start(*prefix: str, arguments: Sequence[str] = (), **settings: str) -> Serving:
-        started.append(Serving(folder, *prefix, arguments=arguments, **settings))
+    def start(
+        *prefix: str, arguments: Sequence[str] = (), broken: Mapping[str, str] | None = None, **settings: str
+    ) -> Serving:
+        started.append(Serving(folder, *prefix, arguments=arguments, broken=broken, **settings))
         return started[-1]
 
     yield start

@@ -23,6 +23,7 @@ from typing import Any
 
 from bot.cli import main as run
 from bot.process.supervisor import fork
+from tests.broken import break_for_good
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,9 +31,11 @@ ROOT = Path(__file__).parents[2]
 class Forked:
     """A server of the warm process: what of `subprocess.Popen` tests need."""
 
-    def __init__(self, arguments: Sequence[str], environ: Mapping[str, str], output: int) -> None:
+    def __init__(
+        self, arguments: Sequence[str], environ: Mapping[str, str], output: int, broken: Mapping[str, str]
+    ) -> None:
         self.returncode: int | None = None
-        self.pid = _warm().fork({"arguments": arguments, "environ": dict(environ)}, output)
+        self.pid = _warm().fork({"arguments": arguments, "environ": dict(environ), "broken": dict(broken)}, output)
 
     def poll(self) -> int | None:
         """The exit code, if it has ended."""
@@ -171,6 +174,7 @@ def _serve(request: dict[str, Any], output: int) -> None:
     os.environ.clear()
     os.environ.update(request["environ"])
     sys.argv = ["bot", *request["arguments"]]
+    break_for_good(request["broken"])
     try:
         run()
     except SystemExit as end:

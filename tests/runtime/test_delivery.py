@@ -646,6 +646,7 @@ def test_a_message_over_a_limit_fails_without_a_request(server: Peer, bench: Ben
     assert server.requests == []
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_defect_costs_one_message_and_its_text_is_not_logged(
     server: Peer, bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -657,6 +658,7 @@ def test_a_defect_costs_one_message_and_its_text_is_not_logged(
     assert "a set" not in caplog.text
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_defect_in_the_end_of_an_attempt_does_not_end_it_twice(server: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     after_answers, broken = Gateway.after_answers, threading.Event()
 

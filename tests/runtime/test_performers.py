@@ -444,6 +444,7 @@ def test_what_was_given_up_reports_what_it_used_up_when_it_comes_back(hanging: H
     bench.performers.stop(5)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_defect_of_ours_ends_one_call_and_no_thread() -> None:
     bench = Bench(threads=1, spare=0)
     bench.performers._perform = lambda row, say: (

@@ -25,6 +25,7 @@ from urllib.parse import urlencode, urlsplit
 import psycopg
 
 from bot.ai import ai_client  # noqa: F401 (this and the others are imported before the stand-ins are put in)
+from bot.defects import HANDLER, guard
 from bot.emulator import webhooks
 from bot.http_client import (
     Ambiguous,
@@ -42,7 +43,7 @@ from bot.runtime import event_calls, model_calls  # noqa: F401
 from bot.store import fact_index, files, postgres_database  # noqa: F401
 from bot.web import web_server
 from tests.simulation import threads
-from tests.simulation.threads import Condition, Event, Killed, Process, Scheduler
+from tests.simulation.threads import Condition, Event, Killed, Process, Scheduler, Unforeseen
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
 GATEWAY, MODELS, RECEIVER = "http://gateway.simulated", "http://models.simulated/api/v1", "http://crm.simulated"
@@ -75,11 +76,14 @@ class Served:
 
 @dataclass(slots=True)
 class Crash:
-    """A process is killed where it passes the ``after``-th point of a kind from now on (``any``: of all kinds)."""
+    """A process is killed where it passes the ``after``-th point of a kind from now on (``any``: of all kinds). Where it ``raises``,
+    something unforeseen is raised there instead, in the next thread that the product has begun.
+    """
 
     process: str
     point: str
     after: int
+    raises: bool = False
 
 
 @dataclass(slots=True)
@@ -137,8 +141,11 @@ class Machine:
         for crash in self.crashes:
             if crash.process == process.name and crash.point in (kind, "any"):
                 crash.after -= 1
-                if crash.after < 0:
+                if crash.after < 0 and (thread.is_products or not crash.raises):
                     self.crashes.remove(crash)
+                    if crash.raises:
+                        self.note(f"{thread.name} of {process.name} RAISES at a {kind}")
+                        raise Unforeseen
                     self.kill(process, f"at a {kind}")
                     raise Killed
         self.scheduler.pause(0.5)
@@ -148,6 +155,12 @@ class Machine:
         self.note(f"CRASH of {process.name} {where}")
         self.died(process)
         self.scheduler.kill(process)
+
+    def end_by_defect(self) -> None:
+        """What `os._exit` is to the process of the thread that runs."""
+        if not self.scheduler.dying:
+            self.kill(self.scheduler.running().process, "by a defect")
+            raise Killed
 
     def trouble(self, file: str) -> str | None:
         """What is wrong with a file of the store when it is written."""
@@ -354,7 +367,8 @@ class _Http:
 
     def after_answers(self, call: Callable[[], object]) -> None:
         current = machine().scheduler.current
-        machine().scheduler.begin(machine().outside if current is None else current.process, "http", call)
+        process = machine().outside if current is None else current.process
+        machine().scheduler.begin(process, "http", guard(call)).is_products = True
 
     def get(self, path: str, headers: Mapping[str, str], query: Mapping[str, str] | None = None) -> Response:
         return self._exchange("GET", path, urlencode(query or {}), b"", headers)
@@ -541,6 +555,7 @@ def simulated(seed: str, folder: Path) -> Iterator[Machine]:
     threads.use(_machine.scheduler)
     for module, name, _, stand_in in _places:
         setattr(module, name, stand_in)
+    HANDLER.end = _machine.end_by_defect
     log, listener = logging.getLogger("bot"), _Listener(_machine)
     kept = log.handlers[:], log.propagate, log.level
     log.handlers, log.propagate = [listener], False
@@ -548,6 +563,7 @@ def simulated(seed: str, folder: Path) -> Iterator[Machine]:
     try:
         yield _machine
     finally:
+        HANDLER.end = None
         log.handlers, log.propagate = kept[:2]
         log.setLevel(kept[2])
         for module, name, real, _ in _places:
@@ -570,5 +586,7 @@ class _Listener(logging.Handler):
         text = record.getMessage().splitlines()[0][:200]
         who = "?" if scheduler.current is None else scheduler.current.process.name
         self._machine.note(f"{who} logs: {text}")
+        if Unforeseen.__name__ in text:  # raised on purpose
+            return
         if record.exc_info or any(words in text for words in ("defect", "loop has ended", "a turn failed")):
             self._machine.defects.append(record.getMessage())

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 from unittest.mock import patch
 
+from bot import defects
 from bot.app import Engine
 from bot.runtime import batch
 from bot.runtime.delivery import Delivery
@@ -182,6 +183,11 @@ def ids_drawn_in_the_turn() -> AbstractContextManager[object]:
     return _around(batch.Batch, "_row", row)
 
 
+def thread_that_ends_alone() -> AbstractContextManager[object]:
+    """A process goes on without a thread that has raised what nobody foresaw."""
+    return patch.object(defects, "found", lambda *given, **named: None)
+
+
 def connection_made_anew() -> AbstractContextManager[object]:
     """An engine that has lost its connection to a database goes on with another one."""
 
@@ -208,5 +214,6 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
     "times behind the log": (times_behind_the_log, "lived_again"),
     "everything is suspect": (everything_is_suspect, "suspicion_ends"),
     "ids drawn in the turn": (ids_drawn_in_the_turn, "nothing_breaks"),
+    "thread that ends alone": (thread_that_ends_alone, "quiet"),
 }
 """Each with the promise that it breaks."""

@@ -267,6 +267,7 @@ def _services(random: Random, contacts: Contacts, number: int) -> Drawn:
 FAULTS = {
     "crash": 6,
     "crash_loop": 2,
+    "defect": 4,
     "gateway": 5,
     "services": 3,
     "webhooks": 3,
@@ -296,6 +297,7 @@ DRAWN = {
     "crash": _crash,
     "crash_loop": _crash_loop,
     "restore": _restore,
+    "defect": _crash,
     "stop": _stop,
     "disk": _disk,
     "query": _query,

@@ -26,6 +26,10 @@ class Stuck(Exception):
     """A thread is busy for ever."""
 
 
+class Unforeseen(Exception):
+    """Raised in a thread of the product's, which has no reason to foresee it. As in Python, it ends that thread alone."""
+
+
 class Process:
     """A number of threads that die together."""
 
@@ -273,6 +277,7 @@ class Thread:
         self.due: float | None = None
         self.look: float | None = None
         self.woken = False
+        self.is_products = False  # the product has begun it
         self.error: BaseException | None = None
         self._target = target
         self._args = args
@@ -286,6 +291,7 @@ class Thread:
         if owner.dying:
             return
         self.process = owner.running().process
+        self.is_products = True
         self.begin(owner)
 
     def begin(self, owner: Scheduler) -> None:
@@ -303,7 +309,7 @@ class Thread:
         try:
             if not self.process.killed and self._target is not None:
                 self._target(*self._args, **self._kwargs)
-        except Killed:
+        except (Killed, Unforeseen):
             pass
         except BaseException as error:
             self.error = error

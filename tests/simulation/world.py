@@ -649,6 +649,9 @@ class World:
     def query(self, after: int, count: int) -> None:
         self.machine.unreadable = Unreadable(after, count)
 
+    def defect(self, process: str, point: str, after: int) -> None:
+        self.machine.crashes.append(Crash(process, point, after, raises=True))
+
     def stop(self, process: str) -> None:
         if self._up[process]:
             self._stops[process].set()

@@ -1,8 +1,9 @@
 """Starts by programs, at the web process: who may, what is refused in words, what is durable."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +67,13 @@ class Door:
     def wake(self) -> None:
         self.wakes += 1
 
-    def judge(self, asked: Mapping[str, Any]) -> Mapping[str, str]:
+    def judge(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the engine answers."""
         if not self.engine_is_there:
             return {}
         if "signal" in asked:
-            return signal_objections(LIBRARY, asked["signal"], asked["data"], asked.get("by_address", False))
+            wrong = signal_objections(LIBRARY, asked["signal"], asked["data"], asked.get("by_address", False))
+            return {**wrong, "fields": [*LIBRARY.bot.signals.get(asked["signal"], ())]}
         gone = asked["contact"] in self.opted_out
         out = {"contact": "the contact has opted out: no flow is started for it"} if gone else {}
         return objections(LIBRARY, asked["flow"], asked["data"]) | out
@@ -189,7 +191,7 @@ def test_without_a_key_of_the_bot_nobody_starts_anything(tmp_path: Path) -> None
         (
             {"contact": CONTACT, "data": {"item": "x" * MOST_BYTES}},
             413,
-            "the body has 32,818 bytes, 32,768 are allowed",
+            "the body has more than the 32,768 bytes that are allowed",
         ),
         ({"contact": CONTACT, "dta": {}}, 400, 'unknown field "dta": did you mean "data"?'),
         ({"contact": CONTACT, "id": 17}, 400, "Idempotency-Key, or id: write a text of 1 to 200 characters"),
@@ -308,6 +310,75 @@ def test_one_address_cannot_fill_the_inbox(door: Door) -> None:
     assert answers == [202] * 60 + [429] * 2
     door.clock.move(timedelta(minutes=1))
     assert door.client.post(path, json={"amount": 99}).status_code == 202
+
+
+@pytest.mark.parametrize("spelled", ["{}=", "{}==", "{}!", "{} ", ".{}", "{}%0A", "{}%C3%A9", "{}//", "{}\u00e9"])
+def test_an_address_has_one_spelling(door: Door, spelled: str) -> None:
+    """Others would pass the limit of one address, and make another signal of each repetition."""
+    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    assert address is not None
+    path = spelled.format(address.removeprefix("https://bot.example"))
+    assert door.client.post(path, json={"amount": 3}).status_code == 404
+    assert door.kept() == []
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=3), st.integers(0, 60))
+def test_a_token_with_anything_in_it_is_none(foreign: str, place: int) -> None:
+    token = (ADDRESSES.address("paid", CONTACT, 7, 9) or "").rpartition("/")[2]
+    other = token[:place] + foreign + token[place:]
+    assert (ADDRESSES.read("paid", other) is None) is (other != token)
+
+
+@pytest.mark.parametrize("last", range(4))
+def test_the_bits_that_base64_leaves_unused_make_no_other_address(last: int) -> None:
+    for length in range(5, 12):
+        token = (ADDRESSES.address("paid", CONTACT + "1" * length, 7, 9) or "").rpartition("/")[2]
+        letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+        other = token[:-1] + letters[letters.index(token[-1]) // 4 * 4 + last]
+        assert (ADDRESSES.read("paid", other) is None) is (other != token)
+
+
+BODIES: dict[str, tuple[str, Callable[[int], bytes]]] = {
+    "JSON": ("application/json", lambda size: json.dumps({"amount": 3, "x": "y" * size}).encode()),
+    "form": ("application/x-www-form-urlencoded", lambda size: b"amount=3&x=" + b"y" * size),
+    "multipart": (
+        "multipart/form-data; boundary=b",
+        lambda size: (
+            b'--b\r\nContent-Disposition: form-data; name="amount"\r\n\r\n3\r\n'
+            b'--b\r\nContent-Disposition: form-data; name="x"\r\n\r\n' + b"y" * size + b"\r\n--b--\r\n"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BODIES)
+@pytest.mark.parametrize("says_length", [True, False])
+def test_a_body_of_an_address_may_be_so_long_whatever_it_is(door: Door, kind: str, says_length: bool) -> None:
+    content_type, body = BODIES[kind]
+    path = (ADDRESSES.address("paid", CONTACT, 7, 9) or "").removeprefix("https://bot.example")
+
+    def post(raw: bytes) -> TestResponse:
+        if says_length:
+            return door.client.post(path, data=raw, content_type=content_type)
+        unsaid = {"wsgi.input_terminated": True}  # as by `WebServer`, of a body in chunks
+        return door.client.post(path, input_stream=BytesIO(raw), content_type=content_type, environ_overrides=unsaid)
+
+    assert post(body(MOST_BYTES)).status_code == 413
+    assert door.kept() == []
+    assert post(body(MOST_BYTES - 500)).status_code == 202
+    (signal,) = door.kept()
+    assert signal.data == {"amount": 3 if kind == "JSON" else "3"}
+
+
+def test_only_fields_that_a_signal_declares_are_kept_and_all_tell_two_signals_apart(door: Door) -> None:
+    path = (ADDRESSES.address("paid", CONTACT, 7, 9) or "").removeprefix("https://bot.example")
+    for number in range(2):
+        assert said(door.client.post(path, json={"amount": 3, "at": number})) == (202, "kept")
+    assert said(door.client.post(path, json={"amount": 3, "at": 1})) == (202, "kept already")
+    assert [signal.data for signal in door.kept()] == [{"amount": 3}] * 2
+    door.engine_is_there = False  # nobody knows what is declared: the engine leaves the rest out later
+    assert said(door.client.post(path, json={"amount": 3, "at": 2})) == (202, "kept")
+    assert door.kept()[-1].data == {"amount": 3, "at": 2}
 
 
 def test_an_address_takes_whatever_else_a_service_sends(door: Door) -> None:
