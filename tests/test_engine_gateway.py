@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.core.effects import PutContact
+from bot.core.effects import PutContact, ReadContact
 from bot.core.events import (
     ContactChanged,
     ConversationAssigned,
@@ -57,6 +57,18 @@ def test_tags_of_both_sides_are_merged_and_the_gateway_is_told() -> None:
     chat.take(changed(chat, tags=("vip", "named", "new"), described=True))
     assert chat.session.tags == ("vip", "named", "new"), "what the gateway took away is gone"
     assert not chat.effects, "it knows them already"
+
+
+def test_a_change_that_says_what_changed_leaves_the_rest_known_and_one_that_does_not_has_it_read_again() -> None:
+    chat = Talk(FLOW)
+    chat.take(changed(chat, name="Ann", tags=("vip",), described=True))
+    chat.take(changed(chat, name="Anna"))
+    assert chat.session.described
+    chat.take(changed(chat))
+    assert not chat.session.described
+    chat.user("hi")
+    chat.user("Ann")
+    assert chat.effects[-1] == ReadContact()
 
 
 def test_a_tag_may_be_worked_out_from_variables() -> None:

@@ -238,10 +238,8 @@ def _merged(entry: ContactRow, there: Contact | None) -> dict[str, Any]:
 def _is_unchanged(contact: Contact, there: Contact | None) -> bool:
     if there is None:
         return False
-    wanted, known = (
-        (c["name"], c["email"], list(c["tags"])) for c in (contact, {**there, "name": there["name"] or there["phone"]})
-    )
-    return wanted == known
+    named = {**there, "name": there["name"] or there["phone"]}  # a name that is only the number is read as none
+    return all(contact[field] == named[field] for field in ("name", "email")) and contact["tags"] == list(there["tags"])
 
 
 def _put(ask: Ask, changes: list[tuple[ContactRow, dict[str, Any]]]) -> list[tuple[ContactRow, str]]:

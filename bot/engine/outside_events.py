@@ -224,7 +224,12 @@ def take_contact(executor: Executor, event: ContactChanged) -> None:
     """
     session = executor.turn.session
     executor.turn.trace.rule = event.event
-    session.described = event.described
+    if event.described or (event.name, event.email, event.tags) == (
+        None,
+        None,
+        None,
+    ):  # it changed, and nobody says how
+        session.described = event.described
     session.name = event.name or session.name
     session.email = event.email or session.email
     if event.tags is not None:

@@ -283,7 +283,9 @@ class Gateway:
             result = read_result(response, keyed=True)
             if not isinstance(result.data, list | None):  # this does not say that the account has no contacts
                 raise NotTheGateway("the answer has no list of contacts", rate=result.rate)
-            return read_page(result, read_contact)
+            page = read_page(result, read_contact)
+            may_go_on = "has_more" not in result.meta and len(page) >= PER_PAGE
+            return replace(page, has_more=True) if may_go_on else page
 
         self._begin("GET", _page_of(CONTACTS, page), None, self._headers, True, read, done)
 

@@ -5,6 +5,7 @@ the log, timers, one commit.
 """
 
 import logging
+import re
 import sys
 import threading
 from collections import Counter
@@ -47,7 +48,7 @@ from bot.runtime.engine_input import (
 )
 from bot.runtime.operator_requests import QUESTIONS, Answer, Request, operate
 from bot.runtime.performers import CallResult
-from bot.runtime.sending import SendResult
+from bot.runtime.sending import REFUSED, SHUT, UNCLEAR, SendResult
 from bot.runtime.unreadable_events import UnreadableEvents
 from bot.runtime.wake_pipe import WakePipe
 from bot.store.commit import DEAD_LETTER_OUTCOMES
@@ -90,6 +91,8 @@ _SET_BACK = (
 )
 _SET_FORWARD = "what was due meanwhile is done now; let the machine keep time (NTP)"
 CUT_OFF = "the bot was killed while it sent this, and the gateway took no key for it: look whether it arrived"
+
+_OWN_CODES = (REFUSED, SHUT, UNCLEAR)  # beside the table's and numbers, the codes that are no text of a stranger's
 
 Answers = list[Answer | RequestRefused]
 
@@ -779,7 +782,8 @@ class EngineCycle:
         for result in results:
             if result.state not in DEAD_LETTER_OUTCOMES:
                 continue
-            code = result.code or result.state
+            own = result.code in _OWN_CODES or re.fullmatch("[0-9]{3,6}", result.code) is not None
+            code = (result.code if own or result.code in BY_CODE else "another code") if result.code else result.state
             self._refused[code] += 1
             if str(self._refused[code]).strip("0") == "1":  # 1, 10, 100, ...
                 advice = BY_CODE[code].advice if code in BY_CODE else "`bot queue` has the gateway's words"

@@ -239,6 +239,12 @@ def test_null_is_an_empty_list(server: Peer, gateway: Gateway) -> None:
     assert list(gateway.contacts_page(1)) == []
 
 
+def test_a_full_page_that_does_not_say_whether_more_follow_is_not_the_last(server: Peer, gateway: Gateway) -> None:
+    full = [{"id": number, "phone": f"62810000{number:05}"} for number in range(100)]
+    server.answers(answer(200, {"success": True, "data": full}), answer(200, {"success": True, "data": full[:99]}))
+    assert [gateway.contacts_page(number).has_more for number in (1, 2)] == [True, False]
+
+
 @pytest.mark.parametrize("data", [{}, "x", 7])
 def test_an_answer_without_a_list_does_not_say_that_there_is_nothing(server: Peer, gateway: Gateway, data: Any) -> None:
     server.answers(answer(200, {"success": True, "data": data, "meta": []}))
