@@ -85,7 +85,9 @@ def test_an_event_through_the_proxy_is_answered_also_when_one_of_each_is_gone(
     gateway = machines_share.gateway
     with caddy(tmp_path, upstream) as address:
         wait_for(lambda: reached(f"{address}/readyz"))
-        assert requests.get(f"{address}/metrics", timeout=PATIENCE).status_code == 404
+        assert requests.get(f"{address}/metrics", timeout=PATIENCE).text == ""
+        stranger = requests.post(f"{address}/signals/paid/{'x' * 60}", json={}, timeout=PATIENCE)
+        assert (stranger.status_code, stranger.headers["Content-Type"]) == (404, "application/json")  # the bot's answer
         gateway.subscribe(f"{address}/webhook")
         gateway.receive(ANN, "hi")
         assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
