@@ -25,6 +25,7 @@ from bot.runtime.batch import Advance, Batch, RequestRefused
 from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
 from bot.runtime.early_statuses import EarlyStatuses
 from bot.runtime.engine_input import (
+    CallWindow,
     Consumer,
     EngineInput,
     InFlightWindow,
@@ -67,7 +68,6 @@ _ERASED_EVERY = 1.0
 AT_ONCE = 256
 """How many events one commit takes."""
 
-_CALLS_AT_ONCE = 1000
 _EVENTS_AT_ONCE = 16
 _SET_BACK = (
     "no wait gets longer than it was declared, appointments keep their day and hour; let the machine keep time (NTP)"
@@ -428,9 +428,7 @@ class EngineCycle:
         """
         store, self._delivery, self._performers = self._store, delivery, performers
         self._sends = InFlightWindow(store.pending_sends, delivery, delivery.room, delivery.takes, delivery.takes_again)
-        self._calls: InFlightWindow[CallRow] = InFlightWindow(
-            store.pending_calls, performers, lambda: _CALLS_AT_ONCE - len(self._calls)
-        )
+        self._calls = CallWindow(store.pending_calls, performers)
         age = check_pair(store.address)
         if age.taken_again:
             log.warning(
