@@ -69,6 +69,6 @@ class Alarms:
 
 
 def _of_defect(defect: Defect) -> Alarm:
-    what = f'a defect in the {defect.process} process, in "{defect.thread}", {defect.place} ({defect.times} in an hour)'
+    what = f'a defect in the {defect.process} process, in "{defect.thread}", {defect.place} ({defect.times} so far)'
     advice = "what it ended was started again, and nothing is lost: please report it"
     return Alarm("defect", "", what, advice, defect.at)

@@ -253,13 +253,13 @@ class Engine:
         """Do what an operator asks: see `bot.runtime.operator_requests.operate`; for ``{"do": "gateway"}``, `bot.runtime.gateway_commands`.
 
         ``{"do": "judge", "flow" or "signal", "data", "contact"}`` answers with what is wrong with a start or a signal, and the ``fields``
-        of a signal, ``{"do": "flows"}`` with ``flows``, the names under which their steps are counted (`bot.results.CountedAs`), and ``templates``, how these fill them
-        (`bot.runtime.template_check.places_filled`). The status tells of delivery's and of the alarms, too; with ``ids`` also why these
+        of a signal, ``{"do": "flows"}`` with ``flows``, the names under which their steps are counted (`bot.results.CountedAs`), and
+        ``templates``, how these fill them (`bot.runtime.template_check.places_filled`). The status tells of delivery's and of the alarms, too; with ``ids`` also why these
         messages wait: ``waits``, by id, with ``why``, and ``until`` when.
         """
         if request.get("do") == "judge":
-            declared = self._program.library.bot.signals.get(request.get("signal", ""))
-            return self.judge(request) | ({} if declared is None else {"fields": [*declared]})
+            declared = self._program.library.bot.signals.get(str(request.get("signal")))
+            return {**self.judge(request), **({} if declared is None else {"fields": [*declared]})}
         if request.get("do") == "gateway":
             return self._commands.run(request)
         if request.get("do") == "flows":
@@ -283,7 +283,7 @@ class Engine:
         ages = {queue: max(0.0, (now - since[queue]).total_seconds()) if queue in since else 0.0 for queue in queues}
         return self._metrics.text(rows, ages, self._delivery.status().left, self.alarms.current())
 
-    def judge(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def judge(self, asked: Mapping[str, Any]) -> dict[str, str]:
         """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact."""
         data, library = dict(asked.get("data", {})), self._program.library
         if "signal" in asked:

@@ -15,6 +15,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import ParamSpec
 
 from bot.core.immutable import immutable
@@ -23,13 +24,16 @@ ENDED_BY_DEFECT = 72
 """The exit code of a process that a defect has ended."""
 SHOWN_FOR = timedelta(hours=1)
 _NOTE_BYTES = 4096
+_PACKAGE = Path(__file__).parent.parent
 Given = ParamSpec("Given")
 log = logging.getLogger("bot.defects")
 
 
 @immutable
 class Defect:
-    """The last defect: the process and the thread that it was in, its kind and place, when it was, and the how manieth of this hour."""
+    """The last defect: the process and the thread that it was in, its kind and place, when it was, and how many there were in a row,
+    less than an hour apart.
+    """
 
     process: str
     thread: str
@@ -109,4 +113,10 @@ def found(defect: BaseException, thread: str, *, ends_process: bool = True) -> N
 def place_of(error: BaseException) -> str:
     """The kind of an error and its place in the program, without a contact's words or a secret."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
-    return f"{type(error).__name__} at " + " < ".join(f"{f.filename}:{f.lineno} {f.name}" for f in reversed(frames))
+    places = [f"{_short(frame.filename)}:{frame.lineno} {frame.name}" for frame in reversed(frames)]
+    return f"{type(error).__name__} at {' < '.join(places)}"
+
+
+def _short(filename: str) -> str:
+    path = Path(filename)
+    return str(path.relative_to(_PACKAGE)) if path.is_relative_to(_PACKAGE) else path.name

@@ -4,10 +4,8 @@ import hashlib
 import json
 import logging
 import sys
-import traceback
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from bot.core.contact_masks import mask_answers, mask_numbers
@@ -15,6 +13,7 @@ from bot.core.effects import Send
 from bot.core.events import Event
 from bot.core.text import in_letters
 from bot.core.turn import Turn
+from bot.defects import place_of
 
 _QUIET = ("requests", "transitions", "werkzeug")  # they name addresses and paths
 MASKED = "…"
@@ -22,8 +21,6 @@ TURNS = "bot.turns"
 """The logger of the engine's turns, one record each. It is silent unless it is configured."""
 
 turn_log = logging.getLogger(TURNS)
-
-_PACKAGE = Path(__file__).parent.parent
 
 
 def set_up(process: str, secrets: Iterable[str] = (), format: str = "text", *, turns: bool = False) -> None:
@@ -111,7 +108,7 @@ class _OneLine(logging.Formatter):
     def _text(self, record: logging.LogRecord) -> str:
         text = " ".join(record.getMessage().splitlines())
         if record.exc_info and record.exc_info[1] is not None:
-            text += f": {_places(record.exc_info[1])}"
+            text += f": {place_of(record.exc_info[1])}"
         return redact(text, self._secrets)
 
 
@@ -131,14 +128,3 @@ class _Json(_OneLine):
         if isinstance(value, list):
             return [self._safe(item) for item in value]
         return redact(value, self._secrets) if isinstance(value, str) else value
-
-
-def _places(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    places = [f"{_short(frame.filename)}:{frame.lineno} {frame.name}" for frame in reversed(frames)]
-    return f"{type(error).__name__} in {' < '.join(places)}"
-
-
-def _short(filename: str) -> str:
-    path = Path(filename)
-    return str(path.relative_to(_PACKAGE)) if path.is_relative_to(_PACKAGE) else path.name

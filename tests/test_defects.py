@@ -273,7 +273,7 @@ def test_the_last_defect_of_any_process_is_an_alarm_for_an_hour(monkeypatch: pyt
         (alarm,) = alarms.current()
         assert alarm.name == "defect" and WORDS not in alarm.what
         assert alarm.what.startswith('a defect in the web process, in "MainThread", Unforeseen at ')
-        assert alarm.what.endswith(" (2 in an hour)")
+        assert alarm.what.endswith(" (2 so far)")
         with patch.object(defects, "datetime") as clock:
             clock.fromisoformat = datetime.fromisoformat
             clock.now.return_value = datetime.now(UTC) + timedelta(hours=1, seconds=1)

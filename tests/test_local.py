@@ -1,3 +1,4 @@
+import errno
 import socket
 import threading
 from collections.abc import Iterator
@@ -42,6 +43,27 @@ def raw(store: Path, data: bytes) -> bytes:
 
 def test_a_request_is_answered(store: Path) -> None:
     assert local_socket.ask(store, {"do": "status"}) == {"heard": {"do": "status"}}
+
+
+def test_it_goes_on_when_files_can_be_opened_again(tmp_path: Path) -> None:
+    server = local_socket.LocalServer(tmp_path / "bot.db", answer)
+    server._listener = FullOnce(socket.AF_UNIX)
+    server.start()
+    assert local_socket.ask(tmp_path / "bot.db", {"do": "status"}) == {"heard": {"do": "status"}}
+    assert server._listener.was_full
+    server.stop()
+
+
+class FullOnce(socket.socket):
+    """A listener for whose first connection no file can be opened."""
+
+    was_full = False
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        if not self.was_full:
+            self.was_full = True
+            raise OSError(errno.EMFILE, "Too many open files")
+        return super().accept()
 
 
 def test_only_the_owner_may_ask(store: Path) -> None:

@@ -74,7 +74,7 @@ def test_an_exception_is_logged_by_type_and_place_without_its_words(capsys: pyte
         except ValueError:
             log.exception("a turn failed")
     (line,) = capsys.readouterr().err.splitlines()
-    assert "a turn failed: ValueError in tests/test_telemetry.py" in line
+    assert "a turn failed: ValueError at tests/test_telemetry.py" in line
     assert "contact" not in line
 
 

@@ -60,6 +60,8 @@ def page_app(name: str, *, forms: bool) -> Flask:
 
 
 class _App(Flask):
+    """An application whose defects are told without the addresses, in which numbers stand."""
+
     def log_exception(self, exc_info: Any) -> None:
         """Note a defect in a view, which costs its request alone. Flask would log the address."""
         found(exc_info[1], "pages", ends_process=False)

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import field, replace
 from datetime import datetime, timedelta
@@ -29,7 +30,7 @@ from bot.runtime.batch import Batch, effect_key
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
 from bot.runtime.contact_list import forget, handle_page
 from bot.runtime.operator_requests import Request
-from bot.runtime.performers import NO_RECEIVER, CallResult, name_of
+from bot.runtime.performers import NO_RECEIVER, CallResult, Peer, name_of, peer_of
 from bot.runtime.sending import REFUSED, SendResult
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, EventRow, MessageStatus, OutboxRow, SentRow
 
@@ -42,6 +43,7 @@ PLAIN = "plain"
 FAILED = "failed"
 _CODE = re.compile(r"^[0-9A-Z_]{3,64}(?=:|$)")  # of the gateway's, before its words
 _READ_AT_ONCE = 256
+CALLS_OF_PEER = 1000
 
 log = logging.getLogger(__name__)
 
@@ -167,6 +169,42 @@ class InFlightWindow(Generic[R]):
             self._some_left = self._some_left or len(taken) < len(new)
             self._given.update(row.id for row in taken)
             self._consumer.offer(taken)
+
+
+class CallWindow(InFlightWindow[CallRow]):
+    """The calls that the performers have: of each peer `CALLS_OF_PEER`, so that one that is slow or silent, and for which thousands wait,
+    keeps no others in the file. More of its calls are read once half of them are done.
+    """
+
+    def __init__(self, pending: Callable[[int, int], list[CallRow]], consumer: Consumer[CallRow]) -> None:
+        super().__init__(pending, consumer, lambda: _READ_AT_ONCE, self._within_share, self._has_room_again)
+        self._peers: dict[int, Peer] = {}  # of the calls that were given, by their ids
+        self._counts: Counter[Peer] = Counter()
+        self._full: set[Peer] = set()
+
+    def done(self, ids: Iterable[int]) -> None:
+        """Rows are done with."""
+        ids = [*ids]
+        self._counts -= Counter(self._peers.pop(id) for id in ids if id in self._peers)
+        super().done(ids)
+
+    def _within_share(self, rows: Sequence[CallRow]) -> list[CallRow]:
+        taken = []
+        for row in rows:
+            peer = peer_of(row.effect)
+            if self._counts[peer] < CALLS_OF_PEER:
+                self._counts[peer] += 1
+                self._peers[row.id] = peer
+                taken.append(row)
+            else:
+                self._full.add(peer)
+        return taken
+
+    def _has_room_again(self) -> bool:
+        if all(self._counts[peer] > CALLS_OF_PEER // 2 for peer in self._full):
+            return False
+        self._full.clear()
+        return True
 
 
 # -- results that come back ---------------------------------------------------------------------------

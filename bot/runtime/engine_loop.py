@@ -33,6 +33,7 @@ from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, fini
 from bot.runtime.contact_list import read_contacts
 from bot.runtime.early_statuses import EarlyStatuses
 from bot.runtime.engine_input import (
+    CallWindow,
     Consumer,
     EngineInput,
     InFlightWindow,
@@ -83,8 +84,6 @@ _CAREFUL = (
     "the engine has crashed twice in a row: what it may have been taking then is taken one by one, which is slow",
     "see in the log what crashed it; what does so twice more is given up (`bot queue`)",
 )
-
-_CALLS_AT_ONCE = 1000
 _EVENTS_AT_ONCE = 16
 _SET_BACK = (
     "no wait gets longer than it was declared, appointments keep their day and hour; let the machine keep time (NTP)"
@@ -460,9 +459,7 @@ class EngineCycle:
         """
         store, self._delivery, self._performers = self._store, delivery, performers
         self._sends = InFlightWindow(store.pending_sends, delivery, delivery.room, delivery.takes, delivery.takes_again)
-        self._calls: InFlightWindow[CallRow] = InFlightWindow(
-            store.pending_calls, performers, lambda: _CALLS_AT_ONCE - len(self._calls)
-        )
+        self._calls = CallWindow(store.pending_calls, performers)
         age = check_pair(store.address)
         if age.taken_again:
             log.warning(

@@ -297,8 +297,23 @@ class Performers:
             self._report(_result(job, attempt))
 
 
+Peer = tuple[type[Performed], str]
+"""The kind of a call, and what it depends on."""
+
+
+def peer_of(effect: Performed) -> Peer:
+    """What a call depends on, as far as the bot's files name it: a handler, a hook, a service. All other addresses are one."""
+    by = effect.by if isinstance(effect, Transcribe) else effect
+    match by:
+        case Call(handler=name) | Tell(hook=name):
+            return type(effect), name
+        case HttpRequest(address=address):
+            return type(effect), address.partition(":")[0]
+    return type(effect), ""
+
+
 class PerformersByEffect:
-    """All performers as one: gives each row to the performers of its effect and of its peer (`_peer_of`).
+    """All performers as one: gives each row to the performers of its effect and of its peer (`peer_of`).
 
     Each peer has its own, made by ``make`` with its first row, so that one that is slow or hangs takes no thread from another. Calls
     of one effect that ``may_crash`` the engine have the same, because the crash quarantine makes them one at a time.
@@ -312,7 +327,7 @@ class PerformersByEffect:
         self._make = make
         self._may_crash = may_crash
         self._lock = threading.Lock()
-        self._performers: dict[tuple[type[Performed], str], Performers] = {}
+        self._performers: dict[Peer, Performers] = {}
         self._running = False
 
     def start(self) -> None:
@@ -338,12 +353,12 @@ class PerformersByEffect:
 
     def offer(self, rows: Sequence[CallRow]) -> None:
         """Take rows."""
-        offered: dict[tuple[type[Performed], str], list[CallRow]] = {}
+        offered: dict[Peer, list[CallRow]] = {}
         for row in rows:
-            peer = "" if self._may_crash(row) else _peer_of(row.effect)
-            offered.setdefault((type(row.effect), peer), []).append(row)
-        for key, own in offered.items():
-            self._of(key).offer(own)
+            peer = (type(row.effect), "") if self._may_crash(row) else peer_of(row.effect)
+            offered.setdefault(peer, []).append(row)
+        for peer, own in offered.items():
+            self._of(peer).offer(own)
 
     def withdraw(self, contact: str) -> None:
         """Forget a contact's calls."""
@@ -363,25 +378,14 @@ class PerformersByEffect:
         with self._lock:
             return [*self._performers.values()]
 
-    def _of(self, key: tuple[type[Performed], str]) -> Performers:
+    def _of(self, peer: Peer) -> Performers:
         with self._lock:
-            if key not in self._performers:
-                self._performers[key] = self._make[key[0]]()
+            if peer not in self._performers:
+                kind, _ = peer
+                self._performers[peer] = self._make[kind]()
                 if self._running:
-                    self._performers[key].start()
-            return self._performers[key]
-
-
-def _peer_of(effect: Performed) -> str:
-    """What a call depends on, as far as the bot's files name it: a handler, a hook, a service. All other addresses are one."""
-    match effect:
-        case Call(handler=name) | Tell(hook=name):
-            return name
-        case HttpRequest(address=address):
-            return address.partition(":")[0]
-        case Transcribe(by=by):
-            return _peer_of(by)
-    return ""
+                    self._performers[peer].start()
+            return self._performers[peer]
 
 
 def name_of(row: CallRow) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import cached_property, lru_cache
@@ -166,9 +167,9 @@ class MonitoringEndpoints:
     def add_to(self, app: Flask) -> None:
         """Answer at the four addresses."""
         app.add_url_rule("/healthz", "healthz", lambda: json_answer(200, "alive"))
-        app.add_url_rule("/readyz", "readyz", self.ready)
-        app.add_url_rule(INBOX, "inbox", self.inbox)
-        app.add_url_rule("/metrics", "metrics", self.metrics)
+        app.add_url_rule("/readyz", "readyz", _OneAtATime(self.ready))
+        app.add_url_rule(INBOX, "inbox", _OneAtATime(self.inbox))
+        app.add_url_rule("/metrics", "metrics", _OneAtATime(self.metrics))
 
     def ready(self) -> Response:
         """200 while an event can be kept and the engine of each shard answers; with the kinds of all alarms, whatever they are about."""
@@ -204,6 +205,25 @@ class MonitoringEndpoints:
         except BotError:
             return None
         return None if "error" in answer else answer
+
+
+class _OneAtATime:
+    """A view that runs once at a time. Whoever asks meanwhile gets its last answer, so that no number of them takes all threads."""
+
+    def __init__(self, view: Callable[[], Response]) -> None:
+        self._view = view
+        self._running = threading.Lock()
+        self._last: Response | None = None
+
+    def __call__(self) -> Response:
+        if not self._running.acquire(blocking=self._last is None):
+            assert self._last is not None
+            return self._last
+        try:
+            self._last = self._view()
+            return self._last
+        finally:
+            self._running.release()
 
 
 _REFUSED = {404: "there is nothing at this address", 405: "this method is not taken at this address"}

@@ -1,14 +1,18 @@
 """What a queue's doer is given, and what is left in the file so that one contact or channel does not fill the memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 import pytest
 
-from bot.runtime import scheduler
-from bot.runtime.engine_input import InFlightWindow
-from bot.store.rows import CAMPAIGN, OutboxRow
+from bot.core.effects import Call
+from bot.runtime import engine_input, scheduler
+from bot.runtime.engine_input import CallWindow, InFlightWindow
+from bot.store.rows import CAMPAIGN, CallRow, OutboxRow
 from tests.gateway.peer import Peer, accepted, peer, refused
 from tests.runtime.delivering import Bench
+
+NOON = datetime(2030, 5, 6, 12, 0, tzinfo=UTC)
 
 
 class Queue:
@@ -123,3 +127,40 @@ def test_what_is_no_reply_keeps_no_reply_out_and_goes_on_in_order(server: Peer, 
     assert set(queue.sent[:5]) == {1, 22, 23, 24, 25}
     of_one = [result.row.id for result in bench.results if result.row.contact == "300" and result.state == "sent"]
     assert of_one == sorted(of_one)
+
+
+class Hands:
+    """Performers that have done nothing yet."""
+
+    def __init__(self) -> None:
+        self.offered: list[int] = []
+
+    def offer(self, rows: Sequence[CallRow]) -> None:
+        self.offered += [row.id for row in rows]
+
+    def withdraw(self, contact: str) -> None:
+        pass
+
+    def idle(self) -> bool:
+        return False
+
+
+def test_calls_that_wait_for_a_silent_peer_keep_no_others_in_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_input, "CALLS_OF_PEER", 4)
+    file = [CallRow(id, f"e{id}#0", f"key{id}", f"49{id}", Call("silent", {}), 0, NOON) for id in range(1, 601)]
+    file.append(CallRow(601, "e601#0", "key601", "49601", Call("answers", {}), 0, NOON))
+    hands = Hands()
+    window = CallWindow(lambda after, limit: [row for row in file if row.id > after][:limit], hands)
+    window.refill()
+    assert hands.offered == [1, 2, 3, 4, 601]
+    assert not window.done_upto(601)
+    for done, then in ((601, []), (1, []), (2, [5, 6])):
+        hands.offered.clear()
+        file[:] = [row for row in file if row.id != done]
+        window.done([done])
+        window.refill()
+        assert hands.offered == then
+    file.clear()
+    window.done(range(1, 700))
+    window.refill()
+    assert window.done_upto(700) and window.idle()

@@ -2,7 +2,9 @@ import hashlib
 import hmac
 import json
 import logging
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -55,9 +57,9 @@ class Web:
         barrier = CommitBarrier(self.inbox)
         self.webhook = WebhookEndpoint(self.inbox, barrier, secrets, timedelta(minutes=5), self.clock, metrics)
         programs = ProgramEndpoints(self.inbox, None, self.clock, lambda asked: {}, metrics)
-        health = MonitoringEndpoints(self.inbox, self.ask, self.alarms, metrics)
-        app = create_app(self.webhook, programs, health, lambda: self.begun, "/hooks/gateway")
-        self.client = app.test_client()
+        health = MonitoringEndpoints(self.inbox, lambda request: self.ask(request), self.alarms, metrics)
+        self.app = create_app(self.webhook, programs, health, lambda: self.begun, "/hooks/gateway")
+        self.client = self.app.test_client()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         if self.engine is None:
@@ -299,6 +301,25 @@ def test_ready_names_the_kinds_of_alarms_of_both_processes_and_not_what_they_are
     web.engine = {"alarms": [{"name": "channel-unknown", "about": "628000"}, {"name": "channel-unknown", "about": "7"}]}
     answer = web.client.get("/readyz")
     assert answer.get_json() == {"ok": True, "message": "ready", "alarms": ["channel-unknown", "inbox-unavailable"]}
+
+
+@pytest.mark.parametrize("address", ["/readyz", "/metrics"])
+def test_those_who_look_while_somebody_does_get_what_was_seen_last_and_take_no_thread(web: Web, address: str) -> None:
+    asked, answers = threading.Event(), threading.Event()
+    before = web.client.get(address).data
+
+    def hang(request: dict[str, Any]) -> dict[str, Any]:
+        asked.set()
+        answers.wait(PATIENCE)
+        raise NotRunning("no server answers")
+
+    web.ask = hang  # type: ignore[method-assign]
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(web.app.test_client().get, address)
+        assert asked.wait(PATIENCE)
+        assert [web.client.get(address).data for _ in range(20)] == [before] * 20
+        answers.set()
+        assert first.result().data != before
 
 
 def test_the_metrics_count_each_delivery_by_its_answer(web: Web) -> None:
