@@ -280,7 +280,7 @@ class Gateway:
         """Begin to read a page of contacts, as `contacts_page` does, and return; ``done`` gets the result."""
 
         def read(response: Response) -> Page[ContactInfo]:
-            result = read_result(response, keyed=True)
+            result = read_result(response, keyed=True, asked=self._asked("GET", CONTACTS))
             if not isinstance(result.data, list | None):  # this does not say that the account has no contacts
                 raise NotTheGateway("the answer has no list of contacts", rate=result.rate)
             page = read_page(result, read_contact)

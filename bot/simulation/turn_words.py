@@ -11,6 +11,7 @@ from bot.core.effects import (
     Fetch,
     Happen,
     HttpRequest,
+    ListContacts,
     Publish,
     PutContact,
     ReadContact,
@@ -173,6 +174,8 @@ def effect_in_words(effect: Effect) -> str:
             return line_of(f"event {effect.name}: {value_in_words(effect.data)}")
         case ReadContact():
             return "read the contact in the gateway's list"
+        case ListContacts():
+            return f"read page {effect.page} of the gateway's list of contacts"
         case PutContact():
             return f"tell the gateway: tags {', '.join(effect.tags) or 'none'}"
     return f"send {message_in_words(effect.message)}"

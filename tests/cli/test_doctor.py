@@ -99,9 +99,10 @@ def test_a_web_process_that_hangs_fails(tmp_path: Path) -> None:
             tmp_path,
             gateway_url=bot.emulator.url,
             gateway_key=bot.emulator.api_key,
-            webhook_secret="s",
+            webhook_secret="s" * 32,
             port=str(hangs.getsockname()[1]),
         )
+        hangs.settimeout(PATIENCE)
         with ThreadPoolExecutor() as threads:
             asked = threads.submit(doctor, tmp_path)
             hangs.accept()[0].close()

@@ -132,7 +132,7 @@ def test_a_server_that_runs_and_does_not_answer_keeps_its_store(
     assert ("no engine answered" if IN_USE else "is in use by another process") in refused.err
 
 
-@pytest.mark.parametrize("words", ["", "Ann", "*"])
+@pytest.mark.parametrize("words", ["", "Ann Lee", "*"])
 def test_what_is_no_number_is_refused(tmp_path: Path, words: str) -> None:
     with kept(tmp_path) as bot:
         bot.user("hi")

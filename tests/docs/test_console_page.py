@@ -1,7 +1,6 @@
 """docs/console.md: the proxy that it shows passes on the console and what the outside needs of the bot, in a real Caddy."""
 
 import re
-import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -9,12 +8,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import pytest
 import requests
 
 from tests.patience import PATIENCE
 from tests.ports import reserved_port
 from tests.process.serving import until
+from tests.tools import CADDY
 
 PAGE = (Path(__file__).parents[2] / "docs" / "console.md").read_text()
 
@@ -49,16 +48,14 @@ def answers_at(address: str, path: str) -> str:
 
 
 def test_the_proxy_passes_on_the_console_and_the_webhook_and_nothing_that_is_ours_alone(tmp_path: Path) -> None:
-    program = shutil.which("caddy")
-    if program is None:
-        pytest.skip("there is no caddy")
+    CADDY.require()
     found = re.search(r"```text\n(bot\.example \{.*?\n\})\n```", PAGE, re.DOTALL)
     assert found is not None
     with server("bot") as bot, server("console") as console, reserved_port() as port:
         address = f"http://127.0.0.1:{port}"
         text = found[1].replace("bot.example", address).replace(":8001", f":{console}").replace(":8000", f":{bot}")
         (tmp_path / "Caddyfile").write_text(f"{{\n\tadmin off\n}}\n{text}\n")
-        line = [program, "run", "--config", str(tmp_path / "Caddyfile"), "--adapter", "caddyfile"]
+        line = ["caddy", "run", "--config", str(tmp_path / "Caddyfile"), "--adapter", "caddyfile"]
         process = subprocess.Popen(
             line, env={"HOME": str(tmp_path)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

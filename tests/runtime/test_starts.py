@@ -100,7 +100,7 @@ def test_an_operator_is_told_what_became_of_a_start(open_with: Callable[..., Wor
 
 def test_a_request_of_another_form_is_refused(open_with: Callable[..., World]) -> None:
     world = open_with()
-    forms: list[dict[str, Any]] = [{"data": []}, {"busy": "wait"}, {"contact": "Ann"}]
+    forms: list[dict[str, Any]] = [{"data": []}, {"busy": "wait"}, {"contact": "Ann Lee"}]
     for wrong in forms:
         with pytest.raises(RequestRefused):
             world.turns.operate({"do": "start", "contact": CONTACT, "flow": "later", **wrong})
