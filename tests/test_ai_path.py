@@ -375,7 +375,7 @@ def test_a_model_that_hangs_is_given_up_and_what_came_meanwhile_is_taken(
     simulation.emulator.receive(simulation.contact, "hello?")
     assert simulation.emulator.wait_until(simulation.emulator.idle)
     service.say("I am back.")
-    simulation.wait(timedelta(seconds=61))
+    simulation.wait(timedelta(seconds=201))
     assert said(simulation) == ["It takes too long.", "I am back."]
 
 
@@ -386,7 +386,7 @@ def test_a_model_that_is_given_up_is_no_silence_where_the_flow_says_nothing(
     service.hang()
     simulation.emulator.receive(simulation.contact, "hi")
     assert service.wait_until(lambda: service.counts.get("requests", 0) == 1)
-    simulation.wait(timedelta(seconds=61))
+    simulation.wait(timedelta(seconds=201))
     assert said(simulation) == ["Sorry, I can't answer that right now."]
 
 

@@ -154,6 +154,7 @@ class EmulatedAccount:
                 contact.tags = tuple(dict.fromkeys((*contact.tags, *tags) if merged else tags))
             if self.behaviour.companion_events:
                 self.emit_contact(contact, new=known is None)
+            self._changed.notify_all()
             return contact
 
     def emit_contact(self, contact: Contact, *, new: bool) -> str:

@@ -111,12 +111,23 @@ def test_a_conflict_is_not_counted_as_sent(folder: Path, bot: Kept, code: str) -
     broadcast(folder, "--yes", "--no-wait")
     let_pass(bot, timedelta(minutes=5))
     assert bot.emulator.counts["answered 409"] > 5
-    shown = json.loads(call("broadcast", "--bot", folder, "sale: people", "--json").out)
-    assert shown["outcomes"] == {"waiting": 3}
-    let_pass(bot, timedelta(days=4))
-    shown = json.loads(call("broadcast", "--bot", folder, "sale: people", "--json").out)
-    assert "sent" not in shown["outcomes"] and shown["outcomes"]["unknown"] > 0
+    assert outcomes(folder) == {"waiting": 3}
     assert bot.sent == []
+
+
+def test_what_was_only_answered_by_conflicts_for_a_day_is_unknown(folder: Path, bot: Kept) -> None:
+    (folder / "people.csv").write_text("phone,name,share\n6281234567890,Ann,10%\n")
+    broadcast(folder, "--yes", "--no-wait")
+    bot.emulator.faults.add("error_before", status=409)
+    let_pass(bot, timedelta(days=4))
+    found = outcomes(folder)
+    assert found == {"unknown": 1}
+    assert bot.sent == []
+
+
+def outcomes(folder: Path) -> dict[str, int]:
+    found: dict[str, int] = json.loads(call("broadcast", "--bot", folder, "sale: people", "--json").out)["outcomes"]
+    return found
 
 
 def test_it_waits_and_says_what_came_of_it(folder: Path, bot: Kept) -> None:

@@ -33,6 +33,7 @@ from bot.store.files import StoreLocked
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from tests.cli.keeping import START, kept
+from tests.patience import wait_for
 from tests.postgres import about_files
 
 NOON = datetime(2030, 5, 12, 12, tzinfo=UTC)
@@ -121,7 +122,7 @@ def test_after_a_429_nothing_is_asked_before_the_gateway_allows_it(tmp_path: Pat
         gateway.faults.add("rate_limited", count=1, seconds=30)
         asking = threading.Thread(target=commands.run, args=({"call": "templates"},), daemon=True)
         asking.start()
-        assert gateway.wait_until(lambda: gateway.faults.hits.get("rate_limited") == 1)
+        wait_for(lambda: gateway.faults.hits.get("rate_limited") == 1)
         clock.move(timedelta(seconds=29))
         assert gateway.requests == 1
         clock.move(timedelta(seconds=2))

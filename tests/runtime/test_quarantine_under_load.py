@@ -74,9 +74,9 @@ def load(tmp_path: Path) -> Iterator[Load]:
 def test_it_ends_with_what_may_have_crashed_the_engine_and_not_with_the_log(load: Load) -> None:
     for number in range(5):
         load.write("hi", ANN, f"before_{number}")
-    world = load.begin(crashes=2, events=1000)
+    world = load.begin(crashes=2, events=AT_ONCE + 50)
     world.settle()
-    assert len(world.taken(BOB)) == 1000
+    assert len(world.taken(BOB)) == AT_ONCE + 50
     assert load.marked == [f"before_{number}" for number in range(5)]
 
 
