@@ -4,7 +4,7 @@ A process that has lost one of its threads goes on half alive: it answers, and k
 through `guard`: what it raises is logged, is noted for the alarms of all processes, and ends the process. The supervisor starts it again,
 with all that is durable. In a process that is not the supervisor's (`bot chat`, a test), nothing is ended, and Python prints the exception.
 
-The words of an exception may be a contact's, so only its kind and its place are told.
+The words of an exception may be a contact's, so the log has its kind and its place alone.
 """
 
 import functools

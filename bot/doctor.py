@@ -530,7 +530,7 @@ def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckR
 
 
 def web(host: str, port: int) -> Iterator[CheckResult]:
-    """Whether the web process of this machine answers. Where nothing listens there is none, or no server, which others say."""
+    """Whether the web process of this machine answers. Nothing is said if nothing listens: other checks report a server that does not run."""
     with closing(HTTPConnection(host, port, timeout=PATIENCE)) as connection:
         try:
             connection.request("GET", "/healthz")

@@ -1,4 +1,4 @@
-"""A defect: an exception that nobody foresaw, in a thread or a callback of ours. It is told, and ends no less and no more than it must."""
+"""A defect: an exception that nobody foresaw, in a thread or a callback of ours. It is logged, and ends no less and no more than it must."""
 
 import os
 import socket

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,6 +75,8 @@ def command(
     if action is None:
         _show(folder, limit, as_json)
         return
+    from bot.runtime.operator_requests import UNCLEAR, end_dead_letters
+
     if every:
         from bot.store.store_reader import LetterSearch
 
@@ -85,11 +88,11 @@ def command(
             )
     if letters and not yes and (every or action == "drop"):
         click.confirm(QUESTIONS[action].format(counted(len(letters), THINGS[action])), abort=True, err=True)
-    answer = _in_chunks(folder, action, letters)
+    end = partial(end_dead_letters, partial(operate, folder), action)
+    answer = end(letters)
     if (unclear := [*answer["same_key"], *answer["may_double"]]) and _is_to_be_repeated(answer, yes=yes):
-        again = _in_chunks(folder, action, unclear, sure=True)
-        answer = {key: found if key in _UNCLEAR else found + again[key] for key, found in answer.items()}
-        answer |= {key: again[key] for key in _UNCLEAR}
+        again = end(unclear, sure=True)
+        answer = {key: again[key] if key in UNCLEAR else found + again[key] for key, found in answer.items()}
     missing = [] if every else answer["missing"]  # of all dead letters, some may have been handled by another command
     if as_json:
         echo_json(answer)
@@ -107,7 +110,7 @@ def command(
     ctx.exit(1 if missing else 0)
 
 
-_UNCLEAR = {
+_WHAT_MAY_HAPPEN = {
     "same_key": "{} may have been sent already. Again under the same key, the gateway does not send it twice if it still knows the key.",
     "may_double": "{} may have been sent already, and nothing tells the gateway that it is the same message: the contact may get it twice.",
 }
@@ -116,28 +119,10 @@ _UNCLEAR = {
 
 def _is_to_be_repeated(answer: Mapping[str, list[Any]], *, yes: bool) -> bool:
     """Say what may happen to those that may have been sent, and ask. They stay dead letters without a yes."""
-    for key, what in _UNCLEAR.items():
+    for key, what in _WHAT_MAY_HAPPEN.items():
         if answer[key]:
             click.echo(what.format(counted(len(answer[key]), "message")), err=True)
     return yes or click.confirm("Send again all the same?", err=True)
-
-
-def _in_chunks(folder: Path | None, action: str, letters: Sequence[int], *, sure: bool = False) -> dict[str, list[Any]]:
-    from bot.runtime.operator_requests import MOST_DEAD_LETTERS
-
-    total: dict[str, list[Any]] = {
-        "done": [],
-        "missing": [],
-        "opted_out": [],
-        "same_key": [],
-        "may_double": [],
-        "held": [],
-    }
-    for start in range(0, len(letters), MOST_DEAD_LETTERS):
-        request = {"do": action, "ids": list(letters[start : start + MOST_DEAD_LETTERS]), "sure": sure}
-        answer = operate(folder, request)
-        total = {key: found + answer.get(key, []) for key, found in total.items()}
-    return total | {"held": sorted(set(total["held"]))}
 
 
 def _show(folder: Path | None, limit: int, as_json: bool) -> None:

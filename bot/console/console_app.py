@@ -233,8 +233,8 @@ class _Gate:
 def _client_address() -> str:
     """Whose tries to log in are counted together: an IPv4 address, or the network of an IPv6 one.
 
-    For a connection from this machine it is the last address in ``X-Forwarded-For``, which a proxy here has written; `UNKNOWN` if there
-    is none. Somebody on this machine without a proxy could write any; then the limit of the name holds.
+    For a connection from this machine it is the last address in ``X-Forwarded-For``, which a proxy here has written; `UNKNOWN` without
+    this header. Local callers can forge it; for them only the limit per user name works.
     """
     try:
         address = ip_address(request.remote_addr or "")

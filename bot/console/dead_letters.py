@@ -12,7 +12,8 @@ from bot.console.routes import Console, Route, say
 from bot.console.users import OPERATOR, VIEWER, User
 from bot.core.immutable import immutable
 from bot.core.text import digits, printable
-from bot.runtime.operator_requests import MOST_DEAD_LETTERS
+from bot.runtime.operator_requests import UNCLEAR
+from bot.runtime.operator_requests import end_dead_letters as end_letters
 from bot.simulation.turn_words import effect_in_words
 from bot.store.rows import LAST_ID
 from bot.store.store_reader import DeadLetter, LetterSearch
@@ -126,26 +127,15 @@ def _chosen(console: Console, asked: Mapping[str, str], *, retries: bool) -> _Ch
 
 def _end(console: Console, ids: Sequence[int], *, retries: bool, sure: bool) -> list[int]:
     """Ask the engine, in pieces, and say what was done. Returns those that may have been sent, and stay unless the user is ``sure``."""
-    total: dict[str, list[Any]] = {
-        "done": [],
-        "missing": [],
-        "opted_out": [],
-        "same_key": [],
-        "may_double": [],
-        "held": [],
-    }
-    for start in range(0, len(ids), MOST_DEAD_LETTERS):
-        some = ids[start : start + MOST_DEAD_LETTERS]
-        answer = console.act({"do": "retry" if retries else "drop", "ids": some, "sure": sure})
-        total = {key: found + answer.get(key, []) for key, found in total.items()}
+    total = end_letters(console.act, "retry" if retries else "drop", ids, sure=sure)
     say(f"{'To be sent again' if retries else 'Dropped'}: {len(total['done'])}.")
     if retries and total["missing"]:
         say(f"Nothing that can be sent again, or gone already: {len(total['missing'])}.")
     if total["opted_out"]:
         say(f"Not sent, because their contacts have opted out: {len(total['opted_out'])}.")
-    for name in sorted({*total["held"]}):
+    for name in total["held"]:
         say(f'They wait because the broadcast "{printable(name)}" is stopped or paused.')
-    return sorted([*total["same_key"], *total["may_double"]])
+    return sorted(id for name in UNCLEAR for id in total[name])
 
 
 ROUTES = (

@@ -124,7 +124,7 @@ class LoginTries:
         return (address, name) in self._known
 
     def wait(self, name: str, address: str, browser: str | None = None) -> float:
-        """Use up one try. ``browser`` is a `known_browser` of the user's. Returns 0, or how many seconds there is none."""
+        """Use up one try. ``browser`` is a `known_browser` of the user's. Returns the seconds until the next try; 0 if there is one now."""
         now = self._clock.elapsed()
         limits = {(address, name): TRIES, (address, ""): TRIES_FROM_ADDRESS}
         if not self.knows(name, address):

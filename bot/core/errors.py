@@ -11,7 +11,7 @@ class BotError(Exception):
 
 
 class OutcomeLost(BotError):
-    """What was asked may be done, or not: whoever did it has not answered."""
+    """The request may have been carried out: no answer came."""
 
 
 E = TypeVar("E", bound=BotError)

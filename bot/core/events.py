@@ -151,7 +151,8 @@ LISTED = "contact.listed"
 class ContactChanged(ContactEvent):
     """The gateway made or changed the contact (``contact.created``, ``contact.updated``), or its list was read (`LISTED`).
 
-    None: not said, or there is none. ``described``: the gateway has said both the name, also if there is none, and the tags.
+    A field is None if the event does not have it, or the contact has no such value. ``described``: the event has the tags, and the name or
+    that the contact has no name.
     ``alias`` is the contact by the gateway's own id (`by_id`), under which a later event may name it.
     """
 

@@ -60,7 +60,7 @@ def page_app(name: str, *, forms: bool) -> Flask:
 
 
 class _App(Flask):
-    """An application whose defects are told without the addresses, in which numbers stand."""
+    """An application that logs defects without the addresses of requests, because these have numbers of contacts."""
 
     def log_exception(self, exc_info: Any) -> None:
         """Note a defect in a view, which costs its request alone. Flask would log the address."""
@@ -103,7 +103,7 @@ class _Server(ThreadedWSGIServer):
             self._streams.add(connection)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Note a defect in a connection, which it costs alone; a browser that has gone is none."""
+        """Note a defect in a connection; it ends this connection alone. A browser that has gone is no defect."""
         defect = sys.exception()
         if defect is not None and not isinstance(defect, OSError):
             found(defect, "pages", ends_process=False)

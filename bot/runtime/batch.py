@@ -71,7 +71,7 @@ def effect_key(store_id: str, ref: str) -> str:
 class EngineShare:
     """How long the messages of each contact have kept the engine's one thread lately.
 
-    A contact may use a tenth of it. Whoever has used half a second more than that rests, so that others need not wait.
+    A contact may use a tenth of it. A contact that has used half a second more than that rests, so that others need not wait.
     """
 
     def __init__(self, clock: Clock) -> None:

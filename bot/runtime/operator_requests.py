@@ -1,6 +1,6 @@
 """Requests of an operator to a running engine, dead letters included. Each leaves a line in the trace."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -267,6 +267,23 @@ def _event_id() -> str:
 
 MOST_DEAD_LETTERS = 500
 """How many dead letters one request names at most."""
+
+
+def end_dead_letters(
+    ask: Callable[[Request], Answer], action: str, ids: Sequence[int], *, sure: bool = False
+) -> dict[str, list[Any]]:
+    """Have an engine ``retry`` or ``drop`` any number of dead letters, by several requests. Returns the answer to all of them: see
+    `retry_dead_letters`.
+    """
+    total: dict[str, list[Any]] = {name: [] for name in ("done", "missing", "opted_out", *UNCLEAR, "held")}
+    for start in range(0, len(ids), MOST_DEAD_LETTERS):
+        answer = ask({"do": action, "ids": list(ids[start : start + MOST_DEAD_LETTERS]), "sure": sure})
+        total = {name: found + answer.get(name, []) for name, found in total.items()}
+    return total | {"held": sorted({*total["held"]})}
+
+
+UNCLEAR = ("same_key", "may_double")
+"""Messages that may have been sent: the gateway may recognise them by their key, or nothing tells it that they are the same."""
 
 
 def retry_dead_letters(

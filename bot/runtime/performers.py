@@ -302,7 +302,7 @@ Peer = tuple[type[Performed], str]
 
 
 def peer_of(effect: Performed) -> Peer:
-    """What a call depends on, as far as the bot's files name it: a handler, a hook, a service. All other addresses are one."""
+    """What a call depends on, as far as the bot's files name it: a handler, a hook, a service. All other addresses count as one peer."""
     by = effect.by if isinstance(effect, Transcribe) else effect
     match by:
         case Call(handler=name) | Tell(hook=name):

@@ -233,7 +233,7 @@ class Database(Protocol):
         """
 
     def held_up(self, seconds: float) -> tuple[str, str] | None:
-        """Who holds a lock for which a call of this connection has waited so long, and advice; None if nobody does. It may be asked while
+        """The session that holds a lock for which a call of this connection has waited so long, and advice; None if no session does. It may be asked while
         that call waits.
         """
 

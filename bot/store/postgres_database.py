@@ -274,7 +274,7 @@ class PostgresDatabase:
                 self._connection().execute(END_SILENT)
 
     def held_up(self, seconds: float) -> tuple[str, str] | None:
-        """Who holds a lock for which a call of this connection has waited so long, and advice; None if nobody does."""
+        """The session that holds a lock for which a call of this connection has waited so long, and advice; None if no session does."""
         since, waiting = self._calls_since, self._open
         if since is None or waiting is None or monotonic() - since < seconds:
             return None

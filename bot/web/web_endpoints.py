@@ -208,7 +208,7 @@ class MonitoringEndpoints:
 
 
 class _OneAtATime:
-    """A view that runs once at a time. Whoever asks meanwhile gets its last answer, so that no number of them takes all threads."""
+    """A view that runs once at a time. Requests that come meanwhile get its last answer, so that no number of them takes all threads."""
 
     def __init__(self, view: Callable[[], Response]) -> None:
         self._view = view
@@ -339,7 +339,7 @@ def create_app(
     """The Flask app of the web process. ``programs`` answers what programs ask for; ``path`` is a further address of the webhook.
 
     ``begun``: the engine has begun on these files, at some time. Before, nothing that comes in is accepted: it might
-    never be taken. A proxy is told so, too.
+    never be taken. A proxy that asks gets 503, too.
     """
 
     def not_begun() -> Response | None:
