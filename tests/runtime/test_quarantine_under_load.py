@@ -29,7 +29,6 @@ class Load:
         self.path, self.clock = path, MovableClock(START)
         self.inbox = InboxWriter(path, self.clock, patience=PATIENCE)
         self.left = 0
-        self.alarmed: list[str] = []
         self.marked: list[str] = []
         self.world: World | None = None
 
@@ -50,8 +49,6 @@ class Load:
         return self.world
 
     def _advance(self, session: Session, event: Event) -> Turn:
-        if self.world is not None:
-            self.alarmed += [alarm.name for alarm in self.world.alarms.current()]
         if self.left:
             self.left -= 1
             self.write("hi", BOB, f"more_{self.left}")
@@ -80,15 +77,6 @@ def test_it_ends_with_what_may_have_crashed_the_engine_and_not_with_the_log(load
     assert load.marked == [f"before_{number}" for number in range(5)]
 
 
-def test_it_is_an_alarm_until_it_ends(load: Load) -> None:
-    load.write("hi", ANN, "before")
-    world = load.begin(crashes=2, events=3)
-    world.settle()
-    assert set(load.alarmed) == {"crash-quarantine"}
-    assert world.alarms.current() == []
-    assert world.store.begin_run().in_quarantine is False, "earlier crashes do not count any more"
-
-
 def test_no_more_of_a_long_log_is_suspect_than_one_commit_takes(load: Load) -> None:
     for number in range(AT_ONCE + 30):
         load.write("hi", ANN, f"before_{number}")
@@ -114,7 +102,7 @@ def test_times_that_were_due_are_suspect_and_later_ones_are_not(load: Load) -> N
     assert world.rules(BOB) == ["MessageReceived", "TimeReached"]
 
 
-def test_the_end_of_a_message_that_was_there_is_suspect_and_that_of_a_later_one_is_not(load: Load) -> None:
+def test_the_end_of_a_message_that_was_there_is_suspect_and_until_then_there_is_an_alarm(load: Load) -> None:
     world = load.begin()
     world.say(ANN, "report")
     world.stop()
@@ -127,3 +115,4 @@ def test_the_end_of_a_message_that_was_there_is_suspect_and_that_of_a_later_one_
     world.report(before)
     assert load.marked == [f"sent:{before.ref}"]
     assert world.alarms.current() == []
+    assert not world.store.begin_run().in_quarantine, "earlier crashes do not count any more"
