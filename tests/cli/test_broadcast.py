@@ -117,8 +117,8 @@ def test_a_conflict_is_not_counted_as_sent(folder: Path, bot: Kept, code: str) -
 
 def test_what_was_only_answered_by_conflicts_for_a_day_is_unknown(folder: Path, bot: Kept) -> None:
     (folder / "people.csv").write_text("phone,name,share\n6281234567890,Ann,10%\n")
-    broadcast(folder, "--yes", "--no-wait")
     bot.emulator.faults.add("error_before", status=409)
+    broadcast(folder, "--yes", "--no-wait")
     let_pass(bot, timedelta(days=4))
     found = outcomes(folder)
     assert found == {"unknown": 1}
