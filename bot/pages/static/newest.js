@@ -35,6 +35,7 @@ export class Newest {
 
   // Changes the log by `update`. What is in sight stays: the newest message, or the one that is being read.
   change(update) {
+    this.look(); // the event of a scroll comes with the next frame
     const top = (message) => message.getBoundingClientRect().top;
     const newest = this.log.lastElementChild;
     const read = [...this.log.children].find((message) => message.id && top(message) >= top(this.log));
