@@ -10,17 +10,19 @@ from playwright.sync_api import Page
 from bot.pages.page_server import PageServer, page_app
 from tests.browsing import Opens, browser, opens_page  # noqa: F401
 
-LOG = (
-    "<!doctype html><title>Log</title><button hidden></button><div id=log style='height:200px;overflow:auto'>"
-    + "".join(f"<p id=m{number} style='height:40px;margin:0'>{number}</p>" for number in range(50))
-    + "</div>"
-)
 SCROLL_AND_CHANGE = """async () => {
   const { Newest } = await import("/pages/newest.js");
   const log = document.getElementById("log");
+  const message = (height) => {
+    const made = document.createElement("p");
+    Object.assign(made.style, { height, margin: 0 });
+    return made;
+  };
+  Object.assign(log.style, { height: "200px", overflow: "auto", overflowAnchor: "none" });
+  for (let number = 0; number < 50; number++) log.append(Object.assign(message("40px"), { id: `m${number}` }));
   const newest = new Newest(log, document.querySelector("button"));
   log.scrollTop = 400; // its event comes with the next frame
-  newest.change(() => log.prepend(Object.assign(document.createElement("p"), { style: "height:1000px;margin:0" })));
+  newest.change(() => log.prepend(message("1000px")));
   return log.scrollTop;
 }"""
 
@@ -28,7 +30,8 @@ SCROLL_AND_CHANGE = """async () => {
 @pytest.fixture
 def page(opens_page: Opens) -> Iterator[Page]:  # noqa: F811
     app = page_app(__name__, forms=False)
-    app.add_url_rule("/", "home", lambda: LOG)
+    page = "<!doctype html><title>Log</title><button></button><div id=log></div>"
+    app.add_url_rule("/", "home", lambda: page)
     listener = create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
     with PageServer(app, listener, threading.Event()):
