@@ -74,12 +74,17 @@ FILES = sorted((ROOT / "bot").rglob("*.py"))
 
 
 @cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(path.read_text())))
+
+
+@cache
 def imports_of(path: Path) -> tuple[str, ...]:
     return tuple(_imports_in(path))
 
 
 def _imports_in(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -88,7 +93,7 @@ def _imports_in(path: Path) -> Iterator[str]:
 
 
 def called_in(path: Path) -> Iterator[str]:
-    calls = (node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+    calls = (node.func for node in nodes_of(path) if isinstance(node, ast.Call))
     yield from (ast.unparse(call) for call in calls if isinstance(call, ast.Name | ast.Attribute))
 
 
@@ -146,12 +151,16 @@ def test_each_thread_is_guarded() -> None:
     calls = [
         (inside(path), node)
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func).split(".")[-1] in ("Thread", "Timer", "start_new_thread")
+        for node in nodes_of(path)
+        if isinstance(node, ast.Call) and _last_name(node.func) in ("Thread", "Timer", "start_new_thread")
     ]
     assert len(calls) > 20
     assert [(file, ast.unparse(call)) for file, call in calls if not _is_guarded(call)] == []
+
+
+def _last_name(node: ast.expr) -> str | None:
+    """The name of `Thread`, also in `threading.Thread`."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
 
 
 def _is_guarded(thread: ast.Call) -> bool:
@@ -162,20 +171,11 @@ def _is_guarded(thread: ast.Call) -> bool:
 def test_what_else_runs_on_threads_is_known() -> None:
     found: dict[str, set[str]] = {name: set() for name in ON_THREADS}
     for path in FILES:
-        names = {
-            ast.unparse(node).split(".")[-1]
-            for node in ast.walk(ast.parse(path.read_text()))
-            if isinstance(node, ast.Name)
-        }
+        names = {node.id for node in nodes_of(path) if isinstance(node, ast.Name)}
         for name in ON_THREADS:
             if name in names:
                 found[name].add(inside(path))
-        bases = {
-            ast.unparse(base).split(".")[-1]
-            for node in ast.walk(ast.parse(path.read_text()))
-            if isinstance(node, ast.ClassDef)
-            for base in node.bases
-        }
+        bases = {_last_name(base) for node in nodes_of(path) if isinstance(node, ast.ClassDef) for base in node.bases}
         assert not bases & {"Thread", "ThreadingMixIn"}, path
     assert found == {name: {*files} for name, files in ON_THREADS.items()}
 
@@ -192,7 +192,7 @@ def test_a_name_of_a_file_or_a_class_stands_for_one_thing() -> None:
     classes = [
         node.name
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes_of(path)
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     ]
     assert len(named) > 100 and len(classes) > 100
