@@ -28,7 +28,7 @@ def build(to: Path) -> Path:
 
 
 def notes(changes: str, version: str) -> str:
-    """The section of a version in CHANGELOG.md, without its heading. Raises `SystemExit` if there is none."""
+    """The section of a version in CHANGELOG.md, without its heading. Raises `SystemExit` if the version has no section."""
     found = re.search(rf"^## {re.escape(version)}(?![^ \n])[^\n]*\n(.*?)(?=^## |\Z)", changes, re.MULTILINE | re.DOTALL)
     if found is None or not found[1].strip():
         raise SystemExit(

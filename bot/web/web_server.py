@@ -149,7 +149,7 @@ class WebServer:
 
 
 def _on_defect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """A callback has raised something. If it has read a connection, asyncio closes this one; all others concern the whole server."""
+    """A callback has raised something. If it has read a connection, asyncio closes that connection; any other callback concerns the whole server."""
     defect = context.get("exception")
     if defect is None:
         loop.default_exception_handler(context)
