@@ -1172,7 +1172,7 @@ def test_where_the_gateway_takes_the_messages_of_others_a_blocked_contact_costs_
     server.by_default = to_one(server, "1", FORBIDDEN)
     bench.offer(*[bench.row(str(contact)) for contact in (1, 2, 3, 2, 3)])
     bench.settle()
-    assert [(result.row.contact, result.state) for result in bench.results[:1]] == [("1", "held")]
+    assert [result.state for result in bench.results if result.row.contact == "1"] == ["held"]
     assert bench.states.count("sent") == 4
     assert bench.alarms.current() == []
     bench.move_to_next()
