@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.patience import PATIENCE
+from tests.searches import SEARCHING
 from tests.tools import AXE, CHROMIUM, NODE_MODULES, chromium_path
 
 expect.set_options(timeout=PATIENCE * 1000)
@@ -21,6 +22,10 @@ def browser() -> Iterator[Browser]:
 
 
 Opens = Callable[..., Page]
+LOOKS = pytest.mark.parametrize(
+    ("width", "dark"), [(1400, True), (360, False), *([(1400, False), (360, True)] if SEARCHING else [])]
+)
+"""How a page is looked at: each width and each scheme once in the suite, all four together in a search."""
 HARMLESS = (
     "status of 4",  # a refusal is said on the page; browsers also print it
     "Autofocus processing was blocked",  # a test has begun to type sooner than a person could

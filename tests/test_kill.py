@@ -43,7 +43,7 @@ from tests.ports import reserved_port
 from tests.postgres import new_database, postgres_server
 from tests.searches import SEARCHING, search, tries
 
-KILLS = tries(8, 20)
+KILLS = tries(6, 20)
 VICTIMS = {"web": 3, "engine": 3, "supervisor": 1, "all": 1, "web's disk": 1, "engine's disk": 1}
 """How often each is killed, or has no room for a while; a new supervisor takes a second."""
 FAULTS_OF_SEVERAL = int(os.environ.get("FAULTS", tries(9, 40)))

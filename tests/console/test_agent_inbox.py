@@ -10,6 +10,7 @@ from bot.emulator.emulated_templates import MessageTemplate
 from tests.browsing import violations
 from tests.console.client import rows
 from tests.console.conftest import Live
+from tests.searches import search, tries
 
 FLOWS = """
 flow: main
@@ -276,15 +277,17 @@ def test_what_happens_before_a_page_hears_of_changes_is_shown_too(live: Live) ->
     expect(page.locator(".bubble.mine .text")).to_have_text(["help", "Anybody there?"])
 
 
-def test_two_people_and_twenty_contacts_see_no_old_page(live: Live) -> None:
-    contacts = [str(6281234567900 + n) for n in range(20)]
+@search
+def test_two_people_and_many_contacts_see_no_old_page(live: Live) -> None:
+    each = tries(3, 10)
+    contacts = [str(6281234567900 + n) for n in range(2 * each)]
     for contact in contacts:
         live.simulation.emulator.receive(contact, "help", at=live.simulation.clock.now())
     live.simulation.settle()
     watching = live.log_in("vera", "/inbox")
-    expect(watching.locator("#inbox h2 small")).to_have_text(["20", "0"])
+    expect(watching.locator("#inbox h2 small")).to_have_text([str(2 * each), "0"])
     pages = {name: live.log_in(name, "/inbox") for name in ("abel", "olga")}
-    for _ in range(10):
+    for _ in range(each):
         for name, page in pages.items():
             live.simulation.clock.move(timedelta(seconds=30))  # or the gateway's limits would hold the answers back
             page.goto(f"{live.url}/inbox")
@@ -293,8 +296,10 @@ def test_two_people_and_twenty_contacts_see_no_old_page(live: Live) -> None:
             page.get_by_label("Your answer").fill(f"This is {name}.")
             page.get_by_role("button", name="Send", exact=True).click()
             expect(page.locator(".bubble.bot .by").last).to_have_text(name)
-    expect(watching.locator("#inbox h2 small")).to_have_text(["0", "20"])
-    assert sorted(heard(live, contact)[-1] for contact in contacts) == ["This is abel."] * 10 + ["This is olga."] * 10
+    expect(watching.locator("#inbox h2 small")).to_have_text(["0", str(2 * each)])
+    assert (
+        sorted(heard(live, contact)[-1] for contact in contacts) == ["This is abel."] * each + ["This is olga."] * each
+    )
     for contact in contacts:
         live.simulation.emulator.receive(contact, f"I am {contact}", at=live.simulation.clock.now())
     live.simulation.settle()

@@ -4,15 +4,15 @@ import json
 import re
 from datetime import timedelta
 
-import pytest
 from playwright.sync_api import expect
 
 from bot.console.masking import masked_turn
 from bot.emulator import MessageTemplate
 from bot.pages.contact_view import ShownTurn
-from tests.browsing import violations
+from tests.browsing import LOOKS, violations
 from tests.console.client import logged_in, rows
 from tests.console.conftest import NOON, Live, Served
+from tests.searches import search
 
 PEOPLE = [f"62812345678{number:02}" for number in range(4)]
 NAME = "sale: vip 6281234567890"
@@ -97,7 +97,8 @@ def test_a_viewer_sees_no_number_in_the_rule_of_a_turn(served: Served) -> None:
     assert masked_turn(turn).rule == 'start of main by broadcast "sale: vip •••890": started'
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1400, False), (1400, True), (360, False)])
+@search
+@LOOKS
 def test_axe_finds_nothing(live: Live, width: int, dark: bool) -> None:
     begin(live, REFUSED)
     page = live.log_in("olga", "/broadcasts", width=width, dark=dark)

@@ -10,10 +10,11 @@ from playwright.sync_api import Page, expect
 from bot.console import console_app
 from bot.emulator import MessageTemplate
 from bot.store.store_reader import StoreReader
-from tests.browsing import violations
+from tests.browsing import LOOKS, violations
 from tests.console.conftest import Live
 from tests.console.test_usage import use
 from tests.patience import wait_for
+from tests.searches import search
 
 NUMBERS = [f"62812345678{number:02}" for number in range(60)]
 
@@ -203,7 +204,8 @@ def test_a_name_and_an_address_of_a_search_are_text(live: Live) -> None:
     assert page.locator("img, main b").count() == 0
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1400, False), (1400, True), (360, False)])
+@search
+@LOOKS
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(live: Live, width: int, dark: bool) -> None:
     live.simulation.user("hi")
     live.simulation.tap("Tea")

@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import expect
 
 from bot.console.charts import BarPart, bar, longest
-from tests.browsing import violations
+from tests.browsing import LOOKS, violations
 from tests.console.conftest import Live
+from tests.searches import search
 
 FLOWS = """
 flow: main
@@ -79,7 +80,8 @@ def test_the_file_is_the_one_of_bot_report(live: Live) -> None:
     ]
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1400, False), (1400, True), (360, False)])
+@search
+@LOOKS
 def test_axe_finds_nothing(live: Live, width: int, dark: bool) -> None:
     live.simulation.user("hi")
     page = live.log_in("olga", "/results", width=width, dark=dark)

@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browsing import violations
+from tests.browsing import LOOKS, violations
 from tests.console.client import logged_in
 from tests.console.conftest import NOON, Live, Served
+from tests.searches import search
 from tests.store.store_kit import beside_the_store
 
 CONTACT = "6281234567890"
@@ -53,7 +53,8 @@ def test_a_viewer_sees_contacts_by_their_last_digits(served: Served) -> None:
     assert CONTACT in logged_in(served, "abel").ask("/usage?by=contact").text
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1400, False), (1400, True), (360, False)])
+@search
+@LOOKS
 def test_axe_finds_nothing(live: Live, width: int, dark: bool) -> None:
     use(live)
     page = live.log_in("olga", "/usage", width=width, dark=dark)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browsing import Opens, violations
+from tests.browsing import LOOKS, Opens, violations
 from tests.playground.conftest import FLOWS, Shown, words
+from tests.searches import search
 
 HOSTILE = Path(__file__).parent.parent / "test_hostile_texts.py"
 
@@ -521,7 +522,8 @@ def test_all_messages_have_an_address_and_stay_when_something_new_comes(shown: S
     expect(page.locator(".bubble.mine")).to_have_count(201)
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1400, False), (1400, True), (360, False)])
+@search
+@LOOKS
 def test_axe_finds_nothing(shown: Shown, opens: Opens, width: int, dark: bool) -> None:
     for text in ("hi", "tea", "small", "2", "picture"):
         shown.write(text)
