@@ -11,7 +11,7 @@ DOCS_READY = $(VENV)/.docs-ready
 PIP_INSTALL = pip install --quiet --disable-pip-version-check
 # an environment of its own, with the newest releases of all libraries, and the tests that depend on them most and are quick
 LATEST = $(VENV)-latest
-LATEST_TESTS = tests/ai tests/core tests/expressions tests/flow tests/gateway tests/keys tests/lang tests/steps tests/types
+LATEST_TESTS = tests/services/ai tests/core tests/language/expressions tests/language/flow tests/services/gateway tests/language/keys tests/language/source tests/language/steps tests/language/types
 
 .PHONY: dev chat test postgres search tools wheel release lock test-latest docs lint types bench clean
 

@@ -10,14 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from time import monotonic
 
-from bot.ai.ai_client import Completions
-from bot.alarms import Alarms
-from bot.clock import SystemClock
+from bot.core.alarms import Alarms
+from bot.core.clock import SystemClock
 from bot.core.effects import Complete
-from bot.emulator.completion import CompletionService
 from bot.runtime.model_calls import ModelBreaker, ModelCalls
+from bot.services.ai.ai_client import Completions
 from bot.store.fact_index import FactIndex
 from bot.store.rows import CallRow
+from bot.testing.emulator.completion import CompletionService
 
 MODEL = "acme/steady"
 PARAGRAPHS = 3  # said early

@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 from time import process_time
 
 from bot.checker.prove import prove
-from bot.extensions.gathered import Extensions
-from bot.flow.documents import Source
-from bot.flow.library import load
+from bot.language.flow.documents import Source
+from bot.language.flow.library import load
+from bot.language.python.gathered import Extensions
 
 BOT = """
 name: Large

@@ -23,20 +23,20 @@ from statistics import median
 from time import thread_time_ns
 from typing import Any
 
-from bot.alarms import Alarms
-from bot.clock import Clock, SystemClock
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock, SystemClock
 from bot.core.values import time_text
 from bot.engine.advance import advance
-from bot.folder import read_folder
-from bot.gateway import webhook_events
-from bot.metrics import EngineMetrics
-from bot.program import load_program
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
 from bot.runtime import batch, engine_loop
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.engine_input import EngineInput
 from bot.runtime.engine_loop import EngineCycle
+from bot.runtime.metrics import EngineMetrics
 from bot.runtime.operator_requests import Request
 from bot.runtime.sending import SendResult
+from bot.services.gateway import webhook_events
 from bot.store.commit import Commit
 from bot.store.database import StoreAddress
 from bot.store.engine_store import Store

@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from bot.cli.flow_reloader import BotFiles
-from bot.clock import MovableClock
-from bot.playground.playground import Playground
-from bot.playground.playground_server import PlaygroundServer
+from bot.core.clock import MovableClock
+from bot.pages.playground.playground import Playground
+from bot.pages.playground.playground_server import PlaygroundServer
 from tests.tools import chromium_path
 
 STEPS, TURNS = 100, 1_000

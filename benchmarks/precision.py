@@ -32,11 +32,11 @@ from bot.checker.exploring.search import digest
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place
 from bot.checker.prove import prove
-from bot.flow.definition import Step
-from bot.folder import Folder, read_folder
-from bot.program import Program
-from bot.testing.examples_from_tests import examples_from
-from bot.testing.transcript_reader import load_with_tests
+from bot.language.flow.definition import Step
+from bot.loading.folder import Folder, read_folder
+from bot.loading.program import Program
+from bot.testing.conversations.examples_from_tests import examples_from
+from bot.testing.conversations.transcript_reader import load_with_tests
 from tests.checker.played import why_not_shown
 from tests.checker.random_faults import Forgetful, Slow, written_by
 

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple, Protocol
 from benchmarks.cycle import CONTACTS, Engine, append_bodies, written
 from benchmarks.scale import talk
 from bot.core.session import Session
-from bot.gateway import webhook_events
-from bot.gateway.webhook_events import Verdict
 from bot.runtime import batch
 from bot.runtime.engine_input import EngineInput
+from bot.services.gateway import webhook_events
+from bot.services.gateway.webhook_events import Verdict
 from bot.store import commit
 from bot.store.commit import Commit
 from bot.store.engine_tables import UPDATE_SESSION, WRITE_SESSION

@@ -26,12 +26,12 @@ from uuid import uuid4
 from benchmarks.charts import Chart, svg
 from benchmarks.checker import sources
 from benchmarks.cycle import Engine, Floor, append_bodies, conversation, written
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.events import MessageReceived
 from bot.core.session import Session
 from bot.engine.advance import advance
-from bot.extensions.gathered import Extensions
-from bot.flow.library import load
+from bot.language.flow.library import load
+from bot.language.python.gathered import Extensions
 from bot.store.files import inbox_path
 
 DRAWN = {"CPU, µs": "CPU us", "memory, MB": "MB"}

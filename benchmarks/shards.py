@@ -21,9 +21,9 @@ from statistics import median
 from time import perf_counter, process_time, sleep
 
 from benchmarks.cycle import CONTACTS, EngineOn, conversation
-from bot.clock import SystemClock
-from bot.gateway import webhook_events
+from bot.core.clock import SystemClock
 from bot.runtime.engine_input import EngineInput
+from bot.services.gateway import webhook_events
 from bot.store.database import PostgresAddress, StoreAddress, shards_of
 from bot.store.inbox import InboxWriter
 from bot.store.opening import prepare

@@ -20,8 +20,8 @@ from bot.core.events import MessageReceived
 from bot.core.session import Session
 from bot.core.values import dumps, json_text, loads
 from bot.engine.advance import advance
-from bot.folder import read_folder
-from bot.program import load_program
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
 from bot.store.commit import session_row, turn_row
 
 HERE = Path(__file__).parent

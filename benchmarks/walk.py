@@ -23,13 +23,13 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 
 import bot
-from bot.clock import MovableClock
-from bot.folder import read_folder
-from bot.program import load_program
-from bot.simulation.simulation import Simulation
+from bot.core.clock import MovableClock
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
+from bot.testing.simulation.simulation import Simulation
 
 PACKAGE = Path(bot.__file__).parent
-LEFT_OUT = ("emulator/", "simulation/")
+LEFT_OUT = ("testing/",)
 FLOW = """\
 flow: greeting
 start: {words: [hi]}

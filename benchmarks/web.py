@@ -21,10 +21,10 @@ from statistics import median
 from typing import Any
 
 from benchmarks.conversation import CONNECTIONS, SECRET, Customer, Requests, cpu_of, signed
-from bot.clock import SystemClock
+from bot.core.clock import SystemClock
+from bot.server.web.web_server import WebServer
+from bot.server.web.web_service import WebService
 from bot.store.sqlite_schema import migrate
-from bot.web.web_server import WebServer
-from bot.web.web_service import WebService
 
 
 class Sender(Requests):

@@ -20,7 +20,7 @@ LONGEST = (
     "test_kill.py",
     "test_trouble.py",
     "test_soundness.py",
-    "test_engine_random.py",
+    "test_random.py",
     "test_engine_loop_killed.py",
     "test_examples.py",
     "test_ai_turns.py",

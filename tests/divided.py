@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.app import Engine
-from bot.clock import SystemClock
-from bot.emulator import Emulator
-from bot.folder import read_folder
-from bot.local_socket import LocalServer
-from bot.program import load_program
+from bot.core.clock import SystemClock
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
+from bot.server.app import Engine
+from bot.server.local_socket import LocalServer
 from bot.store.database import PostgresAddress, shard_number, shards_of
 from bot.store.opening import prepare
+from bot.testing.emulator import Emulator
 from tests.cli.keeping import FLOWS, HANDLERS
 from tests.cli.terminal import call, make_bot
 from tests.postgres import Postgres, new_database

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from bot.cli.new import FILES
-from bot.flow.documents import Source
-from bot.folder import Folder, read_folder
+from bot.language.flow.documents import Source
+from bot.loading.folder import Folder, read_folder
 from tests.docs.test_bots import BOTS
 from tests.docs.test_docs import BOT, HANDLER, MOVING_OVER, OF_THE_LANGUAGE, ROOT
 

@@ -115,12 +115,12 @@ IN_USE = os.environ.get("STORE") == "postgres"
 _OF_FOLDERS = {
     "cli": "broadcast contact_times contacts_command doctor live privacy publish queue replay report rollback sessions signal "
     "start templates_command trace usage_command versions",
-    "console": "agent_inbox broadcasts contact_upkeep contacts dead_letters live_check results usage versions",
-    "process": "ai_turns erase last_good publish serve starts trouble",
+    "pages/console": "agent_inbox broadcasts contact_upkeep contacts dead_letters live_check results usage versions",
+    "server/process": "ai_turns erase last_good publish serve starts trouble",
     "store": "clock_set_back contact conversations crash_quarantine inbox reader results",
 }
 WITH_EITHER_STORE = (
-    *("tests/runtime", "tests/web", "tests/test_app.py", "tests/test_events_out_path.py"),
+    *("tests/runtime", "tests/server/web", "tests/server/test_app.py", "tests/paths/test_events_out.py"),
     *(f"tests/{folder}/test_{name}.py" for folder, names in _OF_FOLDERS.items() for name in names.split()),
 )
 """Beside these, `tests/store/test_postgres.py` and the tests of several machines always use PostgreSQL."""

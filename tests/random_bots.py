@@ -6,12 +6,12 @@ from typing import Any
 
 from bot import handler
 from bot.core.session import BUSY
-from bot.extensions.gathered import extensions_in
-from bot.flow.documents import Source
-from bot.flow.event_receiver import EVENTS
-from bot.flow.library import Library, load
-from bot.lang.problems import Problem
-from bot.steps import KINDS
+from bot.language.flow.documents import Source
+from bot.language.flow.event_receiver import EVENTS
+from bot.language.flow.library import Library, load
+from bot.language.python.gathered import extensions_in
+from bot.language.source.problems import Problem
+from bot.language.steps import KINDS
 from tests.talk import sources_of
 
 

@@ -1,4 +1,4 @@
-"""Somebody who does anything at any time with a bot, by the real path (`bot.simulation`)."""
+"""Somebody who does anything at any time with a bot, by the real path (`bot.testing.simulation`)."""
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -10,18 +10,18 @@ from typing import Self
 from hypothesis import note
 
 from bot.checker.exploring.proposals import accepts_text
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.events import TimeReached
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY, Session
-from bot.emulator import InteractiveChoice
 from bot.engine.turn_context import TurnContext
-from bot.flow.definition import Step
-from bot.flow.library import Library
-from bot.program import load_handlers
-from bot.simulation.simulation import Simulation
+from bot.language.flow.definition import Step
+from bot.language.flow.library import Library
+from bot.loading.program import load_handlers
 from bot.store.trace_rows import TurnTraced
-from bot.testing.transcript_reader import FAULTS, LATEST
+from bot.testing.conversations.transcript_reader import FAULTS, LATEST
+from bot.testing.emulator import InteractiveChoice
+from bot.testing.simulation.simulation import Simulation
 from tests.random_world import World
 from tests.tried_bot import JUNK, TriedBot
 

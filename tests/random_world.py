@@ -7,11 +7,11 @@ from typing import Any
 
 from bot.checker.exploring.moves import ModelResult
 from bot.core.effects import HttpRequest
-from bot.emulator.completion import ERRORS, ErrorAnswer, ModelAnswer, RawAnswer, failure
-from bot.http_client import Response
-from bot.outgoing import AnswerCut, AnswerTooLarge, RequestTimedOut, Unreachable
-from bot.testing.stubs import calls_of
-from bot.testing.transcript import HttpLine, HttpStub, ModelLine, Transcript, is_meant
+from bot.services.http_client import Response
+from bot.services.outgoing import AnswerCut, AnswerTooLarge, RequestTimedOut, Unreachable
+from bot.testing.conversations.stubs import calls_of
+from bot.testing.conversations.transcript import HttpLine, HttpStub, ModelLine, Transcript, is_meant
+from bot.testing.emulator.completion import ERRORS, ErrorAnswer, ModelAnswer, RawAnswer, failure
 
 JSON = "application/json"
 FAILURES = {"timeout": RequestTimedOut, "unreachable": Unreachable, "too_large": AnswerTooLarge, "broken": AnswerCut}
@@ -77,7 +77,7 @@ class World:
             return self._drawn.setdefault(key, self._chance.random())
 
     def request(self, request: HttpRequest, key: str) -> Response:
-        """What a service answers. Raises `bot.outgoing.RequestFailed`."""
+        """What a service answers. Raises `bot.services.outgoing.RequestFailed`."""
         name = f"{request.method} {request.address}"
         with self._lock:
             meant = [answer for written, answer in self._http if is_meant(written, name)]

@@ -26,10 +26,10 @@ from bot.core.session import Session, effect_ref
 from bot.core.turn import Turn
 from bot.core.values import Media, dumps, loads
 from bot.engine.advance import advance, merged
-from bot.extensions.gathered import extensions_in
-from bot.flow.documents import Source
-from bot.flow.library import Library, load
-from bot.lang.wall_clock import parse_duration
+from bot.language.flow.documents import Source
+from bot.language.flow.library import Library, load
+from bot.language.python.gathered import extensions_in
+from bot.language.source.wall_clock import parse_duration
 
 CONTACT = "6281234567890"
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)

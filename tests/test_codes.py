@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from bot.lang.problems import CODES
+from bot.language.source.problems import CODES
 
 
 def test_every_code_is_shown_by_a_test() -> None:

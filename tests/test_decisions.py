@@ -13,27 +13,27 @@ from typing import Any
 
 import pytest
 
-from bot.ai.ai_client import Completions
-from bot.app import Bot, Engine
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.effects import Complete
 from bot.core.messages import Buttons, Choice, TemplateMessage, TextMessage
 from bot.core.session import Session
-from bot.emulator import API_KEY, Emulator, MessageTemplate
-from bot.folder import read_folder
-from bot.gateway.gateway_answers import (
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
+from bot.server.app import Bot, Engine
+from bot.services.ai.ai_client import Completions
+from bot.services.gateway.gateway_answers import (
     EndpointRefused,
     GatewayRateLimited,
     GatewayRefused,
     KeyState,
     read_sent,
 )
-from bot.gateway.gateway_client import Gateway
-from bot.http_client import Response
-from bot.program import load_program
-from bot.simulation.simulation import approved_templates
+from bot.services.gateway.gateway_client import Gateway
+from bot.services.http_client import Response
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
+from bot.testing.emulator import API_KEY, Emulator, MessageTemplate
+from bot.testing.simulation.simulation import approved_templates
 from tests.talk import BOT, Talk
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)

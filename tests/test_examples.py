@@ -20,12 +20,12 @@ from bot.core.events import HandoffClosed, MessageReceived, StartRequested, Tapp
 from bot.core.session import Session
 from bot.core.values import dumps, loads
 from bot.engine.advance import advance
-from bot.folder import read_folder
-from bot.gateway.gateway_answers import BY_CODE
+from bot.loading.folder import read_folder
 from bot.runtime.sending import WINDOW_CLOSED
+from bot.services.gateway.gateway_answers import BY_CODE
 from bot.store.store_reader import DeadLetter
-from bot.testing.coverage import Coverage
-from bot.testing.transcript_reader import load_with_tests
+from bot.testing.conversations.coverage import Coverage
+from bot.testing.conversations.transcript_reader import load_with_tests
 from tests.random_contact import ACTS, Contact
 from tests.searches import search, tries
 from tests.tried_bot import TriedBot
@@ -52,7 +52,7 @@ FAULTS_CODES = {
 UNCLEAR = ("error_before", "error_after", "reset_before", "reset_after", "truncated", "garbage")
 """The faults after which nobody can tell whether a message was sent."""
 
-OTHERS_LOGS = ("bot.runtime.model_calls", "bot.alarms")
+OTHERS_LOGS = ("bot.runtime.model_calls", "bot.core.alarms")
 """These log as errors what a model has done, and that the gateway has refused the key."""
 
 AS_WRITTEN = re.compile(

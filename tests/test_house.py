@@ -8,67 +8,51 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LAYERS = (
-    ("core",),
-    ("lang",),
-    ("extensions",),
-    ("expressions",),
-    ("keys",),
-    ("types",),
-    ("steps",),
-    ("flow",),
-    ("engine",),
-    ("checker",),
-    (
-        "defects",
-        "clock",
-        "alarms",
-        "metrics",
-        "http_client",
-        "public_addresses",
-        "outgoing",
-        "gateway",
-        "ai",
-        "store",
-        "settings",
-        "telemetry",
-        "folder",
-        "local_socket",
-        "shard_requests",
-        "watchdog",
-        "program",
-        "results",
-    ),
-    ("runtime",),
-    ("web", "emulator", "app", "simulation", "testing", "doctor"),
-    ("pages",),
-    ("playground", "console"),
-    ("process",),
-    ("cli",),
+    "core",
+    "language/source",
+    "language/python",
+    "language/expressions",
+    "language/keys",
+    "language/types",
+    "language/steps",
+    "language/flow",
+    "engine",
+    "checker",
+    "loading",
+    "services",
+    "store",
+    "settings",
+    "runtime",
+    "server",
+    "testing",
+    "pages",
+    "cli",
 )
-RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+"""The folders of `bot`: each imports only from those before it (docs/architecture.md)."""
 ONLY_IN = {
-    "yaml": ("lang",),
-    "jinja2": ("expressions",),
-    "regex": ("core/text.py", "lang", "keys", "types"),
-    "croniter": ("lang/wall_clock.py",),
-    "rapidfuzz": ("lang", "keys"),
-    "transitions": ("flow/definition.py",),
-    "flask": ("web", "emulator", "pages", "playground", "console"),
-    "werkzeug": ("web", "emulator", "pages", "playground", "console"),
-    "argon2": ("console/passwords.py",),
-    "httptools": ("web",),
-    "requests": ("http_client.py",),
-    "pycurl": ("http_client.py",),
-    "prometheus_client": ("metrics.py",),
+    "yaml": ("language/source",),
+    "jinja2": ("language/expressions",),
+    "regex": ("core/text.py", "language"),
+    "croniter": ("language/source/wall_clock.py",),
+    "rapidfuzz": ("language/source", "language/keys"),
+    "transitions": ("language/flow/definition.py",),
+    "flask": ("server/web", "testing/emulator", "pages"),
+    "werkzeug": ("server/web", "testing/emulator", "pages"),
+    "argon2": ("pages/console/passwords.py",),
+    "httptools": ("server/web",),
+    "requests": ("services/http_client.py",),
+    "pycurl": ("services/http_client.py",),
+    "prometheus_client": ("runtime/metrics.py",),
     "sqlite3": ("store",),
     "sqlite_utils": ("store",),
-    "click": ("cli", "emulator/__main__.py"),
-    "pytest": ("testing/pytest_plugin.py",),
+    "click": ("cli", "testing/emulator/__main__.py"),
+    "pytest": ("testing/conversations/pytest_plugin.py",),
 }
 IMPURE = {"os", "io", "time", "threading", "socket", "logging", "random", "secrets", "uuid", "subprocess", "pathlib",
           "asyncio", "concurrent", "queue", "sqlite3", "requests", "flask", "multiprocessing"}  # fmt: skip
 CLOCKS_AND_FILES = ("open", "print", "input", "datetime.now", "date.today")
-PURE = ("core", "lang", "extensions", "expressions", "keys", "types", "steps", "flow", "engine", "checker")
+PURE = ("core", "language", "engine", "checker")
+CLOCK_AND_LOG = ("core/alarms.py", "core/clock.py", "core/defects.py", "core/telemetry.py")
 
 FILES = sorted((ROOT / "bot").rglob("*.py"))
 
@@ -97,18 +81,25 @@ def called_in(path: Path) -> Iterator[str]:
     yield from (ast.unparse(call) for call in calls if isinstance(call, ast.Name | ast.Attribute))
 
 
-def room_of(path: Path) -> str:
-    return inside(path).split("/")[0].removesuffix(".py")
-
-
 def inside(path: Path) -> str:
     return path.relative_to(ROOT / "bot").as_posix()
 
 
+def rank(file: str) -> int:
+    """The place of a file's folder among the layers."""
+    return next(number for number, folder in enumerate(LAYERS) if f"{file}/".startswith(f"{folder}/"))
+
+
+def test_every_folder_is_a_layer() -> None:
+    assert {path.name for path in (ROOT / "bot").iterdir() if path.is_dir()} - {"__pycache__"} == {
+        folder.split("/")[0] for folder in LAYERS
+    }
+
+
 def test_imports_point_down() -> None:
-    below = [path for path in FILES if room_of(path) not in ("__init__", "__main__")]
-    ours = [(path, module) for path in below for module in imports_of(path) if module.startswith("bot.")]
-    up = [(inside(path), module) for path, module in ours if RANK[module.split(".")[1]] > RANK[room_of(path)]]
+    below = [path for path in FILES if path.parent.name != "bot"]
+    ours = [(inside(path), module) for path in below for module in imports_of(path) if module.startswith("bot.")]
+    up = [(file, module) for file, module in ours if rank(module[4:].replace(".", "/")) > rank(file)]
     assert len(ours) > len(FILES) and up == []
 
 
@@ -119,30 +110,22 @@ def test_each_library_stands_only_where_it_belongs() -> None:
 
 
 def test_below_the_line_nothing_does_io_or_reads_a_clock() -> None:
-    pure = [path for path in FILES if room_of(path) in PURE]
+    pure = [path for path in FILES if inside(path).startswith(PURE) and inside(path) not in CLOCK_AND_LOG]
     imported = [(inside(path), module) for path in pure for module in imports_of(path)]
     assert [found for found in imported if found[1].split(".")[0] in IMPURE] == []
     calls = [(inside(path), call) for path in pure for call in called_in(path)]
     assert [found for found in calls if found[1] in CLOCKS_AND_FILES] == []
 
 
-def test_the_emulator_knows_nothing_of_our_client() -> None:
-    for path in (ROOT / "bot" / "emulator").rglob("*.py"):
-        for module in imports_of(path):
-            assert not module.startswith("bot.") or module.startswith(("bot.emulator", "bot.clock", "bot.defects")), (
-                f"{path}: {module}"
-            )
-
-
 ON_THREADS = {
     "ThreadPoolExecutor": (
-        "shard_requests.py",  # who asks waits for the results
+        "server/shard_requests.py",  # who asks waits for the results
         "store/kept_files.py",  # the engine's thread asks for the results
-        "web/web_server.py",  # `_answer_of` takes whatever a view raises
+        "server/web/web_server.py",  # `_answer_of` takes whatever a view raises
     ),
-    "ThreadingHTTPServer": ("emulator/emulator_server.py",),  # of tests; the application logs what it raises
-    "ThreadedWSGIServer": ("pages/page_server.py",),  # `handle_error`
-    "asyncio": ("web/commit_barrier.py", "web/web_server.py"),  # the loop's exception handler
+    "ThreadingHTTPServer": ("testing/emulator/emulator_server.py",),  # of tests; the application logs what it raises
+    "ThreadedWSGIServer": ("pages/shared/page_server.py",),  # `handle_error`
+    "asyncio": ("server/web/commit_barrier.py", "server/web/web_server.py"),  # the loop's exception handler
 }
 """What else runs code on threads, or in callbacks, and what sees to a defect there."""
 
@@ -182,13 +165,13 @@ def test_what_else_runs_on_threads_is_known() -> None:
 
 def test_no_file_speaks_of_a_kind_of_step_by_name() -> None:
     for path in FILES:
-        if room_of(path) != "steps":
+        if not inside(path).startswith("language/steps/"):
             assert "verb ==" not in path.read_text().replace('verb != "run"', ""), path
 
 
 def test_a_name_of_a_file_or_a_class_stands_for_one_thing() -> None:
     """A command's file is called as the command is."""
-    named = [path.stem for path in FILES if not path.stem.startswith("__") and room_of(path) != "cli"]
+    named = [path.stem for path in FILES if not path.stem.startswith("__") and not inside(path).startswith("cli/")]
     classes = [
         node.name
         for path in FILES

@@ -10,7 +10,7 @@ import pytest
 from tests import tools
 
 ROOT = Path(__file__).parents[1]
-NEEDS_OPENSSL = "tests/test_network.py::test_authorities_may_stand_in_a_folder"
+NEEDS_OPENSSL = "tests/services/test_network.py::test_authorities_may_stand_in_a_folder"
 
 
 def run_without_programs(**variables: str) -> subprocess.CompletedProcess[str]:

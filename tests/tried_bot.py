@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
-from bot.flow.definition import Flow
-from bot.flow.library import Library
-from bot.folder import Folder
-from bot.program import Program
-from bot.testing.transcript import StartLine, Transcript, UserLine
+from bot.language.flow.definition import Flow
+from bot.language.flow.library import Library
+from bot.loading.folder import Folder
+from bot.loading.program import Program
+from bot.testing.conversations.transcript import StartLine, Transcript, UserLine
 
 WORDS = (
     "yes", "no", "hello", "thanks", "skip", "done", "1", "2", "3", "7", "10", "0", "-1", "3.5", "1, 2 and 3", "three",

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from bot.core.immutable import immutable
-from bot.lang.problems import Mark, Problem
+from bot.language.source.problems import Mark, Problem
 
 if TYPE_CHECKING:
     from bot.checker.graph import Edge, Graph

@@ -6,7 +6,7 @@ from re import _constants as codes  # type: ignore[attr-defined]  # the only rea
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-from bot.lang.text_patterns import compiled, takes_too_long
+from bot.language.source.text_patterns import compiled, takes_too_long
 
 _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 _CATEGORIES = {codes.CATEGORY_DIGIT: "7", codes.CATEGORY_SPACE: " ", codes.CATEGORY_WORD: "a"}

@@ -6,8 +6,8 @@ from bot.checker.findings import OF_WHOLE_BOTS, Finding
 from bot.checker.graph import Graph
 from bot.checker.rules import RULES
 from bot.checker.rules.yaml_comments import NEEDLESS, without_allowed
-from bot.flow.documents import Source
-from bot.flow.library import Library
+from bot.language.flow.documents import Source
+from bot.language.flow.library import Library
 
 
 def prove(library: Library, sources: Iterable[Source] = ()) -> list[Finding]:

@@ -80,7 +80,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            from bot.lang.problems import did_you_mean
+            from bot.language.source.problems import did_you_mean
 
             fix = did_you_mean(args[0], COMMANDS, "`bot --help` lists them")
             ctx.fail(f'there is no command "{args[0]}" ({fix})')

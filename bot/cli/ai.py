@@ -11,17 +11,17 @@ import click
 from bot.cli.operate import bot_option, load_env
 from bot.cli.output import counted, echo_json
 from bot.core.text import printable
-from bot.folder import find_bot, read_folder
-from bot.lang.problems import did_you_mean
+from bot.language.source.problems import did_you_mean
+from bot.loading.folder import find_bot, read_folder
 
 if TYPE_CHECKING:
-    from bot.ai.ai_client import ChatRequest, Completion, Completions
+    from bot.services.ai.ai_client import ChatRequest, Completion, Completions
 
 
 @contextmanager
 def model_service(folder: Path | None) -> Iterator[tuple["Completions", tuple[str, ...]]]:
     """The chat-completion service of a bot's settings, and its models. Raises `NoBot` and `BadSettings`."""
-    from bot.ai.ai_client import Completions
+    from bot.services.ai.ai_client import Completions
     from bot.settings import read_model_service
 
     bot = read_folder(find_bot(folder))
@@ -33,7 +33,7 @@ def model_service(folder: Path | None) -> Iterator[tuple["Completions", tuple[st
 
 def check_models(service: "Completions", models: Sequence[str]) -> None:
     """Raise `click.UsageError` for a model that the service does not list."""
-    from bot.ai.ai_errors import CompletionError
+    from bot.services.ai.ai_errors import CompletionError
 
     try:
         listed = [model.id for model in service.models()]
@@ -62,8 +62,8 @@ def command(question: str, model: str | None, stream: bool, folder: Path | None,
 
     Exit code 0: the model answered. 1: the service failed, or the settings are wrong.
     """
-    from bot.ai.ai_client import ChatRequest
-    from bot.ai.ai_errors import InvalidRequest
+    from bot.services.ai.ai_client import ChatRequest
+    from bot.services.ai.ai_errors import InvalidRequest
 
     if stream and as_json:
         raise click.UsageError("--stream prints text: leave out --json")
@@ -100,7 +100,7 @@ def _plain(answer: "Completion") -> dict[str, object]:
 
 
 def _about(answer: "Completion") -> str:
-    from bot.ai.chat_completion import FILTERED
+    from bot.services.ai.chat_completion import FILTERED
 
     used = answer.usage
     about = "about " if used.estimated else ""

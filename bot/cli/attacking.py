@@ -9,14 +9,14 @@ import click
 
 from bot.cli.evaluating import Wanted, live_models
 from bot.cli.output import INDENT, counted, echo_json, place_object, styled, where
-from bot.folder import Folder
-from bot.program import Program
-from bot.testing.attack_checks import visible
-from bot.testing.attack_suite import AttackResult, AttackSuite
-from bot.testing.examples_from_tests import examples_from
-from bot.testing.model_sources import EvaluationStopped, LiveModel
-from bot.testing.transcript import Transcript
-from bot.testing.transcript_run import WHO_WIDTH
+from bot.loading.folder import Folder
+from bot.loading.program import Program
+from bot.testing.conversations.attack_checks import visible
+from bot.testing.conversations.attack_suite import AttackResult, AttackSuite
+from bot.testing.conversations.examples_from_tests import examples_from
+from bot.testing.conversations.model_sources import EvaluationStopped, LiveModel
+from bot.testing.conversations.transcript import Transcript
+from bot.testing.conversations.transcript_run import WHO_WIDTH
 
 
 class Attacks:

@@ -31,10 +31,10 @@ from bot.cli.output import counted, echo_json
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.text import parameter_line, printable
-from bot.folder import Folder
-from bot.lang.wall_clock import duration_words
+from bot.language.source.wall_clock import duration_words
+from bot.loading.folder import Folder
+from bot.server.shard_requests import SILENT
 from bot.settings import read_limits
-from bot.shard_requests import SILENT
 from bot.store.broadcast_rows import NOT_YET, REACHED_FIELDS, outcome_for_people, reached_totals, without_message
 
 if TYPE_CHECKING:
@@ -330,11 +330,11 @@ def _stop(folder: Path | None, name: str) -> None:
 def _check_template(bot: Folder, template: Mapping[str, Any], first: Recipient, file: str) -> None:
     """Print what the gateway would refuse, before anything is sent. Raises `CommandRefused` if that is certain."""
     from bot.cli.templates import both_lists, infos
-    from bot.flow.library import TemplateUse, template_uses
-    from bot.lang.problems import Mark
-    from bot.program import FaultyBot, load_program
+    from bot.language.flow.library import TemplateUse, template_uses
+    from bot.language.source.problems import Mark
+    from bot.language.steps.template_message import TemplateParameter, TemplateToSend
+    from bot.loading.program import FaultyBot, load_program
     from bot.runtime.template_check import misfits_of
-    from bot.steps.template_message import TemplateParameter, TemplateToSend
 
     notice = TemplateToSend(
         template["name"],
@@ -541,7 +541,7 @@ def follow(ctx: click.Context, folder: Path | None, name: str, wait: bool) -> No
 
 def _server(folder: Path | None) -> dict[str, Any] | None:
     """How the server that runs says it is; None where none does."""
-    from bot.local_socket import NotRunning, ask_engine
+    from bot.server.local_socket import NotRunning, ask_engine
 
     try:
         return ask_engine(store_of(folder)[1], {"do": "status"})

@@ -18,17 +18,17 @@ from bot.cli.output import message_lines, styled
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
-from bot.lang import wall_clock
+from bot.language.source import wall_clock
 from bot.settings import ModelService, read_model_service
 
 if TYPE_CHECKING:
-    from bot.clock import MovableClock
-    from bot.emulator.completion.completion_api import Speaker
-    from bot.lang.problems import Problem
-    from bot.program import Program
-    from bot.simulation.phone import ShownMessage
-    from bot.simulation.simulation import Simulation
+    from bot.core.clock import MovableClock
+    from bot.language.source.problems import Problem
+    from bot.loading.program import Program
     from bot.store.rows import CallRow
+    from bot.testing.emulator.completion.completion_api import Speaker
+    from bot.testing.simulation.phone import ShownMessage
+    from bot.testing.simulation.simulation import Simulation
 
 PROMPT = "you: "
 _CLEAR_LINE = "\r\033[K"
@@ -79,9 +79,9 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, by_hand: bool, fi
 
 def _run(program: "Program", files: BotFiles, models: ModelService | None, file: Path | None, by_hand: bool) -> None:
     """Run the chat, and append it to the file, if one is given."""
-    from bot.clock import MovableClock
-    from bot.simulation.simulation import Simulation
-    from bot.testing.recorded_chat import RecordedSimulation
+    from bot.core.clock import MovableClock
+    from bot.testing.conversations.recorded_chat import RecordedSimulation
+    from bot.testing.simulation.simulation import Simulation
 
     screen = Screen()
     choices = _Choices(screen)
@@ -315,9 +315,9 @@ class ModelByHand:
     def __call__(self, row: "CallRow") -> "Speaker":
         """Ask the person for an answer."""
         from bot.core.effects import Complete
-        from bot.emulator.completion.completion_api import echo
-        from bot.testing.answers_by_hand import UnclearAnswer, acts_of, answer_by_hand, results_for
-        from bot.testing.stubs import spoken
+        from bot.testing.conversations.answers_by_hand import UnclearAnswer, acts_of, answer_by_hand, results_for
+        from bot.testing.conversations.stubs import spoken
+        from bot.testing.emulator.completion.completion_api import echo
 
         assert isinstance(row.effect, Complete)
         within, acts = timedelta(seconds=row.effect.within), ", ".join(acts_of(row.effect))

@@ -13,13 +13,13 @@ import click
 
 from bot.cli.operate import NUMBER, bot_argument, loaded, refuse_together, store_of
 from bot.cli.output import counted, echo_json, path_from_here, place_object, styled, where
-from bot.folder import Folder, NoBot, Watch, find_bot, read_folder
+from bot.loading.folder import Folder, NoBot, Watch, find_bot, read_folder
 from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
     from bot.checker.replaying.migration_preview import MigrationOutcome
     from bot.cli.check_report import Report
-    from bot.flow.library import Library
+    from bot.language.flow.library import Library
     from bot.store.store_reader import StoreReader
 
 
@@ -28,7 +28,7 @@ def _known(ctx: click.Context, option: click.Parameter, code: str | None) -> str
     if code is None:
         return None
     from bot.cli.check_report import TITLES
-    from bot.lang.problems import did_you_mean
+    from bot.language.source.problems import did_you_mean
 
     if code not in TITLES:
         fix = did_you_mean(code, TITLES, "they look like E102 and W501")

@@ -26,11 +26,11 @@ from bot.cli.output import counted, path_from_here, styled
 from bot.core.immutable import immutable
 from bot.core.text import head, printable
 from bot.core.values import LEAST_COUNTED
-from bot.flow.documents import UNREAD
-from bot.flow.library import Library
-from bot.folder import Folder
-from bot.lang.problems import CODES, Problem
-from bot.testing.transcript_reader import LoadedTests, load_with_tests
+from bot.language.flow.documents import UNREAD
+from bot.language.flow.library import Library
+from bot.language.source.problems import CODES, Problem
+from bot.loading.folder import Folder
+from bot.testing.conversations.transcript_reader import LoadedTests, load_with_tests
 
 if TYPE_CHECKING:
     from bot.cli.counterexamples import Counterexamples

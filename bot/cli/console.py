@@ -32,7 +32,7 @@ def password(name: str, role: str) -> None:
 
     Exit code 0: success. 1: the name or the password cannot be used.
     """
-    from bot.console.passwords import hashed, read_password
+    from bot.pages.console.passwords import hashed, read_password
 
     on_terminal = sys.stdin.isatty()
     given = (

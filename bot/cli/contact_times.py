@@ -9,8 +9,8 @@ from bot.cli.operate import CommandRefused, loaded, open_store
 from bot.cli.output import counted
 from bot.core.immutable import immutable
 from bot.core.session import Session, UnreadableSession
-from bot.folder import Folder
-from bot.lang.wall_clock import A_DAY, ISO_MOMENT, duration_words, minutes_in, on_the_clock, read_iso
+from bot.language.source.wall_clock import A_DAY, ISO_MOMENT, duration_words, minutes_in, on_the_clock, read_iso
+from bot.loading.folder import Folder
 
 _SHOWN = 5  # moments
 _A_DAY_LATER = timedelta(days=1)

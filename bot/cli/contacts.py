@@ -27,7 +27,7 @@ from bot.cli.output import counted, echo_json
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.text import guarded_cell, sender_id
-from bot.lang.problems import did_you_mean
+from bot.language.source.problems import did_you_mean
 from bot.store.database import StoreAddress
 
 COLUMNS = ("phone", "name", "email", "tags")
@@ -289,7 +289,7 @@ def _wait_until_gone(store: StoreAddress, contact: str) -> None:
 
 def _erase_here(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
     """Erase a contact from both parts of a store or a shard, the log first. If this is interrupted, the command can be run again."""
-    from bot.clock import SystemClock
+    from bot.core.clock import SystemClock
     from bot.store.engine_store import Store
     from bot.store.inbox import InboxReader, InboxWriter
 

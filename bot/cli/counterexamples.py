@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bot.checker.counterexamples.counterexample import MOST_TURNS, Counterexample, CounterexampleFinder
 from bot.checker.findings import Finding
-from bot.testing.examples_from_tests import examples_from
-from bot.testing.transcript_reader import LoadedTests
+from bot.testing.conversations.examples_from_tests import examples_from
+from bot.testing.conversations.transcript_reader import LoadedTests
 
 MOST_TURNS_OF_BOT = 10_000
 """That are spent on all findings of a bot: a few seconds at most."""

@@ -19,8 +19,8 @@ from bot.cli.output import styled
 from bot.settings import read_model_service
 
 if TYPE_CHECKING:
-    from bot.lang.problems import Problem
-    from bot.program import Program
+    from bot.language.source.problems import Problem
+    from bot.loading.program import Program
 
 PORT = 8700
 
@@ -48,9 +48,9 @@ def command(ctx: click.Context, folder: Path | None, port: int, ai: bool, no_bro
 
 
 def _serve(program: "Program", files: BotFiles, port: int, ai: bool, opens: bool) -> None:
-    from bot.clock import MovableClock
-    from bot.playground.playground import Playground
-    from bot.playground.playground_server import PlaygroundServer
+    from bot.core.clock import MovableClock
+    from bot.pages.playground.playground import Playground
+    from bot.pages.playground.playground_server import PlaygroundServer
 
     models = read_model_service(os.environ, files.folder.settings()) if ai else None
     clock = MovableClock(datetime.now(UTC), running=True)

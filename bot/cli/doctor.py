@@ -17,15 +17,15 @@ import click
 
 from bot.cli.operate import bot_argument, bot_as_served, env_file, load_env, reach_gateway, refuse_together
 from bot.cli.output import counted, echo_json, path_from_here, styled
-from bot.folder import Folder, find_bot, read_folder
+from bot.loading.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, ModelService, Settings, missing_secrets, read_settings, read_store, short_secrets
 from bot.settings.setting_values import OBJECTS
 from bot.store.database import PostgresAddress, StoreAddress
 
 if TYPE_CHECKING:
-    from bot.doctor import Check, CheckResult
-    from bot.flow.library import Library
-    from bot.gateway.gateway_account import TemplateInfo
+    from bot.language.flow.library import Library
+    from bot.server.doctor import Check, CheckResult
+    from bot.services.gateway.gateway_account import TemplateInfo
 
 INDENT = 17
 SECONDS = 8.0  # for all that is looked at: with the start of the command that is less than 10
@@ -75,9 +75,9 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, only_serve
 
 def _server(bot: Folder) -> Iterator["CheckResult"]:
     """Whether an engine answers on this machine, of each shard. Its alarms are no failure: a restart would not end them."""
-    from bot import local_socket
-    from bot.doctor import fail, ok
-    from bot.shard_requests import silent_in_words
+    from bot.server import local_socket
+    from bot.server.doctor import fail, ok
+    from bot.server.shard_requests import silent_in_words
 
     try:
         status = local_socket.ask(read_store(bot.path, os.environ, bot.settings()), {"do": "status"}, SECONDS)
@@ -108,7 +108,7 @@ def _lines(text: str) -> list[str]:
 
 def _findings(bot: Folder, url: str | None) -> Iterator["CheckResult"]:
     """Everything is looked at at once, in `SECONDS`; the findings come in the order of the documentation."""
-    from bot.doctor import Check, fail, ok, together, warn
+    from bot.server.doctor import Check, fail, ok, together, warn
 
     deadline = monotonic() + SECONDS
     store = read_store(bot.path, os.environ, bot.settings())
@@ -136,7 +136,7 @@ def _findings(bot: Folder, url: str | None) -> Iterator["CheckResult"]:
 
 def _known(*findings: "CheckResult") -> "Check":
     """The results that need no check."""
-    from bot.doctor import Check
+    from bot.server.doctor import Check
 
     return Check(lambda: findings, findings[0])
 
@@ -144,9 +144,9 @@ def _known(*findings: "CheckResult") -> "Check":
 def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResult"]:
     """Whether the files that are served are in order. As soon as their flows load, others get them: None where they do not."""
     from bot.checker.prove import prove
-    from bot.clock import SystemClock
-    from bot.doctor import fail, ok, past_dates, warn
-    from bot.program import FaultyBot, load_program
+    from bot.core.clock import SystemClock
+    from bot.loading.program import FaultyBot, load_program
+    from bot.server.doctor import fail, ok, past_dates, warn
 
     files = bot_as_served(bot)
     own = files is bot
@@ -172,8 +172,8 @@ def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResu
 
 
 def _machine(bot: Folder, store: StoreAddress) -> Iterator["CheckResult"]:
-    from bot import doctor
-    from bot.clock import SystemClock
+    from bot.core.clock import SystemClock
+    from bot.server import doctor
 
     now = SystemClock().now()
     if isinstance(store, PostgresAddress):
@@ -196,9 +196,9 @@ def _outside(
     deadline: float,
 ) -> Iterator["Check"]:
     """The checks of everything that has to answer: the server, both services, the hosts of the files, the public address."""
-    from bot import doctor
-    from bot.clock import SystemClock
-    from bot.doctor import Check, fail, warn
+    from bot.core.clock import SystemClock
+    from bot.server import doctor
+    from bot.server.doctor import Check, fail, warn
 
     def flows() -> "Library | None":
         with suppress(TimeoutError):  # which the look at the flows says
@@ -233,10 +233,10 @@ def _outside(
 
 
 def _gateway(bot: Folder, settings: Settings, flows: Callable[[], "Library | None"]) -> Iterator["CheckResult"]:
-    from bot import doctor
     from bot.cli.templates import both_lists, infos
-    from bot.clock import SystemClock
-    from bot.gateway.gateway_client import TEMPLATE_LIST
+    from bot.core.clock import SystemClock
+    from bot.server import doctor
+    from bot.services.gateway.gateway_client import TEMPLATE_LIST
 
     def listed() -> list["TemplateInfo"]:
         with reach_gateway(bot.path, patient=False) as ask:
@@ -248,8 +248,8 @@ def _gateway(bot: Folder, settings: Settings, flows: Callable[[], "Library | Non
 
 
 def _models(service: ModelService) -> Iterator["CheckResult"]:
-    from bot import doctor
-    from bot.clock import SystemClock
+    from bot.core.clock import SystemClock
+    from bot.server import doctor
 
     asked = doctor.models_request(service)
     if (yield from doctor.reach("models", "BOT_AI_URL", service.url, SystemClock().now, *asked)):

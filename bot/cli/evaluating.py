@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from bot.ai.ai_client import Completions
 from bot.cli.ai import check_models
 from bot.cli.operate import load_env
 from bot.cli.output import (
@@ -25,12 +24,13 @@ from bot.cli.output import (
     where,
 )
 from bot.core.immutable import immutable
-from bot.folder import Folder
-from bot.program import Program
+from bot.loading.folder import Folder
+from bot.loading.program import Program
+from bot.services.ai.ai_client import Completions
 from bot.settings import read_model_service
-from bot.testing.evaluation import EvaluationResult, EvaluationTry, evaluate, replay
-from bot.testing.model_sources import BUDGET, EvaluationStopped, LiveModel, Recordings, RunBudget
-from bot.testing.transcript import Transcript
+from bot.testing.conversations.evaluation import EvaluationResult, EvaluationTry, evaluate, replay
+from bot.testing.conversations.model_sources import BUDGET, EvaluationStopped, LiveModel, Recordings, RunBudget
+from bot.testing.conversations.transcript import Transcript
 
 SECONDS = 55.0  # for one answer: the bot waits 60 for it
 
@@ -89,7 +89,7 @@ class Evaluations:
         return goes_on
 
     def read_recordings(self, evaluations: Sequence[Transcript]) -> None:
-        """Read the recordings. Raises `bot.testing.model_sources.UnreadableRecording`."""
+        """Read the recordings. Raises `bot.testing.conversations.model_sources.UnreadableRecording`."""
         self._unrecorded = [each.name for each in evaluations if not self._recordings.of(each)]
 
     def replay(self, evaluations: Sequence[Transcript]) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 from bot.cli.output import local_time, styled
 from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.text import printable
-from bot.simulation.turn_words import (
+from bot.store.rows import MessageStatus
+from bot.store.trace_rows import TurnTraced
+from bot.testing.simulation.turn_words import (
     effect_in_words,
     event_in_words,
     line_of,
@@ -15,8 +17,6 @@ from bot.simulation.turn_words import (
     state_in_words,
     value_in_words,
 )
-from bot.store.rows import MessageStatus
-from bot.store.trace_rows import TurnTraced
 
 
 def turn_lines(turn: TurnTraced, zone: tzinfo | None = None) -> Iterator[str]:

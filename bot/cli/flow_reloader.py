@@ -9,12 +9,12 @@ import click
 
 from bot.cli.operate import load_env
 from bot.cli.output import problem_lines, quiet_log, styled
-from bot.defects import guard
-from bot.folder import Folder, NoBot, find_bot, fingerprint, read_folder
-from bot.lang.problems import Problem
+from bot.core.defects import guard
+from bot.language.source.problems import Problem
+from bot.loading.folder import Folder, NoBot, find_bot, fingerprint, read_folder
 
 if TYPE_CHECKING:
-    from bot.program import Program
+    from bot.loading.program import Program
 
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
 
@@ -29,8 +29,8 @@ class BotFiles:
         """The files as they were loaded last."""
 
     def load(self) -> "Program":
-        """Load the bot. Raises `bot.program.FaultyBot` and `NoBot`."""
-        from bot.program import load_program
+        """Load the bot. Raises `bot.loading.program.FaultyBot` and `NoBot`."""
+        from bot.loading.program import load_program
 
         self._loaded = fingerprint(self.path)
         folder = read_folder(self.path)
@@ -45,7 +45,7 @@ class BotFiles:
 
 def loaded_to_run(ctx: click.Context, given: Path | None) -> "tuple[Program, BotFiles]":
     """The bot in a folder, to run it here: its `.env` is read, and its log is quiet. Ends the command with the problems of a faulty one."""
-    from bot.program import FaultyBot
+    from bot.loading.program import FaultyBot
 
     quiet_log()
     path = find_bot(given)
@@ -94,7 +94,7 @@ class FlowReloader:
 
     def look(self) -> None:
         """Load the flows again if a file was saved."""
-        from bot.program import FaultyBot
+        from bot.loading.program import FaultyBot
 
         with self._lock:
             if not self._files.changed():

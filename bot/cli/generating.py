@@ -9,16 +9,16 @@ import click
 from bot.cli.operate import CommandRefused
 from bot.cli.output import counted, styled, where
 from bot.core.immutable import immutable
-from bot.folder import Folder
-from bot.lang.problems import Problems
-from bot.lang.source import Map, read
-from bot.program import Program
-from bot.testing.coverage import Coverage
-from bot.testing.examples_from_tests import examples_from
-from bot.testing.generation import ConversationGenerator, GeneratedTest
-from bot.testing.transcript import KnownNames, Transcript
-from bot.testing.transcript_reader import LoadedTests, TranscriptReader
-from bot.testing.transcript_run import run
+from bot.language.source.problems import Problems
+from bot.language.source.yaml_tree import Map, read
+from bot.loading.folder import Folder
+from bot.loading.program import Program
+from bot.testing.conversations.coverage import Coverage
+from bot.testing.conversations.examples_from_tests import examples_from
+from bot.testing.conversations.generation import ConversationGenerator, GeneratedTest
+from bot.testing.conversations.transcript import KnownNames, Transcript
+from bot.testing.conversations.transcript_reader import LoadedTests, TranscriptReader
+from bot.testing.conversations.transcript_run import run
 
 GENERATED = "tests/generated/"
 """Where they lie, in the bot's folder."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bot.cli.operate import loaded, refuse_together
-from bot.folder import Folder, find_bot, read_folder
+from bot.loading.folder import Folder, find_bot, read_folder
 
 if TYPE_CHECKING:
     from bot.checker.drawing.drawing_model import Drawing
@@ -71,7 +71,7 @@ def _drawing(bot: Folder, flow: str | None, everything: bool) -> "Drawing":
     from bot.checker.drawing import FindingIndex, draw_bot, draw_flow
     from bot.checker.graph import Graph
     from bot.checker.prove import prove
-    from bot.lang.problems import did_you_mean
+    from bot.language.source.problems import did_you_mean
 
     library = loaded(bot).library
     if flow is not None and flow not in library.flows:

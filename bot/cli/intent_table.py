@@ -9,13 +9,13 @@ import click
 from bot.cli.evaluating import Wanted, live_models
 from bot.cli.output import counted, echo_json, styled, where
 from bot.core.immutable import immutable
-from bot.folder import Folder
-from bot.lang.problems import Mark
-from bot.program import Program
-from bot.simulation.simulation import STUB_MODEL
-from bot.steps.classify_step import NONE
-from bot.steps.intent_step import INTENTS, PICK, Intent, IntentStep
-from bot.testing.model_sources import EvaluationStopped, LiveModel, ModelUnavailable
+from bot.language.source.problems import Mark
+from bot.language.steps.classify_step import NONE
+from bot.language.steps.intent_step import INTENTS, PICK, Intent, IntentStep
+from bot.loading.folder import Folder
+from bot.loading.program import Program
+from bot.testing.conversations.model_sources import EvaluationStopped, LiveModel, ModelUnavailable
+from bot.testing.simulation.simulation import STUB_MODEL
 
 ASKS = "asks"
 

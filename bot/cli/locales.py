@@ -10,13 +10,13 @@ from bot.cli.operate import CommandRefused, bot_option
 from bot.cli.output import counted, echo_json, path_from_here, problem_lines, styled
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.flow.documents import LOCALES, Documents, language_of, read_documents
-from bot.flow.translations import Locale, Originals, all_spots, extracted, read_translations, wording_spots
-from bot.folder import Folder, find_bot, read_folder
-from bot.keys.text_shapes import Spot, texts_of
-from bot.lang.problems import CODES, Mark, Problems
-from bot.lang.source import Map, plain
-from bot.steps.custom_steps import all_kinds
+from bot.language.flow.documents import LOCALES, Documents, language_of, read_documents
+from bot.language.flow.translations import Locale, Originals, all_spots, extracted, read_translations, wording_spots
+from bot.language.keys.text_shapes import Spot, texts_of
+from bot.language.source.problems import CODES, Mark, Problems
+from bot.language.source.yaml_tree import Map, plain
+from bot.language.steps.custom_steps import all_kinds
+from bot.loading.folder import Folder, find_bot, read_folder
 
 _NOT_THERE = "E104"  # a key of a locale that the flows do not have any more
 _CODE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -151,7 +151,7 @@ def stats(folder: Path | None, as_json: bool) -> None:
 
 def _read(folder: Path | None) -> _Spoken:
     """A bot's texts and locales. Raises `UnreadableTexts` where something of them would be left out."""
-    from bot.program import load_handlers
+    from bot.loading.program import load_handlers
 
     bot, problems = read_folder(find_bot(folder)), Problems()
     extensions, _ = load_handlers(bot)

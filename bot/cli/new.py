@@ -11,7 +11,7 @@ import click
 from bot.cli.output import styled
 from bot.core.errors import BotError
 from bot.core.text import clean
-from bot.flow.documents import BOT_FILE
+from bot.language.flow.documents import BOT_FILE
 
 FILES = Path(__file__).with_name("starters")
 STARTERS = ("menu", "form", "survey", "assistant")
@@ -80,7 +80,7 @@ def _copy(starter: str, folder: Path) -> None:
 
 def _help_editor(folder: Path) -> None:
     """Write the settings of VS Code for this folder. It looks for the schema from the bot's folder."""
-    from bot.testing.documents_schema import documents_schema  # no other command needs it
+    from bot.testing.conversations.documents_schema import documents_schema  # no other command needs it
 
     folder.mkdir()
     (folder / SCHEMA).write_text(json.dumps(documents_schema({}), ensure_ascii=False) + "\n", "utf-8")

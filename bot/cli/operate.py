@@ -22,17 +22,17 @@ from click.shell_completion import CompletionItem
 from bot.cli.output import counted, problem_lines, styled
 from bot.core.errors import BotError
 from bot.core.text import head, is_phone
-from bot.flow.documents import BOT_FILE
-from bot.folder import Folder, env_files, find_bot, read_folder
-from bot.lang import wall_clock
+from bot.language.flow.documents import BOT_FILE
+from bot.language.source import wall_clock
+from bot.loading.folder import Folder, env_files, find_bot, read_folder
+from bot.server.shard_requests import ONLY_TELL, ask_shards
+from bot.server.shard_requests import Ask as AskShard
 from bot.settings import SETTINGS, BadSettings, read_store, share_authorities
 from bot.settings.setting_values import DATABASES, PATHS, from_folder
-from bot.shard_requests import ONLY_TELL, ask_shards
-from bot.shard_requests import Ask as AskShard
 from bot.store.database import StoreAddress, shards_of
 
 if TYPE_CHECKING:
-    from bot.program import Program
+    from bot.loading.program import Program
     from bot.store.store_reader import StoreReader
 
 
@@ -129,7 +129,7 @@ def load_env(folder: Path) -> None:
 
 
 def store_of(folder: Path | None) -> tuple[Folder, StoreAddress]:
-    """A bot and where its store lies. Raises `bot.folder.NoBot` and `bot.settings.BadSettings`."""
+    """A bot and where its store lies. Raises `bot.loading.folder.NoBot` and `bot.settings.BadSettings`."""
     bot = read_folder(find_bot(folder))
     load_env(bot.path)
     return bot, read_store(bot.path, os.environ, bot.settings())
@@ -203,7 +203,7 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
 
 def ask_or_do(store: StoreAddress, request: dict[str, Any], do: AskShard) -> Answer:
     """The same with ``do``, which does it here: of a store that is divided, in those shards that have no engine. Raises as `operate`."""
-    from bot.local_socket import NotRunning
+    from bot.server.local_socket import NotRunning
 
     def ask(shard: StoreAddress, part: dict[str, Any]) -> Answer:
         try:
@@ -218,9 +218,9 @@ def ask_or_do(store: StoreAddress, request: dict[str, Any], do: AskShard) -> Ans
 def ask_server(store: StoreAddress, request: dict[str, Any], seconds: float = 10.0) -> Answer:
     """Have a request done by the server that runs on the store, in ``seconds`` at most.
 
-    Raises `CommandRefused` in the server's words, `InDoubt`, and `bot.local_socket.NotRunning`.
+    Raises `CommandRefused` in the server's words, `InDoubt`, and `bot.server.local_socket.NotRunning`.
     """
-    from bot.local_socket import NotAnswered, ask_engine
+    from bot.server.local_socket import NotAnswered, ask_engine
 
     try:
         return _accepted(request, ask_engine(store, request, seconds))
@@ -245,7 +245,7 @@ def reach_gateway(folder: Path | None, *, patient: bool = True) -> Iterator[Ask]
     So one set of limits counts every request. What it hands out waits while these leave no room, and says so; ``patient`` is False
     for a command that has no time. Raises `bot.settings.BadSettings` and `CommandRefused`; what it hands out raises, in words, a `BotError`.
     """
-    from bot.local_socket import NotRunning
+    from bot.server.local_socket import NotRunning
 
     bot, store = store_of(folder)
     try:
@@ -286,9 +286,9 @@ def gateway(folder: Path | None, request: dict[str, Any]) -> Answer:
 
 
 def pages(ask: Ask, call: str) -> Iterator[dict[str, Any]]:
-    """The items of all pages of one of the gateway's lists. Raises `bot.gateway.gateway_answers.EndlessList`, and as ``ask``."""
-    from bot.gateway import gateway_account
-    from bot.gateway.gateway_answers import Rate
+    """The items of all pages of one of the gateway's lists. Raises `bot.services.gateway.gateway_answers.EndlessList`, and as ``ask``."""
+    from bot.services.gateway import gateway_account
+    from bot.services.gateway.gateway_answers import Rate
 
     def fetch(number: int) -> gateway_account.Page[dict[str, Any]]:
         answer = ask({"call": call, "page": number})
@@ -299,7 +299,7 @@ def pages(ask: Ask, call: str) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _commands_here(bot: Folder, store: StoreAddress) -> Iterator[Ask]:
-    from bot.clock import SystemClock
+    from bot.core.clock import SystemClock
     from bot.runtime.gateway_commands import commands_without_server
     from bot.settings import read_account
     from bot.store.files import StoreLocked
@@ -317,9 +317,9 @@ def _commands_here(bot: Folder, store: StoreAddress) -> Iterator[Ask]:
 
 
 def _operate_here(bot: Folder, store: StoreAddress, request: dict[str, Any]) -> Answer:
-    from bot.clock import SystemClock
+    from bot.core.clock import SystemClock
     from bot.engine.advance import advance
-    from bot.program import load_program
+    from bot.loading.program import load_program
     from bot.runtime.batch import Batch
     from bot.runtime.operator_requests import operate as take
     from bot.runtime.operator_requests import refuse_mistakes
@@ -381,7 +381,7 @@ def refuse_together(**written: object) -> None:
 
 def loaded(bot: Folder) -> "Program":
     """A bot's flows and Python. Where its files have problems these are listed, and the command ends with 1."""
-    from bot.program import FaultyBot, load_program
+    from bot.loading.program import FaultyBot, load_program
 
     try:
         with contextlib.redirect_stdout(sys.stderr):  # what the bot's own Python prints is no part of a report

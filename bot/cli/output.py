@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bot.core.values import readable_json
-from bot.lang.problems import Mark, Problem
-from bot.simulation.phone import ShownMessage
+from bot.language.source.problems import Mark, Problem
+from bot.testing.simulation.phone import ShownMessage
 
 if TYPE_CHECKING:
-    from bot.testing.transcript_run import FailedTest
+    from bot.testing.conversations.transcript_run import FailedTest
 
 INDENT = " " * 6  # of the explanation of a failed test
 
@@ -81,7 +81,7 @@ def message_lines(message: ShownMessage) -> Iterator[str]:
 
 def explain(folder: Path, failure: "FailedTest", more: str = "") -> None:
     """Print why a test failed: the place, what is wrong, the conversation, and both sides. ``more`` follows what is wrong."""
-    from bot.testing.transcript_run import explained
+    from bot.testing.conversations.transcript_run import explained
 
     click.echo(f"{INDENT}{styled(where(folder, failure.mark), bold=True)}: {failure.what}{more}")
     click.echo()
@@ -93,7 +93,7 @@ def explain(folder: Path, failure: "FailedTest", more: str = "") -> None:
 
 def failure_object(folder: Path, failure: "FailedTest") -> dict[str, Any]:
     """Why a test failed, for a program."""
-    from bot.testing.transcript_run import explained
+    from bot.testing.conversations.transcript_run import explained
 
     differences = [{"what": d.what, "expected": d.expected, "got": d.found} for d in failure.differences]
     why = {"what": failure.what, **place_object(folder, failure.mark), "differences": differences}

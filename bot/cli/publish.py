@@ -9,14 +9,14 @@ import click
 
 from bot.cli.operate import COMMAND_SECONDS, CommandRefused, InDoubt, ask_server, bot_argument, store_of, user_name
 from bot.cli.output import quiet_log
-from bot.folder import Folder, links_out
+from bot.loading.folder import Folder, links_out
 from bot.store.database import StoreAddress, shards_of
 
 if TYPE_CHECKING:
-    from bot.flow.library import Library
+    from bot.language.flow.library import Library
     from bot.store.published_versions import PublishedVersion
     from bot.store.store_reader import StoreReader
-    from bot.testing.transcript_reader import LoadedTests
+    from bot.testing.conversations.transcript_reader import LoadedTests
 
 note_option = click.option("--note", metavar="TEXT", default="", help="Why: bot versions shows it.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -96,8 +96,8 @@ def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion
 
     Raises `CommandRefused`, `bot.store.published_versions.PublishRefused` and `bot.store.files.StoreLocked`.
     """
-    from bot.clock import SystemClock
-    from bot.local_socket import NotRunning
+    from bot.core.clock import SystemClock
+    from bot.server.local_socket import NotRunning
     from bot.store.opening import engine_writer
     from bot.store.published_versions import add_version, publish_request
 

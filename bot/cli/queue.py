@@ -12,7 +12,7 @@ from bot.cli.operate import NUMBER, ask_server, bot_option, open_store, operate,
 from bot.cli.output import counted, echo_json, local_time, styled
 from bot.core.errors import BotError
 from bot.core.text import printable
-from bot.shard_requests import why_it_waits
+from bot.server.shard_requests import why_it_waits
 from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _echo(lines: Iterator[str]) -> None:
 
 
 def _pending_lines(send: "PendingSend", server: _Server) -> Iterator[str]:
-    from bot.simulation.turn_words import effect_in_words
+    from bot.testing.simulation.turn_words import effect_in_words
 
     yield f"{styled('waiting', fg='yellow')} {send.id}  to {send.contact}  since {local_time(send.created_at)}"
     yield f"  {effect_in_words(send.effect)}"
@@ -203,7 +203,7 @@ def _pending_lines(send: "PendingSend", server: _Server) -> Iterator[str]:
 
 
 def _event_lines(event: "PendingSend") -> Iterator[str]:
-    from bot.simulation.turn_words import effect_in_words
+    from bot.testing.simulation.turn_words import effect_in_words
 
     yield f"{styled('waiting', fg='yellow')} event {event.id}  of {event.contact}  since {local_time(event.created_at)}"
     yield f"  {effect_in_words(event.effect)}"
@@ -224,7 +224,7 @@ def _why(send: "PendingSend", server: _Server) -> str:
 
 
 def _dead_lines(letter: "DeadLetter") -> Iterator[str]:
-    from bot.simulation.turn_words import effect_in_words
+    from bot.testing.simulation.turn_words import effect_in_words
 
     whose = f"  {'to' if letter.what == 'send' else 'of'} {letter.contact}" if letter.contact else ""
     yield f"{styled('given up', fg='red')} {letter.id}  {letter.what}{whose}  at {local_time(letter.at)}"

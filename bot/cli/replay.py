@@ -19,8 +19,8 @@ from bot.checker.replaying.redaction import Redaction, common_words
 from bot.cli.operate import CommandRefused, bot_option, loaded, number, span, store_of
 from bot.cli.output import counted, echo_json, local_time, place_object, quiet_log, styled, where
 from bot.core.text import printable
-from bot.flow.library import Library
-from bot.testing.transcript_run import ComparedRow, beside
+from bot.language.flow.library import Library
+from bot.testing.conversations.transcript_run import ComparedRow, beside
 
 if TYPE_CHECKING:
     from bot.core.turn import Conversation

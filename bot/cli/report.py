@@ -11,9 +11,9 @@ import click
 from bot.cli.operate import CommandRefused, bot_option, loaded, open_store, refuse_together, span, used_bot
 from bot.cli.output import echo_json, quiet_log, styled
 from bot.core.turn import ANSWERED, ENTERED, WAYS
-from bot.lang import wall_clock
-from bot.lang.problems import did_you_mean
-from bot.results import StepResults, answered_share, counted_as, results_by_flow, results_csv, splits_of
+from bot.language.source import wall_clock
+from bot.language.source.problems import did_you_mean
+from bot.store.results import StepResults, answered_share, counted_as, results_by_flow, results_csv, splits_of
 
 _WAITING = "waiting"
 

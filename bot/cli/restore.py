@@ -33,7 +33,7 @@ def command(backup: Path | None, folder: Path | None, keep_inbox: bool, new_inbo
 
     Exit code 0: the store is restored. 1: nothing changed; the message says why.
     """
-    from bot.clock import SystemClock
+    from bot.core.clock import SystemClock
     from bot.store.store_backup import finish_restore, restore
 
     store = store_of(folder)[1]

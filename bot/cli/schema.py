@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from bot.cli.operate import bot_argument
-from bot.folder import find_bot, read_folder
-from bot.program import FaultyBot, load_handlers
+from bot.loading.folder import find_bot, read_folder
+from bot.loading.program import FaultyBot, load_handlers
 
 
 @click.command("schema")
@@ -27,7 +27,7 @@ def command(folder: Path | None) -> None:
 
     Exit code 0: success. 1: the bot's own Python cannot be loaded.
     """
-    from bot.testing.documents_schema import documents_schema
+    from bot.testing.conversations.documents_schema import documents_schema
 
     bot = read_folder(find_bot(folder))
     with contextlib.redirect_stdout(sys.stderr):  # what the bot's own Python prints is no part of the schema

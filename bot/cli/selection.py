@@ -10,14 +10,14 @@ from bot.core.events import TimeReached
 from bot.core.immutable import mutable
 from bot.core.session import Session
 from bot.engine.turn_context import NameScope
-from bot.expressions.grammar import check_calls
-from bot.expressions.template_failures import TemplateFailed
-from bot.expressions.templates import Expression, Template, compile_expression, compile_template
-from bot.flow.flow_checks import check_contact_fields
-from bot.flow.library import Library
-from bot.folder import Folder
-from bot.lang.problems import Mark, Problems, did_you_mean
-from bot.program import Program
+from bot.language.expressions.grammar import check_calls
+from bot.language.expressions.template_failures import TemplateFailed
+from bot.language.expressions.templates import Expression, Template, compile_expression, compile_template
+from bot.language.flow.flow_checks import check_contact_fields
+from bot.language.flow.library import Library
+from bot.language.source.problems import Mark, Problems, did_you_mean
+from bot.loading.folder import Folder
+from bot.loading.program import Program
 
 _OF_FLOWS = ("message", "came_from")  # there is neither outside of a flow
 

@@ -87,7 +87,7 @@ def _in_words(contact: str, outcome: str, detail: str) -> str:
 
 
 def _outcome(folder: Path | None, contact: str, id: int) -> tuple[str, str]:
-    from bot.local_socket import answers
+    from bot.server.local_socket import answers
     from bot.store.files import StoreUnavailable
 
     shard = shard_of(store_of(folder)[1], contact)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from bot import telemetry
 from bot.cli.operate import bot_argument, bot_as_served, load_env, refuse_together
-from bot.folder import Folder, find_bot, read_folder
-from bot.process.supervisor import ROLES, Supervisor
+from bot.core import telemetry
+from bot.loading.folder import Folder, find_bot, read_folder
+from bot.server.process.child import Half
+from bot.server.process.supervisor import ROLES, Supervisor
 from bot.settings import BadSettings, Settings, read_settings, short_secrets, unknown_variables
 from bot.store.opening import is_shared
 
@@ -90,7 +91,13 @@ def command(ctx: click.Context, folder: Path | None, console: bool, web: bool, e
         click.echo(f"{bot.name} {does}, its store is {settings.store}. Ctrl-C stops it.")
 
     roles = ROLES if role is None else (role,)
-    ctx.exit(Supervisor(settings, bot.path, announce, roles=roles, console=console).run())
+    ctx.exit(Supervisor(settings, bot.path, announce, roles=roles, console=_console_half if console else None).run())
+
+
+def _console_half() -> Half:
+    from bot.pages.console import console_process  # most servers have none
+
+    return console_process.run
 
 
 def _settings(bot: Folder) -> Settings:
@@ -99,6 +106,6 @@ def _settings(bot: Folder) -> Settings:
     try:
         return read_settings(bot.path, os.environ, bot.settings(), bot_as_served(bot).secrets())
     except BadSettings as error:
-        from bot.program import problems_of
+        from bot.loading.program import problems_of
 
         raise BadSettings([*error.problems, *unknown_variables(os.environ), *map(str, problems_of(bot))]) from None

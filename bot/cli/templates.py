@@ -10,8 +10,8 @@ from bot.cli.operate import Ask, bot_option, pages, reach_gateway, served_bot, s
 from bot.cli.output import counted, echo_json, path_from_here, styled
 
 if TYPE_CHECKING:
-    from bot.gateway.gateway_account import TemplateInfo
     from bot.runtime.template_check import Misfit
+    from bot.services.gateway.gateway_account import TemplateInfo
 
 Item = Mapping[str, Any]
 
@@ -61,14 +61,14 @@ def both_lists(ask: Ask) -> list[Item]:
 
 def infos(listed: list[Item]) -> list["TemplateInfo"]:
     """Templates as the check takes them."""
-    from bot.gateway.gateway_account import TemplateInfo
+    from bot.services.gateway.gateway_account import TemplateInfo
 
     return [TemplateInfo(**{**item, "components": tuple(item["components"])}) for item in listed]
 
 
 def _check(folder: Path | None, listed: list[Item], as_json: bool) -> int:
-    from bot.flow.library import template_uses
-    from bot.program import load_program
+    from bot.language.flow.library import template_uses
+    from bot.loading.program import load_program
     from bot.runtime.template_check import misfits
 
     bot, store = store_of(folder)

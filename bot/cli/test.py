@@ -19,15 +19,15 @@ from bot.cli.output import (
     styled,
     where,
 )
-from bot.folder import Folder, find_bot, read_folder
+from bot.loading.folder import Folder, find_bot, read_folder
 
 if TYPE_CHECKING:
     from bot.cli.evaluating import Evaluations
-    from bot.program import Program
-    from bot.testing.coverage import Coverage
-    from bot.testing.transcript import Transcript
-    from bot.testing.transcript_reader import LoadedTests
-    from bot.testing.transcript_run import FailedTest
+    from bot.loading.program import Program
+    from bot.testing.conversations.coverage import Coverage
+    from bot.testing.conversations.transcript import Transcript
+    from bot.testing.conversations.transcript_reader import LoadedTests
+    from bot.testing.conversations.transcript_run import FailedTest
 
 
 @click.command("test")
@@ -118,8 +118,8 @@ def command(
     coverage is too low, or not everything could be run.
     """
     from bot.cli.evaluating import Wanted, run_with_models
-    from bot.testing.coverage import Coverage
-    from bot.testing.transcript_reader import load_with_tests
+    from bot.testing.conversations.coverage import Coverage
+    from bot.testing.conversations.transcript_reader import load_with_tests
 
     if intents and (attacks or generates or shows_coverage or least is not None or record or judge):
         raise click.UsageError("--intents runs no tests: leave out the options that are about tests")
@@ -179,7 +179,7 @@ def command(
 
 def passes(bot: Folder, loaded: "LoadedTests") -> bool:
     """Whether all tests of a bot pass, and its recorded evaluations. It prints how each went."""
-    from bot.testing.coverage import Coverage
+    from bot.testing.conversations.coverage import Coverage
 
     assert loaded.program is not None
     report, replayed = _run(bot, loaded.program, loaded.transcripts, Coverage(loaded.program.library), False)
@@ -192,7 +192,7 @@ def _run(
 ) -> "tuple[_Report, Evaluations]":
     """Run tests, and evaluations with their recorded answers."""
     from bot.cli.evaluating import Evaluations
-    from bot.testing.transcript_run import run
+    from bot.testing.conversations.transcript_run import run
 
     evaluations = [transcript for transcript in chosen if transcript.tries is not None]
     replayed = Evaluations(bot, program, quiet=as_json)

@@ -7,7 +7,7 @@ import click
 
 from bot.cli.operate import bot_option, open_store, span
 from bot.cli.output import echo_json
-from bot.lang import wall_clock
+from bot.language.source import wall_clock
 from bot.store.engine_tables import USAGE_BY
 
 

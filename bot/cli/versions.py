@@ -10,7 +10,7 @@ import click
 
 from bot.cli.operate import NUMBER, bot_option, store_of
 from bot.cli.output import echo_json, local_time, styled
-from bot.folder import Folder
+from bot.loading.folder import Folder
 
 
 @click.command("versions")

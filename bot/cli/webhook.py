@@ -17,7 +17,7 @@ from bot.cli.operate import Answer, CommandRefused, bot_option, env_file, gatewa
 from bot.cli.output import counted, echo_json, local_time, styled
 from bot.core.errors import BotError
 from bot.core.events import EVENTS
-from bot.gateway.gateway_account import SECRET
+from bot.services.gateway.gateway_account import SECRET
 from bot.settings import WebhookSettings, read_webhook
 from bot.settings.setting_values import signing_secrets
 

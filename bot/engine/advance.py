@@ -51,17 +51,17 @@ from bot.engine.outside_events import (
 )
 from bot.engine.timers import keep_to_the_clock, take_time, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
-from bot.extensions.decorators import END as CONVERSATION_END
-from bot.flow.definition import Flow
-from bot.flow.event_receiver import OPT_OUT, RESULT, TAGS
-from bot.flow.library import Library
-from bot.lang.languages import OWN_WORDINGS, wording
-from bot.lang.text_patterns import PatternTime
-from bot.lang.word_matching import normalise
-from bot.steps import yes_no_question
-from bot.steps.ai_exchange import from_contact
-from bot.steps.step_kind import OfferMessage, PostponeMessage, Reply, ReplyId
-from bot.steps.transition import END, NEXT, ROUTE, Word, Words
+from bot.language.flow.definition import Flow
+from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
+from bot.language.flow.library import Library
+from bot.language.python.decorators import END as CONVERSATION_END
+from bot.language.source.languages import OWN_WORDINGS, wording
+from bot.language.source.text_patterns import PatternTime
+from bot.language.source.word_matching import normalise
+from bot.language.steps import yes_no_question
+from bot.language.steps.ai_exchange import from_contact
+from bot.language.steps.step_kind import OfferMessage, PostponeMessage, Reply, ReplyId
+from bot.language.steps.transition import END, NEXT, ROUTE, Word, Words
 
 _SLOW_PATTERNS = "the patterns took too long for this text: it matches none of those that were left"
 

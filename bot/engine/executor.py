@@ -17,16 +17,16 @@ from bot.engine import slots
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
 from bot.engine.scheduled_flows import arrange, can_start, cancel, heard_at
 from bot.engine.turn_context import FAILURES, MOST_FRAMES, Failure, FlowBroken, TurnContext
-from bot.expressions.template_failures import TemplateFailed
-from bot.flow.definition import FIRST, LANGUAGE, RETURNING, ResolvedTransition, Step
-from bot.flow.library import TriggerIndex, TriggerMatch, name_of_event
-from bot.lang.languages import wording
-from bot.lang.word_matching import normalise
-from bot.steps import yes_no_question
-from bot.steps.intent_step import INTENTS, IntentStep
-from bot.steps.slot_step import SLOT_FILLING, SlotStep
-from bot.steps.step_facts import StepFailed
-from bot.steps.step_kind import (
+from bot.language.expressions.template_failures import TemplateFailed
+from bot.language.flow.definition import FIRST, LANGUAGE, RETURNING, ResolvedTransition, Step
+from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
+from bot.language.source.languages import wording
+from bot.language.source.word_matching import normalise
+from bot.language.steps import yes_no_question
+from bot.language.steps.intent_step import INTENTS, IntentStep
+from bot.language.steps.slot_step import SLOT_FILLING, SlotStep
+from bot.language.steps.step_facts import StepFailed
+from bot.language.steps.step_kind import (
     NOTHING,
     Awaited,
     FlowEnded,
@@ -44,16 +44,16 @@ from bot.steps.step_kind import (
     WaitHere,
     Waits,
 )
-from bot.steps.step_options import StepOptions, signal_outcomes
-from bot.steps.transition import AGAIN, BACK, END, ROUTE, STAY, Transition
-from bot.types.contact_zones import TIMEZONE
-from bot.types.type_registry import Answer, Mismatch, Unfit
+from bot.language.steps.step_options import StepOptions, signal_outcomes
+from bot.language.steps.transition import AGAIN, BACK, END, ROUTE, STAY, Transition
+from bot.language.types.contact_zones import TIMEZONE
+from bot.language.types.type_registry import Answer, Mismatch, Unfit
 
 Given = TypeVarTuple("Given")
 
 MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
 _ASKS_ABOUT_MESSAGE = frozenset({f"{IntentStep.verb}, waiting", SlotStep.verb})
-"""The forms of the steps at which a model is asked about a message (`bot.flow.definition.MADE_FLOWS`)."""
+"""The forms of the steps at which a model is asked about a message (`bot.language.flow.definition.MADE_FLOWS`)."""
 
 
 def visited(frame: Frame, step: str) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from bot.core.session import Frame, Session
 from bot.core.turn import ANSWERED, ENTERED, FAILED, LEFT, TIMED_OUT, Counted, StepTaken
 from bot.engine.turn_context import TurnContext
-from bot.flow.definition import Flow
-from bot.steps.step_options import SIGNAL
-from bot.steps.transition import AGAIN, STAY
+from bot.language.flow.definition import Flow
+from bot.language.steps.step_options import SIGNAL
+from bot.language.steps.transition import AGAIN, STAY
 
 Visit = tuple[str, int]
 """A flow, and the number of the visit: the first one is still to come while a model looks for the flow."""

@@ -5,9 +5,9 @@ from enum import Enum
 
 from bot.core.immutable import immutable
 from bot.core.session import Frame
-from bot.flow.definition import Flow
-from bot.flow.library import Library
-from bot.steps.transition import END
+from bot.language.flow.definition import Flow
+from bot.language.flow.library import Library
+from bot.language.steps.transition import END
 
 
 class StepChange(Enum):

@@ -30,11 +30,11 @@ from bot.core.values import Media
 from bot.engine.executor import Executor
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
 from bot.engine.turn_context import FAILURES, TurnContext
-from bot.flow.library import Library
-from bot.lang.problems import did_you_mean
-from bot.steps.step_facts import StepFailed
-from bot.steps.step_kind import Reply
-from bot.types.type_registry import Mismatch
+from bot.language.flow.library import Library
+from bot.language.source.problems import did_you_mean
+from bot.language.steps.step_facts import StepFailed
+from bot.language.steps.step_kind import Reply
+from bot.language.types.type_registry import Mismatch
 
 UNDELIVERED = ("replaced", "covered", "over_share")
 MOST_REFUSED = 3

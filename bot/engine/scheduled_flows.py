@@ -10,15 +10,15 @@ from typing import Any
 
 from bot.core.session import CUTS_IN, Frame, Plan, first_of_conversation
 from bot.engine.turn_context import FAILURES, MOST_FRAMES, TurnContext
-from bot.expressions.templates import Template
-from bot.flow.library import Library
-from bot.lang.problems import did_you_mean
-from bot.lang.wall_clock import next_after
-from bot.steps.schedule import name_in, no_later
-from bot.steps.step_facts import StepFailed
-from bot.steps.step_options import StepOptions
-from bot.steps.transition import Signals
-from bot.types.type_registry import Mismatch
+from bot.language.expressions.templates import Template
+from bot.language.flow.library import Library
+from bot.language.source.problems import did_you_mean
+from bot.language.source.wall_clock import next_after
+from bot.language.steps.schedule import name_in, no_later
+from bot.language.steps.step_facts import StepFailed
+from bot.language.steps.step_options import StepOptions
+from bot.language.steps.transition import Signals
+from bot.language.types.type_registry import Mismatch
 
 MOST_PLANS = 100  # for one contact
 MOST_DUE = 100  # that come due for one contact within an hour, without a word from them

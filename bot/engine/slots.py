@@ -16,8 +16,8 @@ from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import TurnContext
-from bot.lang.word_matching import LONGEST, normalise, quoted
-from bot.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, WaitHere
+from bot.language.source.word_matching import LONGEST, normalise, quoted
+from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, WaitHere
 
 MOST_WORDS = 25  # of a message that are looked at
 MOST_OF_ONE = 4  # words of one answer

@@ -6,9 +6,9 @@ from bot.core.session import LONGEST_REST, Frame
 from bot.engine.executor import Executor
 from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, is_there, next_plan_at, take_next_due
 from bot.engine.turn_context import FAILURES, TurnContext
-from bot.flow.definition import Step
-from bot.steps.schedule import no_later
-from bot.steps.step_options import LONGEST_GATHER
+from bot.language.flow.definition import Step
+from bot.language.steps.schedule import no_later
+from bot.language.steps.step_options import LONGEST_GATHER
 
 MOST_GATHERED = 10  # messages, after which a step with `gather` waits for no further one
 

@@ -27,23 +27,23 @@ from bot.core.session import (
 from bot.core.turn import StepTaken, Trace
 from bot.core.values import Record
 from bot.engine.migration import edited_step
-from bot.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS
-from bot.expressions.grammar import HISTORY, WINDOW_OPEN
-from bot.expressions.opening_hours import HOURS
-from bot.expressions.sandbox import OWN_FUNCTIONS
-from bot.expressions.template_failures import EFFORT, Effort
-from bot.expressions.templates import TemplateFailed
-from bot.extensions.decorators import ERROR
-from bot.flow.definition import LANGUAGE, Flow, Step
-from bot.flow.library import Library
-from bot.lang.languages import CONTACT_LANGUAGE, OWN_WORDINGS
-from bot.lang.wall_clock import in_zone, next_after, zone_of
-from bot.steps.step_facts import StepFailed
-from bot.steps.step_kind import Reply, ReplyId, StepContext
-from bot.steps.step_options import Defaults
-from bot.steps.transition import AGAIN, BACK, Assignment, Cleared
-from bot.types.contact_zones import TIMEZONE
-from bot.types.type_registry import Mismatch
+from bot.language.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS
+from bot.language.expressions.grammar import HISTORY, WINDOW_OPEN
+from bot.language.expressions.opening_hours import HOURS
+from bot.language.expressions.sandbox import OWN_FUNCTIONS
+from bot.language.expressions.template_failures import EFFORT, Effort
+from bot.language.expressions.templates import TemplateFailed
+from bot.language.flow.definition import LANGUAGE, Flow, Step
+from bot.language.flow.library import Library
+from bot.language.python.decorators import ERROR
+from bot.language.source.languages import CONTACT_LANGUAGE, OWN_WORDINGS
+from bot.language.source.wall_clock import in_zone, next_after, zone_of
+from bot.language.steps.step_facts import StepFailed
+from bot.language.steps.step_kind import Reply, ReplyId, StepContext
+from bot.language.steps.step_options import Defaults
+from bot.language.steps.transition import AGAIN, BACK, Assignment, Cleared
+from bot.language.types.contact_zones import TIMEZONE
+from bot.language.types.type_registry import Mismatch
 
 Failure = StepFailed | TemplateFailed | Mismatch
 FAILURES = (StepFailed, TemplateFailed, Mismatch)

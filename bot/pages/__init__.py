@@ -1,3 +1,1 @@
-"""What the pages of `bot dev` and of the console share: how a contact's phone, turns and values are shown, how the pages look, and how
-they are served.
-"""
+"""What people see in a browser: the page of `bot dev`, and the console."""

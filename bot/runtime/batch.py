@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from time import perf_counter_ns, thread_time
 
-from bot.clock import Clock
+from bot.core.clock import Clock
+from bot.core.defects import place_of
 from bot.core.effects import Effect, Happen, Publish, PutContact, ReadContact, Send, Tell, ToSend
 from bot.core.errors import BotError
 from bot.core.events import (
@@ -32,7 +33,6 @@ from bot.core.session import (
 )
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue, json_text, storable
-from bot.defects import place_of
 from bot.engine.advance import is_kept, merged
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun

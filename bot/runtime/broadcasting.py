@@ -19,10 +19,10 @@ from bot.core.messages import TemplateMessage, violations
 from bot.core.session import effect_ref
 from bot.core.turn import SKIPPED, WAITS
 from bot.core.values import json_text
-from bot.gateway.gateway_answers import BY_CODE
-from bot.lang.wall_clock import LONGEST
+from bot.language.source.wall_clock import LONGEST
 from bot.runtime.batch import Batch, RequestRefused, effect_key
 from bot.runtime.sending import SHUT, UNCLEAR, SendResult
+from bot.services.gateway.gateway_answers import BY_CODE
 from bot.store.broadcast_rows import (
     EDITING,
     FINISHED,

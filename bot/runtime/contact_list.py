@@ -11,9 +11,9 @@ from datetime import timedelta
 from bot.core.effects import ListContacts, PutContact
 from bot.core.events import LISTED, ContactChanged
 from bot.core.session import Session
-from bot.gateway.gateway_account import MOST_PAGES, ContactInfo, Page
 from bot.runtime.batch import Batch
 from bot.runtime.sending import SendResult
+from bot.services.gateway.gateway_account import MOST_PAGES, ContactInfo, Page
 from bot.store.rows import SYNC
 
 READ_EVERY = timedelta(days=1)

@@ -8,16 +8,16 @@ from dataclasses import replace
 from datetime import datetime
 from random import Random
 
-from bot.alarms import Alarms
-from bot.clock import Clock, Timekeeper, time_of
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock, Timekeeper, time_of
 from bot.core.effects import Send
 from bot.core.immutable import immutable
-from bot.gateway.gateway_client import Gateway
 from bot.runtime.gateway_commands import CommandPermits, Permit
 from bot.runtime.rate_limiter import ContactLimiter, LimitAlarms
 from bot.runtime.scheduler import CircuitBreakers, Scheduler
 from bot.runtime.sending import Claim, ContactQueue, OtherRoute, Route, SendAttempt, Sender, SendResult
 from bot.runtime.shared_limiter import Limiter
+from bot.services.gateway.gateway_client import Gateway
 from bot.store.rows import SYNC, OutboxRow
 
 MOST_IN_FLIGHT = 256

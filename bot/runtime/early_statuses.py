@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from math import inf
 
-from bot.clock import Clock
+from bot.core.clock import Clock
 from bot.core.events import StatusReported
 from bot.runtime.batch import Batch
 from bot.store.engine_store import Store

@@ -25,10 +25,10 @@ from bot.core.events import (
 )
 from bot.core.immutable import mutable
 from bot.core.values import json_text
-from bot.metrics import EngineMetrics
 from bot.runtime.batch import Batch, effect_key
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
 from bot.runtime.contact_list import forget, handle_page
+from bot.runtime.metrics import EngineMetrics
 from bot.runtime.operator_requests import Request
 from bot.runtime.performers import NO_RECEIVER, CallResult, Peer, name_of, peer_of
 from bot.runtime.sending import REFUSED, SendResult

@@ -17,17 +17,15 @@ from functools import partial
 from itertools import chain, islice
 from time import monotonic, sleep
 
-from bot.alarms import Alarms
-from bot.clock import SMALLEST_STEP, Clock, ClockJumps, ExpiryTime, deadline_of
 from bot.core import values
+from bot.core.alarms import Alarms
+from bot.core.clock import SMALLEST_STEP, Clock, ClockJumps, ExpiryTime, deadline_of
+from bot.core.defects import guard, place_of
 from bot.core.effects import Fetch, Transcribe
 from bot.core.errors import BotError, OutcomeLost
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
+from bot.core.telemetry import log_turns, turn_log
 from bot.core.text import is_contact
-from bot.defects import guard, place_of
-from bot.gateway.gateway_answers import BY_CODE
-from bot.gateway.webhook_events import INBOUND, TAP, UnreadableEvent
-from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, EngineShare, RequestRefused
 from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
 from bot.runtime.contact_list import read_contacts
@@ -47,11 +45,14 @@ from bot.runtime.engine_input import (
     take_event,
     take_forwarded,
 )
+from bot.runtime.metrics import EngineMetrics
 from bot.runtime.operator_requests import QUESTIONS, Answer, Request, operate
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import REFUSED, SHUT, UNCLEAR, SendResult
 from bot.runtime.unreadable_events import UnreadableEvents
 from bot.runtime.wake_pipe import WakePipe
+from bot.services.gateway.gateway_answers import BY_CODE
+from bot.services.gateway.webhook_events import INBOUND, TAP, UnreadableEvent
 from bot.store.commit import DEAD_LETTER_OUTCOMES
 from bot.store.crash_quarantine import ORDINARY, Bounds
 from bot.store.engine_store import Store
@@ -61,7 +62,6 @@ from bot.store.integrity import check_pair
 from bot.store.opening import is_shared
 from bot.store.rows import CallRow, DueRow, EventRow, OutboxRow
 from bot.store.trace_rows import OPERATOR
-from bot.telemetry import log_turns, turn_log
 
 _WAITING_RESULTS = 32  # results that wait at most for something else that is to be committed
 

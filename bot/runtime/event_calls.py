@@ -3,15 +3,15 @@
 import json
 from collections.abc import Callable, Mapping
 
-from bot.alarms import Alarms
-from bot.clock import Clock
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock
 from bot.core.effects import Publish
 from bot.core.values import json_default
-from bot.flow.event_receiver import EventReceiver
-from bot.gateway.webhook_events import sign
-from bot.http_client import ReachabilityAlarm
-from bot.outgoing import RequestFailed, post
+from bot.language.flow.event_receiver import EventReceiver
 from bot.runtime.performers import NO_RECEIVER, CallAttempt, Say
+from bot.services.gateway.webhook_events import sign
+from bot.services.http_client import ReachabilityAlarm
+from bot.services.outgoing import RequestFailed, post
 from bot.store.rows import CallRow
 
 SECONDS = 10.0

@@ -12,9 +12,9 @@ from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Call, Fetch, Ht
 from bot.core.errors import BotError
 from bot.core.filetypes import END, FILE_TYPES, FileType, type_of
 from bot.core.values import Media, Record
-from bot.http_client import PASSING, HttpClient, HttpError, Oversized, Streamed
-from bot.public_addresses import MOST_REDIRECTS, REDIRECTS, BadAddress, HostUnknown, WebAddress, redirected_to
 from bot.runtime.performers import CallAttempt, Perform, Say
+from bot.services.http_client import PASSING, HttpClient, HttpError, Oversized, Streamed
+from bot.services.public_addresses import MOST_REDIRECTS, REDIRECTS, BadAddress, HostUnknown, WebAddress, redirected_to
 from bot.store.kept_files import FilesUnavailable, KeptFiles, ObjectFiles
 from bot.store.rows import CallRow
 

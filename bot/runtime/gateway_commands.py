@@ -14,13 +14,17 @@ from time import monotonic
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from bot.alarms import Alarms
-from bot.clock import Clock
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock
 from bot.core.errors import BotError
 from bot.core.immutable import mutable
 from bot.core.values import json_text
-from bot.gateway.gateway_account import ContactPut, Page, RegisteredWebhook
-from bot.gateway.gateway_answers import (
+from bot.runtime.rate_limiter import MINUTE, RateLimiter
+from bot.runtime.scheduler import CircuitBreakers
+from bot.runtime.sending import OtherRoute, SendAttempt, refused
+from bot.runtime.shared_limiter import Limiter, open_limiter
+from bot.services.gateway.gateway_account import ContactPut, Page, RegisteredWebhook
+from bot.services.gateway.gateway_answers import (
     EndpointUnavailable,
     GatewayError,
     GatewayRateLimited,
@@ -29,11 +33,7 @@ from bot.gateway.gateway_answers import (
     OutcomeUnknown,
     Rate,
 )
-from bot.gateway.gateway_client import Gateway
-from bot.runtime.rate_limiter import MINUTE, RateLimiter
-from bot.runtime.scheduler import CircuitBreakers
-from bot.runtime.sending import OtherRoute, SendAttempt, refused
-from bot.runtime.shared_limiter import Limiter, open_limiter
+from bot.services.gateway.gateway_client import Gateway
 from bot.settings import AccountSettings
 from bot.store.commit import Commit
 from bot.store.database import StoreAddress, shards_of
@@ -95,7 +95,7 @@ class GatewayCommands:
         self._clock = clock
 
     def run(self, request: Request) -> Answer:
-        """Run a command. Raises `UnknownCommand`, `NotRepeated`, `NoPermit` and the errors of `bot.gateway.gateway_answers`.
+        """Run a command. Raises `UnknownCommand`, `NotRepeated`, `NoPermit` and the errors of `bot.services.gateway.gateway_answers`.
 
         ``{"call": "templates"}``, ``{"call": "chat_templates", "page": 1}`` and ``{"call": "contacts", "page": 1}``
         return ``items`` and ``has_more``. ``put_contact`` (phone, name, email, tags) returns ``id``, or ``refused``
@@ -224,7 +224,7 @@ class CommandPermits:
     def permit(self, timeout: float) -> Iterator[Permit]:
         """A permit for one request, as soon as the limits allow it. Raises `NoPermit` after ``timeout`` real seconds.
 
-        A `bot.gateway.gateway_answers.GatewayError` in the block counts as what it says about the limits and the
+        A `bot.services.gateway.gateway_answers.GatewayError` in the block counts as what it says about the limits and the
         route.
         """
         with self._lock:

@@ -7,15 +7,15 @@ import threading
 from datetime import timedelta
 from typing import Any
 
-from bot.clock import Clock
 from bot.core import values
+from bot.core.clock import Clock
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import UnstorableValue
-from bot.http_client import PASSING, Response
-from bot.outgoing import IDEMPOTENCY_KEY, UNSAFE, NotAllowed, Requester, RequestFailed
 from bot.runtime.performers import LONGEST_WAIT, CallAttempt, Say
+from bot.services.http_client import PASSING, Response
+from bot.services.outgoing import IDEMPOTENCY_KEY, UNSAFE, NotAllowed, Requester, RequestFailed
 from bot.store.rows import CallRow
 
 _LONGEST_TYPE = 200  # characters

@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bot.ai.ai_client import Stream
-from bot.ai.ai_errors import EmptyAnswer, ServiceTimedOut
-from bot.ai.chat_completion import FILTERED, ChatRequest, Completion, ToolCall
 from bot.core.errors import BotError
 from bot.core.text import is_blank, json_object, texts_in
 from bot.core.values import Usage
 from bot.runtime.performers import CallAttempt, Say
+from bot.services.ai.ai_client import Stream
+from bot.services.ai.ai_errors import EmptyAnswer, ServiceTimedOut
+from bot.services.ai.chat_completion import FILTERED, ChatRequest, Completion, ToolCall
 
 _CHARACTERS = 8  # the most characters of a token, on average: a longer answer ignores its `max_tokens`
 
@@ -51,7 +51,7 @@ class AnswerReader:
         self._stream: Stream | None = None
 
     def read(self, stream: Stream) -> CallAttempt:
-        """Read the answer to its end, or as far as it may be read. Raises `bot.ai.ai_errors.CompletionError` and
+        """Read the answer to its end, or as far as it may be read. Raises `bot.services.ai.ai_errors.CompletionError` and
         `AnswerStopped`.
         """
         self._stream = stream

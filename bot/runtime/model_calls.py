@@ -10,8 +10,15 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from bot.ai.ai_client import Completions
-from bot.ai.ai_errors import (
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock
+from bot.core.effects import Complete
+from bot.core.immutable import immutable
+from bot.core.values import Usage
+from bot.runtime.model_answer import AnswerReader, AnswerStopped, answer_value
+from bot.runtime.performers import CallAttempt, Say
+from bot.services.ai.ai_client import Completions
+from bot.services.ai.ai_errors import (
     CompletionError,
     ContentRefused,
     CutStream,
@@ -31,14 +38,7 @@ from bot.ai.ai_errors import (
     ServiceTimedOut,
     ServiceUnauthorized,
 )
-from bot.ai.chat_completion import ChatRequest
-from bot.alarms import Alarms
-from bot.clock import Clock
-from bot.core.effects import Complete
-from bot.core.immutable import immutable
-from bot.core.values import Usage
-from bot.runtime.model_answer import AnswerReader, AnswerStopped, answer_value
-from bot.runtime.performers import CallAttempt, Say
+from bot.services.ai.chat_completion import ChatRequest
 from bot.store.fact_index import FactIndex
 from bot.store.files import StoreUnavailable
 from bot.store.rows import CallRow

@@ -21,8 +21,8 @@ from bot.core.text import is_contact
 from bot.core.turn import SKIPPED, STARTED, WAITS, Turn
 from bot.core.values import json_text
 from bot.engine.scheduled_flows import objections, signal_objections
-from bot.flow.library import Library
-from bot.lang.wall_clock import duration_words
+from bot.language.flow.library import Library
+from bot.language.source.wall_clock import duration_words
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import (
     TakeBack,

@@ -9,12 +9,12 @@ from random import Random
 from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar
 
-from bot.clock import LONGEST_BACKOFF, Clock, DelayQueue, Timekeeper, backoff, left_to_wait
+from bot.core.clock import LONGEST_BACKOFF, Clock, DelayQueue, Timekeeper, backoff, left_to_wait
+from bot.core.defects import found, guard
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Performed, Publish, Tell, Transcribe
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import Usage
-from bot.defects import found, guard
 from bot.store.rows import CallRow
 
 LONGEST_WAIT = LONGEST_BACKOFF

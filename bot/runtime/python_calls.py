@@ -9,15 +9,15 @@ from dataclasses import replace
 from typing import Any
 
 from bot.core import values
+from bot.core.defects import guard
 from bot.core.effects import Call, Tell
 from bot.core.text import head
 from bot.core.values import UnstorableValue
-from bot.defects import guard
-from bot.extensions.annotations import Arguments, BadArgument
-from bot.extensions.decorators import DEAD_LETTER, KEY_PARAMETER, START, STOP, HandlerSpec, HookSpec, ProviderSpec
-from bot.extensions.gathered import Extensions
+from bot.language.python.annotations import Arguments, BadArgument
+from bot.language.python.decorators import DEAD_LETTER, KEY_PARAMETER, START, STOP, HandlerSpec, HookSpec, ProviderSpec
+from bot.language.python.gathered import Extensions
+from bot.language.steps.tools import cut
 from bot.runtime.performers import CallAttempt, Say
-from bot.steps.tools import cut
 from bot.store.rows import CallRow
 
 

@@ -1,6 +1,6 @@
 """The limits of requests: the gateway's for all endpoints together (spec: Limits), and each contact's share of them.
 
-Pure state with the time as an argument, which is `bot.clock.Clock.elapsed`; not safe for threads by itself.
+Pure state with the time as an argument, which is `bot.core.clock.Clock.elapsed`; not safe for threads by itself.
 """
 
 from collections import deque
@@ -9,10 +9,10 @@ from datetime import timedelta
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from bot.alarms import Alarms
-from bot.clock import Clock
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock
 from bot.core.immutable import mutable
-from bot.gateway.gateway_answers import UNSAID, Rate
+from bot.services.gateway.gateway_answers import UNSAID, Rate
 from bot.store.rows import REPLY
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from itertools import chain, islice
 from math import inf
 from typing import Any
 
-from bot.alarms import Alarms
-from bot.clock import Clock, DelayQueue, left_to_wait, to_microseconds
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock, DelayQueue, left_to_wait, to_microseconds
 from bot.runtime.rate_limiter import MINUTE, ContactLimiter
 from bot.runtime.sending import (
     ACCOUNT,
@@ -286,7 +286,7 @@ _OF_ALL_SHARDS = (ACCOUNT, LIMITS)
 class CircuitBreaker:
     """Closed, everything goes; open, nothing does until ``probe_at``, and then one request, the probe, finds out.
 
-    Times are of `bot.clock.Clock.elapsed`.
+    Times are of `bot.core.clock.Clock.elapsed`.
     """
 
     def __init__(self, route: Route) -> None:

@@ -13,15 +13,15 @@ from functools import partial
 from random import Random
 from typing import Any, Self
 
-from bot.clock import Clock, ExpiryTime, backoff
+from bot.core.clock import Clock, ExpiryTime, backoff
+from bot.core.defects import found
 from bot.core.effects import ListContacts, PutContact
 from bot.core.errors import BotError
 from bot.core.immutable import immutable, mutable
 from bot.core.messages import Message, TemplateMessage
 from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
-from bot.defects import found
-from bot.gateway.gateway_account import ContactInfo, ContactPut, Page
-from bot.gateway.gateway_answers import (
+from bot.services.gateway.gateway_account import ContactInfo, ContactPut, Page
+from bot.services.gateway.gateway_answers import (
     BY_CODE,
     ChannelNotFound,
     EndpointRefused,
@@ -37,7 +37,7 @@ from bot.gateway.gateway_answers import (
     Sent,
     TemplateRequired,
 )
-from bot.gateway.gateway_client import Gateway
+from bot.services.gateway.gateway_client import Gateway
 from bot.store.rows import REPLY, OutboxRow
 
 OLDEST = timedelta(days=3)
@@ -117,7 +117,7 @@ class ContactQueue:
 
     ``alone`` is the fault for which the gateway keeps back this contact's row, while it takes those of others. ``lost`` are
     the idempotency keys of requests that may have been carried out, because their answers were lost.
-    Times are those of `bot.clock.Clock.elapsed`.
+    Times are those of `bot.core.clock.Clock.elapsed`.
     """
 
     contact: str
@@ -206,7 +206,7 @@ class SendResult:
     contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
     to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
     ``refused``, of one that failed: the gateway does not take it as it is. ``alias`` is as in
-    `bot.gateway.gateway_answers.Sent`, ``code``, ``key_helps`` and ``page`` as in `SendAttempt`; ``unclear`` says that an attempt may
+    `bot.services.gateway.gateway_answers.Sent`, ``code``, ``key_helps`` and ``page`` as in `SendAttempt`; ``unclear`` says that an attempt may
     have been sent.
     """
 
@@ -408,7 +408,7 @@ class Sender:
     def _failed(self, queue: ContactQueue, content: Content, error: GatewayError) -> SendAttempt:
         """What becomes of the queue's first message, whose request failed: the first case that fits.
 
-        What an answer means is `bot.gateway.gateway_answers.FailedAnswer.meaning`.
+        What an answer means is `bot.services.gateway.gateway_answers.FailedAnswer.meaning`.
         """
         match error:
             case EndpointRefused():

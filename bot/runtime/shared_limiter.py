@@ -13,10 +13,10 @@ from math import inf
 from typing import Any
 from uuid import uuid4
 
-from bot.clock import Clock
-from bot.defects import guard
-from bot.gateway.gateway_answers import Rate
+from bot.core.clock import Clock
+from bot.core.defects import guard
 from bot.runtime.rate_limiter import RateLimiter
+from bot.services.gateway.gateway_answers import Rate
 from bot.store.database import Budget, BudgetTurn, StoreAddress, whole_of
 from bot.store.files import StoreUnavailable
 from bot.store.opening import shared_budget

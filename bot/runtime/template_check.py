@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.core.immutable import immutable
-from bot.flow.library import Library, TemplateUse, template_uses
-from bot.gateway.gateway_account import TemplateInfo
-from bot.lang.problems import Mark, did_you_mean
-from bot.steps.template_message import TemplateToSend
+from bot.language.flow.library import Library, TemplateUse, template_uses
+from bot.language.source.problems import Mark, did_you_mean
+from bot.language.steps.template_message import TemplateToSend
+from bot.services.gateway.gateway_account import TemplateInfo
 
 APPROVED = "APPROVED"
 

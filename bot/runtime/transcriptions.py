@@ -9,9 +9,9 @@ from typing import Any
 from bot.core.effects import Call, Fetch, HttpRequest, Transcribe
 from bot.core.messages import MEDIA_BYTES
 from bot.core.values import Media
-from bot.http_client import PASSING
 from bot.runtime.file_calls import MARGIN
 from bot.runtime.performers import CallAttempt, Perform, Say
+from bot.services.http_client import PASSING
 from bot.store.kept_files import FilesUnavailable
 from bot.store.rows import CallRow
 

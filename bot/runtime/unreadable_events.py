@@ -3,9 +3,9 @@
 from collections import Counter
 from datetime import timedelta
 
-from bot.alarms import Alarms
-from bot.clock import Clock
-from bot.gateway.webhook_events import UnknownSender, UnreadableEvent
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock
+from bot.services.gateway.webhook_events import UnknownSender, UnreadableEvent
 from bot.store.inbox import LogRow
 
 UNREADABLE, UNKNOWN_SENDERS = "events-unreadable", "unknown-senders"

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.lang.problems import Problems, did_you_mean, nearest
-from bot.lang.source import Node
+from bot.language.source.problems import Problems, did_you_mean, nearest
+from bot.language.source.yaml_tree import Node
 from bot.settings import setting_values as values
 from bot.store.database import PostgresAddress, StoreAddress
 
 if TYPE_CHECKING:
-    from bot.keys.declared_keys import Form
+    from bot.language.keys.declared_keys import Form
 
 T = TypeVar("T")
 PREFIX = "BOT_"
@@ -403,8 +403,14 @@ def problems_in(settings: Node) -> Problems:
 
 def settings_form() -> "Form[Any]":
     """The settings as a map in ``bot.yml``. Secrets are known there, and editors do not offer them."""
-    from bot.keys.declared_keys import STRING, Form, KeySet, KeySpec, nested  # slow to import, and no server needs them
-    from bot.keys.key_schemas import not_suggested
+    from bot.language.keys.declared_keys import (  # slow to import, and no server needs them
+        STRING,
+        Form,
+        KeySet,
+        KeySpec,
+        nested,
+    )
+    from bot.language.keys.key_schemas import not_suggested
 
     def read(spec: SettingSpec, node: Node, problems: Problems, what: str) -> None:
         text = STRING.read(node, problems, what)

@@ -13,6 +13,9 @@ from bot.core.immutable import immutable, mutable
 Part = Literal["engine", "inbox"]
 """The two parts of a store: what its engine writes, and the log."""
 
+REQUEST_BYTES = 32 << 20
+"""The largest request to an engine, which is the files of a bot that is published."""
+
 Execute = Callable[..., Any]
 """Executes a statement (its SQL, then its parameters as a tuple) within a transaction, and returns a cursor."""
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from bot.alarms import Alarms
-from bot.clock import Clock, ExpiryTime
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock, ExpiryTime
+from bot.core.defects import guard
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import read_time, storable, time_text
-from bot.defects import guard
 from bot.store.contact_data import IN_LOG
 from bot.store.database import StoreAddress, Write, log_schema, shard_number, shards_of
 from bot.store.files import StoreUnavailable, reads_rows

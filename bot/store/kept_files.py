@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Protocol, Self
 
-from bot.alarms import Alarms
+from bot.core.alarms import Alarms
 from bot.store.database import StoreAddress
 from bot.store.files import StoreUnavailable, beside, files_folder, flush
 from bot.store.opening import DriverMissing

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from bot.alarms import Alarms
-from bot.defects import guard
+from bot.core.alarms import Alarms
+from bot.core.defects import guard
 from bot.store.database import Database
 
 ALARM = "store-locked"

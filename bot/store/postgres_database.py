@@ -23,8 +23,8 @@ from psycopg.adapt import Buffer, Loader
 from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 
+from bot.core.defects import guard
 from bot.core.immutable import immutable
-from bot.defects import guard
 from bot.store.database import (
     Execute,
     Part,

@@ -11,9 +11,8 @@ from typing import Any
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import json_text, storable, time_text
-from bot.folder import FileChanges, Folder, NoBot, file_changes, read_folder, unpacked
-from bot.local_socket import REQUEST_BYTES
-from bot.store.database import Database
+from bot.loading.folder import FileChanges, Folder, NoBot, file_changes, read_folder, unpacked
+from bot.store.database import REQUEST_BYTES, Database
 from bot.store.engine_tables import ANSWER
 
 KEPT_VERSIONS = 50

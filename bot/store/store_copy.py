@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.clock import SystemClock
+from bot.core.clock import SystemClock
 from bot.core.errors import BotError
 from bot.core.events import MOVED
 from bot.core.immutable import immutable

@@ -1,1 +1,1 @@
-"""Tests of a bot: written conversations, compared with what the bot really sends; also evaluations and attacks."""
+"""A bot without an account: the emulators, the simulation on a clock of its own, written conversations."""

@@ -1,13 +1,13 @@
 """The test of a talk, run by the real path, as `bot test` does."""
 
 from bot.checker.counterexamples.counterexample import Counterexample
-from bot.folder import Folder
-from bot.lang.problems import Problems
-from bot.lang.source import Map, read
-from bot.program import Program
-from bot.testing.transcript import BotLine, ExpectLine, InputLine, KnownNames
-from bot.testing.transcript_reader import TranscriptReader
-from bot.testing.transcript_run import run
+from bot.language.source.problems import Problems
+from bot.language.source.yaml_tree import Map, read
+from bot.loading.folder import Folder
+from bot.loading.program import Program
+from bot.testing.conversations.transcript import BotLine, ExpectLine, InputLine, KnownNames
+from bot.testing.conversations.transcript_reader import TranscriptReader
+from bot.testing.conversations.transcript_run import run
 
 
 def why_not_shown(conversation: Counterexample, program: Program, folder: Folder) -> str:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from bot.checker.findings import Finding
 from bot.checker.prove import prove
-from bot.extensions.gathered import Extensions
-from bot.flow.documents import Source
-from bot.flow.library import Library, load
+from bot.language.flow.documents import Source
+from bot.language.flow.library import Library, load
+from bot.language.python.gathered import Extensions
 
 BOT = "name: Test\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}"
 

@@ -6,9 +6,9 @@ from inspect import getsource
 from pathlib import Path
 from typing import Any
 
-from bot.flow.documents import Source
-from bot.flow.library import Library
-from bot.folder import Folder
+from bot.language.flow.documents import Source
+from bot.language.flow.library import Library
+from bot.loading.folder import Folder
 from tests.random_bots import FACTS, FLOWS, VARS, Author, NotFound, find, find_order, library_of, written
 from tests.talk import sources_of
 

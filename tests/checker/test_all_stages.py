@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from bot.checker.prove import prove_sound
-from bot.extensions.gathered import Extensions
-from bot.flow.documents import Source
-from bot.flow.library import LoadResult, load
-from bot.folder import Folder, read_folder
-from bot.program import load_handlers
+from bot.language.flow.documents import Source
+from bot.language.flow.library import LoadResult, load
+from bot.language.python.gathered import Extensions
+from bot.loading.folder import Folder, read_folder
+from bot.loading.program import load_handlers
 from tests.checker.proved import BOT, sources
 
 VERB = re.compile(rb"^  \w+:(?:\n    | \{)(?:say|ask|call|http|run|branch|wait|template|ai)(?=: )", re.MULTILINE)

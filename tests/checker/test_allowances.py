@@ -4,7 +4,7 @@ import pytest
 
 from bot.checker.findings import Finding
 from bot.checker.rules.yaml_comments import without_allowed
-from bot.flow.documents import Source
+from bot.language.flow.documents import Source
 
 FLOW = """\
 flow: main

@@ -14,14 +14,14 @@ from bot.checker.graph import Graph
 from bot.checker.rules.constant_conditions import find_constants
 from bot.checker.rules.uninitialised import find_uninitialised
 from bot.core.effects import HttpRequest
-from bot.expressions import templates
-from bot.expressions.formats import written as shown_as
-from bot.expressions.templates import Expression, Template, TemplateFailed
-from bot.flow.library import Library
-from bot.lang.problems import Mark
+from bot.language.expressions import templates
+from bot.language.expressions.formats import written as shown_as
+from bot.language.expressions.templates import Expression, Template, TemplateFailed
+from bot.language.flow.library import Library
+from bot.language.source.problems import Mark
 from tests.checker.random_faults import FILLED, Forgetful, written_by
+from tests.engine.test_random import EVENTS, Contact
 from tests.searches import tries
-from tests.test_engine_random import EVENTS, Contact
 
 ELSEWHERE = ("edit", "start", "strange tap")
 """Not the bot's doing: an edit, a start by a program, taps on what was never shown."""
@@ -72,7 +72,7 @@ class Nulls:
             self.truths.add((text.mark, bool(value)))
             return value
 
-        monkeypatch.setattr("bot.expressions.templates.written", noting_null)
+        monkeypatch.setattr("bot.language.expressions.templates.written", noting_null)
         monkeypatch.setattr(Template, "render", rendering)
         monkeypatch.setattr(templates._Program, "_single", working_out)
 

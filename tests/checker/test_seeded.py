@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bot.cli.check_report import report_on
-from bot.flow.documents import Source
-from bot.folder import Folder, read_folder
-from bot.lang.problems import CODES
+from bot.language.flow.documents import Source
+from bot.language.source.problems import CODES
+from bot.loading.folder import Folder, read_folder
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MOST_REPORTS = 2

@@ -5,8 +5,8 @@ import pytest
 from bot.checker.counterexamples.counterexample import CounterexampleFinder
 from bot.checker.counterexamples.fault_tests import FAULT_TESTS
 from bot.checker.prove import prove
-from bot.testing.examples_from_tests import examples_from
-from bot.testing.transcript_reader import load_with_tests
+from bot.testing.conversations.examples_from_tests import examples_from
+from bot.testing.conversations.transcript_reader import load_with_tests
 from tests.checker.played import why_not_shown
 from tests.checker.test_seeded import MISTAKES, Mistake, with_mistake
 

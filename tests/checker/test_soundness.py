@@ -15,10 +15,10 @@ from bot.checker.rules.gateway_limits import PER_MINUTE, late_messages
 from bot.core.effects import Send
 from bot.core.events import Event
 from bot.core.messages import TemplateMessage
-from bot.flow.library import Library
+from bot.language.flow.library import Library
 from tests.checker.random_faults import Slow, written_by
+from tests.engine.test_random import ANSWERS, Contact
 from tests.searches import tries
-from tests.test_engine_random import ANSWERS, Contact
 
 OPEN_FOR = timedelta(hours=23, minutes=55)
 DRIFT = timedelta(minutes=2)  # what the events of a talk take

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.clock import SystemClock
-from bot.emulator import Emulator
+from bot.core.clock import SystemClock
+from bot.testing.emulator import Emulator
 from tests.cli.terminal import make_bot
 
 FLOWS = "flow: main\nstart: {otherwise: true}\nsteps:\n  a: {say: Hi}\n"

@@ -6,15 +6,15 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bot.app import Bot, Engine
-from bot.clock import MovableClock
-from bot.emulator import Emulator, MessageTemplate
-from bot.emulator.gateway_behaviour import Behaviour
-from bot.folder import read_folder
-from bot.local_socket import LocalServer
-from bot.program import load_program
+from bot.core.clock import MovableClock
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
+from bot.server.app import Bot, Engine
+from bot.server.local_socket import LocalServer
 from bot.store.database import StoreAddress
 from bot.store.opening import prepare
+from bot.testing.emulator import Emulator, MessageTemplate
+from bot.testing.emulator.gateway_behaviour import Behaviour
 from tests.cli.terminal import make_bot
 from tests.patience import PATIENCE
 from tests.postgres import copy_store, store_at

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.emulator.completion import CompletionService
+from bot.testing.emulator.completion import CompletionService
 from tests.cli.terminal import call
 
 FIRST, SECOND = "maker/first", "maker/second"

@@ -11,14 +11,14 @@ import pytest
 
 from bot.cli.broadcast import trouble
 from bot.cli.operate import user_name
-from bot.clock import MovableClock
-from bot.emulator import MessageTemplate
-from bot.emulator.injected_faults import Request
+from bot.core.clock import MovableClock
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.files import ConnectionLost, StoreUnavailable
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
+from bot.testing.emulator import MessageTemplate
+from bot.testing.emulator.injected_faults import Request
 from tests.cli.keeping import CONTACT, Kept, kept
 from tests.cli.terminal import Outcome, call, make_bot
 from tests.store.store_kit import beside_the_store

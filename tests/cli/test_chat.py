@@ -290,7 +290,7 @@ def test_ctrl_c_ends_the_chat_while_the_bot_works(tmp_path: Path) -> None:
 
 
 def test_a_bot_that_hangs_is_said_and_the_chat_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.simulation.simulation.SETTLED_WITHIN", 0.0)  # no bot is as quick as that
+    monkeypatch.setattr("bot.testing.simulation.simulation.SETTLED_WITHIN", 0.0)  # no bot is as quick as that
     lines = chat(make_bot(tmp_path, FLOWS), "hi", "/help")
     at = next(number for number, line in enumerate(lines) if line.startswith("the bot has not settled within"))
     assert "you: /help" in lines[at:]

@@ -330,8 +330,8 @@ def test_what_handlers_print_is_no_part_of_the_report(tmp_path: Path) -> None:
 
 
 def test_problems_of_a_test_are_no_hindrance_to_serving(tmp_path: Path) -> None:
-    from bot.folder import read_folder
-    from bot.program import problems_of
+    from bot.loading.folder import read_folder
+    from bot.loading.program import problems_of
 
     make_bot(tmp_path, GOOD, tests="test: t\ntalk: [{usr: hi}]\n")
     assert problems_of(read_folder(tmp_path)) == []

@@ -1,7 +1,7 @@
 import pytest
 
-from bot.console.passwords import Passwords
-from bot.console.users import users_in
+from bot.pages.console.passwords import Passwords
+from bot.pages.console.users import users_in
 from bot.settings.setting_values import console_users
 from tests.cli.terminal import call
 

@@ -9,7 +9,7 @@ import pytest
 from bot.cli.contact_times import moments_in_words, over_in_words, read_contacts_time, with_times
 from bot.cli.operate import CommandRefused, user_name
 from bot.core.session import Session
-from bot.folder import read_folder
+from bot.loading.folder import read_folder
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.sqlite_schema import migrate

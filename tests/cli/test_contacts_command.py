@@ -7,10 +7,10 @@ import pytest
 
 from bot.cli import operate
 from bot.core.errors import BotError
-from bot.emulator import Emulator
-from bot.gateway.gateway_client import Gateway
-from bot.local_socket import LocalServer
+from bot.server.local_socket import LocalServer
+from bot.services.gateway.gateway_client import Gateway
 from bot.store.files import server_lock
+from bot.testing.emulator import Emulator
 from tests.cli.keeping import kept
 from tests.cli.terminal import call
 from tests.postgres import store_at

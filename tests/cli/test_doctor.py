@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from bot.emulator import MessageTemplate
-from bot.folder import read_folder
-from bot.local_socket import socket_of
+from bot.loading.folder import read_folder
+from bot.server.local_socket import socket_of
 from bot.store import postgres_database
 from bot.store.opening import log_writer, prepare
 from bot.store.postgres_database import DatabaseServer
 from bot.store.sqlite_schema import migrate
 from bot.store.store_schema import MIGRATIONS, Migration
+from bot.testing.emulator import MessageTemplate
 from tests.cli.keeping import kept
 from tests.cli.terminal import BOT, call, make_bot
-from tests.gateway.peer import hang_up, peer
 from tests.patience import PATIENCE
 from tests.postgres import IN_USE, about_files, store_at
+from tests.services.gateway.peer import hang_up, peer
 from tests.store.store_kit import beside_the_store
 
 FLOWS = """
@@ -216,7 +216,7 @@ def test_a_full_disk_is_one_for_events_only_where_they_are_in_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_bot(tmp_path, FLOWS)
-    monkeypatch.setattr("bot.doctor.LEAST_DISK", 1 << 60)
+    monkeypatch.setattr("bot.server.doctor.LEAST_DISK", 1 << 60)
     (disk,) = [one for one in doctor(tmp_path)[1] if one["about"] == "disk"]
     assert disk["what"].endswith(f" GB are free in {tmp_path}")
     lost = "no file of a contact is kept" if IN_USE else "no event is accepted"

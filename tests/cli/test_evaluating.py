@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.emulator.completion import CompletionService
+from bot.testing.emulator.completion import CompletionService
 from tests.cli.terminal import call, make_bot
 
 SWIFT, WISE = "acme/swift", "acme/wise"

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.lang.languages import WORDINGS
+from bot.language.source.languages import WORDINGS
 from tests.cli.terminal import call, make_bot
 
 FLOW = """flow: main

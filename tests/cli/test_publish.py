@@ -1,4 +1,4 @@
-"""``bot publish`` where no server runs; `tests/process/test_publish.py` has those that do."""
+"""``bot publish`` where no server runs; `tests/server/process/test_publish.py` has those that do."""
 
 import io
 from pathlib import Path

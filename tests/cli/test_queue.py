@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.emulator import MessageTemplate
-from bot.emulator.emulator import CHANNELS
 from bot.store import postgres_requests
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.opening import engine_writer
+from bot.testing.emulator import MessageTemplate
+from bot.testing.emulator.emulator import CHANNELS
 from tests.cli.keeping import CONTACT, START, kept
 from tests.cli.terminal import call, make_bot
 from tests.postgres import IN_USE, about_files, store_at

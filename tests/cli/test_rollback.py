@@ -1,4 +1,4 @@
-"""``bot rollback`` where no server runs; `tests/process/test_publish.py` has those that do."""
+"""``bot rollback`` where no server runs; `tests/server/process/test_publish.py` has those that do."""
 
 from pathlib import Path
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from bot import doctor
-from bot.clock import SystemClock
-from bot.emulator import Emulator, MessageTemplate
-from bot.local_socket import LocalServer, socket_of
+from bot.core.clock import SystemClock
+from bot.server import doctor
+from bot.server.local_socket import LocalServer, socket_of
 from bot.store.commit import Commit
 from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, shard_of, shards_of
@@ -18,6 +17,7 @@ from bot.store.engine_store import Store
 from bot.store.opening import engine_reader
 from bot.store.published_versions import served_version
 from bot.store.store_reader import StoreReader
+from bot.testing.emulator import Emulator, MessageTemplate
 from tests.cli.terminal import call
 from tests.divided import ALL, ANN, BEN, EVE, Divided, divided_store  # noqa: F401
 from tests.patience import PATIENCE, wait_for

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.core.session import OPTED_OUT, Session
-from bot.local_socket import socket_of
+from bot.server.local_socket import socket_of
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.store_reader import StoreReader

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.emulator import Emulator, MessageTemplate
 from bot.store.sqlite_schema import migrate
+from bot.testing.emulator import Emulator, MessageTemplate
 from tests.cli.keeping import kept
 from tests.cli.terminal import call
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from bot.emulator import AcceptedMessage
+from bot.testing.emulator import AcceptedMessage
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
-from bot.emulator import Emulator
+from bot.testing.emulator import Emulator
 from tests.cli.keeping import kept
 from tests.cli.terminal import call
 

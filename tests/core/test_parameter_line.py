@@ -4,7 +4,7 @@ import pytest
 
 from bot.core.messages import TemplateMessage
 from bot.core.text import parameter_line
-from bot.gateway.gateway_client import content
+from bot.services.gateway.gateway_client import content
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.folder import read_folder
-from bot.testing.evaluation import replay
-from bot.testing.model_sources import Recordings
-from bot.testing.transcript_reader import load_with_tests
-from bot.testing.transcript_run import run
+from bot.loading.folder import read_folder
+from bot.testing.conversations.evaluation import replay
+from bot.testing.conversations.model_sources import Recordings
+from bot.testing.conversations.transcript_reader import load_with_tests
+from bot.testing.conversations.transcript_run import run
 
 ROOT = Path(__file__).parent.parent.parent
 BOTS = [ROOT / "flows", *sorted(file.parent for file in (ROOT / "examples").glob("*/bot.yml"))]
@@ -26,7 +26,7 @@ def test_it_is_clean_and_its_tests_pass(path: Path) -> None:
 
 
 def test_the_evaluations_of_the_shop_hold_with_what_is_recorded() -> None:
-    """Where models are told something else than before: `python -m tests.testing.recorded_shop`."""
+    """Where models are told something else than before: `python -m tests.testing.conversations.recorded_shop`."""
     folder = read_folder(ROOT / "examples" / "shop")
     loaded, recordings = load_with_tests(folder), Recordings(folder.path)
     assert loaded.program is not None

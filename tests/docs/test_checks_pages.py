@@ -10,10 +10,10 @@ import pytest
 from bot.checker import rules
 from bot.checker.rules.yaml_comments import NEEDLESS, UNREASONED
 from bot.cli.check_report import TITLES, page, report_on
-from bot.flow.documents import Source
-from bot.folder import Folder
-from bot.lang.problems import CODES
-from bot.lang.source import MAX_BYTES
+from bot.language.flow.documents import Source
+from bot.language.source.problems import CODES
+from bot.language.source.yaml_tree import MAX_BYTES
+from bot.loading.folder import Folder
 
 ROOT = Path(__file__).parents[2]
 CHECKS = ROOT / "docs" / "checks"

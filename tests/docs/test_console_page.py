@@ -12,7 +12,7 @@ import requests
 
 from tests.patience import PATIENCE
 from tests.ports import reserved_port
-from tests.process.serving import until
+from tests.server.process.serving import until
 from tests.tools import CADDY
 
 PAGE = (Path(__file__).parents[2] / "docs" / "console.md").read_text()

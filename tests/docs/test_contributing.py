@@ -11,11 +11,11 @@ import pytest
 from bot.checker.exploring.sample_values import sample_texts
 from bot.checker.rules import TITLES
 from bot.cli import COMMANDS
-from bot.emulator.endpoints import ENDPOINTS
-from bot.expressions.abstract_values import ValueKind
-from bot.lang.problems import Mark
-from bot.steps import KINDS
-from bot.types.type_registry import TYPES, Answer
+from bot.language.expressions.abstract_values import ValueKind
+from bot.language.source.problems import Mark
+from bot.language.steps import KINDS
+from bot.language.types.type_registry import TYPES, Answer
+from bot.testing.emulator.endpoints import ENDPOINTS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "contributing.md").read_text()
@@ -34,8 +34,8 @@ def forgotten_of_step(verb: str) -> Iterator[str]:
         yield "docs/language/<page>.md"
     if not holds(rf"^\| \[?`{verb}`", "docs/language/README.md"):
         yield "docs/language/README.md"
-    if not holds(rf"\b{verb}: ", f"tests/steps/test_{verb}.py"):
-        yield f"tests/steps/test_{verb}.py"
+    if not holds(rf"\b{verb}: ", f"tests/language/steps/test_{verb}.py"):
+        yield f"tests/language/steps/test_{verb}.py"
 
 
 def forgotten_of_type(name: str) -> Iterator[str]:
@@ -43,11 +43,11 @@ def forgotten_of_type(name: str) -> Iterator[str]:
         settings: Any = dict.fromkeys(TYPES[name].keys.required, ("a",))
         variable = TYPES[name]("a", Mark("a.yml", 1, 1), **settings)
         if not [variable.accept(Answer(text), NOON) for text in sample_texts(variable, NOON)]:
-            yield "bot/types/<subject>_types.py: example_answers"
+            yield "bot/language/types/<subject>_types.py: example_answers"
     if not holds(rf"^\| `{name}` \|", "docs/language/data.md"):
         yield "docs/language/data.md"
-    if not holds(rf'type: {name}\b|"{name}"', "tests/types/test_variables.py"):
-        yield "tests/types/test_variables.py"
+    if not holds(rf'type: {name}\b|"{name}"', "tests/language/types/test_variables.py"):
+        yield "tests/language/types/test_variables.py"
 
 
 def forgotten_of_check(code: str) -> Iterator[str]:
@@ -70,8 +70,8 @@ def forgotten_of_endpoint(endpoint: tuple[str, str]) -> Iterator[str]:
     method, path = endpoint
     if not holds(rf"^\| `{method} /external-api{path}`", "docs/specification.md"):
         yield "docs/specification.md"
-    if not holds(rf'"{path}[/"?]', "tests/emulator/test_*.py"):
-        yield "tests/emulator/test_<subject>.py"
+    if not holds(rf'"{path}[/"?]', "tests/testing/emulator/test_*.py"):
+        yield "tests/testing/emulator/test_<subject>.py"
 
 
 @pytest.mark.parametrize("verb", KINDS)

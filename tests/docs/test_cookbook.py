@@ -1,10 +1,10 @@
 """The cookbook is one clean bot; the tests on the page pass, and take all of it."""
 
-from bot.flow.documents import Source
-from bot.folder import Folder
-from bot.testing.coverage import Coverage
-from bot.testing.transcript_reader import load_with_tests
-from bot.testing.transcript_run import run
+from bot.language.flow.documents import Source
+from bot.loading.folder import Folder
+from bot.testing.conversations.coverage import Coverage
+from bot.testing.conversations.transcript_reader import load_with_tests
+from bot.testing.conversations.transcript_run import run
 from tests.docs.test_docs import ROOT, blocks
 
 PAGE = ROOT / "docs" / "language" / "cookbook.md"

@@ -12,17 +12,17 @@ import pytest
 from bot.core.events import TimeReached
 from bot.core.session import Frame, Session
 from bot.engine.turn_context import TurnContext
-from bot.expressions.filters import FILTERS, FUNCTIONS
-from bot.expressions.formats import shown
-from bot.expressions.grammar import RESERVED_NAMES
-from bot.expressions.templates import Definition, compile_expression
-from bot.extensions.gathered import Extensions
-from bot.flow.documents import Source
-from bot.flow.library import Library, load
-from bot.lang.languages import CONTACT_LANGUAGE
-from bot.lang.problems import Mark, Problems
-from bot.lang.source import read
-from bot.types.type_registry import TYPES, Answer, Unfit, read_variable
+from bot.language.expressions.filters import FILTERS, FUNCTIONS
+from bot.language.expressions.formats import shown
+from bot.language.expressions.grammar import RESERVED_NAMES
+from bot.language.expressions.templates import Definition, compile_expression
+from bot.language.flow.documents import Source
+from bot.language.flow.library import Library, load
+from bot.language.python.gathered import Extensions
+from bot.language.source.languages import CONTACT_LANGUAGE
+from bot.language.source.problems import Mark, Problems
+from bot.language.source.yaml_tree import read
+from bot.language.types.type_registry import TYPES, Answer, Unfit, read_variable
 
 PAGE = (Path(__file__).parents[2] / "docs" / "language" / "data.md").read_text()
 MONDAY = datetime(2030, 5, 6, 10, tzinfo=ZoneInfo("Europe/London"))

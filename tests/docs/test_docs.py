@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.extensions.gathered import Extensions, extensions_in
-from bot.flow.documents import Source
-from bot.flow.library import LoadResult, load
+from bot.language.flow.documents import Source
+from bot.language.flow.library import LoadResult, load
+from bot.language.python.gathered import Extensions, extensions_in
 from tests.cli.terminal import call
 
 ROOT = Path(__file__).parent.parent.parent

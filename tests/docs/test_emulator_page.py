@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import requests
 
-from bot.clock import MovableClock
-from bot.emulator import Emulator
-from bot.emulator.emulator import _Control, _routes
+from bot.core.clock import MovableClock
+from bot.testing.emulator import Emulator
+from bot.testing.emulator.emulator import _Control, _routes
 from tests.docs.test_docs import ROOT
 
 ROWS = re.findall(

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from bot.cli import COMMANDS
-from bot.process.supervisor import STOP_SECONDS
+from bot.server.process.supervisor import STOP_SECONDS
 from bot.settings import OF_DEPLOYMENT, SETTINGS, read_settings
 from bot.settings.setting_values import INTERNAL_PATHS
 from bot.store.engine_store import KEPT

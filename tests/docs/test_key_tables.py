@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.steps import KINDS
-from bot.steps.step_options import STEP_OPTIONS
+from bot.language.steps import KINDS
+from bot.language.steps.step_options import STEP_OPTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs/language/README.md").read_text()
 OTHERS = "and [others]"

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from bot.flow.library import Library
-from bot.folder import read_folder
-from bot.keys.declared_keys import KeySet, KeySpec, integer
-from bot.keys.fields import Fields
-from bot.lang.problems import Mark, Problems
-from bot.lang.source import Map, Node, Scalar
-from bot.program import load_program
-from bot.steps import KINDS
-from bot.types.type_registry import TYPES
+from bot.language.flow.library import Library
+from bot.language.keys.declared_keys import KeySet, KeySpec, integer
+from bot.language.keys.fields import Fields
+from bot.language.source.problems import Mark, Problems
+from bot.language.source.yaml_tree import Map, Node, Scalar
+from bot.language.steps import KINDS
+from bot.language.types.type_registry import TYPES
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
 from tests.docs.test_bots import BOTS
 from tests.docs.test_docs import OF_THE_LANGUAGE, load_page
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.folder import read_folder
-from bot.testing.transcript_reader import load_with_tests
-from bot.testing.transcript_run import run
+from bot.loading.folder import read_folder
+from bot.testing.conversations.transcript_reader import load_with_tests
+from bot.testing.conversations.transcript_run import run
 from tests.docs.test_docs import BOT, HANDLER, OF_THE_LANGUAGE, blocks, named_blocks
 
 PAGES = [page for page in OF_THE_LANGUAGE if any(text.startswith("test:") for text in blocks(page, "yaml"))]

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import bot
-from bot.clock import MovableClock
-from bot.emulator import Emulator, MessageTemplate
-from bot.emulator.completion import CompletionService
-from bot.extensions.gathered import extensions_in
-from bot.folder import read_folder
-from bot.program import load_program
-from bot.simulation.simulation import Simulation
+from bot.core.clock import MovableClock
+from bot.language.python.gathered import extensions_in
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
+from bot.testing.emulator import Emulator, MessageTemplate
+from bot.testing.emulator.completion import CompletionService
+from bot.testing.simulation.simulation import Simulation
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "python.md"
 TEXT = PAGE.read_text()

@@ -10,12 +10,12 @@ from urllib.error import HTTPError
 
 import pytest
 
-from bot.app import Bot, Engine
-from bot.clock import SystemClock
-from bot.emulator import Emulator
-from bot.folder import read_folder
-from bot.program import load_program
+from bot.core.clock import SystemClock
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
+from bot.server.app import Bot, Engine
 from bot.store.sqlite_schema import migrate
+from bot.testing.emulator import Emulator
 from tests.docs.test_docs import OF_THE_LANGUAGE, blocks
 from tests.patience import PATIENCE
 

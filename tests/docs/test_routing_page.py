@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from bot.flow.documents import Source
-from bot.folder import Folder
-from bot.testing.transcript_reader import load_with_tests
-from bot.testing.transcript_run import run
+from bot.language.flow.documents import Source
+from bot.loading.folder import Folder
+from bot.testing.conversations.transcript_reader import load_with_tests
+from bot.testing.conversations.transcript_run import run
 from tests.docs.test_docs import ROOT
 from tests.talk import Talk
 

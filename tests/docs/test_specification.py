@@ -17,19 +17,27 @@ from typing import Any, get_args, get_type_hints
 import pytest
 import requests
 
-from bot.ai import ai_errors, chat_completion
-from bot.clock import MovableClock
 from bot.core import messages
-from bot.emulator import API_KEY, Emulator, MessageTemplate, TemplateButton, endpoints, gateway_behaviour, interactive
-from bot.emulator import completion as ai
-from bot.emulator import endpoints as emulated_messages
-from bot.emulator.completion import completion_requests as ai_requests
-from bot.emulator.completion.model_answers import QUOTAS, EmulatedCompletion
-from bot.emulator.endpoints import ENDPOINTS, OF_ENDPOINT, OF_TYPE, QUERY
-from bot.emulator.event_payloads import EVENTS
-from bot.emulator.request_rules import CODES
-from bot.gateway import gateway_answers
-from tests.emulator.conftest import NOON, Receiver
+from bot.core.clock import MovableClock
+from bot.services.ai import ai_errors, chat_completion
+from bot.services.gateway import gateway_answers
+from bot.testing.emulator import (
+    API_KEY,
+    Emulator,
+    MessageTemplate,
+    TemplateButton,
+    endpoints,
+    gateway_behaviour,
+    interactive,
+)
+from bot.testing.emulator import completion as ai
+from bot.testing.emulator import endpoints as emulated_messages
+from bot.testing.emulator.completion import completion_requests as ai_requests
+from bot.testing.emulator.completion.model_answers import QUOTAS, EmulatedCompletion
+from bot.testing.emulator.endpoints import ENDPOINTS, OF_ENDPOINT, OF_TYPE, QUERY
+from bot.testing.emulator.event_payloads import EVENTS
+from bot.testing.emulator.request_rules import CODES
+from tests.testing.emulator.conftest import NOON, Receiver
 
 ROOT = Path(__file__).parent.parent.parent
 TABLE = ROOT / "docs/specification.md"

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from bot.emulator.completion import CompletionService, ModelAnswer
-from bot.emulator.event_payloads import SAMPLES
-from bot.folder import read_folder
-from bot.gateway.gateway_answers import BY_CODE
-from bot.lang.source import Map, Node, Scalar
-from bot.simulation.gateway_events import GATEWAY_EVENTS
-from bot.testing.coverage import Coverage
-from bot.testing.expectation_reader import EXPECTED, MESSAGE
-from bot.testing.transcript import KnownNames
-from bot.testing.transcript_reader import FAULTS, WORD_LINES, line_keys, load_with_tests
-from bot.testing.transcript_run import run
+from bot.language.source.yaml_tree import Map, Node, Scalar
+from bot.loading.folder import read_folder
+from bot.services.gateway.gateway_answers import BY_CODE
+from bot.testing.conversations.coverage import Coverage
+from bot.testing.conversations.expectation_reader import EXPECTED, MESSAGE
+from bot.testing.conversations.transcript import KnownNames
+from bot.testing.conversations.transcript_reader import FAULTS, WORD_LINES, line_keys, load_with_tests
+from bot.testing.conversations.transcript_run import run
+from bot.testing.emulator.completion import CompletionService, ModelAnswer
+from bot.testing.emulator.event_payloads import SAMPLES
+from bot.testing.simulation.gateway_events import GATEWAY_EVENTS
 from tests.cli.terminal import call
 from tests.docs.test_docs import ROOT, blocks, named_blocks
 
@@ -82,7 +82,7 @@ def test_its_python_passes(cafe: Path) -> None:
     (cafe.parent / name).write_text(code)
     (cafe.parent / "pytest.ini").write_text("[pytest]\nbot_folder = cafe\n")
     ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "bot.testing.pytest_plugin", "--strict-markers"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "bot.testing.conversations.pytest_plugin", "--strict-markers"],
         cwd=cafe.parent,
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""},
         capture_output=True,

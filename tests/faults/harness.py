@@ -20,23 +20,23 @@ from tempfile import mkdtemp
 from time import monotonic, sleep
 from typing import Any
 
-from bot import local_socket
-from bot.clock import MovableClock, SystemClock
+from bot.core.clock import MovableClock, SystemClock
 from bot.core.errors import BotError
-from bot.emulator.emulator import Emulator
-from bot.folder import read_folder
-from bot.program import load_program
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
+from bot.server import local_socket
 from bot.settings import ModelService
-from bot.simulation.simulation import RunningBot
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
+from bot.testing.emulator.emulator import Emulator
+from bot.testing.simulation.simulation import RunningBot
 from tests.cli.terminal import call
 from tests.patience import PATIENCE
 from tests.ports import reserved_port
-from tests.process.serving import SECRET, Serving, serves
 from tests.proxy import relay
+from tests.server.process.serving import SECRET, Serving, serves
 
 LOST, DOUBLED, ORDER, LIMITS = "nothing lost", "nothing doubled", "in order", "limits kept"
 OTHERS, VISIBLE, HEALS = "others served", "visible", "heals"

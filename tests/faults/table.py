@@ -12,13 +12,13 @@ from datetime import timedelta
 from pathlib import Path
 from time import sleep
 
-from bot import local_socket
-from bot.emulator.completion import CompletionService, NoAnswer
+from bot.server import local_socket
 from bot.store.files import inbox_path
 from bot.store.sqlite_schema import migrate
+from bot.testing.emulator.completion import CompletionService, NoAnswer
 from tests.faults.harness import CONTACTS, FLOW, HEALS, VICTIM, Cell, Fault, Trial
 from tests.patience import PATIENCE
-from tests.process.serving import until
+from tests.server.process.serving import until
 
 FAULTS: list[Fault] = []
 NOT_THE_GATEWAY = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n"
@@ -106,7 +106,7 @@ def raising(role: str, place: str) -> Act:
 
 for _role, _thread, _place in (
     ("web", "inbox", "bot.store.inbox:InboxWriter._next_group"),
-    ("web", "house", "bot.web.web_service:WebService._erase"),
+    ("web", "house", "bot.server.web.web_service:WebService._erase"),
     ("engine", "turns", "bot.runtime.engine_loop:EngineLoop._take"),
     ("engine", "http", "bot.runtime.delivery:Delivery._take_attempts"),
 ):

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tests.mutation.mutants import Mutant, sample
+from tests.mutation.mutants import PACKAGES, Mutant, sample
 
 ROOT = Path(__file__).parent.parent.parent
 LARGE = (
@@ -35,7 +35,8 @@ LARGE = (
     "sqlite_utils",
 )
 SLOW = re.compile("killed|hours|random|kill|trouble|hostile")  # files that take many seconds: they come last
-BESIDE = {"engine": ["steps"], "store": ["runtime", "web"], "web": ["process"]}  # folders whose tests see a package too
+BESIDE = {"engine": ["language/steps"], "store": ["runtime", "server/web"], "server/web": ["server/process"]}
+"""Folders whose tests see a package, too."""
 SECONDS = (60, 180, 300, 300)  # that each batch of tests may take; a mutant that hangs is killed by that
 
 
@@ -53,7 +54,7 @@ def main() -> None:
     trees = [options.folder / f"tree-{number}" for number in range(options.workers)]
     for tree in trees:
         _copy(tree)
-    if _run(trees[0], ["tests/test_clock.py"], SECONDS[0])[0] != "survived":
+    if _run(trees[0], ["tests/core/test_clock.py"], SECONDS[0])[0] != "survived":
         sys.exit((trees[0] / "output").read_text())
     results = options.folder / "results.jsonl"
     known = _known(results)
@@ -131,20 +132,22 @@ def _try(mutant: Mutant, tree: Path, limits: Sequence[float]) -> dict[str, Any]:
 
 def tests_of(mutant: Mutant, tree: Path) -> tuple[list[str], list[str], list[str], list[str]]:
     """Files in four batches: three that speak most of the mutant, the package's own, its slow ones, the whole path's."""
-    _, package, *_ = Path(mutant.path).parts
+    package = next(package for package in PACKAGES if mutant.path.startswith(f"bot/{package}/"))
     module = Path(mutant.path).stem
     tests = tree / "tests"
-    own = [*(tests / package).glob("test_*.py"), *tests.glob(f"test_{package}*.py")]
+    own = [*(tests / package).glob("test_*.py")]
     for beside in BESIDE.get(package, []):
         own += (tests / beside).glob("test_*.py")
-    whole = [tests / "test_path.py", *tests.glob("test_*_path.py"), tests / "test_app.py"]
+    whole = [*(tests / "paths").glob("test_*.py"), tests / "server" / "test_app.py"]
     words = re.compile(
-        "|".join(rf"\b{word}\b" for word in [f"{package}.{module}", *filter(None, mutant.name.split("."))])
+        "|".join(
+            rf"\b{word}\b" for word in [f"{package.replace('/', '.')}.{module}", *filter(None, mutant.name.split("."))]
+        )
     )
 
     def rank(path: Path) -> tuple[bool, int, int]:
         text = path.read_text()
-        return path.stem not in (f"test_{module}", f"test_{package}_{module}"), -len(words.findall(text)), len(text)
+        return path.stem != f"test_{module}", -len(words.findall(text)), len(text)
 
     quick = sorted((path for path in set(own) if not SLOW.search(path.stem)), key=rank)
     slow = sorted(path for path in set(own) if SLOW.search(path.stem))

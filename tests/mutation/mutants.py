@@ -13,7 +13,7 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation.mutators import mutation_operators, operator_dict_arguments, operator_string
 
-PACKAGES = ("engine", "runtime", "store", "web", "process")
+PACKAGES = ("engine", "runtime", "store", "server/web", "server/process")
 OPERATORS = [(of, make) for of, make in mutation_operators if make not in (operator_string, operator_dict_arguments)]
 TEXTS = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)  # wordings and SQL
 UNMUTATED = (cst.Annotation, cst.Decorator, cst.Import, cst.ImportFrom)

@@ -65,7 +65,7 @@ def letters(world: World) -> list[int]:
 
 
 def copied(world: World) -> Path:
-    """The files as a kill would leave them. (Of PostgreSQL, see tests/test_kill.py.)"""
+    """The files as a kill would leave them. (Of PostgreSQL, see tests/server/test_kill.py.)"""
     if postgres.IN_USE:
         pytest.skip("this copies files of SQLite")
     return shutil.copytree(world.path.parent, world.path.parent / "copy")

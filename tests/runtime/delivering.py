@@ -7,16 +7,16 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock, time_of
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock, time_of
 from bot.core.effects import Send
 from bot.core.errors import BotError
 from bot.core.messages import Message, TextMessage
-from bot.gateway.gateway_client import Gateway
-from bot.http_client import HttpClient
 from bot.runtime.delivery import Delivery
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.runtime.sending import SendResult
+from bot.services.gateway.gateway_client import Gateway
+from bot.services.http_client import HttpClient
 from bot.store.rows import REPLY, OutboxRow
 
 RESERVE = 10

@@ -9,19 +9,19 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock
 from bot.core.effects import Call, Effect, Publish, Send
 from bot.core.events import CallEnded, Event, MessageReceived, ResetRequested, StatusReported, TimeReached
 from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session, effect_ref
 from bot.core.turn import Trace, Turn
-from bot.gateway import webhook_events
-from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance
 from bot.runtime.engine_loop import EngineLoop
+from bot.runtime.metrics import EngineMetrics
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
+from bot.services.gateway import webhook_events
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CallRow, OutboxRow

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from itertools import count
 from random import Random
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.messages import TemplateMessage
-from bot.emulator import API_KEY, Emulator, MessageTemplate
 from bot.store.rows import CAMPAIGN
+from bot.testing.emulator import API_KEY, Emulator, MessageTemplate
 from tests.runtime.delivering import NOON, Bench
 
 RESERVE = 10

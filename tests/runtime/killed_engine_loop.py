@@ -15,15 +15,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock
 from bot.core.effects import Send
 from bot.core.events import CallEnded, Event, MessageReceived, TimeReached
 from bot.core.messages import TextMessage
 from bot.core.session import Session
 from bot.core.turn import Turn
-from bot.metrics import EngineMetrics
 from bot.runtime.engine_loop import EngineLoop
+from bot.runtime.metrics import EngineMetrics
 from bot.runtime.performers import CallAttempt, CrashQuarantine, Performers, Say
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.runtime.sending import SendResult
-from tests.gateway.peer import Answer, accepted, answer, hang_up, peer, raw, refused, reset
 from tests.runtime.delivering import Bench
+from tests.services.gateway.peer import Answer, accepted, answer, hang_up, peer, raw, refused, reset
 
 DECISIONS = (Path(__file__).parents[2] / "docs" / "decisions.md").read_text()
 TABLE = DECISIONS[DECISIONS.index("| answer to a send |") :].split("\n\n", 1)[0]

@@ -17,10 +17,10 @@ import pytest
 from bot.core.effects import Send
 from bot.core.messages import TemplateMessage
 from bot.core.session import OPTED_OUT, Session
-from bot.http_client import wait_for
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import fill_outbox, read_template
 from bot.runtime.operator_requests import operate
+from bot.services.http_client import wait_for
 from bot.store.broadcast_rows import FINISHED, PAUSED, RUNNING, TRYING
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import ORDINARY
@@ -28,12 +28,12 @@ from bot.store.engine_store import Store
 from bot.store.inbox import InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, SYNC
 from bot.store.store_reader import LetterSearch, StoreReader
-from tests.gateway.peer import Answer, accepted, hang_up, peer, refused
 from tests.patience import PATIENCE
 from tests.postgres import about_files
 from tests.runtime.broadcasting import SALE, ask, begun, continued, copied, done, letters, people, resume, stop
 from tests.runtime.delivering import Bench
 from tests.runtime.engine_kit import START, World, advance, begin, open_world, sent
+from tests.services.gateway.peer import Answer, accepted, hang_up, peer, refused
 from tests.store.store_kit import sqlite
 
 AHEAD = 100

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock
 from bot.runtime.scheduler import CircuitBreakers
 from bot.runtime.sending import ACCOUNT, CHANNEL, LIMITS, OtherRoute, Route, SendAttempt
 

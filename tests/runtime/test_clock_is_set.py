@@ -6,16 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.effects import Call
-from bot.extensions.decorators import handler
-from bot.http_client import Response
+from bot.language.python.decorators import handler
 from bot.runtime.model_calls import ModelBreaker
-from tests.gateway.peer import Peer, accepted, peer, refused, reset
+from bot.services.http_client import Response
 from tests.runtime.delivering import NOON, Bench
 from tests.runtime.test_http_calls import JSON, kept
 from tests.runtime.test_http_calls import Bench as Requests
 from tests.runtime.test_performers import Bench as Callers
+from tests.services.gateway.peer import Peer, accepted, peer, refused, reset
 
 FAILURES = 3
 PAUSE = timedelta(seconds=30)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bot.metrics import EngineMetrics
-from bot.telemetry import TURNS, redact
+from bot.core.telemetry import TURNS, redact
+from bot.runtime.metrics import EngineMetrics
 from tests.runtime.engine_kit import World, open_world
 
 CONTACT = "6281234567890"

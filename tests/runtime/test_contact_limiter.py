@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock
 from bot.runtime.rate_limiter import ContactLimiter, share_of
 
 DAY = 86_400.0

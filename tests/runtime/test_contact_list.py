@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bot.clock import MovableClock
-from bot.folder import read_folder
-from bot.program import load_program
-from bot.simulation.simulation import Simulation
+from bot.core.clock import MovableClock
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
+from bot.testing.simulation.simulation import Simulation
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
 BOT = "name: Test\ndefaults: {timeout: {after: 3d, then: end}}\n"

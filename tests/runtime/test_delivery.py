@@ -9,23 +9,23 @@ from typing import Any
 
 import pytest
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock
 from bot.core.effects import PutContact, Send
 from bot.core.errors import BotError
 from bot.core.messages import Buttons, Choice, TemplateMessage, TextMessage
-from bot.gateway.gateway_answers import GatewayNotReached, GatewayRateLimited, Rate
-from bot.gateway.gateway_client import Gateway
 from bot.runtime import scheduler
 from bot.runtime.delivery import Delivery
 from bot.runtime.gateway_commands import NoPermit
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.runtime.sending import SendResult
+from bot.services.gateway.gateway_answers import GatewayNotReached, GatewayRateLimited, Rate
+from bot.services.gateway.gateway_client import Gateway
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, OutboxRow
-from tests.gateway.peer import Answer, Peer, accepted, answer, peer, refused, reset
 from tests.patience import wait_for
 from tests.runtime import delivering
 from tests.runtime.delivering import NOON
+from tests.services.gateway.peer import Answer, Peer, accepted, answer, peer, refused, reset
 
 TEMPLATE = TemplateMessage("come_back", "en")
 BUTTONS = Buttons("Sure?", (Choice("y", "Yes"),))
@@ -489,7 +489,7 @@ def test_a_day_that_is_used_up_is_one_alarm_as_long_as_something_waits(
     for results in range(6, 9):
         bench.move_to_next()
         bench.after(results)
-    assert [record.levelname for record in caplog.records if record.name == "bot.alarms"] == ["ERROR"]
+    assert [record.levelname for record in caplog.records if record.name == "bot.core.alarms"] == ["ERROR"]
     bench.move_to_next()
     bench.after(9)
     until_no_alarm(bench)
@@ -506,7 +506,7 @@ def test_a_burst_that_left_no_requests_is_no_alarm_when_the_next_message_comes(
     bench.move(600)
     bench.offer(bench.row("2"))
     bench.after(2)
-    assert [record for record in caplog.records if record.name == "bot.alarms"] == []
+    assert [record for record in caplog.records if record.name == "bot.core.alarms"] == []
 
 
 def test_headers_that_always_say_none_are_reported_and_those_that_cannot_be_stop_nobody(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.events import HandoffClosed, MessageReceived, Tapped
 from bot.core.messages import (
     Buttons,
@@ -20,10 +20,10 @@ from bot.core.messages import (
     TemplateMessage,
     TextMessage,
 )
-from bot.emulator import API_KEY, SECRET, Emulator, MessageTemplate, TemplateButton
-from bot.gateway.webhook_events import Verdict, envelope, read, verify
-from tests.gateway.peer import Request, peer
+from bot.services.gateway.webhook_events import Verdict, envelope, read, verify
+from bot.testing.emulator import API_KEY, SECRET, Emulator, MessageTemplate, TemplateButton
 from tests.runtime.delivering import NOON, Bench
+from tests.services.gateway.peer import Request, peer
 
 CONTACT = "491510000001"
 PLAIN: list[Message] = [

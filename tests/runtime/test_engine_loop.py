@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock
 from bot.core.effects import Call, Send
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.messages import TextMessage
@@ -23,10 +23,10 @@ from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import Usage
 from bot.engine.advance import is_kept
-from bot.http_client import wait_for
-from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused, effect_key
 from bot.runtime.engine_loop import AT_ONCE, CUT_OFF, EngineLoop, EngineStopped
+from bot.runtime.metrics import EngineMetrics
+from bot.services.http_client import wait_for
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.files import StoreUnavailable, transaction

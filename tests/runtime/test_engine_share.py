@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.events import Event, MessageReceived
 from bot.core.session import Session
 from bot.core.turn import Turn

@@ -10,13 +10,13 @@ import pytest
 
 from bot.core.effects import Fetch
 from bot.core.values import Media
-from bot.extensions.decorators import handler
+from bot.language.python.decorators import handler
 from bot.store.contact_data import export_contact
 from bot.store.rows import CallRow
-from tests.gateway.peer import Peer, peer, refused
 from tests.runtime.delivering import Bench
 from tests.runtime.engine_kit import World, begin, open_world
 from tests.runtime.test_performers import Bench as Performing
+from tests.services.gateway.peer import Peer, peer, refused
 from tests.store.store_kit import contact_files
 
 ANN, BOB = "6281234567890", "6289876543210"

@@ -18,13 +18,13 @@ import pytest
 
 from bot.core.effects import Fetch
 from bot.core.values import Media
-from bot.emulator.event_payloads import SAMPLES
 from bot.runtime.file_calls import Downloads, FileCalls
 from bot.runtime.performers import CallAttempt
 from bot.store.files import files_folder
 from bot.store.kept_files import kept_files
 from bot.store.rows import CallRow
-from tests.gateway.peer import Peer, answer, hang_up, peer, raw
+from bot.testing.emulator.event_payloads import SAMPLES
+from tests.services.gateway.peer import Peer, answer, hang_up, peer, raw
 from tests.store.store_kit import contact_files
 
 SPARE_BYTES = 256 * 1024 * 1024

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock
 from bot.core.effects import Send
 from bot.core.messages import TemplateMessage
 from bot.engine.advance import advance
-from bot.extensions.decorators import handler
-from bot.flow.library import Library
-from bot.metrics import EngineMetrics
+from bot.language.flow.library import Library
+from bot.language.python.decorators import handler
 from bot.runtime.batch import RequestRefused
 from bot.runtime.broadcasting import CANARY_WAITS, NOT_STARTED, STARTING
 from bot.runtime.engine_loop import EngineLoop
+from bot.runtime.metrics import EngineMetrics
 from bot.store.broadcast_rows import FINISHED, PAUSED, RUNNING, TRYING
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter

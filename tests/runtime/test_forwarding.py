@@ -12,16 +12,16 @@ from unittest.mock import patch
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.effects import Happen
 from bot.core.events import Event, Forwarded, StartRequested
 from bot.core.session import Session
 from bot.core.turn import Trace, Turn
 from bot.core.values import json_text, loads
 from bot.engine.advance import advance
-from bot.gateway import webhook_events
 from bot.runtime import batch
 from bot.runtime.batch import Batch, effect_key
+from bot.services.gateway import webhook_events
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.database import PostgresAddress, shard_number, shards_of
 from bot.store.engine_store import Store

@@ -11,12 +11,9 @@ from typing import Any
 
 import pytest
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock, SystemClock
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock, SystemClock
 from bot.core.values import time_text
-from bot.emulator import Emulator
-from bot.gateway.gateway_answers import GatewayUnauthorized, OutcomeUnknown
-from bot.gateway.gateway_client import Gateway
 from bot.runtime.engine_loop import EngineStopped
 from bot.runtime.gateway_commands import (
     CommandPermits,
@@ -28,10 +25,13 @@ from bot.runtime.gateway_commands import (
 )
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.scheduler import CircuitBreakers
+from bot.services.gateway.gateway_answers import GatewayUnauthorized, OutcomeUnknown
+from bot.services.gateway.gateway_client import Gateway
 from bot.settings import AccountSettings
 from bot.store.files import StoreLocked
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
+from bot.testing.emulator import Emulator
 from tests.cli.keeping import START, kept
 from tests.patience import wait_for
 from tests.postgres import about_files

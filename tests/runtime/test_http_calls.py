@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.clock import MovableClock
 from bot.core import values
+from bot.core.clock import MovableClock
 from bot.core.effects import HttpRequest
-from bot.http_client import Response
-from bot.outgoing import AnswerCut, AnswerTooLarge, NotAllowed, RequestFailed, RequestTimedOut, Unreachable
 from bot.runtime.http_calls import HttpCalls
 from bot.runtime.performers import CallAttempt
+from bot.services.http_client import Response
+from bot.services.outgoing import AnswerCut, AnswerTooLarge, NotAllowed, RequestFailed, RequestTimedOut, Unreachable
 from bot.store.rows import CallRow
 
 MOST_ANSWERS = 1_000

@@ -9,8 +9,8 @@ from bot.core.effects import Call
 from bot.runtime import engine_input, scheduler
 from bot.runtime.engine_input import CallWindow, InFlightWindow
 from bot.store.rows import CAMPAIGN, CallRow, OutboxRow
-from tests.gateway.peer import Peer, accepted, peer, refused
 from tests.runtime.delivering import Bench
+from tests.services.gateway.peer import Peer, accepted, peer, refused
 
 NOON = datetime(2030, 5, 6, 12, 0, tzinfo=UTC)
 

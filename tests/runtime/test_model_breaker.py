@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.runtime.model_calls import ModelBreaker
 
 FAILURES = 3

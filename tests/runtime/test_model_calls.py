@@ -12,24 +12,24 @@ from typing import Any
 
 import pytest
 
-from bot.ai import ai_errors, chat_completion
-from bot.ai.ai_client import Completions, Stream
-from bot.ai.ai_errors import CompletionError
-from bot.ai.chat_completion import ChatRequest
-from bot.alarms import Alarms
-from bot.clock import MovableClock
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock
 from bot.core.effects import Complete, TokenBudget
-from bot.emulator.completion import CompletionService, EmulatedModel, NoAnswer, failure
-from bot.extensions.decorators import handler
-from bot.extensions.gathered import extensions_in
-from bot.http_client import HttpClient, Silent, Streamed
+from bot.language.python.decorators import handler
+from bot.language.python.gathered import extensions_in
 from bot.runtime.model_calls import FAILURES as FAILURE_ROWS
 from bot.runtime.model_calls import ModelBreaker, ModelCalls
 from bot.runtime.performers import CallAttempt, CallResult, Performers
 from bot.runtime.python_calls import PythonCalls
+from bot.services.ai import ai_errors, chat_completion
+from bot.services.ai.ai_client import Completions, Stream
+from bot.services.ai.ai_errors import CompletionError
+from bot.services.ai.chat_completion import ChatRequest
+from bot.services.http_client import HttpClient, Silent, Streamed
 from bot.store.fact_index import FactIndex
 from bot.store.files import StoreUnavailable
 from bot.store.rows import CallRow
+from bot.testing.emulator.completion import CompletionService, EmulatedModel, NoAnswer, failure
 
 FAILURES = 3
 PAUSE = timedelta(seconds=30)

@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from bot import doctor
-from bot.alarms import Alarms
-from bot.clock import SystemClock
+from bot.core.alarms import Alarms
+from bot.core.clock import SystemClock
 from bot.core.effects import Call, Fetch, HttpRequest, Performed
 from bot.core.values import Media
-from bot.emulator.event_payloads import SAMPLES
 from bot.runtime.file_calls import Downloads, FileCalls, LocalFiles
 from bot.runtime.performers import CallAttempt, Say
+from bot.server import doctor
 from bot.store import kept_files
 from bot.store.database import PostgresAddress
 from bot.store.files import StoreUnavailable
 from bot.store.kept_files import ObjectFiles, contact_path
 from bot.store.rows import CallRow
-from tests.gateway.peer import Peer, answer, peer
+from bot.testing.emulator.event_payloads import SAMPLES
 from tests.patience import wait_for
 from tests.s3_store import BUCKET, s3_store
+from tests.services.gateway.peer import Peer, answer, peer
 
 ANN, BOB = "6281234567890", "6289876543210"
 URL = f"s3://{BUCKET}/bots/cafe"

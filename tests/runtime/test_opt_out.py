@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock
 from bot.core.effects import Send
 from bot.core.messages import TextMessage
 from bot.engine.advance import advance
-from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused
 from bot.runtime.broadcasting import AHEAD
 from bot.runtime.engine_loop import EngineLoop
+from bot.runtime.metrics import EngineMetrics
 from bot.store.broadcast_rows import FINISHED
 from bot.store.commit import Commit
 from bot.store.engine_store import Store

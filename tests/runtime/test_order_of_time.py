@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.events import Event, TimeReached
 from bot.core.session import Session
 from bot.core.turn import Turn

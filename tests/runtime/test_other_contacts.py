@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock
 from bot.core.events import SignalReceived
 from bot.core.values import json_text
 from bot.engine.advance import advance
-from bot.metrics import EngineMetrics
 from bot.runtime.engine_loop import EngineLoop
+from bot.runtime.metrics import EngineMetrics
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from bot.clock import MovableClock, time_of
+from bot.core.clock import MovableClock, time_of
 from bot.core.effects import Call
 from bot.core.values import Record, Usage
-from bot.extensions.decorators import handler
-from bot.extensions.gathered import extensions_in
+from bot.language.python.decorators import handler
+from bot.language.python.gathered import extensions_in
 from bot.runtime.performers import CallAttempt, CallResult, CrashQuarantine, Performers, Say
 from bot.runtime.python_calls import PythonCalls
 from bot.store.rows import CallRow

@@ -8,7 +8,7 @@ from queue import Empty, Queue
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.effects import Call, Complete, HttpRequest, Performed, Tell, Transcribe
 from bot.core.values import Media
 from bot.runtime.performers import CallAttempt, CallResult, Performers, PerformersByEffect, Say

@@ -10,7 +10,7 @@ import pytest
 
 from bot import handler, on, provider
 from bot.core.effects import Call, Tell
-from bot.extensions.gathered import Extensions, extensions_in
+from bot.language.python.gathered import Extensions, extensions_in
 from bot.runtime.performers import CallAttempt
 from bot.runtime.python_calls import PythonCalls
 from bot.store.rows import CallRow

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.events import Event
 from bot.core.session import Session
 from bot.core.turn import Turn

@@ -10,7 +10,7 @@ import pytest
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import finish_done
 from bot.runtime.operator_requests import operate
-from bot.shard_requests import ask_shards
+from bot.server.shard_requests import ask_shards
 from bot.store.broadcast_rows import EDITING, FINISHED, STOPPED, TRYING
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of

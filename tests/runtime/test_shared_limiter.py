@@ -11,14 +11,14 @@ from unittest.mock import patch
 
 import pytest
 
-from bot.clock import MovableClock, SystemClock
+from bot.core.clock import MovableClock, SystemClock
 from bot.core.values import time_text
-from bot.gateway.gateway_answers import Rate
-from bot.local_socket import ask_engine
 from bot.runtime import scheduler, shared_limiter
 from bot.runtime.gateway_commands import commands_without_server
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.shared_limiter import SharedLimiter
+from bot.server.local_socket import ask_engine
+from bot.services.gateway.gateway_answers import Rate
 from bot.settings import AccountSettings
 from bot.store import postgres_budget, postgres_database
 from bot.store.database import BudgetTurn, PostgresAddress, shards_of
@@ -27,10 +27,10 @@ from bot.store.opening import engine_writer, shared_budget
 from bot.store.postgres_database import connect
 from bot.store.rows import CAMPAIGN, REPLY
 from tests.divided import Divided, divided_store  # noqa: F401
-from tests.gateway.peer import peer, refused
 from tests.patience import wait_for
 from tests.postgres import Postgres, divided_database
 from tests.runtime.delivering import Bench
+from tests.services.gateway.peer import peer, refused
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 SHARDS = 4

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock
 from bot.core.effects import Send
 from bot.core.events import ConversationAssigned, HandoffClosed
 from bot.core.messages import TemplateMessage, TextMessage
 from bot.engine.advance import advance
-from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused
 from bot.runtime.engine_loop import EngineLoop
+from bot.runtime.metrics import EngineMetrics
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate

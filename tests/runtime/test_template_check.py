@@ -1,6 +1,6 @@
-from bot.flow.library import template_uses
-from bot.gateway.gateway_account import TemplateInfo
+from bot.language.flow.library import template_uses
 from bot.runtime.template_check import misfits
+from bot.services.gateway.gateway_account import TemplateInfo
 from tests.talk import library_of
 
 FLOW = """

@@ -4,11 +4,11 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.runtime.performers import WorkerPool
 from tests.patience import PATIENCE
-from tests.process.serving import until
 from tests.runtime.engine_kit import START
+from tests.server.process.serving import until
 
 
 def test_after_a_rest_as_many_jobs_are_done_at_once_as_there_are_threads() -> None:

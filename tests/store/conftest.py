@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
 from tests.patience import PATIENCE

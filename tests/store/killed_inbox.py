@@ -7,7 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
 from tests.store.store_kit import START, append, sqlite

@@ -10,7 +10,7 @@ from typing import Protocol
 import psycopg
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.store.database import Database, Execute, PostgresAddress, StoreAddress
 from bot.store.files import files_folder, inbox_path
 from bot.store.inbox import Appended, InboxWriter

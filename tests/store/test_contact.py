@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.values import time_text
 from bot.store.contact_data import OF_CONTACT, export_as_json, export_contact
 from bot.store.database import Execute

@@ -12,13 +12,11 @@ from typing import Any
 
 import pytest
 
-from bot.app import Engine
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.values import time_text
-from bot.emulator import Emulator, MessageTemplate
-from bot.emulator.gateway_behaviour import Behaviour
-from bot.folder import read_folder
-from bot.program import load_program
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
+from bot.server.app import Engine
 from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
 from bot.store.engine_store import Store
@@ -28,6 +26,8 @@ from bot.store.integrity import check_pair, health
 from bot.store.opening import engine_reader, engine_writer, log_reader, prepare
 from bot.store.store_copy import CannotCopy, copy_store
 from bot.store.store_reader import ALL_LETTERS, ContactSearch, LetterSearch, StoreReader
+from bot.testing.emulator import Emulator, MessageTemplate
+from bot.testing.emulator.gateway_behaviour import Behaviour
 from tests.cli.keeping import START, kept
 from tests.cli.terminal import call
 from tests.patience import wait_for

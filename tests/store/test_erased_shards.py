@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
 from bot.store.engine_store import Store

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.store.engine_store import Store
 from bot.store.files import (
     WAL_BYTES_KEPT,

@@ -9,13 +9,13 @@ from time import monotonic
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.store.database import Write
 from bot.store.files import StoreLocked, inbox_path
 from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter
 from tests.patience import PATIENCE
 from tests.postgres import about_files
-from tests.process.serving import until
+from tests.server.process.serving import until
 from tests.store.store_kit import START, append, sqlite
 
 

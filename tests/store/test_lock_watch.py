@@ -8,8 +8,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from bot.alarms import Alarms
-from bot.clock import SystemClock
+from bot.core.alarms import Alarms
+from bot.core.clock import SystemClock
 from bot.store import lock_watch
 from bot.store.database import PostgresAddress, Write
 from bot.store.lock_watch import watches_locks

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlite_utils import Database
 
-from bot.clock import SystemClock
+from bot.core.clock import SystemClock
 from bot.store import sqlite_schema, store_schema
 from bot.store.database import PostgresAddress, StoreAddress, shards_of
 from bot.store.engine_store import Store

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 import bot.store
-from bot.clock import SystemClock
+from bot.core.clock import SystemClock
 from bot.core.errors import BotError
 from bot.store import postgres_database
 from bot.store.database import PostgresAddress, Write

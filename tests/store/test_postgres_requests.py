@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bot.alarms import Alarms
-from bot.clock import MovableClock
-from bot.metrics import EngineMetrics
+from bot.core.alarms import Alarms
+from bot.core.clock import MovableClock
 from bot.runtime.engine_loop import EngineLoop
+from bot.runtime.metrics import EngineMetrics
 from bot.store import postgres_requests
 from bot.store.commit import Commit
 from bot.store.database import Answer, PostgresAddress

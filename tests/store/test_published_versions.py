@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from bot.flow.documents import Source
-from bot.folder import Folder
+from bot.language.flow.documents import Source
+from bot.loading.folder import Folder
 from bot.store.database import Database
 from bot.store.opening import engine_writer
 from bot.store.published_versions import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.clock import MovableClock
+from bot.core.clock import MovableClock
 from bot.core.effects import Send
 from bot.core.messages import TextMessage
 from bot.store import postgres_database, store_reader

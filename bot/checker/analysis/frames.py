@@ -12,10 +12,10 @@ from bot.checker.analysis.transfer_functions import NullState, bits_of
 from bot.checker.graph import Edge, Graph, Opening, Place, Root
 from bot.checker.graph.edges import strongly_connected_components
 from bot.core.session import CUTS_IN
-from bot.flow.definition import Flow
-from bot.keys.patterns import certain_groups
-from bot.types.text_types import LONGEST, TextVariable
-from bot.types.variable import Variable
+from bot.language.flow.definition import Flow
+from bot.language.keys.patterns import certain_groups
+from bot.language.types.text_types import LONGEST, TextVariable
+from bot.language.types.variable import Variable
 
 _ANYBODY: Place = ("", "")  # stands for the first steps of all flows that interrupt others
 

@@ -11,13 +11,13 @@ from bot.checker.graph.edges import strongly_connected_components
 from bot.core.immutable import immutable
 from bot.core.text import most_tokens
 from bot.core.values import LEAST_COUNTED
-from bot.expressions.abstract_texts import AbstractText
-from bot.expressions.abstract_values import AbstractValues, ValueKind
-from bot.expressions.templates import Template
-from bot.flow.definition import Step
-from bot.flow.library import Library
-from bot.steps.schedule import CLOCK
-from bot.steps.step_facts import RestFor
+from bot.language.expressions.abstract_texts import AbstractText
+from bot.language.expressions.abstract_values import AbstractValues, ValueKind
+from bot.language.expressions.templates import Template
+from bot.language.flow.definition import Step
+from bot.language.flow.library import Library
+from bot.language.steps.schedule import CLOCK
+from bot.language.steps.step_facts import RestFor
 
 
 @immutable

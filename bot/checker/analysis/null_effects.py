@@ -5,11 +5,11 @@ from functools import cached_property
 
 from bot.checker.graph import Graph
 from bot.core.immutable import immutable
-from bot.expressions.abstract_texts import AbstractText
-from bot.expressions.abstract_values import ANYTHING, LOST, AbstractValues, ValueKind, some
-from bot.expressions.templates import Expression, Template
-from bot.flow.definition import Flow
-from bot.steps.step_facts import Given, Null, Used
+from bot.language.expressions.abstract_texts import AbstractText
+from bot.language.expressions.abstract_values import ANYTHING, LOST, AbstractValues, ValueKind, some
+from bot.language.expressions.templates import Expression, Template
+from bot.language.flow.definition import Flow
+from bot.language.steps.step_facts import Given, Null, Used
 
 VariableSet = int
 """A set of variables, by their names: one bit for each name in the bot."""

@@ -9,7 +9,7 @@ from bot.checker.analysis.null_effects import VariableSet
 from bot.checker.analysis.reachability import Reachability, edges_of
 from bot.checker.analysis.transfer_functions import EdgeTransfer, bits_of
 from bot.checker.graph import AFTER_RUN, Edge, Graph, Place, Root
-from bot.steps.step_facts import FlowRun
+from bot.language.steps.step_facts import FlowRun
 
 BroughtValue = tuple[FlowRun, str]
 """A flow that was run, and the variable of it that was brought back as an output."""

@@ -7,11 +7,11 @@ from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
 from bot.checker.graph.edges import reachable
 from bot.core.immutable import immutable
-from bot.expressions.abstract_texts import AbstractText
-from bot.expressions.abstract_values import FALSE, NULL
-from bot.expressions.grammar import WINDOW_OPEN
-from bot.flow.definition import Step
-from bot.steps.step_facts import RestFor
+from bot.language.expressions.abstract_texts import AbstractText
+from bot.language.expressions.abstract_values import FALSE, NULL
+from bot.language.expressions.grammar import WINDOW_OPEN
+from bot.language.flow.definition import Step
+from bot.language.steps.step_facts import RestFor
 
 
 @immutable(eq=False)

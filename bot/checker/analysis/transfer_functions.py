@@ -11,14 +11,14 @@ from typing import Any
 from bot.checker.analysis.null_effects import AnalysedText, NullAnalysis, NullEffect, ProvingCondition, VariableSet
 from bot.checker.graph import Edge
 from bot.core.immutable import immutable
-from bot.expressions.templates import Template
-from bot.flow.definition import ANSWER, Flow, Step
-from bot.steps.step_facts import Given, Null, Outcome, SavedResult, SentText, Used, only_if
-from bot.steps.step_options import StepOptions
-from bot.steps.transition import Assignment, Transition, templates_in
+from bot.language.expressions.templates import Template
+from bot.language.flow.definition import ANSWER, Flow, Step
+from bot.language.steps.step_facts import Given, Null, Outcome, SavedResult, SentText, Used, only_if
+from bot.language.steps.step_options import StepOptions
+from bot.language.steps.transition import Assignment, Transition, templates_in
 
 WrittenValue = tuple[str, Any]
-"""A variable's name, and the value that is written for it, as `bot.steps.transition.value_of` read it."""
+"""A variable's name, and the value that is written for it, as `bot.language.steps.transition.value_of` read it."""
 
 
 @immutable

@@ -28,8 +28,8 @@ from bot.checker.exploring.search import MoveSearch
 from bot.checker.findings import Finding
 from bot.checker.graph import Edge, Graph, Place
 from bot.core.immutable import immutable
-from bot.flow.library import Library
-from bot.lang.problems import Mark
+from bot.language.flow.library import Library
+from bot.language.source.problems import Mark
 
 BEGINS = datetime(2030, 5, 6, 10, 0)
 """When the conversations of counterexamples begin, in the bot's time zone: a Monday."""

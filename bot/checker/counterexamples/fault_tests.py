@@ -22,11 +22,11 @@ from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.core.effects import Send
 from bot.core.errors import BotError
 from bot.core.turn import StepTaken
-from bot.expressions.templates import Expression, Template
-from bot.flow.definition import Step
-from bot.lang.problems import Mark
-from bot.steps.step_facts import Offered, SentText
-from bot.steps.transition import END
+from bot.language.expressions.templates import Expression, Template
+from bot.language.flow.definition import Step
+from bot.language.source.problems import Mark
+from bot.language.steps.step_facts import Offered, SentText
+from bot.language.steps.transition import END
 
 _MISMATCH = ": mismatch: "
 _Way = Callable[[ExploredState, FindingCase, Template | Expression, str], VisibleFault | None]

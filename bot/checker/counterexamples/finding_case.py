@@ -17,11 +17,11 @@ from bot.core.events import TimeReached
 from bot.core.immutable import immutable
 from bot.core.turn import StepTaken
 from bot.engine.turn_context import TurnContext
-from bot.expressions.templates import Expression, Template
-from bot.flow.definition import uses_of_bot, uses_of_flow
-from bot.flow.library import Library
-from bot.lang.problems import Mark
-from bot.lang.writing import block_style, flow_style
+from bot.language.expressions.templates import Expression, Template
+from bot.language.flow.definition import uses_of_bot, uses_of_flow
+from bot.language.flow.library import Library
+from bot.language.source.problems import Mark
+from bot.language.source.writing import block_style, flow_style
 
 YamlLine = Mapping[str, Any] | str
 

@@ -7,7 +7,7 @@ from enum import Enum
 
 from bot.core.immutable import immutable
 from bot.core.text import head
-from bot.steps.step_options import SIGNAL
+from bot.language.steps.step_options import SIGNAL
 
 
 class BoxKind(Enum):

@@ -18,12 +18,12 @@ from bot.checker.drawing.drawing_model import (
 from bot.checker.findings import Finding
 from bot.checker.graph import Edge, Graph, Opening, Place, Root
 from bot.checker.rules import TITLES
-from bot.flow.definition import FIRST, Flow, Step, Trigger
-from bot.flow.documents import BOT_FILE
-from bot.flow.library import Library
-from bot.lang.problems import Mark
-from bot.steps.step_facts import RestFor
-from bot.steps.transition import END
+from bot.language.flow.definition import FIRST, Flow, Step, Trigger
+from bot.language.flow.documents import BOT_FILE
+from bot.language.flow.library import Library
+from bot.language.source.problems import Mark
+from bot.language.steps.step_facts import RestFor
+from bot.language.steps.transition import END
 
 Owner = tuple[str, str]
 """A flow and its step. Without a step it is the flow itself; without a flow the second part is a file."""

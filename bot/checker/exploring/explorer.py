@@ -52,9 +52,9 @@ from bot.core.session import SENDING_WINDOW, Frame, Session, effect_ref
 from bot.core.turn import Turn
 from bot.core.values import Location, Media
 from bot.engine.advance import advance, merged
-from bot.extensions.annotations import Results
-from bot.extensions.gathered import Extensions
-from bot.flow.library import Library
+from bot.language.flow.library import Library
+from bot.language.python.annotations import Results
+from bot.language.python.gathered import Extensions
 
 ExternalEffect = Call | Complete | Fetch | HttpRequest
 """Effects with a result that a step waits for."""

@@ -16,8 +16,8 @@ from bot.core.messages import (
     TextMessage,
 )
 from bot.core.text import head
-from bot.flow.library import Library
-from bot.steps.step_kind import ReplyId
+from bot.language.flow.library import Library
+from bot.language.steps.step_kind import ReplyId
 
 
 @immutable

@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.checker.exploring.message_view import approximate_duration, quoted, short
 from bot.core.immutable import immutable
-from bot.lang.wall_clock import UNITS, duration_words
+from bot.language.source.wall_clock import UNITS, duration_words
 
 YamlLine = Mapping[str, Any]
 

@@ -41,14 +41,14 @@ from bot.core.events import TimeReached
 from bot.core.session import Frame
 from bot.core.values import Media
 from bot.engine.turn_context import TurnContext
-from bot.flow.definition import Flow, Step, uses_of_flow
-from bot.flow.library import Library
-from bot.steps.call_step import UNDECLARED
-from bot.steps.slot_step import SLOT_FILLING
-from bot.steps.step_kind import Reply, ReplyId
-from bot.types.structured_types import AnswerVariable, LocationVariable, MediaVariable
-from bot.types.type_registry import Answer as Written
-from bot.types.type_registry import Variable
+from bot.language.flow.definition import Flow, Step, uses_of_flow
+from bot.language.flow.library import Library
+from bot.language.steps.call_step import UNDECLARED
+from bot.language.steps.slot_step import SLOT_FILLING
+from bot.language.steps.step_kind import Reply, ReplyId
+from bot.language.types.structured_types import AnswerVariable, LocationVariable, MediaVariable
+from bot.language.types.type_registry import Answer as Written
+from bot.language.types.type_registry import Variable
 
 JUNK = "What is all this about?"
 """A text that no question accepts as an answer, except one that takes any text."""

@@ -12,13 +12,13 @@ from itertools import islice, zip_longest
 from typing import Any
 
 from bot.checker.pattern_texts import text_matching
-from bot.steps.control_steps import MOST_ELEMENTS
-from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
-from bot.types.number_types import NumberVariable
-from bot.types.structured_types import ListVariable, ObjectVariable
-from bot.types.text_types import ChoiceVariable, TextVariable
-from bot.types.type_registry import Variable
-from bot.types.yes_no_type import BooleanVariable
+from bot.language.steps.control_steps import MOST_ELEMENTS
+from bot.language.types.date_types import DateTimeVariable, DateVariable, TimeVariable
+from bot.language.types.number_types import NumberVariable
+from bot.language.types.structured_types import ListVariable, ObjectVariable
+from bot.language.types.text_types import ChoiceVariable, TextVariable
+from bot.language.types.type_registry import Variable
+from bot.language.types.yes_no_type import BooleanVariable
 
 NAME, ADDRESS = "Ann", "https://shop.example/a"
 DAYS = (1, 2, 3, 7, 30, 0, -1, -10_000)

@@ -23,8 +23,8 @@ from bot.checker.graph import Cause, Edge
 from bot.core.immutable import immutable
 from bot.core.session import Frame
 from bot.core.turn import StepTaken, Turn
-from bot.lang.word_matching import normalise
-from bot.steps.step_options import SIGNAL
+from bot.language.source.word_matching import normalise
+from bot.language.steps.step_options import SIGNAL
 
 _OF_HOLD = ("sent", "until")  # they only distinguish visits of a step
 _UNLIKELY = 3  # a move that does not look like one of the next edges costs as much as so many moves

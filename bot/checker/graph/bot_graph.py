@@ -9,17 +9,17 @@ from typing import Any, TypeVar
 
 from bot.checker.graph.edges import Cause, Edge, Place, reachable
 from bot.core.immutable import immutable
-from bot.expressions.abstract_texts import AbstractText
-from bot.expressions.abstract_values import LOST, AbstractValues
-from bot.expressions.templates import Expression, Template
-from bot.flow.definition import Flow, ResolvedTransition, Step
-from bot.flow.documents import Source
-from bot.flow.library import Library
-from bot.flow.target_checks import failing_flows
-from bot.lang.problems import Mark
-from bot.steps.step_facts import RestFor
-from bot.steps.step_options import SIGNAL, uses_on_leaving
-from bot.steps.transition import AGAIN, BACK, END, NEXT, ROUTE, Assignment
+from bot.language.expressions.abstract_texts import AbstractText
+from bot.language.expressions.abstract_values import LOST, AbstractValues
+from bot.language.expressions.templates import Expression, Template
+from bot.language.flow.definition import Flow, ResolvedTransition, Step
+from bot.language.flow.documents import Source
+from bot.language.flow.library import Library
+from bot.language.flow.target_checks import failing_flows
+from bot.language.source.problems import Mark
+from bot.language.steps.step_facts import RestFor
+from bot.language.steps.step_options import SIGNAL, uses_on_leaving
+from bot.language.steps.transition import AGAIN, BACK, END, NEXT, ROUTE, Assignment
 
 _BY_REST = {
     RestFor.CONTACT: Cause.REPLY,

@@ -6,8 +6,8 @@ from enum import Enum
 from typing import TypeVar
 
 from bot.core.immutable import immutable
-from bot.lang.problems import Mark
-from bot.steps.transition import BACK, Transition
+from bot.language.source.problems import Mark
+from bot.language.steps.transition import BACK, Transition
 
 Place = tuple[str, str]
 """A flow and one of its steps."""

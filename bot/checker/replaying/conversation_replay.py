@@ -27,8 +27,8 @@ from bot.core.session import Session
 from bot.core.turn import Conversation, RecordedTurn, StepTaken, Turn
 from bot.engine.advance import advance
 from bot.engine.migration import is_note_of_edit
-from bot.flow.library import Library
-from bot.lang.problems import Mark
+from bot.language.flow.library import Library
+from bot.language.source.problems import Mark
 
 BEGUN_BEFORE = "began before what is kept"
 FAILED = "had a turn that failed"

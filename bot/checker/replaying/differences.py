@@ -38,8 +38,8 @@ from bot.core.messages import (
 from bot.core.session import Session
 from bot.core.signal_addresses import ADDRESS
 from bot.core.values import json_text
-from bot.expressions.formats import shown
-from bot.lang.problems import Mark
+from bot.language.expressions.formats import shown
+from bot.language.source.problems import Mark
 
 
 class DifferenceKind(Enum):

@@ -12,10 +12,10 @@ from bot.core.immutable import immutable
 from bot.core.session import Frame, Session
 from bot.engine.migration import StepChange, edited_step, target_when_gone
 from bot.engine.scheduled_flows import is_there
-from bot.flow.library import Library
-from bot.lang.problems import Mark
-from bot.steps.transition import END
-from bot.types.type_registry import Mismatch
+from bot.language.flow.library import Library
+from bot.language.source.problems import Mark
+from bot.language.steps.transition import END
+from bot.language.types.type_registry import Mismatch
 
 
 class MigrationKind(Enum):

@@ -25,10 +25,10 @@ from bot.core.events import (
 )
 from bot.core.session import Session
 from bot.core.values import Location, Media
-from bot.expressions.formats import shown
-from bot.expressions.templates import Template
-from bot.flow.definition import uses_of_bot, uses_of_flow
-from bot.flow.library import Library
+from bot.language.expressions.formats import shown
+from bot.language.expressions.templates import Template
+from bot.language.flow.definition import uses_of_bot, uses_of_flow
+from bot.language.flow.library import Library
 
 HIDDEN = "‹…›"
 _WORD = re.compile(r"[^\W_]+")

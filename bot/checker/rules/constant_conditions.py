@@ -9,16 +9,16 @@ from typing import Any
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Opening, Place
-from bot.expressions.abstract_texts import AbstractText, failing_definition
-from bot.expressions.abstract_values import NULL, UNKNOWN, AbstractValue, AbstractValues, bounded, just
-from bot.expressions.formats import shown
-from bot.expressions.templates import Expression
-from bot.flow.definition import Flow, Step
-from bot.lang.problems import Mark, did_you_mean
-from bot.steps.step_facts import Given, Outcome, Saved, SavedResult, only_if
-from bot.steps.transition import evaluate, templates_in
-from bot.types.text_types import ChoiceVariable
-from bot.types.type_registry import Mismatch, Variable
+from bot.language.expressions.abstract_texts import AbstractText, failing_definition
+from bot.language.expressions.abstract_values import NULL, UNKNOWN, AbstractValue, AbstractValues, bounded, just
+from bot.language.expressions.formats import shown
+from bot.language.expressions.templates import Expression
+from bot.language.flow.definition import Flow, Step
+from bot.language.source.problems import Mark, did_you_mean
+from bot.language.steps.step_facts import Given, Outcome, Saved, SavedResult, only_if
+from bot.language.steps.transition import evaluate, templates_in
+from bot.language.types.text_types import ChoiceVariable
+from bot.language.types.type_registry import Mismatch, Variable
 
 _MOST = 256  # combinations of values of the variables of a condition
 _QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
@@ -197,7 +197,7 @@ class PossibleValues:
 
 
 def _saved(outcome: Outcome, *, chosen: bool) -> list[Any]:
-    """The value of `save`, as `bot.steps.transition.value_of` read it. ``chosen``: there are options for it."""
+    """The value of `save`, as `bot.language.steps.transition.value_of` read it. ``chosen``: there are options for it."""
     if isinstance(outcome.saves, Saved):
         return [outcome.saves.value]
     if outcome.saves is SavedResult.VALUE:

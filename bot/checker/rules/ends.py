@@ -8,7 +8,7 @@ from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Edge, Graph, Place
 from bot.checker.graph.edges import cycle_through, reachable
-from bot.steps.step_facts import RestFor, SentText
+from bot.language.steps.step_facts import RestFor, SentText
 
 
 @rule(whole=True, W101="a step that nobody reaches", W102="a conversation that never ends")

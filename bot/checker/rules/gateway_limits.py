@@ -11,8 +11,8 @@ from bot.checker.graph import Cause, Edge, Graph
 from bot.checker.graph.edges import strongly_connected_components
 from bot.core.immutable import immutable
 from bot.core.session import SENDING_WINDOW
-from bot.flow.definition import Flow, Step
-from bot.lang.problems import Mark
+from bot.language.flow.definition import Flow, Step
+from bot.language.source.problems import Mark
 
 _FIX = "declare `window_closed` with a template here or under `defaults`"
 _SOONER = ", or send it sooner"  # where the time is written

@@ -11,15 +11,15 @@ from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Place, Root
 from bot.checker.graph.edges import reachable
-from bot.expressions.abstract_texts import failing_definition
-from bot.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
-from bot.expressions.templates import Template
-from bot.flow.definition import Flow, Step, uses_of_bot, uses_of_flow
-from bot.lang.problems import Mark
-from bot.steps.step_facts import Null, Saved, Used
-from bot.steps.step_options import uses_on_leaving
-from bot.steps.transition import Assignment
-from bot.types.type_registry import Variable
+from bot.language.expressions.abstract_texts import failing_definition
+from bot.language.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
+from bot.language.expressions.templates import Template
+from bot.language.flow.definition import Flow, Step, uses_of_bot, uses_of_flow
+from bot.language.source.problems import Mark
+from bot.language.steps.step_facts import Null, Saved, Used
+from bot.language.steps.step_options import uses_on_leaving
+from bot.language.steps.transition import Assignment
+from bot.language.types.type_registry import Variable
 
 _PARTS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]{2}")

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph, Place
-from bot.lang.languages import ENGLISH, SORRY
-from bot.steps.step_facts import RestFor
-from bot.steps.transition import BACK, ROUTE
+from bot.language.source.languages import ENGLISH, SORRY
+from bot.language.steps.step_facts import RestFor
+from bot.language.steps.transition import BACK, ROUTE
 
 _AT_ONCE = (Cause.TURN, Cause.RESULT)
 _SILENT = (RestFor.CONTACT, RestFor.TIME, RestFor.PERSON)

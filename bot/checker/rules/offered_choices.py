@@ -8,17 +8,17 @@ from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph
 from bot.checker.rules.sent_texts import AskedStep, steps
 from bot.core.messages import clip
-from bot.expressions.template_failures import TemplateFailed
-from bot.expressions.templates import Expression
-from bot.lang.languages import CONTACT_LANGUAGE
-from bot.lang.problems import Mark
-from bot.lang.word_matching import LONGEST, normalise
-from bot.steps.choices import IT
-from bot.steps.step_facts import Offered, SavedResult, SentText
-from bot.types.structured_types import ListVariable
-from bot.types.text_types import TextVariable
-from bot.types.trials import Values, in_words
-from bot.types.variable import Answer, Unfit, Variable
+from bot.language.expressions.template_failures import TemplateFailed
+from bot.language.expressions.templates import Expression
+from bot.language.source.languages import CONTACT_LANGUAGE
+from bot.language.source.problems import Mark
+from bot.language.source.word_matching import LONGEST, normalise
+from bot.language.steps.choices import IT
+from bot.language.steps.step_facts import Offered, SavedResult, SentText
+from bot.language.types.structured_types import ListVariable
+from bot.language.types.text_types import TextVariable
+from bot.language.types.trials import Values, in_words
+from bot.language.types.variable import Answer, Unfit, Variable
 
 
 @rule(W402="too many choices, or too few", W403="choices that may read the same")

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 
 from bot.core import messages as limits
 from bot.core.immutable import immutable
-from bot.flow.definition import Flow, Step
-from bot.flow.library import Library
-from bot.lang.languages import SENTENCES
-from bot.steps.step_facts import SentText
-from bot.steps.transition import Transition, Words
-from bot.types.trials import Trials
-from bot.types.variable import Variable
+from bot.language.flow.definition import Flow, Step
+from bot.language.flow.library import Library
+from bot.language.source.languages import SENTENCES
+from bot.language.steps.step_facts import SentText
+from bot.language.steps.transition import Transition, Words
+from bot.language.types.trials import Trials
+from bot.language.types.variable import Variable
 
 
 @immutable

@@ -6,10 +6,10 @@ from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph
 from bot.checker.pattern_texts import slow_text
 from bot.core.messages import TEXT_BODY
-from bot.expressions.templates import Template
-from bot.flow.definition import uses_of_all
-from bot.lang.problems import Mark
-from bot.types.text_types import TextVariable
+from bot.language.expressions.templates import Template
+from bot.language.flow.definition import uses_of_all
+from bot.language.source.problems import Mark
+from bot.language.types.text_types import TextVariable
 
 _SHOWN = 12  # characters of a text
 _FIX = "let only one of the two repeat, like [a-z]+(-[a-z]+)* instead of ([a-z]+-?)+"

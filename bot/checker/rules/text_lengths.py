@@ -10,14 +10,14 @@ from bot.checker.graph import Graph
 from bot.checker.rules.sent_texts import SentMessage, TextScope, messages
 from bot.core.immutable import immutable
 from bot.core.text import parameter_line
-from bot.expressions.abstract_texts import AbstractText
-from bot.expressions.abstract_values import LOST, AbstractValues, just
-from bot.expressions.template_failures import TemplateFailed
-from bot.expressions.templates import Template, is_plain, values_shown
-from bot.flow.library import Library
-from bot.lang.problems import Mark
-from bot.steps.step_facts import SentText
-from bot.types.trials import Values, in_words
+from bot.language.expressions.abstract_texts import AbstractText
+from bot.language.expressions.abstract_values import LOST, AbstractValues, just
+from bot.language.expressions.template_failures import TemplateFailed
+from bot.language.expressions.templates import Template, is_plain, values_shown
+from bot.language.flow.library import Library
+from bot.language.source.problems import Mark
+from bot.language.steps.step_facts import SentText
+from bot.language.types.trials import Values, in_words
 
 _LANGUAGE = re.compile(r"\|\s*(?:date|time|number|currency)\b|\blanguage\b")
 _TAGS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)

@@ -9,10 +9,10 @@ from bot.checker.analysis.transfer_functions import EdgeTransfer, OnRead, bits_o
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Place
 from bot.core.immutable import immutable
-from bot.expressions.templates import Definition, Expression
-from bot.lang.problems import Mark
-from bot.steps.step_facts import Need
-from bot.steps.tools import STRUCTURES
+from bot.language.expressions.templates import Definition, Expression
+from bot.language.source.problems import Mark
+from bot.language.steps.step_facts import Need
+from bot.language.steps.tools import STRUCTURES
 
 _BY_NULL = {"failed", "mismatch"}  # the failures that null may cause
 

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Iterator
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph
 from bot.core.immutable import immutable
-from bot.expressions.templates import Template, compile_template, values_shown, values_used
-from bot.flow.documents import Source, read_documents
-from bot.flow.library import Library
-from bot.flow.translations import Locale, Originals, all_spots, original_of, read_locale, wording_spots
-from bot.keys.text_shapes import Part, Spot, texts_of
-from bot.lang.problems import Problems
-from bot.lang.source import Map, Node
-from bot.steps import KINDS
+from bot.language.expressions.templates import Template, compile_template, values_shown, values_used
+from bot.language.flow.documents import Source, read_documents
+from bot.language.flow.library import Library
+from bot.language.flow.translations import Locale, Originals, all_spots, original_of, read_locale, wording_spots
+from bot.language.keys.text_shapes import Part, Spot, texts_of
+from bot.language.source.problems import Problems
+from bot.language.source.yaml_tree import Map, Node
+from bot.language.steps import KINDS
 
 _NAMED = 3  # of the missing texts, in one finding
 _COMPARED = (Part.TEXT, Part.MAY, Part.TITLE)

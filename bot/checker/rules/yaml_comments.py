@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from bot.checker.findings import TITLES, Finding, declare, rule
 from bot.checker.graph import Graph
 from bot.core.immutable import immutable
-from bot.expressions.templates import Template
-from bot.flow.definition import Flow, uses_of_bot, uses_of_flow
-from bot.flow.documents import Source
-from bot.flow.library import Library
-from bot.lang.problems import Mark
-from bot.lang.source import Comment, comments
+from bot.language.expressions.templates import Template
+from bot.language.flow.definition import Flow, uses_of_bot, uses_of_flow
+from bot.language.flow.documents import Source
+from bot.language.flow.library import Library
+from bot.language.source.problems import Mark
+from bot.language.source.yaml_tree import Comment, comments
 
 _PERHAPS_CUT = re.compile(rb"[ \t]#(?:[^\s#]| ?\d)")  # most files have no such line, and are not parsed again
 _LIKE_TEXT = re.compile(r"#(?!allow\s)[^\s#!]|# \d+\W*$")  # #5, #offer, # 5; other comments have a space and then words

@@ -11,10 +11,10 @@ from bot.checker.exploring.explorer import Explorer
 from bot.checker.exploring.moves import WaitMove, WriteMove
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.graph import Graph
-from bot.folder import read_folder
-from bot.lang.writing import flow_style
-from bot.testing.transcript_reader import load_with_tests
-from bot.testing.transcript_run import FailedTest, run
+from bot.language.source.writing import flow_style
+from bot.loading.folder import read_folder
+from bot.testing.conversations.transcript_reader import load_with_tests
+from bot.testing.conversations.transcript_run import FailedTest, run
 from tests.checker.proved import BOT, library, only
 
 SILENT = "the 24-hour window is closed, and no window_closed template is declared"

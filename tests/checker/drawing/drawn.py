@@ -4,7 +4,7 @@ from bot.checker.drawing import FindingIndex, draw_bot, draw_flow
 from bot.checker.drawing.drawing_model import Drawing, Stroke
 from bot.checker.graph import Graph
 from bot.checker.prove import prove
-from bot.flow.library import Library
+from bot.language.flow.library import Library
 from tests.checker.proved import BOT, library, sources
 
 FLAGGED = ("W001", "W101")  # the rules that drawings are tried with

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from random import Random
 
-from bot.flow.library import Library
+from bot.language.flow.library import Library
 from tests.checker.proved import library
 
 PERSON = "flow: person\nsteps: {bye: {say: A colleague takes over., then: end}}"

@@ -2,7 +2,7 @@
 
 from bot.checker.drawing.flow_drawing import FindingIndex
 from bot.checker.findings import Finding
-from bot.lang.problems import Mark
+from bot.language.source.problems import Mark
 from tests.checker.proved import library
 
 FLOW = """

@@ -11,8 +11,8 @@ from bot.checker.drawing.drawing_model import LABEL, Box, BoxFinding, BoxKind, D
 from bot.checker.drawing.flow_drawing import FindingIndex, draw_bot, draw_flow
 from bot.checker.drawing.mermaid import escaped, mermaid
 from bot.checker.graph import Graph
-from bot.folder import read_folder
-from bot.program import load_program
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
 from tests.checker.drawing.real_mermaid import read_by_mermaid
 from tests.docs.test_docs import ROOT
 

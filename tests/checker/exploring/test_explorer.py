@@ -25,10 +25,10 @@ from bot.checker.exploring.moves import (
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.graph import Graph
 from bot.core.session import Session
-from bot.folder import read_folder
-from bot.simulation.simulation import FIRST_CONTACT
-from bot.testing.examples_from_tests import examples_from
-from bot.testing.transcript_reader import load_with_tests
+from bot.loading.folder import read_folder
+from bot.testing.conversations.examples_from_tests import examples_from
+from bot.testing.conversations.transcript_reader import load_with_tests
+from bot.testing.simulation.simulation import FIRST_CONTACT
 from tests.checker.proved import library
 from tests.searches import search, tries
 

@@ -14,11 +14,11 @@ from bot.checker.exploring.sample_values import (
     value_for_schema,
     values_for_annotation,
 )
-from bot.extensions.annotations import Arguments, parameters_schema, reader
-from bot.extensions.decorators import spec_of
-from bot.lang.problems import Problems
-from bot.lang.source import Map, read
-from bot.types.type_registry import Answer, Unfit, Variable, read_variable
+from bot.language.python.annotations import Arguments, parameters_schema, reader
+from bot.language.python.decorators import spec_of
+from bot.language.source.problems import Problems
+from bot.language.source.yaml_tree import Map, read
+from bot.language.types.type_registry import Answer, Unfit, Variable, read_variable
 
 NOW = datetime(2030, 5, 6, 10, tzinfo=UTC)
 

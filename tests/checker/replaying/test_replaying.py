@@ -15,11 +15,11 @@ from bot.core.events import Event
 from bot.core.messages import TextMessage
 from bot.core.signal_addresses import SignalAddresses
 from bot.core.turn import Conversation
-from bot.flow.library import Library
+from bot.language.flow.library import Library
 from tests.checker.replaying.recorded import Tape
+from tests.engine.test_random import EVENTS, Contact, bots
 from tests.searches import tries
 from tests.talk import BOT, CONTACT, Talk, library_of
-from tests.test_engine_random import EVENTS, Contact, bots
 
 SHOP = """
 flow: main

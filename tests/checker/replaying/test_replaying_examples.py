@@ -8,12 +8,12 @@ import pytest
 from bot.checker.replaying.conversation_replay import replay
 from bot.checker.replaying.differences import DifferenceKind, ReplayDifference
 from bot.core.turn import Conversation
-from bot.flow.library import Library
-from bot.folder import Folder, read_folder
-from bot.program import Program, load_program
-from bot.testing.transcript import Transcript
-from bot.testing.transcript_reader import load_with_tests
-from bot.testing.transcript_run import isolated_simulation
+from bot.language.flow.library import Library
+from bot.loading.folder import Folder, read_folder
+from bot.loading.program import Program, load_program
+from bot.testing.conversations.transcript import Transcript
+from bot.testing.conversations.transcript_reader import load_with_tests
+from bot.testing.conversations.transcript_run import isolated_simulation
 
 ROOT = Path(__file__).parents[3]
 BOTS = sorted(path.parent for path in (*ROOT.glob("examples/*/bot.yml"), *ROOT.glob("flows/bot.yml")))

@@ -4,7 +4,7 @@ import pytest
 
 from bot.checker.graph import Graph
 from bot.checker.rules.misfits import find_misfits
-from bot.extensions.decorators import handler
+from bot.language.python.decorators import handler
 from tests.checker.proved import BOT
 from tests.talk import library_of
 

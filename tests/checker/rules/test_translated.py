@@ -3,9 +3,9 @@
 import pytest
 
 from bot.checker.prove import prove
-from bot.extensions.gathered import Extensions
-from bot.flow.documents import Source
-from bot.flow.library import load
+from bot.language.flow.documents import Source
+from bot.language.flow.library import load
+from bot.language.python.gathered import Extensions
 
 BOT = "name: T\nlanguages: [en, id]\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}\n"
 FLOW = """

@@ -4,8 +4,8 @@ import pytest
 
 from bot.checker.graph import Graph
 from bot.checker.rules.uninitialised import find_uninitialised
-from bot.extensions.decorators import handler
-from bot.extensions.gathered import extensions_in
+from bot.language.python.decorators import handler
+from bot.language.python.gathered import extensions_in
 from tests.checker.proved import BOT, library
 from tests.talk import library_of
 

@@ -4,10 +4,10 @@ import pytest
 
 from bot.checker.graph import Graph
 from bot.checker.rules.misfits import find_unused, find_unused_definitions
-from bot.extensions.decorators import on
-from bot.extensions.gathered import Extensions
-from bot.flow.documents import Source
-from bot.flow.library import load
+from bot.language.flow.documents import Source
+from bot.language.flow.library import load
+from bot.language.python.decorators import on
+from bot.language.python.gathered import Extensions
 from tests.checker.proved import BOT, library
 from tests.talk import library_of
 

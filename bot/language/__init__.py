@@ -1,0 +1,1 @@
+"""A bot's files, read and understood: YAML, expressions, types, steps, flows. No I/O, no clock."""

@@ -1,0 +1,420 @@
+"""A bot and its flows, once read: their steps, and the machine of each flow. All of it is immutable."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
+import transitions
+
+from bot.core.immutable import immutable
+from bot.language.expressions.filters import SHARE
+from bot.language.expressions.opening_hours import Hours
+from bot.language.expressions.templates import Template
+from bot.language.flow.documents import BOT_FILE
+from bot.language.flow.event_receiver import EventReceiver
+from bot.language.keys.definitions import Definitions
+from bot.language.source.languages import VALUES
+from bot.language.source.problems import Mark
+from bot.language.source.word_matching import WHOLE
+from bot.language.steps.ai_settings import AiSettings
+from bot.language.steps.control_steps import UnreadStep
+from bot.language.steps.http_services import HttpService
+from bot.language.steps.intent_step import INTENTS, SURE, Intent
+from bot.language.steps.slot_step import SLOT_FILLING
+from bot.language.steps.step_facts import Given, Offered, Outcome, Used
+from bot.language.steps.step_kind import StepKind
+from bot.language.steps.step_options import (
+    SIGNAL,
+    Defaults,
+    StepOptions,
+    Timed,
+    signal_given,
+    transitions_of,
+    uses_of,
+    uses_of_defaults,
+    uses_of_words,
+)
+from bot.language.steps.template_message import SentTemplate
+from bot.language.steps.transcription import Transcription
+from bot.language.steps.transition import END, Signals, Transition, Words
+from bot.language.types.variable import Mismatch, Variable
+
+
+class ResolvedTransition(transitions.Transition):
+    """Where one outcome of a step leads, with all defaults applied: a transition of its flow's machine.
+
+    ``target`` None: the step goes on waiting; ``stays``: after an answer that counts as a wrong one. ``written`` is the transition in the flow file, if there is one.
+    """
+
+    def __init__(
+        self,
+        step: str,
+        outcome: str,
+        target: str | None,
+        mark: Mark,
+        written: Transition | None = None,
+        *,
+        success: bool = True,
+        stays: bool = False,
+    ) -> None:
+        super().__init__(step, cast(str, target))  # None is an internal transition: the stub does not know it
+        self.stays = stays
+        self.outcome = outcome
+        self.mark = mark
+        self.written = written
+        self.success = success
+
+    @property
+    def of_bot(self) -> bool:
+        """Whether it is written in ``bot.yml``, which does not know where the contact is."""
+        return self.mark.path == BOT_FILE
+
+    @property
+    def target(self) -> str | None:
+        """A step of the flow, or one of the targets outside of it: ``/flow``, ``end``, ``again``, ..."""
+        return self.dest
+
+    def execute(self, event_data: transitions.EventData) -> bool:
+        """Note that it was followed. It has no conditions and no callbacks, so none are looked for on every turn."""
+        cast(_Cursor, event_data.model).followed = self
+        return True
+
+
+class _Cursor:
+    """The model that a machine moves. It is thrown away after one outcome, so that a machine knows nothing of any contact."""
+
+    __slots__ = ("followed", "state")
+
+    def __init__(self, state: str) -> None:
+        self.state = state
+        self.followed: ResolvedTransition | None = None
+
+
+class FlowMachine:
+    """The table of one flow: which outcome of which step leads where. The machine is built when it is first used or prepared."""
+
+    def __init__(self, steps: Iterable[str], resolved: Iterable[ResolvedTransition]) -> None:
+        self._steps = steps
+        self._resolved = resolved
+        # no transition has a condition: each leads where it led
+        self._followed: dict[tuple[str, str], ResolvedTransition] = {}
+
+    @cached_property
+    def _table(self) -> transitions.Machine:
+        states = [transitions.State(name) for name in self._steps]
+        table = transitions.Machine(model=None, states=states, initial=None, auto_transitions=False, send_event=True)
+        for resolved in self._resolved:
+            event = table.events.get(resolved.outcome)
+            if event is None:
+                event = table.events[resolved.outcome] = transitions.Event(resolved.outcome, table)
+            event.add_transition(resolved)
+        return table
+
+    def prepare(self) -> None:
+        """Build it now, so that the first contact does not wait for it."""
+        self._table  # noqa: B018 - which builds it
+
+    def follow(self, step: str, outcome: str) -> ResolvedTransition:
+        """The transition of an outcome. Raises `transitions.MachineError` for one that the step does not have."""
+        known = self._followed.get((step, outcome))
+        if known is not None:
+            return known
+        cursor = _Cursor(step)
+        self._table.events[outcome].trigger(cursor)
+        assert cursor.followed is not None
+        self._followed[step, outcome] = cursor.followed
+        return cursor.followed
+
+
+LANGUAGE = "language"
+"""The name that the contact's language has in flows whose bot speaks several."""
+
+
+MADE_FLOWS = frozenset({INTENTS, SLOT_FILLING})
+"""The flows that the bot makes: a model is asked there. No message starts them."""
+
+
+CONTACTS = FIRST, RETURNING = ("first", "returning")
+"""Contacts who have never been in a flow, and all others."""
+
+
+@immutable
+class Trigger:
+    """What starts a flow: any of its words, its pattern, an event of the gateway, or what starts no other flow.
+
+    ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups are variables of the
+    flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By ``intent`` a model knows messages that start it.
+    """
+
+    mark: Mark
+    words: tuple[tuple[str, Mark], ...] = ()
+    how: str = WHOLE
+    pattern: Any = None
+    events: tuple[str, ...] = ()
+    otherwise: bool = False
+    contact: str | None = None
+    busy: str | None = None  # what becomes of a start while the contact is in a flow, where that does not say so
+    intent: Intent | None = None
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """The sorts of contacts who can start it."""
+        return CONTACTS if self.contact is None else (self.contact,)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: its name is its state. ``transitions`` are all its outcomes, ``written`` is what stands beside its verb."""
+
+    name: str
+    mark: Mark
+    kind: StepKind
+    options: StepOptions
+    defaults: Defaults
+    fingerprint: str
+    transitions: Mapping[str, ResolvedTransition] = field(default_factory=dict)
+    written: str = ""
+
+    @cached_property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        """All the outcomes that its kind can have."""
+        return self.kind.outcomes()
+
+    @cached_property
+    def splits(self) -> bool:
+        """Whether it sends contacts different ways by `share()`: results are counted for each of these."""
+        conditions = (given.condition for outcome in self.outcomes.values() for given in outcome.given)
+        return not self.kind.waits and any(condition.calls_function(SHARE) for condition in conditions)
+
+    @cached_property
+    def form(self) -> str:
+        """How it waits: see `StepKind.form`."""
+        return self.kind.form
+
+    @cached_property
+    def refusal(self) -> str | None:
+        """The outcome that it takes when the gateway refuses its message; None: the step is not told, or goes on.
+
+        `errors.refused`, wherever that is written. `errors.else` of a question only where the step itself has it: it
+        is better put again than given up for what is inherited.
+        """
+        if not self.kind.refusable:
+            return None
+        if "errors.refused" in self.transitions:
+            return "errors.refused"
+        named = (self.options if self.kind.needs_window else self).defaults.errors or {}
+        return "errors.else" if "else" in named and "errors.else" in self.transitions else None
+
+    @cached_property
+    def timeout(self) -> Timed | None:
+        """The time-out that applies to it: an inherited one only where it waits for the contact. None: it waits for ever."""
+        timeout = self.defaults.timeout if self.kind.waits else self.options.defaults.timeout
+        return None if timeout is None or timeout.never else timeout
+
+    @property
+    def unread(self) -> bool:
+        """Whether it only stands in place of a step with a problem."""
+        return isinstance(self.kind, UnreadStep)
+
+    @property
+    def waits_for_ever(self) -> bool:
+        """Whether it is written that it has no time-out."""
+        return self.defaults.timeout is not None and self.defaults.timeout.never
+
+    @property
+    def signals(self) -> Signals:
+        """The signals that it hears while it waits, by their names."""
+        return (self.defaults.signals or {}) if self.kind.hears_signals else {}
+
+    def given(self, outcome: str) -> tuple[Given, ...]:
+        """What must have come about for the step to be left so."""
+        if outcome.startswith(SIGNAL):
+            return signal_given(self.signals, outcome)
+        return self.outcomes[outcome].given if outcome in self.outcomes else ()
+
+    def lets_down(self, outcome: str) -> bool:
+        """Whether it is a model that could not answer the contact, if the step is left so: an error, or a bound."""
+        if not self.kind.asks_models:
+            return False
+        return outcome.startswith("errors.") or (outcome in self.outcomes and not self.outcomes[outcome].success)
+
+    @cached_property
+    def written_transitions(self) -> tuple[Transition, ...]:
+        """Every transition that is written on it."""
+        return tuple(transitions_of(self.outcomes.values(), self.options))
+
+    @cached_property
+    def uses(self) -> tuple[Used, ...]:
+        """Every template and expression that is written on it: its kind's, its transitions' and its options'."""
+        return tuple(uses_of(self.kind, self.outcomes.values(), self.options))
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One flow: its variables, its defaults, its words, and its steps in order.
+
+    ``interrupted``: what becomes of it when another flow cuts in, ``resume``, ``ask`` or ``drop``; None: none can.
+    """
+
+    name: str
+    mark: Mark
+    about: str
+    trigger: Trigger | None
+    variables: Mapping[str, Variable]
+    defaults: Defaults
+    words: Words
+    steps: Mapping[str, Step]
+    interrupted: str | None = None
+    # questions whose answers a message may hold before they are asked
+    slots: Mapping[str, Mark] = field(default_factory=dict)
+    model_slots: Mark | None = None  # where it says that a model looks for those that their readers do not find
+    definitions: Definitions = field(default_factory=dict)  # beside those of the bot
+
+    @property
+    def first(self) -> str:
+        """The name of the step that the flow begins with."""
+        return next(iter(self.steps))
+
+    @cached_property
+    def needed(self) -> tuple[str, ...]:
+        """The variables that who starts it must give."""
+        return tuple(name for name, variable in self.variables.items() if variable.needed)
+
+    @cached_property
+    def following(self) -> Mapping[str, str]:
+        """The name of the step after each one; after the last, ``end``."""
+        return dict(pairwise((*self.steps, END)))
+
+    @cached_property
+    def kept(self) -> Mapping[str, Variable]:
+        """Its variables whose values are the contact's: no frame has them."""
+        return {name: variable for name, variable in self.variables.items() if variable.keep}
+
+    def kept_values(self, given: Mapping[str, Any], kept: Mapping[str, Any], now: datetime | None) -> dict[str, Any]:
+        """The values of its kept variables: the contact's, where it fits. Before an edit, a frame may have had one of them."""
+        values = {}
+        for name, variable in self.kept.items():
+            try:
+                values[name] = variable.coerce(kept.get(name, given.get(name, variable.value)), now)
+            except Mismatch:
+                values[name] = variable.value
+        return values
+
+    @cached_property
+    def reported_as(self) -> Mapping[str, str]:
+        """The names under which its steps are counted, where they are not the steps' own."""
+        return {name: step.options.report for name, step in self.steps.items() if step.options.report}
+
+    @cached_property
+    def free_slots(self) -> frozenset[str]:
+        """The slots whose questions take any words as an answer: a model alone can tell them from the rest of a message."""
+        return frozenset(name for name in self.slots if self._takes_any_words(name))
+
+    def _takes_any_words(self, question: str) -> bool:
+        step = self.steps.get(question)
+        variable = None if step is None else self.variables.get(step.options.save or "")
+        return step is not None and variable is not None and variable.takes_any_words and not step.kind.choices_alone
+
+    @cached_property
+    def machine(self) -> FlowMachine:
+        """The machine whose states are the steps: where each outcome leads."""
+        return FlowMachine(self.steps, (each for step in self.steps.values() for each in step.transitions.values()))
+
+    def can_be_tapped(self, step: Step) -> bool:
+        """Whether something is sent at a step that can be tapped. Whether to go on is asked wherever a flow cut in."""
+        kind, asks_to_go_on = step.kind, self.interrupted == "ask"
+        if kind.takes_words and (asks_to_go_on or (kind.waits and kind.asks_models)):
+            return True
+        return any(
+            isinstance(sent, Offered) or (isinstance(sent, SentTemplate) and sent.replies) for sent in kind.sends()
+        )
+
+
+@immutable
+class OptOut:
+    """The words with which a contact opts out, what is said then, and the words that end it. All are normalised."""
+
+    words: Mapping[str, Mark] = field(default_factory=dict)
+    say: Template | None = None
+    back: Mapping[str, Mark] = field(default_factory=dict)
+
+
+@immutable
+class BotDefinition:
+    """What ``bot.yml`` says."""
+
+    name: str
+    mark: Mark
+    timezone: ZoneInfo
+    words: Words
+    defaults: Defaults
+    contact_timezones: bool = False  # each contact has a time zone, and ``timezone`` is for those of whom none is known
+    languages: tuple[str, ...] = ()  # the first is the one that the flows are written in
+    common: Mapping[str, Variable] = field(default_factory=dict)  # what every flow has beside its own variables
+    wordings: Mapping[str, Template] = field(default_factory=dict)  # in place of the built-in ones, by name
+    ai: AiSettings = field(default_factory=AiSettings)
+    sure: int = SURE  # per cent: how sure a model must be what a message is about
+    channels: Mapping[str, str] = field(default_factory=dict)  # the gateway's channel ids, by number
+    secrets: tuple[str, ...] = ()  # names of environment variables whose values the services get
+    services: Mapping[str, HttpService] = field(default_factory=dict)  # that it sends requests to, by name
+    hours: Mapping[str, Hours] = field(default_factory=dict)  # opening hours, by name
+    opt_out: OptOut = field(default_factory=OptOut)
+    transcription: Transcription | None = None  # of voice notes
+    # what may happen outside, with its data
+    signals: Mapping[str, Mapping[str, Variable]] = field(default_factory=dict)
+    definitions: Definitions = field(default_factory=dict)  # names for expressions, in all flows
+    events_to: EventReceiver | None = None  # where its events are delivered
+
+
+def steps_of(flows: Mapping[str, Flow]) -> list[Step]:
+    """The steps of all flows."""
+    return [step for flow in flows.values() for step in flow.steps.values()]
+
+
+def transitions_of_bot(bot: BotDefinition) -> Iterator[Transition]:
+    """Every transition that is written in ``bot.yml``."""
+    yield from (word.transition for word in bot.words.values())
+    yield from (transition for _, transition in bot.defaults.transitions())
+
+
+def transitions_of_flow(flow: Flow) -> Iterator[Transition]:
+    """Every transition of a flow: of its steps, its words and its defaults, inherited ones included."""
+    for step in flow.steps.values():
+        yield from step.written_transitions
+    yield from (word.transition for word in flow.words.values())
+    yield from (transition for _, transition in flow.defaults.transitions())
+
+
+ANSWER = frozenset({"it"})  # what the texts of a variable may use beside the flow's own names
+
+
+def uses_of_bot(bot: BotDefinition) -> Iterator[Used]:
+    """Those of ``bot.yml``."""
+    for name, text in bot.wordings.items():
+        yield Used(text, VALUES.get(name, frozenset()))
+    if bot.opt_out.say is not None:
+        yield Used(bot.opt_out.say)
+    if bot.transcription is not None:
+        yield from bot.transcription.uses()
+    yield from uses_of_words(bot.words)
+    yield from uses_of_defaults(bot.defaults)
+
+
+def uses_of_flow(flow: Flow) -> Iterator[Used]:
+    """Those of a flow and of its steps, inherited ones included."""
+    yield from uses_of_words(flow.words)
+    yield from uses_of_defaults(flow.defaults)
+    for variable in flow.variables.values():
+        for text in variable.texts():
+            yield Used(text, ANSWER)
+    for step in flow.steps.values():
+        yield from step.uses
+
+
+def uses_of_all(bot: BotDefinition, flows: Mapping[str, Flow]) -> Iterator[Used]:
+    """Those of ``bot.yml`` and of all flows."""
+    return chain(uses_of_bot(bot), *map(uses_of_flow, flows.values()))

@@ -1,0 +1,107 @@
+"""The YAML documents of a bot's folder, sorted by what they are: a bot, a flow, a test, an evaluation or a locale."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import field
+
+from bot.core.immutable import immutable, mutable
+from bot.language.source.problems import CODES, Problems
+from bot.language.source.yaml_tree import Map, Node, read
+
+BOT_FILE = "bot.yml"
+LOCALES = "locales"
+"""The folder with a file for each further language."""
+_LOCALE = re.compile(rf"{LOCALES}/([^/]+)\.ya?ml")
+UNREAD = (*(code for code in CODES if code < "E100"), "E101")  # problems of files of which something is not read
+
+
+@immutable
+class Source:
+    """A file of a bot: its path relative to the bot's folder, and its text as it is on the disk."""
+
+    path: str
+    text: bytes
+
+
+@mutable
+class Documents:
+    """All documents of a bot's folder, in the order of the files."""
+
+    bots: list[Map] = field(default_factory=list)
+    flows: list[Map] = field(default_factory=list)
+    tests: list[Map] = field(default_factory=list)  # and evaluations
+    locales: dict[str, Map] = field(default_factory=dict)  # by language
+
+
+def read_documents(sources: Iterable[Source], problems: Problems) -> Documents:
+    """Read every file; a document that is none of these is a problem. Those of which something is not read that
+    others depend on are `Problems.unread` and `Problems.undeclared`.
+    """
+    documents = Documents()
+    for source in sources:
+        for node in read(source.path, source.text, problems, _BOT if source.path == BOT_FILE else _FLOW):
+            _sort_in(documents, source.path, node, problems)
+    for (path, _), keys in problems.emptied.items():
+        if path == BOT_FILE or not _is_confined(keys):
+            (problems.undeclared if keys[0] in _DECLARED and path != BOT_FILE else problems.unread).add(path)
+    problems.unread |= problems.paths(("E101",))
+    return documents
+
+
+_BOT = re.compile("")  # whatever it says
+_FIRST = ("flow", "test", "evaluate")
+_FLOW = re.compile(r"(?:---[^\n]*\n)?(?:\s*(?:#[^\n]*)?\n)*flow\s*:")
+
+
+_ALONE = ("about", "start", "interrupted", "slots", "words")
+"""Keys of a flow to which nothing elsewhere refers."""
+_DECLARED = ("vars", "define", "defaults")
+"""Keys of a flow with what its steps refer to."""
+_NAMED = ("steps", "vars")
+"""Keys of a flow below which something has a name, which is all that the rest of the bot must know of it."""
+
+
+def _is_confined(keys: tuple[str, str]) -> bool:
+    """Whether nothing else in the bot can depend on what was not read under a key of a flow."""
+    key, below = keys
+    return key in _ALONE or (key in ("", *_NAMED) and bool(below))
+
+
+def _sort_in(documents: Documents, path: str, node: Node, problems: Problems) -> None:
+    if path == BOT_FILE and isinstance(node, Map):
+        documents.bots.append(node)
+        return
+    if (language := language_of(path)) is not None:
+        _sort_in_locale(documents, language, node, problems)
+        return
+    first = node.entries[0][0].text if isinstance(node, Map) and node.entries else ""
+    if isinstance(node, Map) and first == "flow":
+        documents.flows.append(node)
+    elif isinstance(node, Map) and first in _FIRST:
+        documents.tests.append(node)
+    else:
+        what = f'this document begins with "{first}"' if first else "this document is no map of keys"
+        fix = 'begin it with "flow: name", "test: what it shows" or "evaluate: what it shows"'
+        if path == BOT_FILE:
+            fix = "begin it with the bot's name: name: My bot"
+        elif first.lower() in _FIRST:
+            fix = f'write "{first.lower()}" in small letters'
+        problems.add("E101", node.mark, what, fix)
+
+
+def language_of(path: str) -> str | None:
+    """The language of a file that is a locale, by its path; None for any other file."""
+    found = _LOCALE.fullmatch(path)
+    return None if found is None else found[1]
+
+
+def _sort_in_locale(documents: Documents, language: str, node: Node, problems: Problems) -> None:
+    if not isinstance(node, Map):
+        fix = "write flow: {step: {key: text}}; `bot locales extract` makes the file"
+        problems.add("E101", node.mark, "this locale is no map of keys", fix)
+    elif language in documents.locales:
+        first = documents.locales[language].mark
+        what = f"a second locale for {language}, the first is at {first.path}:{first.line}"
+        problems.add("E114", node.mark, what, "put them into one document")
+    else:
+        documents.locales[language] = node

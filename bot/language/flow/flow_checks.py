@@ -1,0 +1,679 @@
+"""What can only be checked when all flows are known. `check` is the list."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+
+from bot.language.expressions.filters import FUNCTIONS
+from bot.language.expressions.grammar import HISTORY, RESERVED_LIST, RESERVED_NAMES, WINDOW_OPEN, check_calls
+from bot.language.expressions.opening_hours import no_hours
+from bot.language.expressions.templates import Expression, Template
+from bot.language.flow.definition import (
+    MADE_FLOWS,
+    BotDefinition,
+    Flow,
+    ResolvedTransition,
+    Step,
+    Trigger,
+    steps_of,
+    transitions_of_bot,
+    transitions_of_flow,
+    uses_of_all,
+    uses_of_bot,
+    uses_of_flow,
+)
+from bot.language.flow.documents import BOT_FILE
+from bot.language.flow.target_checks import Targets, check_loops, failing_flows
+from bot.language.keys.definitions import Definitions, refuse_defined
+from bot.language.python.decorators import FunctionSpec
+from bot.language.source.problems import Mark, Problems, did_you_mean, nearest
+from bot.language.source.word_matching import normalise
+from bot.language.steps.step_facts import SavedResult, Used
+from bot.language.steps.tools import STRUCTURES
+from bot.language.steps.transition import ALL, END, NEXT, Assignment, Cleared, Word, Words, evaluate, templates_in
+from bot.language.types.type_registry import check_written, to_fit
+from bot.language.types.variable import Mismatch, Variable
+
+CONTACT_FIELDS = ("id", "name", "email", "tags")
+ELSEWHERE = {
+    "secret": "only the services of bot.yml know secrets: put it into `headers` or `query` there",
+    "answer": "save it in a variable: only `save` and `errors` of the step itself know it",
+    "status": "save it in a variable: only `save` and `errors` of the step itself know it",
+    "event": "`set` it in a variable: only the transition of the signal itself knows it",
+    "it": "only filters such as where(it.price > 3), checks, and what is done with each element know it",
+    "loop": "only a text within {% for %} knows it",
+}
+"""Names that are known in some places only, and what to do elsewhere."""
+BUILT_INS = ("contact", "now", "today", "came_from", "message", HISTORY, WINDOW_OPEN)
+
+
+def check(
+    bot: BotDefinition,
+    flows: Mapping[str, Flow],
+    own: Mapping[str, FunctionSpec],
+    problems: Problems,
+    unread: Collection[str] = (),
+) -> None:
+    """Check the bot, its flows and its ``own`` Python against each other.
+
+    ``unread`` are the files of which something could not be read.
+    """
+    _check_own(bot, flows, own, problems)
+    _check_definitions(bot, flows, own, problems, unread)
+    targets = Targets(flows, problems, unread)
+    targets.check(bot)
+    flows = {name: _with_common(flow, bot, problems) for name, flow in flows.items()}
+    _check_uses(uses_of_bot(bot), bot.common, problems)
+    if not unread:
+        _check_bot_assignments(bot, flows, problems)
+        _check_timing(bot, flows, problems)
+    failing = failing_flows(flows, bot.words)
+    for flow in flows.values():
+        _check_uses(uses_of_flow(flow), flow.variables, problems)
+        _check_loop_names(uses_of_flow(flow), flow, problems)
+        for item in _assignments_of(flow):
+            _check_given(item, flow, problems)
+        _check_cleared(flow, bot, problems)
+        _check_saves(flow, problems)
+        _check_reports(flow, problems)
+        _check_resets(flow, problems)
+        _check_runs(flow, flows, targets, problems)
+        _check_failing_runs(flow, failing, problems)
+        _check_schedules(flow, flows, problems)
+        _check_needed_by_triggers(flow, problems)
+        _check_slot_names(flow, problems)
+    if BOT_FILE not in unread:
+        _check_signals(bot, flows, problems)
+    _check_needs(bot, flows, problems)
+    _check_collisions(bot, flows, problems)
+
+
+def check_sound(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """Check what more is wrong in flows of which nothing is left that has a problem: a way that is mended may be in no
+    circle, and a choice that is mended may have a value.
+    """
+    check_loops(flows, failing_flows(flows, bot.words), problems)
+    for flow in flows.values():
+        _check_unsaved(flow, problems)
+        _check_slots(flow, problems)
+
+
+def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:
+    """The flow with what all flows of the bot have beside their own variables."""
+    for name in bot.common.keys() & flow.variables.keys():
+        what = f'variable "{name}": the name means something else: bot.yml gives it to every contact'
+        problems.add("E306", flow.variables[name].mark, what, "choose another name")
+    definitions = {**bot.definitions, **flow.definitions}
+    return replace(flow, variables={**flow.variables, **bot.common}, definitions=definitions)
+
+
+# -- names and values -------------------------------------------------------------------------------
+
+
+def _check_uses(
+    uses: Iterable[Used], variables: Mapping[str, Variable], problems: Problems, vars_of: str = "vars"
+) -> None:
+    """Every name in a template or an expression is declared. What a definition reads is checked where it stands."""
+    everywhere = frozenset({*variables, *BUILT_INS, *FUNCTIONS})
+    for used in uses:
+        defined = [each.expression for each in used.text.definitions]
+        for name in sorted(used.text.names.difference(everywhere, used.extra, *(each.names for each in defined))):
+            known = {*variables, *BUILT_INS, *used.extra}
+            fix = ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used, vars_of))
+            problems.add("E301", used.text.mark, f'no variable "{name}"', fix)
+        for name in sorted(used.text.names & used.extra & variables.keys()):
+            what = f'variable "{name}": at {used.text.mark} "{name}" means something else'
+            problems.add("E306", variables[name].mark, what, "choose another name for the variable")
+        check_contact_fields(used.text, problems)
+
+
+def _check_loop_names(uses: Iterable[Used], flow: Flow, problems: Problems) -> None:
+    """No loop in a text calls its element as something is called that could not be read there any more."""
+    for used in uses:
+        for name in sorted(used.text.loops & {*flow.variables, *flow.definitions, *used.extra}):
+            kind = "variable" if name in flow.variables else "definition" if name in flow.definitions else "value"
+            what = f'"{name}": the loop hides the {kind} of this name'
+            problems.add("E306", used.text.mark, what, "give the element of the loop another name")
+
+
+def check_contact_fields(text: Expression | Template, problems: Problems) -> None:
+    """Every field of the contact that a template or an expression names is one that a contact has; its definitions apart."""
+    for path in sorted(text.paths.difference(*(each.expression.paths for each in text.definitions))):
+        if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
+            fix = did_you_mean(path[1], CONTACT_FIELDS, f"a contact has {', '.join(CONTACT_FIELDS)}")
+            problems.add("E302", text.mark, f'a contact has no "{path[1]}"', fix)
+
+
+def _check_definitions(
+    bot: BotDefinition,
+    flows: Mapping[str, Flow],
+    own: Mapping[str, FunctionSpec],
+    problems: Problems,
+    unread: Collection[str],
+) -> None:
+    """Check the definitions of each flow with its variables, and those of bot.yml with the variables of all flows."""
+    of_all = {name: variable for flow in flows.values() for name, variable in flow.variables.items()}
+    if not unread:
+        _check_defined(bot.definitions, {**of_all, **bot.common}, "vars of the flows that use it", own, problems)
+    _check_used(uses_of_bot(bot), of_all.keys() - bot.common.keys(), problems)
+    for flow in flows.values():
+        _check_defined(flow.definitions, {**flow.variables, **bot.common}, "vars", own, problems)
+        _check_used(uses_of_flow(flow), of_all.keys() - flow.variables.keys() - bot.common.keys(), problems)
+
+
+def _check_used(uses: Iterable[Used], elsewhere: Collection[str], problems: Problems) -> None:
+    """A definition keeps its meaning where it is used, and there is what it reads. Other flows have variables ``elsewhere``."""
+    reported = set()
+    for used in uses:
+        place = used.text.mark
+        for name, expression in ((each.name, each.expression) for each in used.text.definitions):
+            if name in used.extra:
+                what = f'definition "{name}": at {place} "{name}" means something else'
+                problems.add("E306", expression.mark, what, "choose another name for the definition")
+            for missing in expression.names.intersection(elsewhere) if expression.mark.path == BOT_FILE else ():
+                if (name, missing) not in reported:
+                    reported.add((name, missing))
+                    what = f'definition "{name}": it is used at {place}, where there is no variable "{missing}"'
+                    fix = f"declare {missing} under vars there, or define {name} only in the flows that have it"
+                    if place.path == BOT_FILE:
+                        fix = "the texts of bot.yml know no variables: write this one in the flows"
+                    problems.add("E301", expression.mark, what, fix)
+
+
+def _check_defined(
+    definitions: Definitions,
+    variables: Mapping[str, Variable],
+    vars_of: str,
+    own: Mapping[str, FunctionSpec],
+    problems: Problems,
+) -> None:
+    """Every definition has a name of its own, and reads and calls what there is."""
+    for name, mark in ((each.name, each.expression.mark) for each in definitions.values()):
+        taken = None
+        if name in own:
+            taken = f"the bot's Python has a {own[name].kind} of this name"
+        elif name in variables:
+            taken = f"{variables[name].mark} declares a variable of this name"
+        if taken is not None:
+            problems.add("E306", mark, f'definition "{name}": {taken}', "choose another name for the definition")
+    expressions = [each.expression for each in definitions.values()]
+    _check_uses((Used(expression) for expression in expressions), variables, problems, vars_of)
+    for expression in expressions:
+        check_calls(expression.calls, own, problems)
+
+
+def _to_declare(name: str, used: Used, vars_of: str) -> str:
+    """What to do about a name that is not known: of a bare expression it may be a text that wants quotes."""
+    if name in RESERVED_NAMES:
+        return f"choose another name: {RESERVED_LIST}"
+    if name in ("yes", "no", "on", "off"):
+        return f'write true or false; a text stands in quotes: "{name}"'
+    quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
+    of_record = any(path[0] == name and path[1:] for path in used.text.paths)
+    return f"declare it under {vars_of}: {name}: {{type: {'object' if of_record else 'text'}}}{quoted}"
+
+
+def _check_own(
+    bot: BotDefinition, flows: Mapping[str, Flow], own: Mapping[str, FunctionSpec], problems: Problems
+) -> None:
+    """Report every call of what is not there, and every variable whose name is a function's."""
+    for used in uses_of_all(bot, flows):
+        check_calls(used.text.calls, own, problems)
+        for name in sorted(used.text.loops & own.keys()):
+            what = f'"{name}": the loop hides the {own[name].kind} of this name in the bot\'s Python'
+            problems.add("E306", used.text.mark, what, "give the element of the loop another name")
+    for variable in (variable for flow in flows.values() for variable in flow.variables.values()):
+        if variable.name in own:
+            what = f'variable "{variable.name}": the bot\'s Python has a {own[variable.name].kind} of this name'
+            problems.add("E306", variable.mark, what, "choose another name")
+
+
+def _assignments_of(flow: Flow) -> Iterator[Assignment]:
+    for step in flow.steps.values():
+        yield from step.options.set
+    for transition in transitions_of_flow(flow):
+        yield from (item for item in transition.set if item.mark.path == flow.mark.path)  # the rest is inherited
+
+
+def _assignments_of_bot(bot: BotDefinition) -> Iterator[Assignment]:
+    for transition in transitions_of_bot(bot):
+        yield from transition.set
+
+
+def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """What bot.yml sets or clears is some flow's variable."""
+    known = {name: None for flow in flows.values() for name in flow.variables}
+    for cleared in (item for transition in transitions_of_bot(bot) for item in transition.clear):
+        if cleared.name in bot.common:
+            _refuse_common(cleared, problems)
+        elif cleared.name is not None and cleared.name not in known:
+            fix = did_you_mean(cleared.name, known, "remove it, or declare it under vars of the flows that read it")
+            problems.add("E301", cleared.mark, f'no flow has a variable "{cleared.name}"', fix)
+    for item in _assignments_of_bot(bot):
+        if item.name in bot.common:
+            _check_constant(bot.common[item.name], item, problems)
+        elif item.name in known:
+            _check_in_all(item, flows, problems)
+        elif not refuse_defined(item.name, item.mark, bot.definitions, problems):
+            fix = did_you_mean(item.name, known, "declare it under vars of the flows that read it")
+            problems.add("E301", item.mark, f'no flow has a variable "{item.name}"', fix)
+
+
+def _check_in_all(item: Assignment, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """A number that is written in another way is one for every flow that has the variable."""
+    variables = (flow.variables[item.name] for flow in flows.values() if item.name in flow.variables)
+    if item.altered is not None:
+        all(check_written(variable, item.altered, problems) for variable in variables)
+
+
+def _check_cleared(flow: Flow, bot: BotDefinition, problems: Problems) -> None:
+    """What is cleared is a variable of the flow, and not what the step has just given a value."""
+    own = {name: variable for name, variable in flow.variables.items() if name not in bot.common}
+    for step in flow.steps.values():
+        _check_saved_and_cleared(step, own, problems)
+    inherited = (item for transition in transitions_of_flow(flow) for item in transition.clear)
+    written = (item for item in inherited if item.mark.path == flow.mark.path)
+    for item in (*written, *(item for step in flow.steps.values() for item in step.options.clear)):
+        if item.name in bot.common:
+            _refuse_common(item, problems)
+        elif item.name is not None:
+            _declared(item.name, item.mark, flow, problems)
+        elif ALL in own:
+            what = f'variable "{ALL}": at {item.mark} "{ALL}" means every variable'
+            problems.add("E306", own[ALL].mark, what, "choose another name for the variable")
+
+
+def _refuse_common(item: Cleared, problems: Problems) -> None:
+    what = f'clear: "{item.name}" is the contact\'s, and no flow declares a first value for it'
+    problems.add("E301", item.mark, what, f"write set: {{{item.name}: ...}} with the value that is meant")
+
+
+def _check_saved_and_cleared(step: Step, variables: Mapping[str, Variable], problems: Problems) -> None:
+    """A value that a step saves would be lost at once."""
+    options, kind = step.options, step.kind
+    lost = {options.save, *kind.gives} & {item.name for item in options.assigned(variables)}
+    lost -= {item.name for item in options.set}
+    for name in sorted(each for each in lost if each is not None):
+        what = f'step "{step.name}": "clear" takes back what the step gives to "{name}"'
+        fix = f'list the others under `clear`, or keep the value: set: {{{name}: "{{{{ {name} }}}}"}}'
+        problems.add("E123", options.clear[0].mark, what, fix)
+
+
+def _check_given(item: Assignment, flow: Flow, problems: Problems) -> None:
+    """What is given to a flow is a value of one of its variables."""
+    variable = _declared(item.name, item.mark, flow, problems)
+    if variable is not None:
+        _check_constant(variable, item, problems, flow.variables)
+
+
+def _check_constant(variable: Variable, item: Assignment, problems: Problems, known: Collection[str] = ()) -> None:
+    if item.altered is not None and not check_written(variable, item.altered, problems):
+        return
+    if all(text.constant for text in item.uses()):
+        _check_value(variable, item.evaluate({}), item.mark, problems, known)
+
+
+def _check_saves(flow: Flow, problems: Problems) -> None:
+    for step in flow.steps.values():
+        if step.options.save is None:
+            continue
+        variable = _declared(step.options.save, step.options.save_mark, flow, problems)
+        for saved in step.kind.saved_values():
+            if variable is None or (saved.altered and not check_written(variable, saved.altered, problems)):
+                continue
+            if all(text.constant for text in templates_in(saved.value)):
+                _check_value(variable, evaluate(saved.value, {}), saved.mark, problems)
+
+
+def _check_reports(flow: Flow, problems: Problems) -> None:
+    """A step's `report` is no other step's name: both would be counted as one."""
+    for step in flow.steps.values():
+        name = step.options.report
+        if name is not None and name != step.name and name in flow.steps:
+            what = f'step "{step.name}": "report: {name}" is the name of another step'
+            fix = f'choose another name: without one the step is counted as "{step.name}"'
+            problems.add("E121", step.mark, what, fix)
+
+
+def _check_resets(flow: Flow, problems: Problems) -> None:
+    """What a step has counted anew are steps of the flow that are counted."""
+    for step in flow.steps.values():
+        for item in step.options.reset:
+            other = flow.steps.get(item.text)
+            if other is None:
+                fix = did_you_mean(item.text, flow.steps, "write a step of this flow that has `visits`")
+                problems.add("E102", item.mark, f'no step "{item.text}" in flow {flow.name}', fix)
+            elif other.options.visits is None:
+                what = f'step "{step.name}": "reset" has no effect: step "{item.text}" has no `visits`'
+                problems.add("E123", item.mark, what, "remove it, or bound that step")
+
+
+def _check_unsaved(flow: Flow, problems: Problems) -> None:
+    """A `save` that no outcome has a value for: a question whose choices only lead somewhere."""
+    for step in flow.steps.values():
+        saves = [outcome.saves for outcome in step.outcomes.values() if outcome.success]
+        if step.options.save is not None and all(each in (SavedResult.NOTHING, SavedResult.NULL) for each in saves):
+            what = f'step "{step.name}": "save": no choice has a value'
+            problems.add("E123", step.options.save_mark, what, "give them a `value`, or write `accepts: text`")
+
+
+def _declared(name: str, mark: Mark, flow: Flow, problems: Problems) -> Variable | None:
+    variable = flow.variables.get(name)
+    if flow.mark.path in problems.unread | problems.undeclared:
+        return variable
+    if variable is None and not refuse_defined(name, mark, flow.definitions, problems):
+        fix = did_you_mean(name, flow.variables, f"declare it in flow {flow.name} under vars: {name}: {{type: text}}")
+        problems.add("E301", mark, f'no variable "{name}" in flow {flow.name}', fix)
+    return variable
+
+
+def _check_value(
+    variable: Variable, value: object, mark: Mark, problems: Problems, known: Collection[str] = ()
+) -> None:
+    """A constant value fits its variable, as far as that can be known without the time."""
+    if variable.type == "date":
+        return
+    try:
+        variable.coerce(value, None)
+    except Mismatch as mismatch:
+        problems.add(
+            "E303", mark, f'"{value}" does not fit {variable.name}: {mismatch}', to_fit(variable, value, known)
+        )
+
+
+# -- flows that are run and scheduled ---------------------------------------------------------------
+
+
+def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problems: Problems) -> None:
+    for step in flow.steps.values():
+        for run in step.kind.flows_run():
+            other = flows.get(run.flow)
+            if other is None:
+                targets.check_flow(run.flow, run.mark)
+                continue
+            for item in run.inputs:
+                _check_given(item, other, problems)
+            _check_needed(f"flow {other.name}", other.variables, run.inputs, run.mark, problems)
+            for ours, theirs in run.outputs.items():
+                _declared(theirs, step.options.save_mark, other, problems)
+                variable = _declared(ours, step.options.save_mark, flow, problems)
+                if run.listed and variable is not None and variable.type != "list":
+                    what = f'run with `each` gives lists, and "{ours}" is of type {variable.type}'
+                    problems.add("E303", run.mark, what, f"declare it as {ours}: {{type: list}}")
+
+
+def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems) -> None:
+    """A flow that is run and fails is the failure of the step that runs it, which leads somewhere."""
+    for step in flow.steps.values():
+        for run in step.kind.flows_run():
+            if run.flow in failing and not step.transitions.keys() & {"errors.failed", "errors.else"}:
+                what = f'step "{step.name}" has no `errors.else`: a failure that ends flow {run.flow} leads nowhere'
+                fix = "add errors: {else: ...}; errors: {failed: next} goes on all the same"
+                problems.add("E130", run.mark, what, fix)
+
+
+def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """What goes into a flow that starts later, or for another contact, is one of its variables."""
+    for step in flow.steps.values():
+        later = ((schedule.target, schedule.inputs) for schedule in step.options.schedule)
+        elsewhere = ((start.target, start.inputs) for start in step.kind.flows_started())
+        for target, inputs in (*later, *elsewhere):
+            if (other := flows.get(target.flow)) is not None:
+                _check_needed(f"flow {other.name}", other.variables, inputs, target.mark, problems)
+                for item in inputs:
+                    _check_given(item, other, problems)
+
+
+def _check_needed(
+    what: str, declared: Mapping[str, Variable], inputs: Iterable[Assignment], mark: Mark, problems: Problems
+) -> None:
+    """Each variable is given that a flow or a signal needs."""
+    given = {item.name for item in inputs}
+    given |= {nearest(name, declared) or name for name in given - declared.keys()}  # misspelt
+    for name in sorted({name for name, variable in declared.items() if variable.needed} - given):
+        problems.add("E105", mark, f'{what} needs "{name}"', f"add with: {{{name}: ...}}")
+
+
+def _check_needed_by_triggers(flow: Flow, problems: Problems) -> None:
+    """A message or an event gives a flow only what its pattern has."""
+    start = flow.trigger
+    if start is None:
+        return
+    without = start.words or start.events or start.otherwise or start.intent is not None
+    if start.pattern is None and not without:
+        return
+    given = set() if without else {*start.pattern.groupindex}
+    for name in sorted({*flow.needed} - given):
+        fix = "start it by a program alone, or leave `needed` out"
+        problems.add("E105", start.mark, f'flow {flow.name} needs "{name}", which no message gives', fix)
+
+
+def _check_slot_names(flow: Flow, problems: Problems) -> None:
+    """A slot is a step of its flow."""
+    for name, mark in flow.slots.items():
+        if name not in flow.steps:
+            fix = did_you_mean(name, flow.steps, f"write questions of flow {flow.name}")
+            problems.add("E102", mark, f'slots: no step "{name}" in flow {flow.name}', fix)
+
+
+def _check_slots(flow: Flow, problems: Problems) -> None:
+    """A slot is a question whose answer can be told from other words, and which has a variable for it."""
+    for step in (flow.steps[name] for name in flow.slots if not flow.steps[name].unread):
+        name, variable = step.name, flow.variables.get(step.options.save or "")
+        if not step.kind.asks or variable is None:
+            what = f'slots: step "{name}" asks nothing that is saved'
+            problems.add("E110", step.mark, what, "name a question with save")
+        elif name in flow.free_slots and flow.model_slots is None:
+            fix = "let a model fill it, slots: {fill: [...], model: true}, give its variable a type or a pattern, or leave it out of slots"
+            problems.add("E110", step.mark, f'slots: question "{name}" takes every text', fix)
+
+
+def _check_signals(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """Every signal that a step can hear or report, and each of its data, is declared in ``bot.yml``."""
+    steps = steps_of(flows)
+    defaults = (bot.defaults, *(flow.defaults for flow in flows.values()), *(step.options.defaults for step in steps))
+    written = (found for each in defaults for found in (each.signals or {}).items() if found[1])
+    heard = {(name, several[0].transition.mark): several for name, several in written}  # inherited ones once
+    for (name, mark), several in heard.items():
+        declared = _declared_signal(bot, name, mark, problems)
+        for text in (text for each in several for text in each.uses()):
+            for path in sorted(path for path in text.paths if path[0] == "event" and path[1:2]):
+                if declared is not None and path[1] not in declared:
+                    there = ", ".join(declared) or "no data"
+                    fix = did_you_mean(path[1], declared, f"it has {there}: declare more in bot.yml")
+                    problems.add("E301", text.mark, f'signal "{name}" has no "{path[1]}"', fix)
+    for name, mark, data in (
+        sent for step in steps for sent in step.kind.signals_sent() if sent[0]
+    ):  # else it was not read
+        declared = _declared_signal(bot, name, mark, problems)
+        if declared is None:
+            continue
+        _check_needed(f'signal "{name}"', declared, data, mark, problems)
+        for item in data:
+            if item.name in declared:
+                _check_constant(declared[item.name], item, problems)
+            else:
+                fix = did_you_mean(item.name, declared, "declare it in bot.yml")
+                problems.add("E301", item.mark, f'signal "{name}" has no "{item.name}"', fix)
+
+
+def _declared_signal(bot: BotDefinition, name: str, mark: Mark, problems: Problems) -> Mapping[str, Variable] | None:
+    if name not in bot.signals:
+        fix = did_you_mean(name, bot.signals, f"declare it in bot.yml: signals: {{{name}: {{}}}}")
+        problems.add("E109", mark, f'no signal "{name}"', fix)
+    return bot.signals.get(name)
+
+
+def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """An exit that nobody can take: it needs a value that no model can note and that nothing else gives."""
+    steps = steps_of(flows)
+    if any(step.unread for step in steps):
+        return
+    given = {item.name for flow in flows.values() for item in _assignments_of(flow)}
+    given |= {item.name for item in _assignments_of_bot(bot)}
+    for step in steps:
+        given |= {step.options.save or "", *step.kind.gives}
+        given |= {item.name for run in step.kind.flows_run() for item in run.inputs}
+    for flow in flows.values():
+        for step in flow.steps.values():
+            for need in step.kind.needs():
+                variable = flow.variables[need.variable]
+                if isinstance(variable, STRUCTURES) and variable.value is None and variable.name not in given:
+                    what = (
+                        f'step "{step.name}": exit "{need.exit}" needs "{variable.name}", which nothing gives a value'
+                    )
+                    problems.add("E303", need.mark, what, "let a step before it save one, or leave it out")
+
+
+def _check_timing(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """Report every name that is written out and that nothing has."""
+    defined = (*bot.definitions.values(), *(each for flow in flows.values() for each in flow.definitions.values()))
+    for used in (*uses_of_all(bot, flows), *(Used(each.expression) for each in defined)):
+        for name in sorted(used.text.hours - bot.hours.keys()):
+            problems.add("E115", used.text.mark, *no_hours(name, bot.hours))
+    _check_cancelled(bot, flows, problems)
+
+
+def _check_cancelled(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """Where some name is only known at run time, any name may be that one."""
+    steps = steps_of(flows)
+    names = [schedule.name for step in steps for schedule in step.options.schedule]
+    if not all(name.constant for name in names) or any(step.unread for step in steps):
+        return
+    known = {name.source for name in names}
+    transitions = (*transitions_of_bot(bot), *chain.from_iterable(map(transitions_of_flow, flows.values())))
+    cancelled = (*(step.options.cancel for step in steps), *(transition.cancel for transition in transitions))
+    for name in dict.fromkeys(chain.from_iterable(cancelled)):
+        if name.constant and name.source not in known:
+            fix = did_you_mean(name.source, known, "write the name that a step schedules it by, or remove it")
+            problems.add("E116", name.mark, f'nothing is scheduled as "{name.source}"', fix)
+
+
+# -- words and events that two take -----------------------------------------------------------------
+
+
+def _check_collisions(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """Report every text and every event that two of them take."""
+    for said, word in bot.words.items():
+        _report_taken(_opting_out(bot), said, word.mark, f"{word.named(said)} of the bot", problems)
+    for flow in flows.values():
+        _check_answers(flow, problems)
+        _check_taken_first(bot, flow, problems)
+    _check_starts(bot, flows.values(), problems)
+
+
+def _check_answers(flow: Flow, problems: Problems) -> None:
+    """Two answers of one question that take the same word."""
+    for step in flow.steps.values():
+        taken: dict[str, str] = {}
+        for answer in step.kind.answers():
+            said = answer.text.casefold() if answer.exact else normalise(answer.text)
+            first = taken.setdefault(said, answer.owner)
+            if first != answer.owner:
+                what = f'step "{step.name}": "{answer.text}" is an answer of "{first}" and of "{answer.owner}"'
+                problems.add("E311", answer.mark or step.mark, what, "keep it in one of them")
+
+
+def _check_taken_first(bot: BotDefinition, flow: Flow, problems: Problems) -> None:
+    """Words and answers that are never taken, because a word that comes before them always takes the same text."""
+    before = _before_all(bot)
+    for said, word in flow.words.items():
+        _report_taken(before, said, word.mark, f"{word.named(said)} of flow {flow.name}", problems)
+    before = {**_always(flow.words, "a word of the flow"), **before}
+    for step in flow.steps.values():
+        here, own = {**_answers_always(step), **before}, step.options.words
+        for said, word in own.items():
+            _report_taken(here, said, word.mark, f'step "{step.name}": {word.named(said)}', problems)
+        here = {**_always(own, "a word of the step"), **here}
+        heard = {**own, **flow.words, **bot.words}
+        for answer in step.kind.answers():
+            of = "" if answer.text == answer.owner else f' of "{answer.owner}"'
+            what = f'step "{step.name}": "{answer.text}"{of}'
+            if answer.before_words:
+                _report_taken(_opting_out(bot), normalise(answer.text), answer.mark or step.mark, what, problems)
+                continue
+            said = normalise(answer.text)
+            if not _does_the_same(heard.get(said), step.transitions.get(answer.outcome), step, bot, flow):
+                _report_taken(here, said, answer.mark or step.mark, what, problems)
+
+
+def _does_the_same(
+    word: Word | None, answer: ResolvedTransition | None, step: Step, bot: BotDefinition, flow: Flow
+) -> bool:
+    """Whether a word only leads to where the answer only leads, too: the contact sees no difference."""
+    if word is None or answer is None or word.transition.then is None or step.options.changes_something:
+        return False
+    target = word.transition.then.text
+    target = flow.following[step.name] if target == NEXT else target
+    ends_more = target == END and word in bot.words.values()
+    saves = step.outcomes[answer.outcome].saves is not SavedResult.NOTHING and step.options.save is not None
+    does_more = any(each.acts or each.corrects for each in (word.transition, answer.written) if each is not None)
+    return target == answer.target and not (does_more or ends_more or saves)
+
+
+def _opting_out(bot: BotDefinition) -> dict[str, str]:
+    """The words that come before everything else."""
+    return dict.fromkeys(bot.opt_out.words, "a word of `opt_out`")
+
+
+def _before_all(bot: BotDefinition) -> dict[str, str]:
+    """The words of every flow, and of contacts who are in none."""
+    return {**_always(bot.words, "a word of the bot"), **_opting_out(bot)}
+
+
+def _always(words: Words, what: str) -> dict[str, str]:
+    """The words without a condition, and what they are."""
+    return {said: what for said, word in words.items() if word.condition is None}
+
+
+def _answers_always(step: Step) -> dict[str, str]:
+    """The same of the step's answers that come before any word."""
+    answers = (answer for answer in step.kind.answers() if answer.before_words and answer.always)
+    return {normalise(answer.text): "a reply to the template" for answer in answers}
+
+
+def _report_taken(before: Mapping[str, str], said: str, mark: Mark, what: str, problems: Problems) -> None:
+    if said in before:
+        fix = "choose another word for one of them"
+        problems.add("E312", mark, f"{what} is {before[said]}, which comes first", fix)
+
+
+def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems) -> None:
+    """Triggers that never start their flow: each is a word of the bot, or starts another flow."""
+    words = _before_all(bot)
+    triggers = [(flow.name, flow.trigger) for flow in flows if flow.trigger is not None and flow.name not in MADE_FLOWS]
+    taken: dict[tuple[str, str], str] = {}
+    triggers.sort(key=lambda found: found[1].contact is None)
+    parts = [(name, trigger, _parts_of(trigger)) for name, trigger in triggers]
+    for name, trigger, found in (*parts, *((name, trigger, _intent_of(trigger)) for name, trigger in triggers)):
+        for code, key, shown, mark in found:
+            if key in words:
+                problems.add(code, mark, f"{shown} is taken: it is {words[key]}", "choose another for one of them")
+            free = [contact for contact in trigger.contacts if (key, contact) not in taken]
+            taken.update({(key, contact): name for contact in free})
+            first = taken[key, trigger.contacts[0]]
+            if not free and first != name:
+                fix = "remove it from one of them" if code == "E313" else "choose another for one of them"
+                problems.add(code, mark, f"{shown} is taken: it starts flow {first}", fix)
+
+
+def _intent_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
+    """What a model knows it by, and the button of "did you mean". Words come first, so no model is asked about them."""
+    intent = trigger.intent
+    if intent is not None:
+        yield "E312", f"about {normalise(intent.about)}", "what it is about", intent.mark
+        yield "E312", f"title {normalise(intent.title)}", f'the title "{intent.title}"', intent.mark
+        for example in intent.examples:
+            yield "E312", normalise(example), f'the example "{example}"', intent.mark
+
+
+def _parts_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
+    """The parts of a trigger: the problem's code, what is equal where two take the same, how it is shown, where it stands."""
+    for word, mark in trigger.words:
+        yield "E312", normalise(word), f'"{word}"', mark
+    if trigger.pattern is not None:
+        yield "E312", f"/{trigger.pattern.pattern}/", f"the pattern {trigger.pattern.pattern}", trigger.mark
+    for event in trigger.events:
+        yield "E313", f"event {event}", f"the event {event}", trigger.mark
+    if trigger.otherwise:
+        yield "E313", "`otherwise`", "`otherwise`", trigger.mark

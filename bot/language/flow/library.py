@@ -1,0 +1,459 @@
+"""The library: a bot with all its flows, and which flow an event starts. Immutable: a reload makes a new one."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
+from datetime import datetime
+from typing import Any, Self
+from zoneinfo import ZoneInfo
+
+from bot.core.events import (
+    ContactChanged,
+    ConversationAssigned,
+    ConversationOpened,
+    Event,
+    HandoffClosed,
+    MessageReceived,
+    StatusReported,
+    Tapped,
+)
+from bot.core.immutable import immutable
+from bot.core.session import Frame, Session
+from bot.core.signal_addresses import EXAMPLE, SignalAddresses
+from bot.core.text import in_letters
+from bot.language.expressions import formats
+from bot.language.expressions.filters import Draw, drawn
+from bot.language.expressions.grammar import HISTORY
+from bot.language.expressions.sandbox import OwnCall, own_calls
+from bot.language.flow.bot_file import read_bot
+from bot.language.flow.definition import CONTACTS, MADE_FLOWS, BotDefinition, Flow, Trigger, uses_of_all, uses_of_flow
+from bot.language.flow.documents import BOT_FILE, Documents, Source, read_documents
+from bot.language.flow.faulty_parts import MISSING, PartIndex, faulty_steps, follow_ups, without
+from bot.language.flow.flow_checks import check, check_sound
+from bot.language.flow.flow_file import intents_flow, read_flow, slot_flow, wired
+from bot.language.flow.translations import Translations, read_translations
+from bot.language.python.decorators import HookSpec
+from bot.language.python.gathered import Extensions
+from bot.language.source.problems import Mark, Problem, Problems
+from bot.language.source.text_patterns import named_parts
+from bot.language.source.word_matching import ANYWHERE, CLOSE, match_wider, normalise
+from bot.language.source.yaml_tree import Map, Scalar
+from bot.language.steps.template_message import SentTemplate, TemplateToSend
+from bot.language.types.contact_zones import zone_named, zone_of_number
+from bot.language.types.structured_types import FileVariable
+
+NO_VARIABLE = "E301"
+
+
+def name_of_event(event: Event) -> str:
+    """The gateway's name of an event; empty for what is not the gateway's."""
+    match event:
+        case MessageReceived():
+            return "message.inbound"
+        case Tapped():
+            return "message.interactive_reply"
+        case StatusReported(status=status):
+            return f"message.{status}"
+        case ContactChanged(event=name):
+            return name
+        case ConversationOpened():
+            return "conversation.opened"
+        case ConversationAssigned():
+            return "conversation.assigned"
+        case HandoffClosed():
+            return "conversation.resolved"
+    return ""
+
+
+@immutable
+class TriggerMatch:
+    """A flow that a text starts, and what the text gives to its variables, as it was written."""
+
+    flow: str
+    given: Mapping[str, str] = field(default_factory=dict)
+
+
+@immutable
+class TriggerIndex:
+    """The flows that one sort of contact can start: by normalised word, by pattern, by a wider match, by event."""
+
+    words: Mapping[str, str]
+    patterns: tuple[tuple[Any, str], ...]
+    wider: Mapping[str, tuple[tuple[str, str], ...]]  # phrases, each with its flow, by how they are matched
+    events: Mapping[str, str]
+    otherwise: str | None  # the flow for every other message
+
+    @classmethod
+    def of(cls, flows: Mapping[str, Trigger], contact: str) -> Self:
+        """Index triggers, by their flows. Those for such contacts alone come first; else the order of the flows decides."""
+        triggers = [(name, trigger) for name, trigger in flows.items() if contact in trigger.contacts]
+        triggers.sort(key=lambda found: found[1].contact is None)
+        phrases = [(word, name, trigger.how) for name, trigger in triggers for word, _ in trigger.words]
+        return cls(
+            _first_of((normalise(word), name) for word, name, _ in phrases),
+            tuple((trigger.pattern, name) for name, trigger in triggers if trigger.pattern is not None),
+            {
+                how: found
+                for how in (ANYWHERE, CLOSE)
+                if (found := tuple(each[:2] for each in phrases if each[2] == how))
+            },
+            _first_of((event, name) for name, trigger in triggers for event in trigger.events),
+            next((name for name, trigger in triggers if trigger.otherwise), None),
+        )
+
+    def by_texts(self, texts: Iterable[str]) -> TriggerMatch | None:
+        """What the first of these texts starts that starts anything."""
+        for text in texts:
+            found = self._by_text(text)
+            if found is not None:
+                return found
+        return None
+
+    def _by_text(self, text: str) -> TriggerMatch | None:
+        """By a whole word, else by a pattern, else by a word that it has in it, else by one that it comes close to."""
+        whole = self.words.get(normalise(text))
+        if whole is not None:
+            return TriggerMatch(whole)
+        for pattern, flow in self.patterns:
+            given = named_parts(pattern, text.strip())
+            if given is not None:
+                return TriggerMatch(flow, given)
+        for how, phrases in self.wider.items():
+            found = match_wider(text, [phrase for phrase, _ in phrases], how)
+            if found is not None:
+                return TriggerMatch(phrases[found][1])
+        return None
+
+    def by_event(self, event: Event) -> str | None:
+        """The flow that such an event starts."""
+        return self.events.get(name_of_event(event)) if self.events else None
+
+
+Triggers = Mapping[str, TriggerIndex]
+"""What starts flows, for each of `CONTACTS`: those who have never been in a flow, and the others."""
+
+
+def _first_of(found: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What stands under each key first."""
+    firsts: dict[str, str] = {}
+    for key, name in found:
+        firsts.setdefault(key, name)
+    return firsts
+
+
+@immutable
+class Library:
+    """Everything that a turn reads beside the session and the event."""
+
+    bot: BotDefinition
+    flows: Mapping[str, Flow]
+    triggers: Triggers
+    version: str
+    documents: Mapping[str, str]  # the bot's text files, by path: what AI turns may know
+    translations: Mapping[str, "Library"] = field(default_factory=dict)  # the same bot in its other languages
+    draw: Draw = drawn
+    own: Mapping[str, OwnCall] = field(default_factory=dict)  # the bot's own functions and filters
+    hooks: tuple[HookSpec, ...] = ()
+    addresses: SignalAddresses = EXAMPLE
+    keeps_history: bool = False  # some text or condition, in any language, asks for `history`
+
+    def in_language(self, language: str | None) -> "Library":
+        """The same bot as it speaks a language; itself where it does not speak that, or none is given."""
+        return self.translations.get(language or "", self)
+
+    def with_draw(self, draw: Draw) -> "Library":
+        """The same bot with another chance, in all its languages."""
+        others = {language: replace(other, draw=draw) for language, other in self.translations.items()}
+        return replace(self, draw=draw, translations=others)
+
+    def values_of(self, frame: Frame, session: Session, now: datetime | None = None) -> dict[str, Any]:
+        """All values that an open flow has: those of its frame, and those that are kept with the contact."""
+        kept, flow = session.kept_variables, self.flows.get(frame.flow)
+        return {**kept, **frame.vars, **({} if flow is None else flow.kept_values(frame.vars, kept, now))}
+
+    def with_addresses(self, addresses: SignalAddresses) -> "Library":
+        """The same bot with addresses by which it can be reached. Translations need none."""
+        return replace(self, addresses=addresses)
+
+    def busy_of(self, where: str, busy: str | None) -> str:
+        """What becomes of a start of ``flow`` or ``flow/step`` while the contact is in a flow: as it says, else as the flow says."""
+        flow = self.flows.get(where.removeprefix("/").partition("/")[0])
+        own = None if flow is None or flow.trigger is None else flow.trigger.busy
+        return busy or own or "after"
+
+    def zone_of(self, session: Session) -> ZoneInfo:
+        """The time zone of a contact's days and times: the bot's, or the contact's own."""
+        bot = self.bot
+        if not bot.contact_timezones:
+            return bot.timezone
+        own = None if session.timezone is None else zone_named(session.timezone)
+        return own or zone_of_number(session.contact, bot.timezone)
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether any step asks a model. Without one, nobody is asked what a message is about, or which answers it holds."""
+        flows = (flow for flow in self.flows.values() if flow.name not in MADE_FLOWS)
+        return any(step.kind.asks_models for flow in flows for step in flow.steps.values())
+
+    def without_model(self) -> "Library":
+        """The same bot where there is no model to ask what a message is about, or which answers it holds."""
+        others = {language: other.without_model() for language, other in self.translations.items()}
+        flows = {name: flow for name, flow in self.flows.items() if name not in MADE_FLOWS}
+        return replace(self, flows=flows, translations=others)
+
+    def without_transcription(self) -> "Library":
+        """The same bot where voice notes are what they are: one that is transcribed is taken like a text."""
+        others = {language: other.without_transcription() for language, other in self.translations.items()}
+        return replace(self, bot=replace(self.bot, transcription=None), translations=others)
+
+    @property
+    def makes_addresses(self) -> bool:
+        """Whether any text makes an address for a signal."""
+        return any("signal_url" in used.text.names for flow in self.flows.values() for used in uses_of_flow(flow))
+
+    @property
+    def keeps_files(self) -> bool:
+        """Whether any flow keeps the files that contacts send."""
+        of_flows = (variable for flow in self.flows.values() for variable in flow.variables.values())
+        return any(isinstance(variable, FileVariable) and variable.keep for variable in of_flows)
+
+    @property
+    def names_history(self) -> bool:
+        """Whether any text or condition asks for the messages of the conversation."""
+        return any(HISTORY in used.text.names for used in uses_of_all(self.bot, self.flows))
+
+    def prepare(self) -> None:
+        """Compile every template now, and build every machine: what only checks a bot needs none of that, what runs it
+        all of it.
+        """
+        for used in uses_of_all(self.bot, self.flows):
+            used.text.prepare()
+        for flow in self.flows.values():
+            flow.machine.prepare()
+            for variable in flow.variables.values():
+                variable.prepare(self.bot.languages)
+        formats.prepare(self.bot.languages)
+        if self.bot.contact_timezones:
+            zone_of_number("1", self.bot.timezone)  # which loads what it needs
+        for translation in self.translations.values():
+            translation.prepare()
+
+
+@immutable
+class LoadResult:
+    """The result of loading: a library unless there are problems, and the test documents as they are.
+
+    ``sound``: where there are problems, the same without the steps that have some, to be checked further. None where
+    these are all over it.
+    """
+
+    library: Library | None
+    problems: list[Problem]
+    tests: list[Map]
+    sound: Library | None = None
+
+
+def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[Source] = ()) -> LoadResult:
+    """Read and check all files of a bot. All problems are found at once; those of locales only where the flows have none.
+
+    ``extensions`` are what its Python adds, ``documents`` its text files, which AI turns may know.
+    """
+    sources = list(sources)
+    texts = {source.path: source.text.decode("utf-8", "replace") for source in documents}
+    problems, of_locales = Problems(), Problems()
+    found = read_documents(sources, problems)
+    loading = _Loading(extensions, texts, frozenset(problems.unread))
+    translations = read_translations(found, extensions, of_locales) if found.locales else None
+    bot, flows = loading.read(found if translations is None else translations.spoken(None), problems)
+    translated = {}
+    if not problems and translations is not None:
+        problems.include(of_locales)
+        translated = loading.read_translated(translations, bot, problems)
+    if problems:
+        sound = _sound(loading, found, flows, problems)
+        whole = None if sound is None else _library(bot, sound, texts, sources, extensions)
+        return LoadResult(None, problems.sorted(), found.tests, whole)
+    library = _library(bot, flows, texts, sources, extensions)
+    others = {language: _translated(library, *each) for language, each in translated.items()}
+    keeps_history = any(spoken.names_history for spoken in (library, *others.values()))
+    return LoadResult(replace(library, translations=others, keeps_history=keeps_history), [], found.tests)
+
+
+@immutable
+class _Loading:
+    """What documents are read with. ``unread`` are the files of which something could not be read."""
+
+    extensions: Extensions
+    texts: Mapping[str, str]
+    unread: frozenset[str]
+
+    def read(self, documents: Documents, problems: Problems) -> tuple[BotDefinition, dict[str, Flow]]:
+        """Read and check a bot and its flows."""
+        bot = _the_bot(documents, self.extensions, problems)
+        flows = _the_flows(documents, bot, self.extensions, self.texts, problems)
+        check(bot, flows, self.extensions.own, problems, self.unread)
+        self._forgive(documents, problems)
+        sound = _sound(self, documents, flows, problems) if problems else flows
+        if sound is not None:
+            check_sound(bot, sound, problems)
+        return bot, flows
+
+    def _forgive(self, documents: Documents, problems: Problems) -> None:
+        """Drop the problems of what is missing, where it may be in a file that could not be read, or under a misspelt key:
+        of the same step, of its flow, or of the bot.
+        """
+        all_of_it = BOT_FILE in self.unread or not documents.bots
+        problems.drop((*MISSING, NO_VARIABLE), None if all_of_it else self.unread | problems.undeclared)
+        if problems:
+            problems.withdraw(follow_ups(documents, problems))
+
+    def read_translated(
+        self, translations: Translations, bot: BotDefinition, problems: Problems
+    ) -> dict[str, tuple[BotDefinition, dict[str, Flow]]]:
+        """Read and check the same in each further language with a locale."""
+        translated = {}
+        for language in translations.of(bot, problems):
+            further = Problems()
+            translated[language] = self.read(translations.spoken(language), further)
+            problems.take_over(further, translations.documents.locales[language].mark.path, f"in {language}")
+        return translated
+
+
+def _the_bot(documents: Documents, extensions: Extensions, problems: Problems) -> BotDefinition:
+    top = Mark(BOT_FILE, 1, 1)
+    if not documents.bots:
+        if BOT_FILE not in problems.unread:
+            problems.add("E100", top, "bot.yml is empty or missing", "write the bot's name into it: name: My bot")
+        return read_bot(Map(top, ()), extensions, problems)
+    for further in documents.bots[1:]:
+        problems.add("E100", further.mark, "a second document in bot.yml", "put flows into files of their own")
+    return read_bot(documents.bots[0], extensions, problems)
+
+
+def _the_flows(
+    documents: Documents, bot: BotDefinition, extensions: Extensions, texts: Mapping[str, str], problems: Problems
+) -> dict[str, Flow]:
+    flows: dict[str, Flow] = {}
+    for node in documents.flows:
+        flow = wired(read_flow(node, bot, extensions, texts, problems), problems)
+        if flow.name in flows:
+            first = flows[flow.name].mark
+            problems.add(
+                "E111",
+                flow.mark,
+                f'a second flow "{flow.name}", the first is at {first.path}:{first.line}',
+                "rename one of them",
+            )
+        elif flow.name:
+            flows[flow.name] = flow
+    for made, why in (
+        (intents_flow(bot, flows, problems), "`about` under `start`"),
+        (slot_flow(bot, flows, problems), "`slots: {model: true}`"),
+    ):
+        if made is not None and made.name in flows:
+            what = f'flow "{made.name}": flows that have {why} make a flow of this name'
+            problems.add("E111", flows[made.name].mark, what, "rename it")
+        elif made is not None:
+            flows[made.name] = made
+    if not documents.flows and not problems:
+        problems.add("E100", bot.mark, "the bot has no flows", 'add a file that begins with "flow: main"')
+    return flows
+
+
+def _sound(
+    loading: "_Loading", documents: Documents, flows: Mapping[str, Flow], problems: Problems
+) -> dict[str, Flow] | None:
+    """The flows without steps that have problems; None where one is in ``bot.yml``, or a document or the name of a flow was not
+    read at all.
+    """
+    parts = PartIndex(documents)
+    found = [parts.of(problem) for problem in problems.sorted()]
+    names = [node.get("flow") for node in documents.flows]
+    if any(not isinstance(name, Scalar) or name.text not in flows for name in names):
+        return None  # something may lead there
+    if loading.unread or any(part is None or (part.flow is None and part.document[0] == BOT_FILE) for part in found):
+        return None
+    return without(flows, faulty_steps(flows, found))
+
+
+def _library(
+    bot: BotDefinition,
+    flows: Mapping[str, Flow],
+    texts: Mapping[str, str],
+    sources: list[Source],
+    extensions: Extensions,
+) -> Library:
+    digest = hashlib.sha256()
+    for path, text in sorted(texts.items()):
+        digest.update(path.encode() + b"\0" + text.encode() + b"\0")
+    for source in sorted(sources, key=lambda source: source.path):
+        digest.update(source.path.encode() + b"\0" + source.text + b"\0")
+    return Library(
+        bot,
+        flows,
+        _triggers_of(flows),
+        in_letters(digest.hexdigest()),
+        texts,
+        own=own_calls(extensions.own.values()),
+        hooks=tuple(extensions.hooks.values()),
+    )
+
+
+def _triggers_of(flows: Mapping[str, Flow]) -> Triggers:
+    starts = {name: flow.trigger for name, flow in flows.items() if flow.trigger is not None and name not in MADE_FLOWS}
+    return {contact: TriggerIndex.of(starts, contact) for contact in CONTACTS}
+
+
+def _translated(library: Library, bot: BotDefinition, flows: Mapping[str, Flow]) -> Library:
+    """The same bot in another language: with steps that are no edit of the written ones."""
+    return replace(
+        library,
+        bot=bot,
+        flows={name: _unedited(flow, library.flows[name]) for name, flow in flows.items()},
+        triggers=_triggers_of(flows),
+    )
+
+
+def _unedited(flow: Flow, written: Flow) -> Flow:
+    steps = {name: replace(step, fingerprint=written.steps[name].fingerprint) for name, step in flow.steps.items()}
+    return replace(flow, steps=steps)
+
+
+@immutable
+class TemplateUse:
+    """One place that names a template: the mark is its step's, or that of the flow or bot whose defaults name it.
+
+    ``replies`` are the titles of the quick reply buttons that the step waits for.
+    """
+
+    mark: Mark
+    notice: TemplateToSend
+    replies: tuple[str, ...] = ()
+
+
+def template_uses(library: Library) -> Iterator[TemplateUse]:
+    """Every place that names a template, in every language; an inherited `window_closed` only where it is written."""
+    seen = set()
+    for spoken in (library, *library.translations.values()):
+        for use in _written_uses(spoken):
+            named = (use.mark, use.notice.name, use.notice.language, use.replies)
+            if named not in seen:
+                seen.add(named)
+                yield use
+
+
+def _written_uses(library: Library) -> Iterator[TemplateUse]:
+    inherited = library.bot.defaults.window_closed
+    if inherited is not None:
+        yield TemplateUse(library.bot.mark, inherited)
+    for flow in library.flows.values():
+        of_flow = flow.defaults.window_closed
+        if of_flow is not None and of_flow is not inherited:
+            yield TemplateUse(flow.mark, of_flow)
+        for step in flow.steps.values():
+            own = step.defaults.window_closed
+            if own is not None and own is not inherited and own is not of_flow:
+                yield TemplateUse(step.mark, own)
+            for sent in step.kind.sends():
+                if isinstance(sent, SentTemplate):
+                    yield TemplateUse(step.mark, sent.notice, sent.replies)

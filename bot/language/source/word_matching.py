@@ -1,0 +1,181 @@
+"""Compares texts that people write with titles, words and numbers of options (docs/language/conversations.md)."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from bot.core.immutable import immutable
+
+_DROPPED = dict.fromkeys(
+    [
+        *range(0x0300, 0x0370),  # accents of Latin, Greek and Cyrillic letters
+        *range(0x0591, 0x05C8),  # Hebrew points
+        *range(0x064B, 0x0660),  # Arabic vowel marks
+        *range(0x1F3FB, 0x1F400),  # skin tones
+        *map(ord, "'’ʼ\ufe0e\ufe0f"),  # apostrophes (don't = dont), and how an emoji is drawn
+    ]
+)
+LONGEST = 256  # characters: no word, title or number of a choice is longer
+LOOKED_AT = 4 * LONGEST  # characters of a longer text that are read
+WHOLE, ANYWHERE, CLOSE = WAYS = ("whole", "anywhere", "close")
+"""How a text may mean a phrase: it is the phrase, has it in it as whole words, or is like it but for slips."""
+EXACT = "exact"
+"""How a text means a choice only: it is the phrase as written, but for upper and lower case. No number counts."""
+LIKE = 80.0  # of 100: how like a phrase a text is that comes close to it; one slip in five letters is 80
+FEWEST_LETTERS = 4  # of a phrase that a text may come close to
+
+
+@immutable
+class Option:
+    """Something that can be chosen: its title and the words that mean it too."""
+
+    title: str
+    words: tuple[str, ...] = ()
+
+
+_MINUS = "−"
+_DASHES = re.compile(r"(\d\s+|\w)?[-−–](?=(\d)?)")
+_PLACE = re.compile(r"[\s#(\[*_]*(\d{1,3})[\s.)\],:;!?*_]*")  # a number as people write the place in a list: 2. or #2
+
+
+def normalise(text: str) -> str:
+    """Fold case, accents, punctuation and spaces. Letters, signs and digits of every script stay, and the minus of a number.
+
+    A text of nothing but symbols (an emoji) stays itself, without its skin tone. A long text is cut (`LOOKED_AT`).
+    """
+    return _remembered(text) if len(text) <= LONGEST else _normalised(text[:LOOKED_AT])
+
+
+@lru_cache(maxsize=4096)
+def _remembered(text: str) -> str:
+    """The same for short texts, remembered: a long one takes up to 40 KB, and is not written twice."""
+    return _normalised(text)
+
+
+def _normalised(text: str) -> str:
+    text = unicodedata.normalize("NFKD", text)
+    text = unicodedata.normalize("NFKD", text.casefold()).translate(_DROPPED)
+    text = _DASHES.sub(lambda dash: _MINUS if dash[2] and not dash[1] else f"{dash[1] or ''} ", text)
+    folded = "".join(char if unicodedata.category(char)[0] in "LNM" or char == _MINUS else " " for char in text)
+    return " ".join(unicodedata.normalize("NFC", folded).split()) or " ".join(text.split())
+
+
+def match(text: str, options: Sequence[Option], how: str = WHOLE) -> int | None:
+    """The option that a text means: by its title as written, normalised, or by its words.
+
+    Where it means none of them as a whole, it may in a wider way: see `WAYS`.
+    """
+    if how == EXACT:
+        return _as_written(text, options)
+    if not text.strip():
+        return None
+    found = None if len(text) > LONGEST else _whole(text, options)
+    if found is not None or how == WHOLE:
+        return found
+    phrases = [(phrase, index) for index, option in enumerate(options) for phrase in (option.title, *option.words)]
+    wider = match_wider(text, [phrase for phrase, _ in phrases], how)
+    return None if wider is None else phrases[wider][1]
+
+
+def match_wider(text: str, phrases: Sequence[str], how: str) -> int | None:
+    """The phrase that a text has in it (the longest), or comes closest to; of equals the first."""
+    said, folded = normalise(text), [normalise(phrase) for phrase in phrases]
+    if how == CLOSE:
+        return closest(said, folded)
+    return _best([_contained(said, phrase) for phrase in folded])
+
+
+def closest(said: str, phrases: Iterable[str]) -> int | None:
+    """The phrase that a text comes closest to; of equals the first. All of them are normalised already."""
+    return _best([_close(said, phrase) for phrase in phrases])
+
+
+def _best(ranks: Sequence[float]) -> int | None:
+    best = max(ranks, default=0.0)
+    return ranks.index(best) if best > 0 else None
+
+
+def _as_written(text: str, options: Sequence[Option]) -> int | None:
+    wanted = text.strip().casefold()
+    written = ((index, phrase) for index, option in enumerate(options) for phrase in (option.title, *option.words))
+    return next((index for index, phrase in written if phrase.strip().casefold() == wanted), None)
+
+
+def _whole(text: str, options: Sequence[Option]) -> int | None:
+    written = text.strip()
+    for index, option in enumerate(options):
+        if option.title == written:
+            return index
+    wanted = normalise(text)
+    for index, option in enumerate(options):
+        if normalise(option.title) == wanted:
+            return index
+    for index, option in enumerate(options):
+        if any(normalise(word) == wanted for word in option.words):
+            return index
+    return None
+
+
+def are_numbered(options: Iterable[Option]) -> bool:
+    """Whether a number means the option of that place: not where a title is itself a number."""
+    return not any(normalise(option.title).replace(" ", "").lstrip(_MINUS).isdecimal() for option in options)
+
+
+def by_place(text: str, options: Sequence[Option]) -> int | None:
+    """The option whose place in the list a text names, as in ``2.``; a sign or a unit makes it another number."""
+    found = None if len(text) > LONGEST else _PLACE.fullmatch(unicodedata.normalize("NFKC", text))
+    return None if found is None or not are_numbered(options) else by_number(found[1], len(options))
+
+
+def by_number(wanted: str, count: int) -> int | None:
+    """``2`` is the second of so many options."""
+    number = int(wanted) if wanted.isdecimal() and len(wanted) <= 3 else 0
+    return number - 1 if 1 <= number <= count else None
+
+
+def _contained(said: str, phrase: str) -> float:
+    """The length of a phrase that a text contains as whole words; 0 if it does not contain it."""
+    return len(phrase) if phrase and _as_words(phrase).search(said) else 0
+
+
+@lru_cache(maxsize=4096)
+def _as_words(phrase: str) -> Any:
+    """Word boundaries are Unicode's: scripts that put no spaces between words have them too."""
+    import regex  # 20 ms, which are spent where such words are read
+
+    return regex.compile(rf"\b{regex.escape(phrase)}\b", flags=regex.WORD)
+
+
+def quoted(phrase: str, text: str) -> str | None:
+    """The whole words of a text that a phrase repeats, whatever its spaces and capitals; None where they do not stand there.
+
+    ``quoted("happy  birthday", "Happy birthday, Tom!")  -> "Happy birthday"``
+    """
+    import regex  # 20 ms, which are spent where such words are read
+
+    words = phrase.split()
+    if not words:
+        return None
+    first, last = (r"\b" if edge.isalnum() else "" for edge in (words[0][0], words[-1][-1]))
+    repeated = first + r"\s+".join(map(regex.escape, words)) + last
+    found = regex.search(repeated, text, flags=regex.WORD | regex.IGNORECASE)
+    return None if found is None else str(found.group())
+
+
+def _close(said: str, phrase: str) -> float:
+    """How like a phrase a text is, of 100; 0 where that is not enough.
+
+    A slip is not in the first letter (``unable`` is not ``able``), nor in a digit (``room 12`` is not ``room 13``).
+    """
+    from rapidfuzz.fuzz import ratio  # loaded by `bot.language.keys.patterns` before the first turn that needs it
+
+    like = ratio(said, phrase, score_cutoff=LIKE) if said[:1] == phrase[:1] else 0
+    if not like or sum(map(str.isalpha, phrase)) < FEWEST_LETTERS or _digits(said) != _digits(phrase):
+        return 0
+    return like
+
+
+def _digits(text: str) -> list[str]:
+    return [char for char in text if char.isdigit()]

@@ -1,0 +1,36 @@
+"""The kinds of steps by their verbs. A new verb is a class and a line in `KINDS`."""
+
+from bot.language.steps.ai_step import AiStep
+from bot.language.steps.ask_step import AskStep
+from bot.language.steps.call_step import CallStep
+from bot.language.steps.classify_step import ClassifyStep
+from bot.language.steps.control_steps import BranchStep, ClearStep, RunStep, SetStep, WaitStep
+from bot.language.steps.handoff_step import HandoffStep
+from bot.language.steps.http_step import HttpStep
+from bot.language.steps.other_contacts import SignalStep, StartStep
+from bot.language.steps.say_step import SayStep
+from bot.language.steps.step_kind import StepKind
+from bot.language.steps.template_step import TemplateStep
+from bot.language.steps.write_step import WriteStep
+
+KINDS: dict[str, type[StepKind]] = {
+    kind.verb: kind
+    for kind in (
+        SayStep,
+        AskStep,
+        TemplateStep,
+        CallStep,
+        HttpStep,
+        AiStep,
+        ClassifyStep,
+        WriteStep,
+        BranchStep,
+        SetStep,
+        ClearStep,
+        RunStep,
+        WaitStep,
+        HandoffStep,
+        StartStep,
+        SignalStep,
+    )
+}

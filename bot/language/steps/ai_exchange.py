@@ -1,0 +1,232 @@
+"""What an AI step remembers while it talks: the exchange so far, and what of the running turn is still open."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import asdict, field, fields
+from datetime import datetime
+from typing import Any, Self
+
+from bot.core.immutable import mutable
+from bot.core.messages import TextMessage, clip, file_in_words
+from bot.core.text import PICTURE, estimate_messages, head
+from bot.language.steps.output_guard import messages_of
+from bot.language.steps.step_kind import Reply
+from bot.language.steps.tools import LEAVE, REMEMBER
+
+WireMessage = dict[str, Any]
+MOST_LINKS = 50
+MOST_LINK = 2000  # characters
+MOST_EXCHANGE = 40_000  # characters of one turn that the model is given and the session keeps
+MOST_REFUSAL = 300  # characters of a result that always have room: how a call was refused
+MOST_WORD = 256  # characters of a call's name
+LEFT_OUT = "(The result is left out: this turn has become too long.)"
+ARRIVED = "(The contact has just arrived here and waits for you to begin.)"
+
+
+@mutable
+class Exchange:
+    """A working copy of what the session holds. ``history`` and ``turn`` are in the wire form (spec: messages)."""
+
+    history: list[WireMessage] = field(default_factory=list)  # earlier turns, texts only
+    turn: list[WireMessage] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)  # of the model's newest answer, what was sent
+    spoken: list[str] = field(default_factory=list)  # what was sent of its earlier answers in this turn
+    queue: list[dict[str, Any]] = field(default_factory=list)  # calls of the model's that are to be done still
+    running: dict[str, Any] | None = None  # the call whose handler runs
+    asking: dict[str, Any] | None = None  # the call that the contact is asked about
+    asked: bool = False  # a model's answer is awaited
+    began: datetime | None = None  # the running turn
+    pending_input: str | None = None  # what the contact wrote last in this turn
+    characters: int = 0  # of the contact's in this turn
+    calls: int = 0  # of the model's in this turn
+    turns: int = 0
+    rounds: int = 0  # requests of this turn
+    merged: int = 0  # messages that came while the model worked
+    questions: int = 0  # how often the contact was asked about a call
+    plain: bool = False  # the model knows no tools
+    links: list[str] = field(default_factory=list)  # addresses that handlers gave the model
+    overtaken: bool = False  # the contact wrote more before they could be asked: that comes next, in this turn
+    failed: bool = False  # a call of the newest answer failed or was refused: no exit is taken
+    made: dict[str, dict[str, Any]] = field(default_factory=dict)  # calls of this turn, each with its result's place
+    uses: dict[str, int] = field(default_factory=dict)  # by handler, how often it may have succeeded in this visit
+    succeeded: list[str] = field(default_factory=list)  # handlers that have, in this visit
+    fresh: list[int] = field(default_factory=list)  # places in the turn of what came from outside since the last answer
+
+    @classmethod
+    def of(cls, step_state: Mapping[str, Any]) -> Self:
+        """The exchange of a step state."""
+        return cls(**{each.name: deepcopy(step_state[each.name]) for each in fields(cls) if each.name in step_state})
+
+    def step_state(self) -> dict[str, Any]:
+        """The step state to keep in the session."""
+        return asdict(self)
+
+    def begin(self, reply: Reply | None, now: datetime, hears: int, *, pictures: bool = False) -> None:
+        """A new turn, by the contact's message, of which the model is given so much; without one the model begins."""
+        self.drop()
+        self.said, self.spoken, self.pending_input = [], [], None
+        self.turns += 1
+        self.rounds = self.merged = self.characters = self.calls = 0
+        self.began = now
+        if reply is None:
+            self.turn.append({"role": "user", "content": ARRIVED})
+        else:
+            self.add_reply(reply, hears, pictures=pictures)
+
+    def ask(self) -> None:
+        """One more request of this turn."""
+        self.rounds += 1
+        self.spoken, self.said = [*self.spoken, *self.said], []
+        self.asked = True
+
+    def end(self, most_tokens: int) -> None:
+        """The turn is over: its texts are history, of which the newest are kept."""
+        texts = [{**message} for message in self.turn if message["role"] == "user"]
+        for message in texts:
+            message.pop(PICTURE, None)  # its address lives a day
+        self.remember(texts, "\n\n".join([*self.spoken, *self.said]), most_tokens)
+        self.drop()
+
+    def remember(self, texts: list[WireMessage], answer: str, most_tokens: int) -> None:
+        """The contact's texts and what was answered are history, of which the newest are kept."""
+        self.history += [*texts, *([{"role": "assistant", "content": answer}] if answer else [])]
+        while self.history and estimate_messages(self.history) > most_tokens:
+            del self.history[0]
+
+    def drop(self) -> None:
+        """The turn is over: nothing of it is done or waited for any more."""
+        self.turn, self.queue, self.made, self.fresh = [], [], {}, []
+        self.running = self.asking = None
+        self.asked = self.overtaken = False
+
+    def note_links(self, links: list[str]) -> None:
+        """Addresses that our own side gave the model: it may send them."""
+        short = (link for link in links if len(link) <= MOST_LINK)
+        self.links = list(dict.fromkeys((*self.links, *short)))[-MOST_LINKS:]
+
+    def note_fresh(self) -> None:
+        """What was added last has come from outside, and no model has read it yet."""
+        self.fresh.append(len(self.turn) - 1)
+
+    def add_reply(self, reply: Reply, hears: int, *, pictures: bool = False) -> None:
+        """What the contact sent, in the contact's role: nothing of it is an instruction. With ``pictures``, also the picture.
+
+        Of all that they write in a turn the model gets so many characters, and the number of the others.
+        """
+        text = from_contact(reply)
+        kept = head(text, max(hears - self.characters, 0))
+        self.characters += len(kept)
+        self.pending_input = head(text, hears)
+        rest = f"(The message goes on: {len(text) - len(kept)} more characters are left out here.)"
+        if not kept and text and self.characters >= hears and any(rest[:22] in each["content"] for each in self.turn):
+            return  # it has been told so already
+        message = {"role": "user", "content": text if kept == text else f"{kept}\n{rest}".strip()}
+        if pictures and is_picture(reply) and reply.media is not None:
+            message[PICTURE] = reply.media.url
+        self.turn.append(message)
+        self.note_fresh()
+
+    @property
+    def room(self) -> int:
+        """How many characters are left for this turn."""
+        return MOST_EXCHANGE - sum(map(_length, self.turn))
+
+    def add_answer(self, calls: list[dict[str, Any]], most: int) -> None:
+        """The model's newest answer: what of it was sent, and its calls: notes first, then tools, the exit last.
+
+        Of more calls than a turn may have the first one that is too many stays, to be refused, and the others go.
+        """
+        calls = sorted(calls, key=_place)[: max(most - self.calls, 0) + 1]
+        self.calls += len(calls)
+        message: WireMessage = {"role": "assistant", "content": clip("\n\n".join(self.said), max(self.room, 1))}
+        if calls and not self.plain:
+            message["tool_calls"] = []
+            for call in calls:
+                fits = len(call["arguments"]) <= self.room - _length(message)
+                message["tool_calls"].append(_in_wire_form(call if fits else {**call, "arguments": "{}"}))
+        if message["content"] or "tool_calls" in message:  # an empty message is one that services refuse
+            self.turn.append(message)
+        self.queue = calls
+        self.failed, self.fresh = False, []
+
+    def is_one_too_many(self, most: int) -> bool:
+        """Whether the call that was taken off the queue last is beyond those that a turn may have."""
+        return self.calls > most and not self.queue
+
+    def add_result(self, call: Mapping[str, Any], result: str) -> None:
+        """What became of a call. Where the model knows no tools there is no role for it."""
+        room = max(self.room, MOST_REFUSAL)
+        result = result if len(result) <= room else clip(result, room) if room > MOST_REFUSAL else LEFT_OUT
+        if self.plain:
+            self.turn.append({"role": "system", "content": result})
+        else:
+            self.turn.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+
+    def note_made(self, key: str, *, failed: bool) -> None:
+        """An equal call of this turn has the result that was added last."""
+        self.made[key] = {"place": len(self.turn) - 1, "failed": failed}
+
+    def note_use(self, handler: str, outcome: str) -> None:
+        """A handler has ended. One that is not back in time may still succeed."""
+        if outcome in ("done", "timeout"):
+            self.uses[handler] = self.uses.get(handler, 0) + 1
+        if outcome == "done" and handler not in self.succeeded:
+            self.succeeded.append(handler)
+
+    @property
+    def query(self) -> str:
+        """What the facts are searched for: what the contact wrote last, and what came before it."""
+        texts = [message["content"] for message in (*self.history, *self.turn) if message["role"] == "user"]
+        return "\n".join(texts[-2:])
+
+    @property
+    def last_said(self) -> tuple[TextMessage, ...]:
+        """The model's part of the newest turn that is over."""
+        texts = [message["content"] for message in self.history if message["role"] == "assistant"]
+        return messages_of(texts[-1], 1) if texts else ()
+
+
+def most_of_turn(hears: int, calls: int, messages: int, rounds: int) -> int:
+    """The most tokens of a turn in which so much is heard, with so many calls, messages of the contact's and rounds."""
+    words = calls * (MOST_REFUSAL + MOST_WORD) + messages * len(LEFT_OUT) * 2
+    return max(MOST_EXCHANGE, hears) + words + 10 * (calls + messages + rounds)
+
+
+def from_contact(reply: Reply) -> str:
+    """What the contact sent, in words."""
+    if reply.media is not None:
+        text = file_in_words(reply.media.kind, reply.media.caption)
+    elif reply.location is not None:
+        text = f"(a place: {reply.location.latitude}, {reply.location.longitude})"
+    else:
+        text = (reply.text or "").strip() or "(something that is no text)"
+    return text.strip()
+
+
+def is_picture(reply: Reply) -> bool:
+    """Whether the contact sent a picture."""
+    return reply.media is not None and reply.media.kind == "image"
+
+
+def is_unread(reply: Reply, *, pictures: bool) -> bool:
+    """Whether a model reads nothing of what the contact sent: a file, or something that is no text and no place."""
+    if pictures and is_picture(reply):
+        return False
+    return reply.media is not None or (reply.location is None and not reply.texts)
+
+
+def _length(message: WireMessage) -> int:
+    """The characters of a message."""
+    called = [call["function"]["arguments"] for call in message.get("tool_calls", ())]
+    return sum(map(len, (message["content"], *called)))
+
+
+def _place(call: Mapping[str, Any]) -> int:
+    """In which order calls of one answer are done: what the model claims with an exit must have been done before."""
+    name = call["name"]
+    return 0 if name == REMEMBER else 2 if name.startswith(LEAVE) else 1
+
+
+def _in_wire_form(call: Mapping[str, Any]) -> dict[str, Any]:
+    named = {"name": call["name"], "arguments": call["arguments"]}
+    return {"id": call["id"], "type": "function", "function": named}

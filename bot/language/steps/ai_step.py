@@ -1,0 +1,293 @@
+"""``ai``: a model takes turns with the contact, within the transitions, tools and limits that the flow declares."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
+from bot.core.immutable import immutable
+from bot.core.messages import TEXT_BODY, Message, TextMessage, clip
+from bot.core.text import is_blank
+from bot.language.expressions.templates import Template
+from bot.language.keys.declared_keys import WORDING, KeySet, KeySpec, integer, opened
+from bot.language.keys.fields import Fields
+from bot.language.keys.text_shapes import TEXT
+from bot.language.source.problems import Mark
+from bot.language.steps.ai_exchange import Exchange, is_unread
+from bot.language.steps.ai_settings import BUDGET_ELSE, STEP_BUDGET, answer_of, check_model_errors, settings_keys
+from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
+from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
+from bot.language.steps.exits import EXITS, exit_outcomes
+from bot.language.steps.message_parts import check_length
+from bot.language.steps.output_guard import CUT, messages_of
+from bot.language.steps.step_facts import Falls, Need, Outcome, SentText, Spends, StepFailed, Used
+from bot.language.steps.step_kind import (
+    Awaited,
+    KeepWaiting,
+    LeaveStep,
+    PostponeMessage,
+    ReadContext,
+    Reply,
+    Sent,
+    StepContext,
+    StepKind,
+    StepResult,
+    WaitForEffect,
+    WaitHere,
+)
+from bot.language.steps.tool_calls import ToolCalls
+from bot.language.steps.tools import FILL, TOOLS
+from bot.language.steps.transition import TRANSITION, Transition
+from bot.language.types.type_registry import Variable
+
+MOST_TURNS = 20  # where the step says nothing
+MOST_ROUNDS = 8  # requests in one turn
+MOST_MERGED = 5
+ERRORS = ("confused", "turns")  # beside those of every question to a model
+_GREET = KeySpec(
+    "greet", WORDING, "The greeting if no message waits for an answer; without it the model begins.", texts=TEXT
+)
+_OTHER = KeySpec("other", TRANSITION, "Where a file leads that the model cannot read, or a sticker.")
+_MOST_TURNS = KeySpec("max", integer(1, 1000), "How many messages of the contact are answered.", required=True)
+_TURNS_ELSE = KeySpec("else", TRANSITION, "Where the next one leads.", required=True)
+_TURNS = KeySpec(
+    "turns",
+    opened(KeySet(_MOST_TURNS, _TURNS_ELSE), "{max: 6, else: end}"),
+    f"A bound on the contact's messages; {MOST_TURNS} by default.",
+)
+
+
+@immutable
+class AiStep(StepKind):
+    """The model's instructions and tools, the exits, and the limits of the step."""
+
+    brief: Brief
+    greet: Template | None
+    other: Transition | None
+    most_turns: int
+    turns_over: Transition | None
+    budget_over: Transition | None
+    verb = "ai"
+    keys = KeySet(
+        INSTRUCTIONS, _GREET, FACTS, TOOLS, FILL, EXITS, _OTHER, _TURNS, AI_WITHIN, *settings_keys(STEP_BUDGET)
+    )
+    options = frozenset({"remind", "timeout", "words", "gather"})
+    asks_models = True
+    takes_pending_input = True
+    waits = True  # between its turns, for the contact
+    can_gather = True
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read ``ai`` with all its keys."""
+        brief, greet = Brief.read(fields, reading), _GREET.read(fields)
+        check_length(fields, _GREET.name, greet, TEXT_BODY)
+        turns = _TURNS.read(fields)
+        most = None if turns is None else _MOST_TURNS.read(turns)
+        turns_over = None if turns is None else _TURNS_ELSE.read(turns)
+        check_model_errors(fields, ERRORS)
+        budget = STEP_BUDGET.read(fields)
+        budget_over = None if budget is None else BUDGET_ELSE.read(budget)
+        if budget_over is not None and not brief.settings.bounded:
+            fix = "write how many tokens there are for a turn, or a day: turn: 20000, contact: 100000, or all: 1000000"
+            fields.report("E105", budget_over.mark, "budget: nothing is bounded", fix)
+        return cls(brief, greet, _OTHER.read(fields), most or MOST_TURNS, turns_over, budget_over)
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """The variables that the model may note."""
+        return frozenset(self.brief.fill)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """Each exit, `other`, the ends of turns and budget where they are declared, and failures."""
+        found = exit_outcomes(self.brief.exits)
+        if self.other is not None:
+            found["other"] = Outcome(self.other, Falls.STAY, success=False)
+        if self.turns_over is not None:
+            found["turns.else"] = Outcome(self.turns_over, Falls.WRITTEN, success=False)
+        if self.budget_over is not None:
+            found["budget.else"] = Outcome(self.budget_over, Falls.WRITTEN, success=False)
+        found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
+        return found
+
+    def uses(self) -> Iterator[Used]:
+        """The greeting, the instructions and the templates of the tools."""
+        if self.greet is not None:
+            yield Used(self.greet)
+        yield from self.brief.uses()
+
+    def sends(self) -> Iterator[Sent]:
+        """The greeting."""
+        if self.greet is not None:
+            yield SentText(_GREET.name, self.greet, TEXT_BODY)
+
+    def needs(self) -> Iterator[Need]:
+        """What its exits need."""
+        return (Need(name, exit_.name, exit_.mark) for exit_ in self.brief.exits for name in exit_.needs)
+
+    def unasked(self) -> Iterator[tuple[str, str, Mark]]:
+        """Those of its tools without `confirm` that say of themselves that they change something."""
+        found = ((tool.handler, tool.unasked, tool.mark) for tool in self.brief.tools)
+        return ((name, fix, mark) for name, fix, mark in found if fix is not None)
+
+    def spends(self, variables: Mapping[str, Variable]) -> Spends:
+        """What a contact can make it ask of a model."""
+        settings = self.brief.settings
+        merged = MOST_MERGED if settings.merges else 0
+        return Spends(
+            settings.bounds().contact,
+            self.brief.most_prompt(variables, MOST_ROUNDS + merged, 1 + merged + self.brief.settings.calls),
+            settings.max_tokens,
+            1 + merged,
+            self.brief.settings.calls if self.brief.tools else 0,
+        )
+
+    # -- the contact's side -----------------------------------------------------------------------
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Answer what no step has taken yet; where there is nothing, greet, or let the model begin. Put again: repeat what was
+        said last.
+        """
+        exchange = Exchange.of(context.step_state)
+        if exchange.asking is not None:
+            return ToolCalls(self.brief, context, exchange).ask()
+        if exchange.turns:
+            exchange.asked = False
+            return WaitHere(exchange.last_said, exchange.step_state())
+        if self.greet is not None and context.pending_input is None:
+            greeting = clip(self.greet.render(quoted_scope(context.scope)), TEXT_BODY)
+            exchange.history = []
+            exchange.remember([], greeting, self.brief.settings.history)
+            return WaitHere((TextMessage(greeting),), exchange.step_state())
+        return self._turn(context, exchange, context.pending_input)
+
+    def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The earlier turns. Nothing of this one is waited for any more, and what was refused would be sent again."""
+        exchange = Exchange.of(step_state)
+        exchange.drop()
+        return exchange.step_state()
+
+    def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """A tap on the question whether something is to be done."""
+        exchange = Exchange.of(context.step_state)
+        if reply.tap is None or exchange.asking is None:
+            return None
+        known = ToolCalls(self.brief, context, exchange).agreed(reply) is not None
+        return self._agreed(context, exchange, reply) if known else None
+
+    def gathers(self, context: StepContext, reply: Reply) -> bool:
+        """Every text, except the answer to whether something is to be done, and what comes while the model works."""
+        exchange = Exchange.of(context.step_state)
+        return exchange.asking is None and not (exchange.asked or exchange.overtaken or exchange.running is not None)
+
+    def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """The contact's next turn, unless it is for `other`; or more of this one; while the model works it waits, or is taken along."""
+        exchange = Exchange.of(context.step_state)
+        if exchange.asking is not None:
+            return self._agreed(context, exchange, reply)
+        works = exchange.asked or exchange.running is not None
+        if works and not self._merges(context, exchange):
+            return PostponeMessage()
+        if not (works or exchange.overtaken):
+            unread = is_unread(reply, pictures=self.brief.settings.pictures)
+            return None if self.other is not None and unread else self._turn(context, exchange, reply)
+        exchange.overtaken = False
+        exchange.merged += 1
+        exchange.add_reply(reply, self.brief.settings.hears, pictures=self.brief.settings.pictures)
+        return self._request(context, exchange)
+
+    def _merges(self, context: StepContext, exchange: Exchange) -> bool:
+        """Whether the model is asked anew, with what has come just now: while it has said nothing, a few times."""
+        early = exchange.asked and not (exchange.said or exchange.spoken or context.more)
+        return self.brief.settings.merges and early and exchange.merged < MOST_MERGED
+
+    def _turn(self, context: StepContext, exchange: Exchange, reply: Reply | None) -> StepResult:
+        if exchange.turns < self.most_turns:
+            exchange.begin(reply, context.now, self.brief.settings.hears, pictures=self.brief.settings.pictures)
+            return self._request(context, exchange)
+        if self.turns_over is not None:
+            return LeaveStep("turns.else", pending_input=reply)
+        raise StepFailed("turns", f"more than {self.most_turns} turns")
+
+    def _agreed(self, context: StepContext, exchange: Exchange, reply: Reply) -> StepResult:
+        calls = ToolCalls(self.brief, context, exchange)
+        return calls.answered(reply) or self._go_on(context, exchange, calls)
+
+    # -- the model's side -------------------------------------------------------------------------
+
+    def _request(self, context: StepContext, exchange: Exchange) -> WaitForEffect:
+        if not context.open:
+            raise StepFailed("failed", "the contact's 24 hours are over: what the model says could not be sent")
+        exchange.ask()
+        if exchange.rounds > MOST_ROUNDS + exchange.merged:
+            raise StepFailed("confused", f"the model asked for more than {MOST_ROUNDS} rounds of tools in one turn")
+        return WaitForEffect(
+            effect=self.brief.request(context, exchange), listens=True, step_state=exchange.step_state()
+        )
+
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
+        """A paragraph, the end of the answer, or the end of a tool's call. An agent ends the turn."""
+        exchange = Exchange.of(context.step_state)
+        match event:
+            case ConversationAssigned():
+                return self._give_way(exchange)
+            case CallProgressed(text=text):
+                said = self._say(context, exchange, text, 1)
+                return KeepWaiting(said, exchange.step_state())
+            case CallEnded() if exchange.running is not None:
+                calls = ToolCalls(self.brief, context, exchange)
+                calls.tool_ended(event)
+                return self._go_on(context, exchange, calls)
+            case CallEnded():
+                return self._answered(context, exchange, event)
+        return None
+
+    def _give_way(self, exchange: Exchange) -> StepResult | None:
+        """An agent answers what is open here: neither the model's answer nor its calls are waited for any more."""
+        if not exchange.turn:
+            return None
+        exchange.end(self.brief.settings.history)
+        return WaitHere(step_state=exchange.step_state())
+
+    def _answered(self, context: StepContext, exchange: Exchange, event: CallEnded) -> StepResult:
+        exchange.asked = False
+        if event.outcome == "no_tools" and not exchange.plain:
+            exchange.plain = True
+            return self._request(context, exchange)
+        if event.outcome == "over_budget" and self.budget_over is not None:
+            said = exchange.pending_input
+            return LeaveStep("budget.else", pending_input=None if said is None else Reply(said))
+        text, calls = answer_of(event), event.value["calls"]
+        if exchange.plain:
+            text, calls = self.brief.commands(context, text)
+        if event.value["finish"] == "length" and text:
+            text = f"{text.rstrip()}{CUT}"
+        messages = self._say(context, exchange, text, max(1, self.brief.settings.messages - len(exchange.said)))
+        if not (exchange.said or calls):
+            raise StepFailed("empty", "the model's answer is empty")
+        exchange.add_answer(calls, self.brief.settings.calls)
+        return self._go_on(context, exchange, ToolCalls(self.brief, context, exchange), messages)
+
+    def _say(self, context: StepContext, exchange: Exchange, text: str, most: int) -> tuple[Message, ...]:
+        """The text as messages, if it may be sent. Raises `StepFailed`."""
+        if is_blank(text):
+            return ()
+        messages = messages_of(text, most)
+        bodies = [message.body for message in messages]
+        self.brief.check(context, exchange, "\n".join(bodies))  # a cut may make an address
+        exchange.said += bodies
+        return messages
+
+    def _go_on(
+        self, context: StepContext, exchange: Exchange, calls: ToolCalls, said: tuple[Message, ...] = ()
+    ) -> StepResult:
+        """Do what is left of the model's calls; then ask it again, if it must see a result or has said nothing."""
+        result: LeaveStep | WaitHere | WaitForEffect | None = calls.work_off()
+        if result is None and exchange.overtaken:
+            result = WaitHere(step_state=exchange.step_state())
+        elif result is None and (calls.results_pending or not exchange.said):
+            result = self._request(context, exchange)
+        if result is None:
+            exchange.end(self.brief.settings.history)
+            result = WaitHere(step_state=exchange.step_state())
+        return replace(result, messages=(*said, *result.messages), sets=calls.sets, notes=tuple(calls.notes))

@@ -1,0 +1,340 @@
+"""A question's choices as a contact sees them, and answer matching: which of them a reply means."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any
+
+from bot.core import messages as limits
+from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
+from bot.language.source.languages import wording
+from bot.language.source.word_matching import (
+    ANYWHERE,
+    CLOSE,
+    EXACT,
+    LONGEST,
+    WHOLE,
+    Option,
+    are_numbered,
+    by_number,
+    by_place,
+    closest,
+    match,
+    normalise,
+)
+from bot.language.steps.choices import MARK, MOST, Choices, Many, ShownChoice
+from bot.language.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext, WaitHere, reply_id, value_hash
+
+DONE, PAGE = MOST, MOST + 1  # reply ids above those of the choices: the end of many answers, then each page
+
+
+class Offer:
+    """The choices of a question as they are shown with what it holds: the page, and by their hash those picked."""
+
+    def __init__(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> None:
+        self.choices, self.context, self.step_state = choices, context, step_state
+        self.shown = choices.shown(context, step_state)
+        self.picked = self._known(step_state["picked"]) if step_state.get("picked") else []
+
+    def _known(self, picked: Sequence[str]) -> list[str]:
+        """The picked choices that still exist after an edit or a change of the list."""
+        known = {choice.hash for choice in self.shown}
+        return [each for each in picked if each in known]
+
+    def messages(self, body: str, header: str | None, footer: str | None) -> tuple[Message, ...]:
+        """The messages that put the question."""
+        if self.choices.numbered:
+            above, below = [] if header is None else [header, ""], [] if footer is None else ["", footer]
+            return tuple(map(TextMessage, _parts([*above, body, "", *self._lines(), *below])))
+        if self.choices.as_buttons(self.shown):
+            buttons = tuple(
+                [Choice(self._id(choice.index, choice.hash), self._marked(choice)) for choice in self.shown]
+            )
+            return (Buttons(body, buttons + self._end(), header),)
+        pages, page = self._paged
+        rows = [*map(self._row, pages[page]), *(("", move) for move in self.moves())]
+        opener = self.choices.opener
+        label = wording(self.context.scope, "choose") if opener is None else opener.render(self.context.scope)
+        return (ListMessage(self._with_picked(body), label, _sections(rows, label), footer),)
+
+    def moves(self) -> Iterator[Choice]:
+        """What stands below the choices of a page: the way back and on, and the end of many answers."""
+        pages, page = self._paged
+        if page > 0:
+            yield self._move(PAGE + page - 1, wording(self.context.scope, "back"))
+        if page + 1 < len(pages):
+            yield self._move(PAGE + page + 1, wording(self.context.scope, "more"))
+        yield from self._end()
+
+    def _end(self) -> tuple[Choice, ...]:
+        many = self.choices.many
+        return (self._move(DONE, self.done(many)),) if many is not None and len(self.picked) >= many.least else ()
+
+    @cached_property
+    def _paged(self) -> tuple[Sequence[Sequence[ShownChoice]], int]:
+        """The choices of each page, and which page is shown."""
+        choices = self.choices
+        whole = choices.numbered or choices.as_buttons(self.shown)
+        pages = [self.shown] if whole else pages_of(self.shown, 0 if choices.many is None else 1)
+        return pages, min(self.step_state.get("page", 0), len(pages) - 1)
+
+    def done(self, many: Many) -> str:
+        """The title of what ends many answers."""
+        return wording(self.context.scope, "done") if many.done is None else many.done.render(self.context.scope)
+
+    def _move(self, index: int, title: str) -> Choice:
+        taken = any(choice.title == title for choice in self.shown)
+        return Choice(self._id(index, value_hash("", index)), f"{title} (2)" if taken else title)
+
+    def _row(self, choice: ShownChoice) -> tuple[str, Choice]:
+        return choice.section, Choice(self._id(choice.index, choice.hash), self._marked(choice), choice.about)
+
+    def _id(self, index: int, hashed: str) -> str:
+        return reply_id(self.context.flow, self.context.step, index, self.context.visit, hashed)
+
+    def _marked(self, choice: ShownChoice) -> str:
+        return MARK + choice.title if self.picked and choice.hash in self.picked else choice.title
+
+    def _lines(self) -> Iterator[str]:
+        """The choices as numbered lines."""
+        for number, choice in enumerate(self.shown, start=1):
+            yield f"{number}. {self._marked(choice)}" + (f" – {choice.about}" if choice.about else "")
+        for number, move in enumerate(self.moves(), start=len(self.shown) + 1):
+            yield f"{number}. {move.title}"
+
+    def _with_picked(self, body: str) -> str:
+        """The text with the picked titles below it: the contact sees a list closed."""
+        if not self.picked:
+            return body
+        titles = ", ".join(choice.title for choice in self.shown if choice.hash in self.picked)
+        line = clip(f"\n\n{MARK}{titles}", limits.INTERACTIVE_BODY // 2)
+        return clip(body, limits.INTERACTIVE_BODY - len(line)) + line
+
+
+def _sections(rows: list[tuple[str, Choice]], label: str) -> tuple[Section, ...]:
+    """Group rows by their written section; those without one go under the list's own label."""
+    return tuple(
+        Section(clip(title or label, limits.SECTION_TITLE), tuple(row for section, row in rows if section == title))
+        for title in dict.fromkeys(section for section, _ in rows)
+    )
+
+
+def _parts(lines: list[str]) -> Iterator[str]:
+    """The lines as texts that are short enough to be sent."""
+    part = ""
+    for line in lines:
+        if part and len(part) + 1 + len(line) > limits.TEXT_BODY:
+            yield part
+            part = line
+        else:
+            part = f"{part}\n{line}" if part else line
+    yield part
+
+
+ROWS = limits.ROWS_PER_SECTION  # of one page, the ones that lead to other pages among them
+
+
+def pages_of(shown: Sequence[ShownChoice], more_rows: int = 0) -> list[tuple[ShownChoice, ...]]:
+    """The choices of each page: all on one, where the gateway takes as many rows in as many sections.
+
+    Pinned ones are on every page. ``more_rows`` is how many rows each page has beside its choices.
+    """
+    if _fits(shown, more_rows):
+        return [tuple(shown)]
+    pinned = tuple(choice for choice in shown if choice.pinned)
+    others = [choice for choice in shown if not choice.pinned]
+    room = ROWS - len(pinned) - more_rows
+    pages: list[tuple[ShownChoice, ...]] = []
+    while others:
+        size = room - (1 if pages else 0)  # the row that leads back
+        if len(others) > size:
+            size -= 1  # the row that leads on
+        pages.append((*others[:size], *pinned))
+        others = others[size:]
+    return pages
+
+
+def _fits(shown: Sequence[ShownChoice], more_rows: int) -> bool:
+    rows = Counter(choice.section for choice in shown)
+    if more_rows:
+        rows[""] += more_rows
+    return len(rows) <= limits.SECTIONS and max(rows.values()) <= limits.ROWS_PER_SECTION
+
+
+Reading = Callable[[], Callable[[Any], bool]]
+"""Reads a reply as a value of the question's variable, and returns a test for whether another value is the same."""
+
+
+def meaning(offer: Offer, reply: Reply, read: Reading) -> LeaveStep | WaitHere | None:
+    """What a reply means; None where it is none of the choices."""
+    if reply.tap is not None:
+        return _tapped(offer, reply.tap)
+    return None if reply.text is None else _typed(offer, reply.text, read)
+
+
+def _tapped(offer: Offer, tap: ReplyId) -> LeaveStep | WaitHere | None:
+    """A tap on one of the question's own buttons or rows."""
+    for choice in offer.shown:
+        if choice.index == tap.choice and choice.hash == tap.hash:
+            return _take(offer, choice)
+    if tap.choice < DONE or tap.hash != value_hash("", tap.choice):
+        return None
+    if tap.choice >= PAGE:
+        return _go_on(offer, page=tap.choice - PAGE)
+    return _finish(offer, offer.picked) or _go_on(offer)
+
+
+def _typed(offer: Offer, text: str, read: Reading) -> LeaveStep | WaitHere | None:
+    """A title, a word, a number or a value, of whatever page."""
+    options = [_option(choice.option, number, offer) for number, choice in enumerate(offer.shown, start=1)]
+    many = offer.choices.many
+    if many is not None and (answer := _several(offer, many, text, options)) is not None:
+        return answer
+    if many is None and (index := _one(offer, text, options, read)) is not None:
+        return _take(offer, offer.shown[index])
+    for move in offer.moves():
+        if normalise(move.title) == normalise(text) and (tap := ReplyId.parse(move.id)) is not None:
+            return _tapped(offer, tap)
+    return None
+
+
+def _one(offer: Offer, text: str, options: list[Option], read: Reading) -> int | None:
+    """The choice by its title or word; else by its place or its value, unless these are two choices."""
+    index = match(text, options, offer.choices.how)
+    if index is not None or offer.choices.how == EXACT:
+        return index
+    place = by_place(text, options) if offer.choices.counted else None
+    means = read()
+    valued = next((n for n, choice in enumerate(offer.shown) if choice.saves and means(choice.value)), None)
+    return place if valued in (None, place) else valued if place is None else None
+
+
+def _option(option: Option, number: int, offer: Offer) -> Option:
+    """Where the numbers are written out, they mean what they stand at, even where titles are numbers too."""
+    return Option(option.title, (*option.words, str(number))) if offer.choices.numbered else option
+
+
+def _several(offer: Offer, many: Many, text: str, options: list[Option]) -> LeaveStep | WaitHere | None:
+    """One answer is taken like a tap; several are all that the contact has to say."""
+    done = _option(Option(offer.done(many)), len(options) + 1, offer)
+    if offer.choices.how == EXACT:
+        one = match(text, [*options, done], EXACT)
+        found = [] if one is None else [one]
+    else:
+        found = named(text, [*options, done], offer.choices.how)
+    chosen = [offer.shown[index] for index in found if index < len(options)]
+    if len(found) == 1 and chosen:
+        return _take(offer, chosen[0])
+    if not found or any(choice.leads for choice in chosen):
+        return None
+    return _finish(offer, list(dict.fromkeys([*offer.picked, *(choice.hash for choice in chosen)])))
+
+
+def _take(offer: Offer, choice: ShownChoice) -> LeaveStep | WaitHere:
+    """The answer; one of several is marked, and taken back when it is chosen again."""
+    many = offer.choices.many
+    if many is None:
+        return _leave(choice, choice.value)
+    if choice.leads:
+        return _leave(choice, [choice.value])
+    picked = [known for known in offer.picked if known != choice.hash]
+    if choice.hash not in offer.picked:
+        picked.append(choice.hash)
+        if len(picked) == many.most and (finished := _finish(offer, picked)) is not None:
+            return finished
+    return _go_on(offer, picked=picked)
+
+
+def _leave(choice: ShownChoice, value: Any) -> LeaveStep:
+    return LeaveStep(choice.outcome, saved=value) if choice.saves else LeaveStep(choice.outcome)
+
+
+def _finish(offer: Offer, picked: list[str]) -> LeaveStep | None:
+    """Leave with the values of all that is picked, in that order; None where those are too few or too many."""
+    many = offer.choices.many
+    if many is None or not many.allows(len(picked)):
+        return None
+    values = {choice.hash: choice.value for choice in offer.shown}
+    return LeaveStep("then", saved=[values[known] for known in picked])
+
+
+def _go_on(offer: Offer, **changed: Any) -> WaitHere:
+    return WaitHere(step_state={**offer.step_state, **changed})
+
+
+MOST_WORDS = 50  # of a text that names several answers
+MOST_COMPARED = 20_000  # pieces of a text with phrases; where there are more, none is close to any (0.1 s at most)
+_AND = frozenset(
+    map(normalise, ("and", "dan", "y", "e", "et", "und", "en", "ve", "и", "و", "और", "og", "och", "i", "a"))
+)
+"""The word before the last of several answers, in the languages of `bot.language.source.languages` and a few more."""
+_NUMBERS = re.compile(r"[\d\s,;.&+/–-]+")
+_AMOUNT = re.compile(r"\d\.\d|[$%+€£¥]\s*\d|\d\s*[$%€£¥]")  # a number that is no place in a list
+_SPAN = re.compile(r"(\d{1,2})\s*[–-]\s*(\d{1,2})")
+
+
+def named(text: str, options: Sequence[Option], how: str) -> list[int]:
+    """The options that a text names, each once and in its order, as in "1, 3 and 4"; none where it says something else.
+
+    Longer titles come first, so that "Salt, pepper" may be one of them. With ``how`` anywhere, there may be other
+    words between them; close, each may have slips, but in a text that is too long for so many options.
+    """
+    words, phrases = _words_of(text, options), _phrases(options)
+    longest = max(len(phrase.split()) for phrase in phrases)
+    if how == CLOSE and len(words) * longest * len(phrases) > MOST_COMPARED:
+        how = WHOLE
+    numbered = len(options) if are_numbered(options) and _AMOUNT.search(text) is None else 0
+    found: list[list[int] | None] = [[]]  # what each end of the text names, the shortest first
+    for start in range(len(words) - 1, -1, -1):
+        found.append(_beginning(words[start : start + longest], found, partial(_meant, phrases, numbered, how), how))
+    return list(dict.fromkeys(found[-1] or ()))
+
+
+def _phrases(options: Sequence[Option]) -> dict[str, int]:
+    """The titles and the words of options, normalised, and which each of them means: a title before a word."""
+    phrases: dict[str, int] = {}
+    for index, option in enumerate(options):
+        phrases.setdefault(normalise(option.title), index)
+    for index, option in enumerate(options):
+        for word in option.words:
+            phrases.setdefault(normalise(word), index)
+    return phrases
+
+
+def _meant(phrases: Mapping[str, int], numbered: int, how: str, text: str) -> int | None:
+    """The option that a piece of the text means. The text and the phrases are normalised: there may be thousands."""
+    index = phrases.get(text)
+    index = by_number(text, numbered) if index is None else index
+    if index is not None or how != CLOSE:
+        return index
+    place = closest(text, phrases)
+    return None if place is None else next(islice(phrases.values(), place, None))
+
+
+def _beginning(
+    words: Sequence[str], ends: Sequence[list[int] | None], meant: Callable[[str], int | None], how: str
+) -> list[int] | None:
+    """The option that the words begin with, and what the end after it names; None where that makes no sense."""
+    for length in range(len(words), 0, -1):
+        end = ends[-length]
+        index = None if end is None else meant(" ".join(words[:length]))
+        if end is not None and index is not None:
+            return [index, *end]
+    return ends[-1] if words[0] in _AND or how == ANYWHERE else None
+
+
+def _words_of(text: str, options: Sequence[Option]) -> list[str]:
+    """The words of a text. Where it is nothing but numbers, and no title is that, ``1-3`` is 1, 2 and 3."""
+    if len(text) > LONGEST:
+        return []
+    titles = [option.title for option in options]
+    if _NUMBERS.fullmatch(text) is None or any(map(_NUMBERS.fullmatch, titles)):
+        words = normalise(text).split()
+        return words if len(words) <= MOST_WORDS else []
+    return list(dict.fromkeys(normalise(_SPAN.sub(_spelt_out, text)).split()))
+
+
+def _spelt_out(span: re.Match[str]) -> str:
+    return " ".join(map(str, range(int(span[1]), int(span[2]) + 1))) or span[0]

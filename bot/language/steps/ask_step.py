@@ -1,0 +1,490 @@
+"""``ask``: put a question and wait for its answer."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
+
+from bot.core import messages as limits
+from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
+from bot.core.events import CallEnded
+from bot.core.immutable import immutable
+from bot.core.messages import Buttons, ListMessage, Message, TextMessage
+from bot.language.expressions.abstract_values import ValueKind
+from bot.language.expressions.templates import Template
+from bot.language.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, either, one_of, opened
+from bot.language.keys.fields import Fields
+from bot.language.keys.text_shapes import TEXT, WORDS
+from bot.language.source.problems import Problems
+from bot.language.source.word_matching import normalise
+from bot.language.source.yaml_tree import List, Node, Scalar
+from bot.language.steps.answer_matching import Offer, meaning
+from bot.language.steps.choice_reader import CHOICES, MANY, read_choices
+from bot.language.steps.choices import Choices, FixedChoice
+from bot.language.steps.message_parts import SENDING, check_error_names, check_length, check_text
+from bot.language.steps.step_facts import (
+    AnswerText,
+    Falls,
+    Outcome,
+    Saved,
+    SavedResult,
+    SentText,
+    StepFailed,
+    Used,
+    only_if,
+)
+from bot.language.steps.step_kind import (
+    Awaited,
+    LeaveStep,
+    ReadContext,
+    Reply,
+    Sent,
+    StepContext,
+    StepKind,
+    StepResult,
+    WaitForEffect,
+    WaitHere,
+)
+from bot.language.steps.step_options import SAVE, SOME_HAVE
+from bot.language.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
+from bot.language.types.structured_types import FileVariable
+from bot.language.types.type_registry import Answer, Mismatch, Unfit, Variable
+
+KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
+_KEEPING = (*KEEPING_ERRORS, *SENDING)
+
+
+_ASK = KeySpec("ask", WORDING, "The question.", required=True, texts=TEXT)
+_HEADER = KeySpec("header", TEMPLATE, "A line above the question; goes with buttons.", texts=TEXT)
+_FOOTER = KeySpec("footer", TEMPLATE, "A line below the question; goes with a list.", texts=TEXT)
+_SKIP_WORDS = KeySpec("words", TEXTS, "The words.", required=True, texts=WORDS)
+_SKIP = KeySpec(
+    "skip",
+    either(replace(TEXTS, texts=WORDS), opened(KeySet(_SKIP_WORDS, *TRANSITION_KEYS))),
+    "Words by which the question is left without an answer.",
+)
+_TEXT_ONLY = one_of("text")
+
+
+def _accepts_of(node: Node, problems: Problems, what: str) -> str | None:
+    """``text``: files and places are a matter of the variable's type."""
+    if isinstance(node, Scalar) and node.text == "text":
+        return node.text
+    fix = "write accepts: text; for files and places declare the variable with {type: answer, accepts: [text, image]}"
+    problems.add("E109", node.mark, f"{what}: a question takes only text beside its choices", fix)
+    return None
+
+
+_ACCEPTS = KeySpec(
+    "accepts",
+    replace(_TEXT_ONLY, read=_accepts_of),
+    "Whether an answer in the contact's own words counts beside the choices.",
+)
+_OTHER = KeySpec("other", TRANSITION, "Where every reply leads that is no answer; instead of retry.")
+
+
+@immutable
+class AskStep(StepKind):
+    """A question: its text, what there is to choose from, and what else it takes."""
+
+    body: Template
+    header: Template | None
+    footer: Template | None
+    choices: Choices | None
+    skip_words: tuple[str, ...]
+    skip: Transition | None
+    other: Transition | None
+    variable: Variable | None
+    closed: bool  # only its choices are answers
+    verb = "ask"
+    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _SKIP, _OTHER)
+    options = SOME_HAVE
+    saves = True
+    waits = True
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read ``ask`` with its choices, `skip` and `other`."""
+        body, header, footer = _ASK.read(fields), _HEADER.read(fields), _FOOTER.read(fields)
+        choices = read_choices(fields)
+        skip = _SKIP.read(fields)
+        if isinstance(skip, Fields):
+            skip_words, skipped = _SKIP_WORDS.read(skip), transition_from(skip)
+        else:
+            skip_words, skipped = skip or (), None
+        other = _OTHER.read(fields)
+        variable = None if reading.save is None else reading.variables.get(reading.save)
+        if body is None:
+            body = Template.plain("", fields.mark)
+        accepts_text = _ACCEPTS.read(fields) is not None
+        if choices is not None and accepts_text and variable is not None and variable.kind is ValueKind.NUMBER:
+            choices = replace(choices, counted=False)  # a number that somebody writes is the answer itself
+        closed = choices is not None and not accepts_text and (variable is None or variable.written)
+        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed)
+        ask._check(fields)
+        return ask
+
+    def _check(self, fields: Fields) -> None:
+        form = _form_of(self.choices)
+        _check_message(fields, self.body, self.header, self.footer, form)
+        if self.choices is not None:
+            _check_choices(fields, self.choices, form)
+            if self.choices.many is not None:
+                _check_saved(fields, self.variable)
+        _check_accepts(fields, self.choices, self.variable)
+        if self._keeping is not None:
+            check_error_names(fields, _KEEPING, "keeping a file has no error", f"write {', '.join(_KEEPING)}, else")
+        else:
+            check_error_names(fields, SENDING, "a question has no error", f"write {', '.join(SENDING)}, else")
+
+    @property
+    def choices_alone(self) -> bool:
+        """Whether only its choices answer it."""
+        return self.choices is not None and self.closed
+
+    @property
+    def can_gather(self) -> bool:
+        """Whether a text in the contact's own words is an answer."""
+        many = self.choices is not None and self.choices.many is not None
+        return not (self.closed or many) and (self.variable is None or self.variable.type == "text")
+
+    @property
+    def _keeping(self) -> FileVariable | None:
+        """The variable, where a file that answers is kept before the question is left."""
+        return self.variable if isinstance(self.variable, FileVariable) and self.variable.keep else None
+
+    @property
+    def _ends_by_then(self) -> bool:
+        """Whether something is an answer beside one of its choices: several of them, or what its variable takes."""
+        return not self.closed or (self.choices is not None and self.choices.many is not None)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """Each choice, any other answer (``then``), `skip` and `other`; where a file is kept, that this may fail."""
+        found = {} if self.choices is None else self.choices.outcomes()
+        if self._ends_by_then:
+            found["then"] = Outcome(None, Falls.THEN)
+        if self.skip_words:
+            found["skip"] = Outcome(self.skip, Falls.THEN, saves=SavedResult.NULL)
+        if self.other is not None:
+            found["other"] = Outcome(self.other, Falls.STAY, success=False)
+        if self._keeping is not None:
+            found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
+        return found
+
+    @property
+    def fails(self) -> bool:
+        """There may be nothing to choose from, or a file that cannot be kept."""
+        return self._keeping is not None or (self.choices is not None and self.choices.fails)
+
+    def uses(self) -> Iterator[Used]:
+        """Every template of the question and of its choices."""
+        for text in (self.body, self.header, self.footer):
+            if text is not None:
+                yield Used(text)
+        if self.choices is not None:
+            yield from self.choices.uses()
+
+    def answers(self) -> Iterator[AnswerText]:
+        """The words for `skip`, and what the choices are called."""
+        yield from (AnswerText(word, "skip", "skip") for word in self.skip_words)
+        if self.choices is not None:
+            yield from self.choices.answers()
+
+    def sends(self) -> Iterator[Sent]:
+        """The question, and what there is to choose from."""
+        most = limits.TEXT_BODY if self.choices is None or self.choices.numbered else limits.INTERACTIVE_BODY
+        yield SentText("ask", self.body, most, needed=True, question=True)
+        if self.header is not None:
+            yield SentText("header", self.header, limits.HEADER_TEXT)
+        if self.footer is not None:
+            yield SentText("footer", self.footer, limits.FOOTER_TEXT)
+        if self.choices is not None:
+            yield from _choice_texts(self.choices)
+        if self.choices is not None:
+            yield self.choices.offered
+
+    def saved_values(self) -> Iterator[Saved]:
+        """What the choices save."""
+        return iter(()) if self.choices is None else self.choices.saved_values()
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Put the question and wait."""
+        return self.ask_again(context, context.text(self.body))
+
+    def ask_again(self, context: StepContext, body: str) -> WaitHere:
+        """Put the question, in these words, and wait. What was picked of many answers stays so while it waits."""
+        if self.choices is None:
+            return WaitHere((TextMessage(body),))
+        step_state = self.choices.step_state(context)
+        if context.step_state:
+            step_state |= {
+                key: context.step_state[key] for key in ("picked", "page", "plain") if key in context.step_state
+            }
+        if not self.choices.offers(step_state) and self._takes_more(self.choices, context, step_state):
+            return WaitHere((TextMessage(body),), step_state)
+        return self._offer(self.choices, context, step_state, body)
+
+    def _takes_more(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> bool:
+        """Whether there is a way on by what is not among its choices: an answer, `skip`, or `other`."""
+        if self.skip_words or (self.other is not None and self.other.then is not None):
+            return True
+        if self.closed:
+            return False
+        values = None if self.variable is None else self.variable.values
+        return values is None or not all(choices.hides(context, step_state, value) for value in values)
+
+    def _offer(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any], body: str) -> WaitHere:
+        header = None if self.header is None else context.text(self.header)
+        footer = None if self.footer is None else context.text(self.footer)
+        return WaitHere(_offered(choices, context, step_state).messages(body, header, footer), step_state)
+
+    def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
+        """The same question with its choices as numbers, as long as the step waits; an edit may have taken them away."""
+        step_state = {**context.step_state, "plain": True}
+        if (
+            self.choices is None
+            or not self.choices.offers(step_state)
+            or not isinstance(message, Buttons | ListMessage)
+        ):
+            return super().in_plain_text(context, message)
+        return self._offer(self.choices, context, step_state, message.body)
+
+    def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """A tap on one of this question's own buttons or rows."""
+        return None if reply.tap is None else self._choose(context, reply)
+
+    def gathers(self, context: StepContext, reply: Reply) -> bool:
+        """Neither `skip` nor a choice."""
+        return self.can_gather and not self._skips(reply) and self._choose(context, reply) is None
+
+    def _skips(self, reply: Reply) -> bool:
+        return reply.text is not None and normalise(reply.text) in map(normalise, self.skip_words)
+
+    def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """`skip`, then the choices, then whatever the variable takes."""
+        if reply.tap is not None:
+            return None
+        if self._skips(reply):
+            return LeaveStep("skip", saved=None)
+        return self._choose(context, reply) or self._free_answer(context, reply)
+
+    def _choose(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """What a reply means to the choices. Where that does not end the question, it is shown once more."""
+        if self.choices is None or not self.choices.offers(context.step_state):
+            return None
+        heard = meaning(
+            _offered(self.choices, context, context.step_state), reply, partial(self._reading, context, reply)
+        )
+        if heard is None or isinstance(heard, LeaveStep):
+            return heard
+        return self._offer(self.choices, context, heard.step_state, context.text(self.body))
+
+    def _reading(self, context: StepContext, reply: Reply) -> Callable[[Any], bool]:
+        """What the variable reads in a reply, as a test of other values: "sure" is the same as true."""
+        variable = self.variable
+        if variable is None:
+            return lambda _: False
+        try:
+            read = _accepted(variable, context, reply)
+        except Unfit:
+            return lambda _: False
+
+        def is_same(value: Any) -> bool:
+            try:
+                return bool(variable.coerce(value, context.now) == read)
+            except Mismatch:
+                return False
+
+        return is_same
+
+    def _free_answer(self, context: StepContext, reply: Reply) -> StepResult | None:
+        if self.closed:
+            return None
+        if self.variable is None:
+            return LeaveStep("then", saved=reply.text) if reply.text and reply.text.strip() else None
+        try:
+            value = _accepted(self.variable, context, reply)
+        except Unfit:
+            return None
+        if self.choices is not None and self.choices.hides(context, context.step_state, value):
+            return None
+        keeping = self._keeping
+        file = None if keeping is None else keeping.file_in(value)
+        if keeping is not None and file is not None:
+            fetch = Fetch(file, keeping.bytes_allowed(file.kind), keeping.types)
+            return WaitForEffect(effect=fetch, step_state=context.step_state)
+        return LeaveStep("then", saved=value)
+
+    def takes_audio(self, context: StepContext, reply: Reply) -> bool:
+        """Whether its variable takes audio."""
+        return isinstance(self.variable, FileVariable) and "audio" in self.variable.kinds
+
+    def objection(self, context: StepContext, reply: Reply) -> str | None:
+        """What the variable says to an answer that does not fit it."""
+        if self.variable is None or reply.tap is not None:
+            return None
+        try:
+            _accepted(self.variable, context, reply)
+        except Unfit as unfit:
+            return None if unfit.objection is None else unfit.objection.render({**context.scope, "it": unfit.it})
+        return None
+
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
+        """The file is kept, or could not be. A question that an edit has turned into another one is put."""
+        if not isinstance(event, CallEnded):
+            return None
+        if self._keeping is None:
+            return self.enter(context)
+        if event.outcome == "done":
+            return LeaveStep("then", saved=self._keeping.of_file(event.value))
+        raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
+
+
+def _offered(choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> Offer:
+    """What is offered; with numbers where the gateway has refused buttons and lists."""
+    return Offer(replace(choices, numbered=True) if step_state.get("plain") else choices, context, step_state)
+
+
+def _accepted(variable: Variable, context: StepContext, reply: Reply) -> Any:
+    """The value that a reply stands for. Raises `Unfit`."""
+    return variable.accept(Answer(reply.text, reply.media, reply.location), context.now, context.scope)
+
+
+def _choice_texts(choices: Choices) -> Iterator[SentText]:
+    """Titles that are too long for buttons become the rows of a list, but where buttons are asked for."""
+    as_buttons = choices.form == "buttons"
+    most = choices.title_limit(as_buttons=as_buttons)
+    about = None if choices.numbered else limits.ROW_DESCRIPTION
+    for choice in choices.fixed:
+        given = only_if(choice.condition)
+        yield SentText("title", choice.title, most, title=True, given=given)
+        if choice.about is not None:
+            yield SentText("about", choice.about, about, given=given)
+    if choices.made is not None:
+        yield SentText("title", choices.made.title, most)
+        if choices.made.about is not None:
+            yield SentText("about", choices.made.about, about)
+    if choices.opener is not None:
+        yield SentText("button", choices.opener, limits.BUTTON_TITLE, needed=True)
+    if choices.many is not None and choices.many.done is not None:
+        yield SentText("done", choices.many.done, limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE, needed=True)
+
+
+_TEXT, _BUTTONS, _LIST, _OPEN = "text", "buttons", "list", "open"  # how a question is shown; open: the run will tell
+
+
+def _check_message(fields: Fields, body: Template, header: Template | None, footer: Template | None, form: str) -> None:
+    """The text, the header and the footer."""
+    check_length(fields, "ask", body, limits.TEXT_BODY if form == _TEXT else limits.INTERACTIVE_BODY)
+    for wording in body.wordings:
+        if (
+            wording.constant
+            and not wording.source.strip()
+            and not (fields.null(_ASK.name) or isinstance(fields.raw(_ASK.name), List))
+        ):
+            fields.report("E105", wording.mark, "ask: there is nothing to ask", "write the question")
+    check_length(fields, "header", header, limits.HEADER_TEXT)
+    check_length(fields, "footer", footer, limits.FOOTER_TEXT)
+    for key, wanted in ((_HEADER, _BUTTONS), (_FOOTER, _LIST)):
+        if key.written(fields) and form not in (wanted, _OPEN):
+            goes_with = "a list" if wanted == _LIST else wanted
+            key.report(fields, "E403", f"a {key.name} goes with {goes_with} only", "put it in the text")
+
+
+def _form_of(choices: Choices | None) -> str:
+    """How a question with these choices will be shown."""
+    if choices is None or choices.numbered:
+        return _TEXT
+    further = 0 if choices.many is None else 1
+    certain = further + sum(choice.condition is None for choice in choices.fixed)
+    if choices.form == "list" or (choices.form == "options" and choices.made is None and certain > limits.BUTTONS):
+        return _LIST
+    if choices.made is not None or len(choices.fixed) + further > limits.BUTTONS:
+        return _OPEN
+    longest = choices.title_limit(as_buttons=True)
+    fits = all(len(choice.title.source) <= longest and choice.about is None for choice in choices.fixed)
+    return _BUTTONS if choices.form == "buttons" or fits else _LIST
+
+
+def _check_choices(fields: Fields, choices: Choices, form: str) -> None:
+    """How many there are, and their texts."""
+    _check_number(fields, choices)
+    _check_titles_differ(fields, choices)
+    as_buttons = form == _BUTTONS or choices.form == "buttons"
+    for choice in choices.fixed:
+        _check_texts(fields, choices, choice, as_buttons=as_buttons)
+    check_text(fields, "button", choices.opener, limits.BUTTON_TITLE)
+    if choices.many is not None:
+        check_text(fields, "done", choices.many.done, limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE)
+
+
+def _check_number(fields: Fields, choices: Choices) -> None:
+    sections = Counter(choice.section for choice in choices.fixed)
+    if sum(-(-rows // limits.ROWS_PER_SECTION) for rows in sections.values()) > limits.SECTIONS:
+        fields.report(
+            "E401",
+            choices.mark,
+            f"more than {limits.SECTIONS} sections of {limits.ROWS_PER_SECTION} rows",
+            "divide the question",
+        )
+    certain = [choice for choice in choices.fixed if choice.condition is None]
+    most = limits.BUTTONS - (0 if choices.many is None else 1)
+    if choices.form == "buttons" and len(certain) > most and choices.made is None:
+        what = f"{fields.what}: buttons: {len(certain)} buttons, {most} are allowed"
+        what += "" if choices.many is None else " beside the one that ends many answers"
+        fix = "write `options` in place of `buttons`: what does not fit on buttons is shown as a list"
+        fields.problems.add("E401", certain[most].mark, what, fix)
+    if choices.many is not None and choices.made is None and choices.many.least > len(choices.fixed):
+        what = f"{fields.what}: many: {choices.many.least} at least, and there are {len(choices.fixed)} to choose from"
+        fields.problems.add("E307", MANY.mark(fields), what, "write a smaller `min`, or add choices")
+
+
+def _check_titles_differ(fields: Fields, choices: Choices) -> None:
+    seen: set[str] = set()
+    for choice in choices.fixed:
+        title = choice.title.source
+        if title in seen:
+            fix = "give it another title: those of one message differ"
+            fields.report("E406", choice.mark, f'a second "{title}"', fix)
+        seen.add(title)
+
+
+def _check_texts(fields: Fields, choices: Choices, choice: FixedChoice, *, as_buttons: bool) -> None:
+    fits_a_row = len(choice.title.source) <= choices.title_limit(as_buttons=False)
+    fix = f"shorten it, or use a list ({limits.ROW_TITLE} characters)" if as_buttons and fits_a_row else "shorten it"
+    check_text(fields, f'"{choice.title.source}"', choice.title, choices.title_limit(as_buttons=as_buttons), fix)
+    check_text(fields, "about", choice.about, limits.ROW_DESCRIPTION)
+    if choice.about is not None and as_buttons:
+        fields.report("E403", choice.mark, "only rows of a list have an `about`", "use a list")
+    transition = choice.transition
+    if (
+        choices.many is not None
+        and not choice.leads
+        and transition is not None
+        and (transition.speaks or transition.clear or transition.set or transition.tag)
+    ):
+        what = f'"{choice.key}" leads nowhere, being one answer of many'
+        fields.report("E131", choice.mark, what, "add `then`, so that it is the whole answer, or only its value")
+
+
+def _check_accepts(fields: Fields, choices: Choices | None, variable: Variable | None) -> None:
+    """Beside choices one can write what the variable takes."""
+    if not _ACCEPTS.written(fields):
+        return
+    if choices is None:
+        what, fix = "without choices", "leave it out: a question without choices takes what its variable takes"
+        _ACCEPTS.report(fields, "E123", f'"accepts" {what}', fix)
+    elif choices.many is not None:
+        what, fix = 'beside "many", whose answers are its choices', "leave one of them out"
+        _ACCEPTS.report(fields, "E121", f'"accepts" {what}', fix)
+    elif variable is not None and not variable.answered:
+        what = f'nobody can write an answer of type {variable.type}, which "{variable.name}" is'
+        _ACCEPTS.report(fields, "E303", what, 'leave "accepts" out, or save it in a text')
+
+
+def _check_saved(fields: Fields, variable: Variable | None) -> None:
+    """Many answers are saved as a list."""
+    if variable is not None and variable.type != "list":
+        what = f'many answers are a list, and "{variable.name}" is of type {variable.type}'
+        SAVE.report(fields, "E303", what, f"declare it as {variable.name}: {{type: list}}")

@@ -1,0 +1,363 @@
+"""What a question offers to choose from: fixed in the flow file, or made at run time."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from itertools import islice
+from typing import Any
+
+from bot.core import messages as limits
+from bot.core.immutable import immutable
+from bot.core.messages import clip
+from bot.language.expressions.formats import shown
+from bot.language.expressions.templates import Expression, Template
+from bot.language.source.problems import Mark
+from bot.language.source.word_matching import EXACT, LONGEST, WHOLE, Option
+from bot.language.source.yaml_tree import Scalar
+from bot.language.steps.step_facts import (
+    AnswerText,
+    Falls,
+    Null,
+    Offered,
+    Outcome,
+    Saved,
+    SavedResult,
+    StepFailed,
+    Used,
+    only_if,
+)
+from bot.language.steps.step_kind import StepContext, value_hash
+from bot.language.steps.transition import Transition, evaluate, templates_in
+
+MARK = "✓ "  # before the title of what is chosen
+
+
+@immutable
+class Many:
+    """A question may have from ``least`` to ``most`` answers. ``done`` is the title of the button that ends it."""
+
+    least: int = 1
+    most: int | None = None
+    done: Template | None = None
+
+    def allows(self, count: int) -> bool:
+        """Whether this number of answers is within the bounds."""
+        return self.least <= count and (self.most is None or count <= self.most)
+
+
+IT = frozenset({"it"})
+
+
+@immutable
+class MadeChoices:
+    """Choices made at run time, one for each element of a list, which is ``it`` in their texts.
+
+    Each of the ``words`` is a text or a list of texts.
+    """
+
+    source: Expression
+    title: Template
+    value: Template | None
+    about: Template | None
+    condition: Expression | None = None
+    words: tuple[Template, ...] = ()
+
+    def make(self, scope: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Render the elements' titles and values, one by one: a service's list may be much longer than what is shown.
+
+        Raises `StepFailed` where the source is no list.
+        """
+        source = self.source.evaluate(scope)
+        if source is None:
+            source = []
+        if not isinstance(source, list | tuple):
+            raise StepFailed("mismatch", f"{self.source.source} is no list to choose from")
+        for element in source:
+            inner = {**scope, "it": element}
+            if self.condition is not None and not self.condition.evaluate(inner):
+                continue
+            yield {
+                "title": self.title.render(inner),
+                "value": element if self.value is None else self.value.value(inner),
+                "about": None if self.about is None else self.about.render(inner),
+                "words": self._words_of(inner),
+            }
+
+    def _words_of(self, scope: Mapping[str, Any]) -> list[str]:
+        values = (words.value(scope) for words in self.words)
+        words = (word for value in values for word in (value if isinstance(value, list | tuple) else (value,)))
+        return [shown(word) for word in words if word is not None]
+
+    @property
+    def saves(self) -> SavedResult | Saved:
+        """What is saved when one of them is chosen."""
+        return SavedResult.VALUE if self.value is None else Saved(self.value, self.value.mark)
+
+    def uses(self, null: Null) -> Iterator[Used]:
+        """The list, and the templates of its elements. ``null`` is what happens where there is no list."""
+        yield Used(self.source, null=null)
+        given = only_if(self.condition)
+        if self.condition is not None:
+            yield Used(self.condition, IT, sure=False)
+        for text in (self.title, self.about):
+            if text is not None:
+                yield Used(text, IT, given=given, sure=False)
+        for text in (self.value, *self.words):
+            if text is not None:
+                yield Used(text, IT, Null.TAKEN, given, sure=False)
+
+
+PICKED = "picked"  # the outcome of a choice that was made at run time
+MOST = limits.SECTIONS * limits.ROWS_PER_SECTION
+
+
+@immutable
+class FixedChoice:
+    """A choice that stands in the flow file. ``saves`` is False where choosing it saves nothing.
+
+    ``written`` is the title in the language of the flow file, ``value`` a template where it is a text. It is shown
+    where ``condition`` holds, and on every page where it is ``pinned``.
+    """
+
+    title: Template
+    mark: Mark
+    written: Template
+    transition: Transition | None = None
+    value: Any = None
+    altered: Scalar | None = None  # the value as it is written, where YAML reads another number
+    saves: bool = False
+    about: Template | None = None
+    words: tuple[str, ...] = ()
+    section: str = ""
+    condition: Expression | None = None
+    pinned: bool = False
+
+    @property
+    def key(self) -> str:
+        """Its name among the question's choices, the same in every language."""
+        return self.written.source
+
+    @property
+    def outcome(self) -> str:
+        """The outcome's name, for diagrams and traces."""
+        return f"[{self.key}]"
+
+    @property
+    def leads(self) -> bool:
+        """Whether it has a target of its own: among several answers, choosing it ends the question."""
+        return not self.saves or (self.transition is not None and self.transition.then is not None)
+
+    def outcome_of(self, several: bool) -> Outcome:
+        """The outcome of choosing it, alone or where there may be ``several`` answers."""
+        saved = SavedResult.VALUE if several else Saved(self.value, self.mark)
+        saves = saved if self.saves else SavedResult.NOTHING
+        return Outcome(self.transition, Falls.THEN, given=only_if(self.condition), saves=saves)
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is always shown, and always the same."""
+        about = () if self.about is None else (self.about,)
+        texts = (self.title, self.written, *about, *templates_in(self.value))
+        return self.condition is None and all(text.constant for text in texts)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that a contact can write to choose it, as far as they are no templates."""
+        return (self.title.source, *self.words) if self.title.constant else self.words
+
+    def uses(self) -> Iterator[Used]:
+        """Its templates and its condition."""
+        given = only_if(self.condition)
+        if self.condition is not None:
+            yield Used(self.condition)
+        yield Used(self.title, given=given)
+        if self.about is not None:
+            yield Used(self.about, given=given)
+        yield from (Used(text, null=Null.TAKEN, given=given) for text in templates_in(self.value))
+
+
+@immutable
+class ShownChoice:
+    """One choice as the contact sees it. ``index`` is its own in whatever page, language or form it is shown.
+
+    ``name`` is its title in the language of the flow file, and whole. ``leads`` is True where it is the whole answer.
+    """
+
+    index: int
+    title: str
+    name: str
+    outcome: str
+    value: Any
+    saves: bool = True
+    about: str | None = None
+    words: tuple[str, ...] = ()
+    section: str = ""
+    pinned: bool = False
+    leads: bool = False
+
+    @property
+    def hash(self) -> str:
+        """A short hash of its title and value."""
+        return value_hash(self.name, self.value)
+
+    @property
+    def option(self) -> Option:
+        """How a contact can name it in writing."""
+        return Option(self.title, (*self.words, self.name))
+
+
+@immutable
+class Choices:
+    """All that a question offers. ``form`` is options, buttons or list: the key that it is written under.
+
+    ``how`` says how an answer in writing is matched (`bot.language.source.word_matching`); ``numbered``: shown as a text with numbers;
+    ``counted``: a number means the choice of that place, also where no numbers are shown.
+    """
+
+    form: str
+    mark: Mark
+    fixed: tuple[FixedChoice, ...] = ()
+    made: MadeChoices | None = None
+    opener: Template | None = None
+    how: str = WHOLE
+    many: Many | None = None
+    numbered: bool = False
+    counted: bool = True
+    # what is shown, where that is always the same
+    _constant: tuple[ShownChoice, ...] | None = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        constant = self.made is None and self.fixed and all(choice.constant for choice in self.fixed)
+        object.__setattr__(self, "_constant", self._shown({}, {}) if constant else None)
+
+    @property
+    def fails(self) -> bool:
+        """Whether it may fail: the list may be missing, or nothing may be left to choose from."""
+        return self.made is not None or all(choice.condition is not None for choice in self.fixed)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """Each choice's outcome; where nothing is written for it, the step's `then`. One of several has none."""
+        several = self.many is not None
+        found = {choice.outcome: choice.outcome_of(several) for choice in self.fixed if choice.leads or not several}
+        if self.made is not None and not several:
+            found[PICKED] = Outcome(None, Falls.THEN, saves=self.made.saves)
+        return found
+
+    def answers(self) -> Iterator[AnswerText]:
+        """The titles and words of the fixed ones."""
+        for choice in self.fixed:
+            yield from (
+                AnswerText(text, choice.title.source, choice.outcome, choice.mark, exact=self.how == EXACT)
+                for text in choice.texts
+            )
+
+    @property
+    def offered(self) -> Offered:
+        """How many there are, as far as that is known."""
+        fixed = tuple(choice.condition for choice in self.fixed)
+        source, title = (None, None) if self.made is None else (self.made.source, self.made.title)
+        least = 1 if self.many is None else self.many.least
+        return Offered(self.mark, fixed, source, title, MOST - len(self.fixed), least)
+
+    def saved_values(self) -> Iterator[Saved]:
+        """The values that the fixed choices save; none where several can be chosen, since that is a list."""
+        if self.many is None:
+            yield from (Saved(each.value, each.mark, each.altered) for each in self.fixed if each.saves)
+
+    def uses(self) -> Iterator[Used]:
+        """Every template and expression of the choices."""
+        if self.opener is not None:
+            yield Used(self.opener)
+        if self.many is not None and self.many.done is not None:
+            yield Used(self.many.done)
+        for choice in self.fixed:
+            yield from choice.uses()
+        if self.made is not None:
+            yield from self.made.uses(Null.TAKEN if self.fixed else Null.REFUSED)
+
+    def step_state(self, context: StepContext) -> dict[str, Any]:
+        """The step state that an answer is matched with later: choices made from a list, and hidden ones."""
+        if self._constant is not None:
+            return {}
+        step_state: dict[str, Any] = {}
+        if self.made is not None:
+            step_state["made"] = list(islice(self.made.make(context.scope), MOST - len(self.fixed)))
+        if any(choice.condition is not None for choice in self.fixed):
+            step_state["hidden"] = [
+                n for n, choice in enumerate(self.fixed) if not _holds(choice.condition, context.scope)
+            ]
+        return step_state
+
+    def offers(self, step_state: Mapping[str, Any]) -> bool:
+        """Whether there is anything to choose from."""
+        return bool(step_state.get("made")) or len(step_state.get("hidden", ())) < len(self.fixed)
+
+    def hides(self, context: StepContext, step_state: Mapping[str, Any], value: Any) -> bool:
+        """Whether a value belongs to a choice that is hidden."""
+        hidden = (self.fixed[n] for n in step_state.get("hidden", ()))
+        return any(choice.saves and evaluate(choice.value, context.scope) == value for choice in hidden)
+
+    def shown(self, context: StepContext, step_state: Mapping[str, Any]) -> tuple[ShownChoice, ...]:
+        """The choices that are shown, in order: made ones first, titles made unique. Raises `StepFailed` for none."""
+        return self._shown(context.scope, step_state) if self._constant is None else self._constant
+
+    def _shown(self, scope: Mapping[str, Any], step_state: Mapping[str, Any]) -> tuple[ShownChoice, ...]:
+        made, hidden = step_state.get("made", ()), step_state.get("hidden", ())
+        shown = [_made(n, item) for n, item in enumerate(made)]
+        shown += [_shown(len(made) + n, choice, scope) for n, choice in enumerate(self.fixed) if n not in hidden]
+        if not shown:
+            raise StepFailed("failed", "there is nothing to choose from")
+        return _unique(shown, self.title_limit(as_buttons=self.as_buttons(shown)))
+
+    def as_buttons(self, shown: Sequence[ShownChoice]) -> bool:
+        """Whether the choices are shown as buttons: `options` where they fit, `buttons` while they are three."""
+        if self.form == "list" or self.numbered or len(shown) + (self.many is not None) > limits.BUTTONS:
+            return False
+        longest = self.title_limit(as_buttons=True)
+        fit = all(len(choice.title) <= longest and choice.about is None for choice in shown)
+        return self.form == "buttons" or fit
+
+    def title_limit(self, *, as_buttons: bool) -> int:
+        """How many characters a title may have. Where several can be chosen, the mark of a chosen one needs room."""
+        if self.numbered:
+            return LONGEST
+        return (limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE) - (0 if self.many is None else len(MARK))
+
+
+def _holds(condition: Expression | None, scope: Mapping[str, Any]) -> bool:
+    return condition is None or bool(condition.evaluate(scope))
+
+
+def _made(index: int, item: Mapping[str, Any]) -> ShownChoice:
+    title, words = item["title"], tuple(item.get("words", ()))
+    return ShownChoice(index, title, title, PICKED, item["value"], about=item["about"], words=words)
+
+
+def _shown(index: int, choice: FixedChoice, scope: Mapping[str, Any]) -> ShownChoice:
+    title = choice.title.render(scope)
+    return ShownChoice(
+        index,
+        title,
+        title if choice.written is choice.title else choice.written.render(scope),
+        choice.outcome,
+        evaluate(choice.value, scope),
+        choice.saves,
+        None if choice.about is None else choice.about.render(scope),
+        choice.words,
+        choice.section,
+        choice.pinned,
+        choice.leads,
+    )
+
+
+def _unique(shown: Iterable[ShownChoice], limit: int) -> tuple[ShownChoice, ...]:
+    seen: set[str] = set()
+    unique = []
+    for choice in shown:
+        title, number = clip(choice.title.strip() or "-", limit), 1
+        while title in seen:
+            number += 1
+            mark = f" ({number})"
+            title = clip(choice.title, limit - len(mark)) + mark
+        seen.add(title)
+        unique.append(choice if choice.title == title else replace(choice, title=title))
+    return tuple(unique)

@@ -1,0 +1,454 @@
+"""Steps that say nothing and lead the flow: ``branch``, ``set``, ``wait`` and ``run``."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, Self
+
+from bot.core.immutable import immutable
+from bot.core.values import Record
+from bot.language.expressions.opening_hours import Hours, no_hours
+from bot.language.expressions.template_failures import TemplateFailed
+from bot.language.expressions.templates import Expression, Template
+from bot.language.keys.declared_keys import (
+    DURATION,
+    EXPRESSION,
+    NAME,
+    NAMES,
+    STRING,
+    Form,
+    KeySet,
+    KeySpec,
+    either,
+    made,
+    map_of,
+    opened,
+)
+from bot.language.keys.fields import NAME_PATTERN, Fields, entries_of, items_of, template_of, text_of
+from bot.language.keys.key_schemas import ANY_TEXT, NEVER, list_of, pattern, record, with_key
+from bot.language.source.problems import Mark, Problems
+from bot.language.source.wall_clock import minutes_in, read_iso
+from bot.language.source.yaml_tree import Map, Node
+from bot.language.steps.schedule import CLOCK, duration_of, in_time, start_of
+from bot.language.steps.step_facts import Falls, FlowRun, Given, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.language.steps.step_kind import (
+    Awaited,
+    FlowEnded,
+    LeaveStep,
+    ReadContext,
+    RunFlow,
+    StepContext,
+    StepKind,
+    StepResult,
+    WaitHere,
+)
+from bot.language.steps.step_options import CLEAR, SET
+from bot.language.steps.transition import ASSIGNMENTS, TARGET_FORM, TRANSITION, Assignment, Target, Transition
+
+_ITEMS = "- {if: condition, then: step}, and - {else: step} at its end"
+_IF = KeySpec("if", EXPRESSION, "The condition.", required=True)
+_THEN = KeySpec("then", TARGET_FORM, "Where it leads if this is true.", required=True)
+_ELSE = KeySpec("else", TARGET_FORM, "Where it leads if none is true; only as the last of the list.")
+_CONDITION = KeySet(_IF, _THEN, _ELSE)
+_LAST = KeySet(replace(_IF, required=False), replace(_THEN, required=False), _ELSE)
+_LAST_ALONE = record({**_CONDITION.schemas, _IF.name: NEVER, _THEN.name: NEVER})
+_BRANCH: KeySpec[tuple[Node, ...]] = KeySpec(
+    "branch",
+    Form(
+        list_of(with_key(_ELSE.name, _LAST_ALONE, _CONDITION.schema())),
+        partial(items_of, fix=f"write a list: {_ITEMS}"),
+        absent=(),
+    ),
+    "Conditions in order: the first that is true leads on.",
+    required=True,
+)
+
+
+@immutable
+class BranchStep(StepKind):
+    """Conditions in order, each with its target; the last may be an ``else``."""
+
+    conditions: tuple[tuple[Expression, Target], ...]
+    otherwise: Target | None
+    verb = "branch"
+    keys = KeySet(_BRANCH)
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read the list of ``{if, then}`` and ``{else}``."""
+        conditions: list[tuple[Expression, Target]] = []
+        otherwise: Target | None = None
+        for index, node in enumerate(_BRANCH.read(fields)):
+            what = f"{fields.what}: branch {index + 1}"
+            if otherwise is not None:
+                reading.problems.add("E122", node.mark, f"{what} comes after `else`", "put `else` last")
+            alone = isinstance(node, Map) and node.get(_ELSE.name) is not None
+            inner = (_LAST if alone else _CONDITION).open(node, reading.problems, what, _ITEMS)
+            condition, target = _IF.read(inner), _THEN.read(inner)
+            if alone and (_IF.written(inner) or _THEN.written(inner)):
+                fix = "write {if: ..., then: step} or {else: step}"
+                inner.report("E121", inner.mark, "a condition beside `else`", fix)
+            if alone:
+                otherwise = _ELSE.read(inner)
+            elif condition is not None and target is not None:
+                conditions.append((condition, target))
+        return cls(tuple(conditions), otherwise)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """One outcome a condition, named by it; ``else``, or where none is true the step's `then`."""
+        found = {}
+        for index, (condition, target) in enumerate(self.conditions):
+            given = (*self._untrue(index), Given(condition))
+            found[self._name(index)] = Outcome(Transition(target.mark, then=target), Falls.STAY, given=given)
+        none = self._untrue(len(self.conditions))
+        if self.otherwise is not None:
+            found["else"] = Outcome(Transition(self.otherwise.mark, then=self.otherwise), Falls.STAY, given=none)
+        else:
+            found["then"] = Outcome(None, Falls.THEN, given=none)
+        return found
+
+    def _untrue(self, index: int) -> tuple[Given, ...]:
+        """The conditions before this one, which are false when it is evaluated."""
+        return tuple(Given(condition, holds=False) for condition, _ in self.conditions[:index])
+
+    def _name(self, index: int) -> str:
+        return f"if {index + 1}: {self.conditions[index][0].source}"
+
+    def uses(self) -> Iterator[Used]:
+        """The conditions."""
+        for index, (condition, _) in enumerate(self.conditions):
+            yield Used(condition, given=self._untrue(index))
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Evaluate conditions until one is true."""
+        seen: list[tuple[str, Any]] = []
+        for index, (condition, _) in enumerate(self.conditions):
+            value = condition.evaluate(context.scope)
+            seen.append((condition.explained, value))
+            if value:
+                return LeaveStep(self._name(index), conditions=tuple(seen))
+        return LeaveStep("then" if self.otherwise is None else "else", conditions=tuple(seen))
+
+
+@immutable
+class _OptionStep(StepKind):
+    """A step that is nothing but a step option, which every step can have."""
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read nothing: `read_step_options` reads the option."""
+        return cls()
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Leave at once; the option is carried out on leaving."""
+        return LeaveStep("then")
+
+
+@immutable
+class SetStep(_OptionStep):
+    """A step that only sets variables."""
+
+    verb = "set"
+    keys = KeySet(SET)
+
+
+@immutable
+class ClearStep(_OptionStep):
+    """A step that only clears variables."""
+
+    verb = "clear"
+    keys = KeySet(CLEAR)
+
+
+SHORTEST = timedelta(seconds=1)
+_WEEK = [datetime(2030, 5, day, 12, tzinfo=UTC) for day in range(6, 13)]
+_UNTIL = KeySpec("until", STRING, "The name of opening hours: it waits until they begin.", required=True)
+
+
+def _read_wait(node: Node, problems: Problems, what: str) -> timedelta | Template | None:
+    """A duration, or a point in time."""
+    text = template_of(node, problems, what)
+    if text is None or (text.constant and read_iso(text.source) is None):
+        return DURATION.read(node, problems, what)
+    return text
+
+
+_WAIT = KeySpec(
+    "wait",
+    either(Form(ANY_TEXT, _read_wait), opened(KeySet(_UNTIL))),
+    "A duration, a point in time, or until which hours.",
+    required=True,
+)
+
+
+_OTHER = KeySpec("other", TRANSITION, "Where a message leads that comes meanwhile; without a target the wait goes on.")
+
+
+@immutable
+class WaitStep(StepKind):
+    """A duration from the moment the step is entered, a point in time, or until an office is open.
+
+    ``other`` is what a message of the contact leads to meanwhile; None: it is not heard.
+    """
+
+    until: timedelta | Template | Hours
+    other: Transition | None = None
+    past: bool = False  # a day that comes once, or what has passed whenever it is worked out, such as {{ today }}
+    verb = "wait"
+    keys = KeySet(_WAIT, _OTHER)
+    options = frozenset({"then", "words"})
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read ``wait: 2h``, ``wait: "{{ slot.starts }}"`` or ``wait: {until: office}``."""
+        written, other = _WAIT.read(fields), _OTHER.read(fields)
+        if isinstance(written, Fields):
+            return cls(_read_hours(written, reading) or SHORTEST, other)
+        if isinstance(written, Template):
+            return cls(written, other, written.constant or _always_past(written))
+        return cls(written or SHORTEST, other)
+
+    @property
+    def rest(self) -> Rest:
+        """It waits for time to pass; how long is known only of a duration that is written out."""
+        if isinstance(self.until, timedelta):
+            return Rest(RestFor.TIME, self.until)
+        return Rest(RestFor.TIME, over=isinstance(self.until, Hours) or self.past)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """``then``; and ``other``, which without a target stays."""
+        found = {"then": Outcome(None, Falls.THEN)}
+        return found if self.other is None else {**found, "other": Outcome(self.other, Falls.STAY, success=False)}
+
+    @property
+    def fails(self) -> bool:
+        """Whether it may fail: the value may be no point in time, or the office may never open again."""
+        return not isinstance(self.until, timedelta)
+
+    def uses(self) -> Iterator[Used]:
+        """The point in time."""
+        if isinstance(self.until, Template):
+            yield Used(self.until, null=Null.REFUSED)
+
+    def moments(self) -> Iterator[Template]:
+        """The one that it waits for, if it is one."""
+        if isinstance(self.until, Template):
+            yield self.until
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Wait, and go on once the time has come; the engine wakes the step then."""
+        until = self._until(context)
+        if until <= context.now:
+            return LeaveStep("then")
+        lasts = context.step_state["for"] if "for" in context.step_state else self._lasts(context)
+        return WaitHere(step_state={"until": until} if lasts is None else {"until": until, "for": lasts})
+
+    def wakes_at(self, step_state: Mapping[str, Any]) -> datetime | None:
+        """When the time has come, as far as is known."""
+        return step_state.get("until")
+
+    def _lasts(self, context: StepContext) -> timedelta | None:
+        """How long it waits, where that is what the step says: no longer than this, whatever happens to the clock."""
+        if isinstance(self.until, Template):
+            return duration_of(self.until, context.scope)
+        return self.until if isinstance(self.until, timedelta) else None
+
+    def _until(self, context: StepContext) -> datetime:
+        """When the wait is over, in UTC. Opening hours are looked at anew: an edit may have closed the office."""
+        if isinstance(self.until, Hours):
+            opens = self.until.opens(context.now)
+            if opens is None:
+                raise StepFailed("failed", f"{self.until.name} never opens again")
+            return opens
+        if "until" in context.step_state:
+            held: datetime = context.step_state["until"]
+            return held
+        if isinstance(self.until, timedelta):
+            return in_time(context.now, self.until)
+        return start_of(self.until, context.scope, context.now)
+
+
+def _always_past(text: Template) -> bool:
+    """Whether a time that depends on ``now`` alone is in the past on some day of a week."""
+    if text.calls or not text.names or not text.names <= CLOCK:
+        return False
+    try:
+        return any(start_of(text, {"now": now, "today": now.date()}, now) <= now for now in _WEEK)
+    except (TemplateFailed, StepFailed):
+        return False
+
+
+def _read_hours(fields: Fields, reading: ReadContext) -> Hours | None:
+    """The opening hours that are named under `until`."""
+    name = _UNTIL.read(fields)
+    if name is not None and name not in reading.hours:
+        what, fix = no_hours(name, reading.hours)
+        if minutes_in(name) is not None:
+            fix = f"for a time of day write wait: '{{{{ today | at(\"{name}\") }}}}'"
+        reading.problems.add("E115", _UNTIL.mark(fields), what, fix)
+    return None if name is None else reading.hours.get(name)
+
+
+MOST_ELEMENTS = 100
+ELEMENT = frozenset({"it", "loop"})
+"""The names of an element and of its place."""
+_LIST, _RESULTS = "each", "results"  # what is remembered while the elements are gone through
+
+
+def _read_pairs(node: Node, problems: Problems, what: str) -> dict[str, str]:
+    """``save: {ours: theirs}``."""
+    names = ((ours.text, NAME.read(theirs, problems, what)) for ours, theirs in entries_of(node, problems, what))
+    return {ours: theirs for ours, theirs in names if theirs is not None}
+
+
+_RUN = KeySpec(
+    "run",
+    Form(pattern(f"/?{NAME_PATTERN}", "write a flow: /flow"), text_of),
+    "The flow that runs, and returns here.",
+    required=True,
+)
+_EACH = KeySpec("each", EXPRESSION, "A list: the flow runs once for each of its elements, which is called it.")
+_WITH = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
+_SAVE = KeySpec(
+    "save",
+    either(made(NAMES, lambda names: dict(zip(names, names, strict=True))), map_of(NAME, _read_pairs)),
+    "Variables that come back: names, or ours with theirs.",
+)
+_BREAK = KeySpec("break", EXPRESSION, "When this is true after an element, the flow runs for no further one.")
+_EXPIRED = KeySpec("expired", TRANSITION, "Where it leads if silence ended that flow; by default where `then` leads.")
+
+
+@immutable
+class RunStep(StepKind):
+    """Run another flow: its name, the values that go in, and which of our variables get which of its own.
+
+    With ``each``, an expression for a list, the flow runs once an element: ``it``, and ``loop`` as in templates. What
+    comes out is then a list, in the order of the elements. ``until`` is `break`: a condition after each element, which
+    sees what the flow brought under its own names.
+    """
+
+    flow: str
+    mark: Mark
+    inputs: tuple[Assignment, ...]
+    outputs: Mapping[str, str]
+    expired: Transition | None
+    each: Expression | None = None
+    until: Expression | None = None
+    verb = "run"
+    keys = KeySet(_RUN, _EACH, _BREAK, _WITH, _SAVE, _EXPIRED)
+    rest = Rest(RestFor.FLOW)
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read ``run: /flow`` with `each`, `break`, `with` and `save`."""
+        flow = (_RUN.read(fields) or "").removeprefix("/")
+        inputs, outputs = _WITH.read(fields), _SAVE.read(fields) or {}
+        each, until = _EACH.read(fields), _BREAK.read(fields)
+        if until is not None and each is None:
+            what = '"break" has no effect: the flow runs once'
+            _BREAK.report(fields, "E123", what, "write each: and a list, or remove it")
+        return cls(flow, _RUN.mark(fields), inputs, outputs, _EXPIRED.read(fields), each, until)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """``then`` and ``expired``, which leads where `then` does unless it is written."""
+        return {"then": Outcome(None, Falls.THEN), "expired": Outcome(self.expired, Falls.THEN, success=False)}
+
+    @property
+    def fails(self) -> bool:
+        """A template can evaluate to a value that is not a list, or does not fit the flow's variable."""
+        return self.each is not None or any(text.single for item in self.inputs for text in item.uses())
+
+    def uses(self) -> Iterator[Used]:
+        """The list, and the templates among the inputs."""
+        if self.each is not None:
+            yield Used(self.each)
+        extra = frozenset() if self.each is None else ELEMENT
+        for item in self.inputs:
+            for text in item.uses():
+                yield Used(text, extra, Null.TAKEN, sure=self.each is None)
+        if self.until is not None:
+            yield Used(self.until, ELEMENT.union(self.outputs.values()), Null.TAKEN, sure=False)
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """Our variables that get values of that flow."""
+        return frozenset(self.outputs)
+
+    def flows_run(self) -> Iterator[FlowRun]:
+        """The flow that is opened."""
+        listed, most = (False, 1) if self.each is None else (True, MOST_ELEMENTS)
+        yield FlowRun(self.flow, self.mark, self.inputs, self.outputs, listed, most)
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Open the flow's frame, for the first element where there are several."""
+        if self.each is None:
+            return RunFlow(flow=self.flow, inputs=self._inputs(context.scope))
+        return self._open_for(context, elements_of(self.each, context.scope), [])
+
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
+        """The flow came to its end: take what it brought, and go on with the next element."""
+        if not isinstance(event, FlowEnded):
+            return None
+        if event.expired:
+            return LeaveStep("expired")
+        if event.failed:
+            raise StepFailed("failed", f"flow {self.flow} has failed")
+        if self.each is None or _LIST not in context.step_state:
+            return LeaveStep("then", sets={ours: event.vars.get(theirs) for ours, theirs in self.outputs.items()})
+        brought = {theirs: event.vars.get(theirs) for theirs in self.outputs.values()}
+        elements, before = context.step_state[_LIST], context.step_state[_RESULTS]
+        results = [*before, brought]
+        scope = {**within(context.scope, elements, len(before)), **brought}
+        if self.until is not None and self.until.evaluate(scope):
+            return self._leave(results)
+        return self._open_for(context, elements, results)
+
+    def _open_for(self, context: StepContext, elements: Sequence[Any], results: list[dict[str, Any]]) -> StepResult:
+        """Run the flow for the first element that has no result yet; when all have one, they are the outcome."""
+        done = len(results)
+        if done == len(elements):
+            return self._leave(results)
+        state = {_LIST: list(elements), _RESULTS: results}
+        return RunFlow(flow=self.flow, inputs=self._inputs(within(context.scope, elements, done)), step_state=state)
+
+    def _leave(self, results: list[dict[str, Any]]) -> LeaveStep:
+        """Earlier results have nothing of what only an edit has added to `save`."""
+        found = {ours: [each.get(theirs) for each in results] for ours, theirs in self.outputs.items()}
+        return LeaveStep("then", sets=found)
+
+    def _inputs(self, scope: Mapping[str, Any]) -> dict[str, Any]:
+        return {item.name: item.evaluate(scope) for item in self.inputs}
+
+
+def within(scope: Mapping[str, Any], elements: Sequence[Any], done: int) -> dict[str, Any]:
+    """What is known at one of the elements; ``loop`` is its place."""
+    place = {"index": done + 1, "first": done == 0, "last": done + 1 == len(elements), "length": len(elements)}
+    return {**scope, "it": elements[done], "loop": Record("loop", place)}
+
+
+def elements_of(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
+    """The list that an expression gives; null is an empty one. Raises `StepFailed`."""
+    elements = each.evaluate(scope)
+    if elements is None:
+        return ()
+    if not isinstance(elements, list | tuple):
+        raise StepFailed("mismatch", f"{each.source} is no list to go through")
+    if len(elements) > MOST_ELEMENTS:
+        raise StepFailed("mismatch", f"{each.source} has more than {MOST_ELEMENTS} elements")
+    return elements
+
+
+@immutable
+class UnreadStep(StepKind):
+    """A step that leads nowhere and says nothing: what becomes of a conversation there is not known. It is never entered."""
+
+    verb = ""
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """None is known."""
+        return {}
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Raise an error: a bot with such a step is not served."""
+        raise AssertionError(f"{context.flow}/{context.step} has a problem")

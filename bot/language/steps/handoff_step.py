@@ -1,0 +1,92 @@
+"""``handoff``: a person takes the conversation over; the bot is silent until they have closed it."""
+
+from collections.abc import Iterator
+from typing import Self
+
+from bot.core.events import HandoffClosed
+from bot.core.immutable import immutable
+from bot.core.messages import TEXT_BODY, TextMessage
+from bot.core.session import HANDOFF_TAG
+from bot.language.expressions.templates import Template
+from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, either, opened
+from bot.language.keys.fields import Fields
+from bot.language.keys.text_shapes import TEXT
+from bot.language.python.decorators import HANDOFF
+from bot.language.steps.step_facts import Falls, Outcome, Rest, RestFor, SentText, Used
+from bot.language.steps.step_kind import (
+    Awaited,
+    HandOver,
+    LeaveStep,
+    ReadContext,
+    Sent,
+    StepContext,
+    StepKind,
+    StepResult,
+)
+from bot.language.steps.transition import TRANSITION, Transition
+
+_TEAM = KeySpec("team", STRING, "The team; the contact gets the tag handoff:team meanwhile.", required=True)
+_NOTE = KeySpec("note", TEMPLATE, "A note for the people who take over.")
+_SAY = KeySpec("say", TEMPLATE, "The text that the contact gets first.", texts=TEXT)
+_HANDOFF = KeySpec(
+    "handoff",
+    either(STRING, opened(KeySet(_TEAM, _NOTE, _SAY))),
+    "The team that takes the conversation over.",
+    required=True,
+)
+_CLOSED = KeySpec("closed", TRANSITION, "Where it leads when an agent has resolved the conversation.", required=True)
+
+
+@immutable
+class HandoffStep(StepKind):
+    """The team, the note to it, and the text for the contact."""
+
+    team: str
+    note: Template | None
+    text: Template | None
+    closed: Transition | None
+    verb = "handoff"
+    keys = KeySet(_HANDOFF, _CLOSED)
+    takes_below = frozenset({_SAY.name})
+    options = frozenset({"timeout"})
+    ignores_messages = True
+    rest = Rest(RestFor.PERSON)
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read ``handoff: team`` or ``handoff: {team, note, say}``, and `closed`."""
+        written, closed = _HANDOFF.read(fields), _CLOSED.read(fields)
+        if isinstance(written, Fields):
+            return cls(_TEAM.read(written) or "", _NOTE.read(written), _SAY.read(written), closed)
+        return cls(written or "", None, None, closed)
+
+    @property
+    def most_messages(self) -> int:
+        """The text for the contact."""
+        return 0 if self.text is None else 1
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """``closed`` must be written: nobody should be forgotten after a hand-over."""
+        return {"closed": Outcome(self.closed, Falls.WRITTEN)}
+
+    def uses(self) -> Iterator[Used]:
+        """The note and the words to the contact."""
+        for text in (self.note, self.text):
+            if text is not None:
+                yield Used(text)
+
+    def sends(self) -> Iterator[Sent]:
+        """The text for the contact."""
+        if self.text is not None:
+            yield SentText("say", self.text, TEXT_BODY, needed=True)
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Tell the contact, set the team's tag and be silent."""
+        said = () if self.text is None else (TextMessage(self.text.render(context.scope)),)
+        note = {} if self.note is None else {"note": self.note.render(context.scope)}
+        told = {"team": self.team, "note": note.get("note")}
+        return HandOver(said, note, tag=f"{HANDOFF_TAG}{self.team}", event=HANDOFF, values=told)
+
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
+        """The agent resolved the conversation."""
+        return LeaveStep("closed") if isinstance(event, HandoffClosed) else None

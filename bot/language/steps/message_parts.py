@@ -1,0 +1,139 @@
+"""What the messages of several kinds have: texts within the gateway's limits, addresses, a place; and how sending fails."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from bot.core.immutable import immutable
+from bot.core.messages import MEDIA_SUFFIXES, URL, LocationMessage, is_link, wrong_suffix
+from bot.language.expressions.templates import Template
+from bot.language.keys.declared_keys import TEMPLATE, Form, KeySet, KeySpec, number
+from bot.language.keys.fields import Fields, template_of
+from bot.language.keys.key_schemas import ANY_TEXT, STRING, either
+from bot.language.keys.text_shapes import MAY
+from bot.language.source.problems import Problems, did_you_mean
+from bot.language.source.yaml_tree import Map, Node, Scalar
+from bot.language.steps.step_facts import StepFailed
+
+
+def check_length(fields: Fields, key: str, text: Template | None, most: int) -> None:
+    """A text that is written out in the flow fits the gateway's limit (spec: Limits)."""
+    for wording in () if text is None else text.wordings:
+        if wording.constant and len(wording.source) > most:
+            what = f"{key} has {len(wording.source)} characters, {most} are allowed"
+            fields.report("E402", wording.mark, what, "shorten it")
+
+
+def check_text(fields: Fields, name: str, text: Template | None, most: int, fix: str = "shorten it") -> None:
+    """The same for a text further inside, which is called by a name."""
+    if text is not None and text.constant and len(text.source) > most:
+        fields.report("E402", text.mark, f"{name} has {len(text.source)} characters, {most} are allowed", fix)
+
+
+def _address_of(node: Node, problems: Problems, what: str) -> Template | None:
+    """An address that is written out in the flow is one that the gateway can fetch or open."""
+    url = template_of(node, problems, what)
+    if url is None or not url.constant:
+        return url
+    address = url.source
+    if not is_link(address) or len(address) > URL:
+        fix = "write it out, with https://" if "://" not in address else "write the host, too: https://shop.example"
+        if is_link("".join(address.split())):
+            fix = f"shorten it: {URL} characters are allowed" if len(address) > URL else "write %20 in place of a space"
+        problems.add("E405", node.mark, f'{what}: "{address}" is no address', fix)
+    return url
+
+
+def media_address(kind: str) -> Form[Template | None]:
+    """An address of media, which ends in no type that the gateway refuses for this kind."""
+
+    def of(node: Node, problems: Problems, what: str) -> Template | None:
+        link = _address_of(node, problems, what)
+        suffix = wrong_suffix(kind, link.source) if link is not None and link.constant else None
+        if suffix is not None:
+            fix = f"use {', '.join(MEDIA_SUFFIXES[kind])}"
+            problems.add("E404", node.mark, f"{what}: the gateway takes no .{suffix} as {kind}", fix)
+        return link
+
+    return replace(ADDRESS, read=of)
+
+
+ADDRESS: Form[Template | None] = Form(ANY_TEXT, _address_of, MAY)
+
+
+def _degrees(most: float) -> Form[Template | float | None]:
+    """A number, or a text that is a template of one."""
+    degrees = number(-most, most)
+
+    def of(node: Node, problems: Problems, what: str) -> Template | float | None:
+        is_text = isinstance(node, Scalar) and isinstance(node.value, str)
+        return (TEMPLATE if is_text else degrees).read(node, problems, what)
+
+    return Form(either(degrees.schema, STRING), of)
+
+
+_LATITUDE = KeySpec("latitude", _degrees(90), "Its latitude, in degrees.", required=True)
+_LONGITUDE = KeySpec("longitude", _degrees(180), "Its longitude, in degrees.", required=True)
+_NAME = KeySpec("name", TEMPLATE, "What it is called.", texts=MAY)
+_ADDRESS = KeySpec("address", TEMPLATE, "Its address.", texts=MAY)
+LOCATION = KeySet(_LATITUDE, _LONGITUDE, _NAME, _ADDRESS)
+NAMED_LOCATION = KeySet(_LATITUDE, _LONGITUDE, replace(_NAME, required=True), replace(_ADDRESS, required=True))
+
+
+@immutable
+class LocationPart:
+    """A place on the map; coordinates are numbers or templates of numbers."""
+
+    coordinates: Mapping[str, Template | float]
+    name: Template | None
+    address: Template | None
+
+    def message(self, scope: Mapping[str, Any]) -> LocationMessage:
+        """The place with its coordinates evaluated. Raises `StepFailed` if they are not numbers."""
+        numbers = {}
+        for key, written in self.coordinates.items():
+            value = written.value(scope) if isinstance(written, Template) else written
+            try:
+                numbers[key] = float(value)
+            except (TypeError, ValueError, OverflowError):
+                raise StepFailed("mismatch", f"{key} is no number") from None
+        return LocationMessage(
+            numbers["latitude"],
+            numbers["longitude"],
+            None if self.name is None else self.name.render(scope),
+            None if self.address is None else self.address.render(scope),
+        )
+
+    def uses(self) -> Iterator[Template]:
+        """Every template of the place."""
+        for written in (*self.coordinates.values(), self.name, self.address):
+            if isinstance(written, Template):
+                yield written
+
+
+def read_location(fields: Fields) -> LocationPart | None:
+    """Read a place: its coordinates, in degrees, and perhaps its name and address."""
+    found = {key.name: key.read(fields) for key in (_LATITUDE, _LONGITUDE)}
+    coordinates = {name: written for name, written in found.items() if written is not None}
+    place = LocationPart(coordinates, _NAME.read(fields), _ADDRESS.read(fields))
+    return place if len(coordinates) == len(found) else None
+
+
+ELSE = "else"
+SENDING = ("refused", "mismatch", "failed")
+"""How a step that sends a message can fail."""
+
+
+def check_error_names(
+    fields: Fields, known: Collection[str], whose: str, fix: str, also: re.Pattern[str] | None = None
+) -> None:
+    """The step's own `errors` are those that it can end with: inherited ones are for other steps too.
+
+    ``whose`` says what has no such error, ``also`` which names it takes beside those that are ``known``.
+    """
+    own = fields.raw("errors")
+    named = own.entries if isinstance(own, Map) and own.get("then") is None else ()
+    for name, _ in named:
+        if name.text not in (*known, ELSE) and not (also is not None and also.fullmatch(name.text)):
+            fields.report("E504", name.mark, f'{whose} "{name.text}"', did_you_mean(name.text, [*known, ELSE], fix))

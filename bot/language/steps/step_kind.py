@@ -1,0 +1,483 @@
+"""What a kind of step is: what it sees, what it decides, and the base class of all kinds."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+from bot.core.effects import Call, Complete, Fetch, HttpRequest
+from bot.core.events import (
+    CallEnded,
+    CallProgressed,
+    ConversationAssigned,
+    HandoffClosed,
+    SendEnded,
+    SignalReceived,
+    StartRequested,
+)
+from bot.core.immutable import immutable
+from bot.core.messages import Message, TextMessage, in_plain_text
+from bot.core.values import Location, Media, dumps
+from bot.language.expressions.opening_hours import Hours
+from bot.language.expressions.templates import Template
+from bot.language.keys.declared_keys import KeySet
+from bot.language.keys.fields import Fields
+from bot.language.python.decorators import HandlerSpec
+from bot.language.source.problems import Mark, Problems
+from bot.language.steps.ai_settings import AiSettings
+from bot.language.steps.http_services import HttpService
+from bot.language.steps.step_facts import (
+    AnswerText,
+    Falls,
+    FlowRun,
+    FlowStart,
+    Need,
+    Offered,
+    Outcome,
+    Rest,
+    RestFor,
+    Saved,
+    SentFile,
+    SentText,
+    Spends,
+    Used,
+)
+from bot.language.steps.template_message import SentTemplate, TemplateToSend
+from bot.language.steps.transition import Assignment, Transition
+from bot.language.types.type_registry import Variable
+
+_REPLY_ID = re.compile("([^/]*)/([^/]*)/([0-9]{1,3})/([0-9]{1,18})/([^/]{8})")
+
+
+@immutable
+class ReplyId:
+    """Which choice of which question was tapped: an old tap never chooses something else.
+
+    Written ``flow/step/choice/visit/hash``, well under the gateway's 256 characters: names have 64 at most.
+    """
+
+    flow: str
+    step: str
+    choice: int
+    visit: int
+    hash: str
+
+    def __str__(self) -> str:
+        return reply_id(self.flow, self.step, self.choice, self.visit, self.hash)
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read an id of ours; None when it is somebody else's."""
+        found = _REPLY_ID.fullmatch(text)
+        if found is None:
+            return None
+        flow, step, choice, visit, hashed = found.groups()
+        return cls(flow, step, int(choice), int(visit), hashed)
+
+
+def reply_id(flow: str, step: str, choice: int, visit: int, hashed: str) -> str:
+    """A `ReplyId` as it is written."""
+    return f"{flow}/{step}/{choice}/{visit}/{hashed}"
+
+
+def value_hash(title: str, value: Any) -> str:
+    """Eight hex digits that tell what a choice stood for when it was shown."""
+    return _remembered_hash(title, value) if value is None or isinstance(value, str) else _hash(title, value)
+
+
+def _hash(title: str, value: Any) -> str:
+    return hashlib.sha256(dumps([title, value]).encode(errors="surrogatepass")).hexdigest()[:8]
+
+
+_remembered_hash = lru_cache(maxsize=4096)(_hash)  # of most choices there are: each is shown again and again
+
+
+@immutable
+class Reply:
+    """What a contact sent, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
+
+    ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title.
+    """
+
+    text: str | None = None
+    tap: ReplyId | None = None
+    media: Media | None = None
+    location: Location | None = None
+    payload: str | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that it may be understood by: what was written, or a button's title and payload."""
+        if not self.payload:
+            return (self.text,) if self.text else ()
+        return (self.text, self.payload) if self.text else (self.payload,)
+
+
+@immutable
+class FlowEnded:
+    """The flow that a `run` step opened has ended; ``failed``: because a step of it failed."""
+
+    expired: bool
+    vars: Mapping[str, Any]
+    failed: bool = False
+
+
+Awaited = CallEnded | CallProgressed | SendEnded | ConversationAssigned | HandoffClosed | FlowEnded
+"""What a step that does not wait for the contact waits for, or what cuts that short."""
+
+
+@immutable
+class StepContext:
+    """A step's view of the session while it is entered or takes a reply. It decides; it changes nothing."""
+
+    flow: str
+    step: str
+    visit: int
+    now: datetime  # in the bot's time zone
+    names: Callable[[], Mapping[str, Any]]
+    window_is_open: Callable[[datetime], bool]
+    variables: Mapping[str, Variable]
+    step_state: Mapping[str, Any]  # what the step remembered when it began to wait
+    pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
+    more: bool = False  # the contact has written more, which the step takes when it has what it awaits
+
+    @property
+    def scope(self) -> Mapping[str, Any]:
+        """What templates and expressions see."""
+        return self.names()
+
+    def text(self, template: Template) -> str:
+        """A text as it is rendered. One without templates asks for no names. Raises `TemplateFailed`."""
+        return template.source if template.constant else template.render(self.names())
+
+    @property
+    def open(self) -> bool:
+        """Whether what is said now can be sent: the contact's 24 hours are not over."""
+        return self.window_is_open(self.now)
+
+
+NOTHING = object()
+
+
+@immutable
+class LeaveStep:
+    """Leave by an outcome: `save`, `set` and the transition follow.
+
+    ``sets`` are values for variables, by our names. ``pending_input`` is what the contact wrote, where the next step is to
+    take it. ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the transition see beside the rest. ``conditions`` and ``notes`` are for the
+    trace.
+    """
+
+    outcome: str
+    messages: tuple[Message, ...] = ()
+    saved: Any = NOTHING
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    pending_input: Reply | None = None
+    known: Mapping[str, Any] = field(default_factory=dict)
+    conditions: tuple[tuple[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+    happens: tuple[StartRequested | SignalReceived, ...] = ()
+
+
+@immutable
+class _Waiting:
+    """What all results have by which a step is not left. ``step_state`` is what the step will need to go on."""
+
+    messages: tuple[Message, ...] = ()
+    step_state: Mapping[str, Any] = field(default_factory=dict)
+    sets: Mapping[str, Any] = field(default_factory=dict)  # values for variables, by our names
+    notes: tuple[str, ...] = ()  # for the trace
+
+
+@immutable
+class WaitHere(_Waiting):
+    """Wait for the contact, or for time to pass.
+
+    ``valid``: for so long a tap leads on from here, also when the conversation waits here no longer.
+    ``undelivered``: the contact has not got the step's message, so that what they write is no answer, but brings it.
+    """
+
+    valid: timedelta | None = None
+    undelivered: bool = False
+
+
+@immutable(kw_only=True)
+class WaitForEffect(_Waiting):
+    """Wait for the end of a call, a request or a model's answer.
+
+    ``listens``: words and taps are heard meanwhile, and `StepKind.answer` gets what the contact writes.
+    """
+
+    effect: Call | Fetch | Complete | HttpRequest
+    listens: bool = False
+
+
+@immutable
+class WaitForSend(_Waiting):
+    """Wait until the gateway has taken the last of the messages, or refused it."""
+
+
+@immutable
+class KeepWaiting(_Waiting):
+    """Go on waiting for the same effect, after a part of a model's answer."""
+
+
+@immutable(kw_only=True)
+class RunFlow(_Waiting):
+    """Open a flow in a frame of its own, with these inputs, and wait until it has ended."""
+
+    flow: str
+    inputs: Mapping[str, Any]
+
+
+@immutable(kw_only=True)
+class HandOver(_Waiting):
+    """Wait for a person who takes the conversation over.
+
+    The contact has the ``tag`` until the step is left. The bot's own Python hears of it: the ``event`` with its values.
+    """
+
+    tag: str
+    event: str
+    values: Mapping[str, Any]
+
+
+@immutable
+class PostponeMessage:
+    """Change nothing: the contact's message waits until the step has what it waits for."""
+
+
+@immutable
+class OfferMessage:
+    """End the flow, and offer a message to the conversation without it: to the start of ``flow``, or to what comes after all
+    starts; ``anew``: like one that has just come. ``found``: with these answers to slots, by step. ``outcome``, ``notes`` and ``problem`` are
+    for the trace.
+    """
+
+    outcome: str
+    message: Reply | None
+    flow: str | None = None
+    anew: bool = False
+    found: Mapping[str, str] | None = None
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+
+
+Waits = WaitHere | WaitForEffect | WaitForSend | KeepWaiting | RunFlow | HandOver
+StepResult = LeaveStep | Waits | PostponeMessage | OfferMessage
+
+
+Sent = SentFile | SentTemplate | SentText | Offered
+
+
+@immutable
+class ReadContext:
+    """What a kind may look at while it is read: its step's name, its flow's variables, the bot's handlers and files."""
+
+    step: str
+    problems: Problems
+    variables: Mapping[str, Variable]
+    handlers: Mapping[str, HandlerSpec]
+    save: str | None  # the variable that the step saves to
+    errors: Mapping[str, Transition]  # where failures lead: the step's own, the flow's and the bot's
+    documents: Mapping[str, str]  # the bot's text files, by path
+    ai: AiSettings = field(default_factory=AiSettings)  # what the bot says of all its AI turns
+    services: Mapping[str, HttpService] = field(default_factory=dict)  # that the bot sends requests to
+    hours: Mapping[str, Hours] = field(default_factory=dict)  # the bot's opening hours
+    kinds: Mapping[str, type["StepKind"]] = field(default_factory=dict)  # by their verbs, the bot's own included
+    instead: TemplateToSend | None = None  # an answer to this template brings the message that could not be sent
+
+
+class StepKind:
+    """The base of all kinds. A kind is a frozen dataclass of what the step has in the flow file.
+
+    Where nothing else is said, a method or property has the answer for a step that sends nothing and goes on at once.
+    """
+
+    verb: ClassVar[str]
+    saves: ClassVar[bool] = False  # takes `save` with the name of a variable
+    takes_pending_input: ClassVar[bool] = False  # answers what the contact wrote last, where no step has taken it
+    asks_models: ClassVar[bool] = False
+    texts_before_words: ClassVar[bool] = (
+        False  # it takes texts before words, and not only taps: see `answer_before_words`
+    )
+    ignores_messages: ClassVar[bool] = False  # it takes nothing that the contact writes, not even the bot's words
+    needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
+    can_bring_later: ClassVar[bool] = False  # it takes `wait` in its `window_closed`
+    keys: ClassVar[KeySet] = KeySet()  # its verb and what else belongs to it
+    takes_below: ClassVar[frozenset[str]] = frozenset()  # verbs of others that are keys of the map under its own
+    options: ClassVar[frozenset[str]] = frozenset(
+        {"then"}
+    )  # those that it has of `bot.language.steps.step_options.SOME_HAVE`
+    gives_any: ClassVar[bool] = False  # it may give a value to any variable, which nobody knows beforehand
+    names_in_errors: ClassVar[frozenset[str]] = frozenset()  # what templates of its `errors` may use beside the rest
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read the step's own keys; every mistake becomes a problem."""
+        raise NotImplementedError
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for the contact: then `retry`, `remind` and `timeout` apply."""
+        return False
+
+    @property
+    def rest(self) -> Rest | None:
+        """What the conversation waits for here; None: it goes on in the same turn."""
+        return Rest(RestFor.CONTACT) if self.waits else None
+
+    def spends(self, variables: Mapping[str, Variable]) -> Spends | None:
+        """What it may ask of a model, in a flow with these variables."""
+        return None
+
+    @property
+    def most_messages(self) -> int:
+        """The most messages that entering it sends."""
+        return 1 if self.waits else 0
+
+    @property
+    def fails(self) -> bool:
+        """Whether it may fail although each of its texts can be evaluated."""
+        return any(outcome.falls is Falls.ERRORS for outcome in self.outcomes().values())
+
+    @property
+    def refusable(self) -> bool:
+        """Whether a message that the gateway refuses is a failure of the step, so that its `errors` take over."""
+        return self.asks
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a question that waits for an answer: `back` returns to it if it was left without one."""
+        return self.waits and not self.takes_pending_input
+
+    @property
+    def pauses(self) -> bool:
+        """Whether it waits for the contact, for a person, or for time to pass."""
+        return self.rest is not None and self.rest.what in (RestFor.CONTACT, RestFor.PERSON, RestFor.TIME)
+
+    @property
+    def choices_alone(self) -> bool:
+        """Whether only its choices answer it."""
+        return False
+
+    @property
+    def hears_signals(self) -> bool:
+        """Whether a signal can lead on from it: it waits for the contact, a person, time, or a flow that it runs."""
+        return self.pauses or (self.rest is not None and self.rest.what is RestFor.FLOW)
+
+    @property
+    def can_gather(self) -> bool:
+        """Whether the contact answers in free text, so that several short messages can be one answer."""
+        return False
+
+    @property
+    def takes_words(self) -> bool:
+        """Whether words and triggers take effect while the conversation waits here."""
+        return self.pauses and not self.ignores_messages
+
+    @property
+    def stays_valid(self) -> bool:
+        """Whether a tap on it leads on from here, also when the conversation waits here no longer."""
+        return False
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """The variables that it sets itself, without `save` or `set`."""
+        return frozenset()
+
+    @property
+    def form(self) -> str:
+        """How the step waits. After an edit that changes this, the step is entered again."""
+        return f"{self.verb}, waiting" if self.waits else self.verb
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """All outcomes of the step, except those of its step options."""
+        return {"then": Outcome(None, Falls.THEN)}
+
+    def uses(self) -> Iterator[Used]:
+        """Every template and expression of the step, to be checked and prepared."""
+        return iter(())
+
+    def flows_run(self) -> Iterator[FlowRun]:
+        """The flows that this step opens."""
+        return iter(())
+
+    def flows_started(self) -> Iterator[FlowStart]:
+        """The flows that this step starts for other contacts."""
+        return iter(())
+
+    def signals_sent(self) -> Iterator[tuple[str, Mark, tuple[Assignment, ...]]]:
+        """The signals that it reports to other contacts: where each is named, and its data."""
+        return iter(())
+
+    def answers(self) -> Iterator[AnswerText]:
+        """The texts that it understands as answers of its own, as far as they are written out."""
+        return iter(())
+
+    def saved_values(self) -> Iterator[Saved]:
+        """The values that it may save, as far as they are written in the flow."""
+        return iter(())
+
+    def moments(self) -> Iterator[Template]:
+        """The points in time that it waits for."""
+        return iter(())
+
+    def sends(self) -> Iterator[Sent]:
+        """What it sends: the texts of its messages, files that lie elsewhere, the gateway's templates."""
+        return iter(())
+
+    def unasked(self) -> Iterator[tuple[str, str, Mark]]:
+        """The tools that change something outside and that a model uses without the contact's yes, each with what to write."""
+        return iter(())
+
+    def needs(self) -> Iterator[Need]:
+        """The variables that a model must know to leave it."""
+        return iter(())
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Decide what happens when the contact arrives at the step, or when its question is put again."""
+        raise NotImplementedError
+
+    def ask_again(self, context: StepContext, body: str) -> WaitHere | None:
+        """Put the step's question in other words, with its own answers to choose from. None: it has no question."""
+        return None
+
+    def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
+        """Send a plain text in place of buttons, a list or a link that the gateway refused, and keep waiting."""
+        return WaitHere((TextMessage(in_plain_text(message)),), context.step_state)
+
+    def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """Take a reply before the bot's words do: a tap on the step's own buttons. None: it is no such reply."""
+        return None
+
+    def gathers(self, context: StepContext, reply: Reply) -> bool:
+        """Whether a text may be one of several that are one answer; not one that is a choice by itself."""
+        return False
+
+    def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """Take a reply that no word took. None: it is no answer."""
+        return None
+
+    def takes_audio(self, context: StepContext, reply: Reply) -> bool:
+        """Whether a voice note answers it as it is, so that nobody has to transcribe it."""
+        return False
+
+    def objection(self, context: StepContext, reply: Reply) -> str | None:
+        """What is said to a reply that is no answer, in place of the step's `retry`."""
+        return None
+
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
+        """Go on after the event that the step waited for. None: the event changes nothing here."""
+        return None
+
+    def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The step state that remains after a failure which does not leave the step."""
+        return step_state
+
+    def wakes_at(self, step_state: Mapping[str, Any]) -> datetime | None:
+        """When a step that waits for time to pass is entered again; None: it waits for something else."""
+        return None

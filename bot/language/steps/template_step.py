@@ -1,0 +1,221 @@
+"""``template``: an approved template, the only message that may be sent outside the 24-hour window."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Self
+
+from bot.core.events import UNSENT, SendEnded
+from bot.core.immutable import immutable
+from bot.language.expressions.templates import Expression
+from bot.language.keys.declared_keys import DURATION, KeySet, KeySpec, either, map_of, opened
+from bot.language.keys.fields import Fields, entries_of
+from bot.language.keys.text_shapes import Part
+from bot.language.source.problems import Problems
+from bot.language.source.word_matching import Option, match
+from bot.language.source.yaml_tree import Map, Node, Scalar
+from bot.language.steps.message_parts import ELSE, SENDING, check_error_names
+from bot.language.steps.step_facts import (
+    REFUSED_WITHIN,
+    AnswerText,
+    Falls,
+    Outcome,
+    Rest,
+    RestFor,
+    StepFailed,
+    Used,
+    only_if,
+)
+from bot.language.steps.step_kind import (
+    Awaited,
+    LeaveStep,
+    ReadContext,
+    Reply,
+    Sent,
+    StepContext,
+    StepKind,
+    StepResult,
+    WaitForSend,
+    WaitHere,
+    reply_id,
+    value_hash,
+)
+from bot.language.steps.step_options import SOME_HAVE
+from bot.language.steps.template_message import TEMPLATE_MESSAGE, SentTemplate, TemplateToSend
+from bot.language.steps.transition import (
+    CONDITION,
+    TEXTS,
+    TO_TARGET,
+    TRANSITION,
+    TRANSITION_KEYS,
+    Transition,
+    transition_from,
+    transition_to,
+)
+
+
+@immutable
+class ReplyButton:
+    """A quick reply button of the template, and where it leads; it is heard where its condition holds.
+
+    ``key`` is its title in the language of the flow file.
+    """
+
+    title: str
+    key: str
+    words: tuple[str, ...]
+    transition: Transition
+    condition: Expression | None = None
+
+    @property
+    def outcome(self) -> str:
+        """The outcome's name, for diagrams and traces."""
+        return f"[{self.key}]"
+
+    @property
+    def hash(self) -> str:
+        """What it stands for, in short."""
+        return value_hash(self.key, None)
+
+    def heard(self, context: StepContext) -> bool:
+        """Whether it counts now. Raises `TemplateFailed`."""
+        return self.condition is None or bool(self.condition.evaluate(context.scope))
+
+
+def _read_replies(node: Node, problems: Problems, what: str) -> tuple[ReplyButton, ...]:
+    entries = entries_of(node, problems, what, "{Title: step}")
+    return tuple(_reply(title, item, problems, f'{what}: "{title.text}"') for title, item in entries)
+
+
+def _reply(title: Scalar, node: Node, problems: Problems, what: str) -> ReplyButton:
+    key = title.origin or title.text
+    if not isinstance(node, Map):
+        return ReplyButton(title.text, key, title.also, transition_to(node, problems, what))
+    fields = _REPLY.open(node, problems, what)
+    words = (*_WORDS.read(fields), *title.also)
+    return ReplyButton(title.text, key, words, transition_from(fields), CONDITION.read(fields))
+
+
+_WORDS = KeySpec("words", TEXTS, "Other words for the title.")
+_REPLY = KeySet(_WORDS, CONDITION, *TRANSITION_KEYS)
+_TEMPLATE = KeySpec("template", TEMPLATE_MESSAGE, "The template that is sent, and what fills it.", required=True)
+_REPLIES: KeySpec[tuple[ReplyButton, ...]] = KeySpec(
+    "replies",
+    map_of(either(TO_TARGET, opened(_REPLY)), _read_replies, Part.TITLE, absent=()),
+    "The titles of its quick replies, and where they lead.",
+)
+_OTHER = KeySpec("other", TRANSITION, "Where every other reply leads.")
+_VALID = KeySpec(
+    "valid", DURATION, "How long a tap on one of its replies counts, also when the conversation is over or elsewhere."
+)
+
+
+@immutable
+class TemplateStep(StepKind):
+    """Sends a template; with `replies` it waits for one of them. ``valid``: for so long a tap on one counts wherever the contact is."""
+
+    notice: TemplateToSend
+    replies: tuple[ReplyButton, ...]
+    other: Transition | None
+    watches: bool  # a refusal leads somewhere: wait for the gateway's word
+    valid: timedelta | None
+    verb = "template"
+    texts_before_words = True
+    keys = KeySet(_TEMPLATE, _REPLIES, _OTHER, _VALID)
+    options = SOME_HAVE - {"save", "gather"}
+    needs_window = False
+    most_messages = 1
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read ``template`` and its `replies`."""
+        notice, replies = _TEMPLATE.read(fields) or TemplateToSend("", ""), _REPLIES.read(fields)
+        other = _OTHER.read(fields)
+        if other is not None and not replies:
+            fields.report("E123", other.mark, '"other" where no reply is waited for', "add the `replies`")
+        valid = _VALID.read(fields)
+        if valid is not None and not replies:
+            _VALID.report(fields, "E123", '"valid" where there is no reply to tap', "add the `replies`")
+        check_error_names(fields, SENDING, "a template has no error", f"write {', '.join(SENDING)}, else")
+        return cls(notice, replies, other, reading.errors.keys() & {"refused", ELSE} != set(), valid)
+
+    @property
+    def waits(self) -> bool:
+        """With `replies`, for one of them."""
+        return bool(self.replies)
+
+    @property
+    def rest(self) -> Rest | None:
+        """For a reply; for the gateway's word, where a refusal leads somewhere."""
+        if self.waits:
+            return Rest(RestFor.CONTACT)
+        return Rest(RestFor.RESULT, REFUSED_WITHIN) if self.watches else None
+
+    @property
+    def refusable(self) -> bool:
+        """Where a refusal leads somewhere."""
+        return self.watches
+
+    @property
+    def stays_valid(self) -> bool:
+        """With `valid`."""
+        return self.valid is not None
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """Without `replies`: ``then``. With: each reply and `other`."""
+        found = {
+            reply.outcome: Outcome(reply.transition, Falls.THEN, given=only_if(reply.condition))
+            for reply in self.replies
+        }
+        if not self.replies:
+            found["then"] = Outcome(None, Falls.THEN)
+        elif self.other is not None:
+            found["other"] = Outcome(self.other, Falls.STAY, success=False)
+        return found
+
+    def sends(self) -> Iterator[Sent]:
+        """The template, and what fills it."""
+        yield from self.notice.sent_texts()
+        yield SentTemplate(self.notice, tuple(reply.title for reply in self.replies))
+
+    def uses(self) -> Iterator[Used]:
+        """Every text that fills the template, and the replies' conditions."""
+        yield from self.notice.uses()
+        yield from (Used(reply.condition) for reply in self.replies if reply.condition is not None)
+
+    def answers(self) -> Iterator[AnswerText]:
+        """The replies' titles and words."""
+        for reply in self.replies:
+            for text in (reply.title, *reply.words):
+                always = reply.condition is None
+                yield AnswerText(text, reply.title, reply.outcome, reply.transition.mark, True, always=always)
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Send the template; wait for a reply, for the gateway's word, or not at all."""
+        flow, step, visit = context.flow, context.step, context.visit
+        payloads = tuple(reply_id(flow, step, n, visit, reply.hash) for n, reply in enumerate(self.replies))
+        sent = (self.notice.message(context.scope, payloads),)
+        if self.replies:
+            return WaitHere(sent, valid=self.valid)
+        return WaitForSend(sent) if self.watches else LeaveStep("then", messages=sent)
+
+    def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """A tap on a button of this template, or its title or payload as a text."""
+        return next((LeaveStep(button.outcome) for button in self._meant(reply) if button.heard(context)), None)
+
+    def _meant(self, reply: Reply) -> Iterator[ReplyButton]:
+        if reply.tap is not None:
+            yield from (button for button in self.replies[reply.tap.choice :][:1] if button.hash == reply.tap.hash)
+            return
+        options = [Option(button.title, button.words) for button in self.replies]
+        found = (match(text, options) for text in reply.texts)
+        yield from (self.replies[index] for index in found if index is not None)
+
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
+        """The gateway took the template, or refused it."""
+        if not isinstance(event, SendEnded):
+            return None
+        if self.replies:
+            return None
+        if event.outcome in UNSENT and self.watches:
+            raise StepFailed("refused", event.detail)
+        return LeaveStep("then")

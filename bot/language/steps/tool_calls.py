@@ -1,0 +1,204 @@
+"""The calls in a model's answer: its tools, the values that it notes, and the exits."""
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from bot.core.events import CallEnded
+from bot.core.messages import INTERACTIVE_BODY
+from bot.core.text import texts_in
+from bot.language.python.annotations import BadArgument
+from bot.language.steps.ai_exchange import Exchange
+from bot.language.steps.brief import Brief
+from bot.language.steps.exits import Exit
+from bot.language.steps.output_guard import links_in
+from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, WaitForEffect, WaitHere
+from bot.language.steps.tools import REMEMBER, Tool, noted, read_arguments, result_text
+from bot.language.steps.yes_no_question import QuestionTooLong, agreed, question
+
+NOT_DONE = "Not done: the contact did not agree."
+STAYS = "Not done: something before it in this answer failed. Say so, or do it otherwise."
+OVERTAKEN = "Not done yet: the contact has written more meanwhile. Read that first."
+UNASKED = f"Not done: the contact cannot be asked, for the question has more than {INTERACTIVE_BODY} characters. Do less at a time."
+USED_UP = "Not done: it has been called as often as it may be here. One that timed out counts: it may have been done."
+
+
+class _Result(NamedTuple):
+    """What became of a call, in words for the model."""
+
+    text: str
+    failed: bool = True
+
+
+_Next = LeaveStep | WaitHere | WaitForEffect
+
+
+class ToolCalls:
+    """Does the calls of one answer, one after another, as far as they can be done in one turn of the engine's.
+
+    ``sets`` are the values that were noted; ``notes`` are for the trace: what was refused. ``results_pending`` is True once there
+    is a result that the model must see.
+    """
+
+    def __init__(self, brief: Brief, context: StepContext, exchange: Exchange) -> None:
+        self._brief = brief
+        self._context = context
+        self._exchange = exchange
+        self.sets: dict[str, Any] = {}
+        self.notes: list[str] = []
+        self.results_pending = False
+
+    @property
+    def _scope(self) -> dict[str, Any]:
+        """What templates see, with what was noted just now."""
+        return {**self._context.scope, **self.sets}
+
+    def work_off(self) -> _Next | None:
+        """Do them until one leaves or has to be waited for. None: all are done."""
+        while self._exchange.queue:
+            call = self._exchange.queue.pop(0)
+            result = self._do(call)
+            if not isinstance(result, _Result):
+                return result
+            self._add(call, result)
+        return None
+
+    def tool_ended(self, event: CallEnded) -> None:
+        """The handler has ended: the model must see its result, or how it failed."""
+        running, self._exchange.running = self._exchange.running, None
+        assert running is not None
+        call, done = running["call"], event.outcome == "done"
+        tool = self._brief.tool(call["name"])
+        if done:
+            result = result_text(event.value) if tool is None else tool.result(event.value)
+            given = result_text(read_arguments(call["arguments"]))  # what the model gave does not come back as ours
+            self._exchange.note_links([link for link in links_in(result) if link not in given])
+        else:
+            result = f"Failed: {event.outcome if tool is None else tool.failure(event.outcome, event.detail)}"
+        if tool is not None:
+            self._exchange.note_use(tool.handler, event.outcome)
+        self._add(call, _Result(result, failed=not done))
+        self._exchange.note_fresh()
+        self._exchange.note_made(running["key"], failed=not done)
+
+    def ask(self) -> WaitHere:
+        """Ask the contact whether the call may be done."""
+        asking = self._exchange.asking
+        assert asking is not None
+        asked = question(self._context, asking["body"], self._exchange.questions)
+        return WaitHere((asked,), self._exchange.step_state())
+
+    def agreed(self, reply: Reply) -> bool | None:
+        """What a reply to that means."""
+        return agreed(self._context, reply, self._exchange.questions)
+
+    def answered(self, reply: Reply) -> WaitForEffect | None:
+        """Yes, no, or something else: then nothing more is done, and the model reads what they wrote."""
+        asking, self._exchange.asking = self._exchange.asking, None
+        assert asking is not None
+        call, said = asking["call"], self.agreed(reply)
+        tool = self._brief.tool(call["name"])
+        if said and tool is not None:
+            return self._run(tool, call, asking["arguments"], asking["key"])
+        self._add(call, _Result(NOT_DONE))
+        if said is False:
+            self._exchange.note_made(asking["key"], failed=True)
+        elif said is None:
+            for other in self._exchange.queue:
+                self._add(other, _Result(NOT_DONE))
+            self._exchange.queue = []
+            self._exchange.add_reply(reply, self._brief.settings.hears, pictures=self._brief.settings.pictures)
+        return None
+
+    def _add(self, call: Mapping[str, Any], result: _Result) -> None:
+        """What became of a call. The model must see it, but for notes that were taken."""
+        self._exchange.add_result(call, result.text)
+        self._exchange.failed = self._exchange.failed or result.failed
+        self.results_pending = self.results_pending or result.failed or call["name"] != REMEMBER
+
+    def _do(self, call: dict[str, Any]) -> _Next | _Result:
+        """One call: what it leads to, or what became of it."""
+        most = self._brief.settings.calls
+        if self._exchange.is_one_too_many(most):
+            return _Result(f"Not done, nor what came after it: there may be {most} calls in one turn.")
+        name, arguments = call["name"], read_arguments(call["arguments"])
+        if arguments is None:
+            return _Result("The arguments are no JSON object.")
+        if name == REMEMBER:
+            wrong = self._note(arguments)
+            return _Result(wrong or "Noted.", failed=bool(wrong))
+        if (exit_ := self._brief.exit(name, self._scope)) is not None:
+            return self._leave(exit_, arguments)
+        tool = self._brief.tool(name)
+        if tool is None:
+            return _Result("There is no such tool.")
+        if unknown := arguments.keys() - tool.schema["properties"].keys():
+            return _Result(f"There is no argument {', '.join(sorted(unknown))}.")
+        return self._use(tool, call, arguments)
+
+    def _use(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any]) -> _Next | _Result:
+        """Call a tool, or ask the contact first; an equal call of this turn gets the same result."""
+        try:
+            values = tool.values(arguments, self._scope)
+        except BadArgument as error:
+            return _Result(f"Not done: {error}.")
+        key = _key(tool, values)
+        if (made := self._exchange.made.get(key)) is not None:
+            return _Result(self._exchange.turn[made["place"]]["content"], failed=made["failed"])
+        if tool.times is not None and self._exchange.uses.get(tool.handler, 0) >= tool.times:
+            return _Result(USED_UP)
+        if not tool.confirms:
+            return self._run(tool, call, arguments, key)
+        try:
+            body = tool.question({name: values[name] for name in arguments}, self._scope)
+        except QuestionTooLong:
+            return _Result(UNASKED)
+        self._brief.check(self._context, self._exchange, "\n".join(texts_in(list(arguments.values()))))
+        self._brief.check(self._context, self._exchange, body, links_in(body))  # those that are left are the flow's
+        if self._context.more:  # it may change what they want, and answers no question that they have not seen
+            self._exchange.overtaken = True
+            return _Result(OVERTAKEN)
+        self._exchange.asking = {"call": call, "arguments": arguments, "key": key, "body": body}
+        self._exchange.questions += 1
+        return self.ask()
+
+    def _run(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any], key: str) -> WaitForEffect:
+        self._exchange.running = {"call": call, "key": key}
+        made = tool.effect(arguments, self._scope)
+        return WaitForEffect(effect=made, listens=True, step_state=self._exchange.step_state())
+
+    def _note(self, arguments: Mapping[str, Any]) -> str:
+        """Note values; what is wrong with the others, in words for the model."""
+        values, wrong = noted(arguments, self._brief.notable, self._context)
+        for name, value in values.items():
+            reason = self._brief.objection(self._context, self._exchange, value) if isinstance(value, str) else None
+            if reason is None:
+                self.sets[name] = value
+            else:  # what is noted may be said later, where no guard stands
+                self.notes.append(f"{name} is not noted: {reason}")
+                wrong = f"{wrong} {name} may not hold that: {reason.partition(':')[0]}.".strip()
+        return wrong
+
+    def _leave(self, exit_: Exit, arguments: dict[str, Any]) -> _Next | _Result:
+        """Take an exit, if all that the model did before it in this answer came off."""
+        if self._exchange.failed:
+            return _Result(STAYS)
+        if wrong := self._note(arguments):
+            return _Result(wrong)
+        if missing := [name for name in exit_.needs if self._scope.get(name) is None]:
+            return _Result(f"Not yet: {', '.join(missing)} must be known first. Ask for it.")
+        if undone := [name for name in exit_.needed_tools if name not in self._exchange.succeeded]:
+            return _Result(f"Not yet: {', '.join(self._brief.names_of(undone))} must have succeeded first.")
+        return LeaveStep(exit_.outcome)
+
+
+def _key(tool: Tool, values: Mapping[str, Any]) -> str:
+    """What equal calls have in common: the tool, and the arguments as the handler sees them."""
+    text = json.dumps([tool.name, values], default=_in_json, sort_keys=True)
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+def _in_json(value: Any) -> Any:
+    """A text that no other value of its type has; a number like 1E+1000000 is not written out."""
+    return dict(value) if isinstance(value, Mapping) else str(value)

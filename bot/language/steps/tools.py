@@ -1,0 +1,491 @@
+"""The tools of an AI step: handlers and requests that a model may ask for, and those by which it notes values and leaves."""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from bot.core.effects import Call, HttpRequest
+from bot.core.immutable import immutable
+from bot.core.messages import INTERACTIVE_BODY, clip
+from bot.core.text import without_controls
+from bot.core.values import UnstorableValue, json_default, plain
+from bot.language.expressions.templates import Expression, Template
+from bot.language.keys import key_schemas
+from bot.language.keys.declared_keys import (
+    BOOLEAN,
+    NAME,
+    STRING,
+    Form,
+    KeySet,
+    KeySpec,
+    as_node,
+    either,
+    integer,
+    map_of,
+    one_of,
+    one_or_several,
+    opened,
+    opened_by,
+    seconds,
+)
+from bot.language.keys.definitions import refuse_defined
+from bot.language.keys.fields import Fields, entries_of, template_of, text_of
+from bot.language.keys.key_schemas import ANY_TEXT
+from bot.language.keys.text_shapes import TEXT
+from bot.language.python.annotations import Arguments, BadArgument
+from bot.language.python.decorators import HandlerParameter, HandlerSpec, summary
+from bot.language.source.problems import Mark, Problems, did_you_mean
+from bot.language.source.yaml_tree import Node, Scalar
+from bot.language.steps.call_step import UNDECLARED, argument_uses, check_known
+from bot.language.steps.exits import Exit
+from bot.language.steps.http_step import ANSWER, REQUEST, HttpStep
+from bot.language.steps.step_facts import StepFailed, Used
+from bot.language.steps.step_kind import ReadContext, StepContext
+from bot.language.steps.transition import ASSIGNMENTS, Assignment
+from bot.language.steps.yes_no_question import QuestionTooLong, asked_about, harmless
+from bot.language.types.structured_types import (
+    AnswerVariable,
+    ListVariable,
+    LocationVariable,
+    MediaVariable,
+    ObjectVariable,
+)
+from bot.language.types.type_registry import Answer, Mismatch, Unfit, Variable
+
+REMEMBER = "remember"  # the tool by which a model notes values
+LEAVE = "leave_"  # how the tools begin by which it leaves
+MOST_RESULT = 10_000  # characters of a handler's result
+CONTACT = "contact"  # an argument of this name is the contact's id, and never the model's to give
+WITHIN = 10.0  # seconds
+_IT = frozenset({"it"})
+_THREE_DECIMALS = re.compile(r"-?\d+\.\d{3}")
+_SIGNS = re.compile("[^a-zA-Z0-9_-]")  # that no tool's name may have
+
+_CALL = KeySpec("call", STRING, "The handler's name.", required=True)
+_WITH = KeySpec("with", ASSIGNMENTS, "Arguments that the flow gives, and the model never.")
+_ABOUT = KeySpec("about", STRING, "What it does, in words for the model; the handler's docstring by default.")
+
+
+def _read_confirm(node: Node, problems: Problems, what: str) -> Template | bool | None:
+    is_text = isinstance(node, Scalar) and isinstance(node.value, str)
+    return template_of(node, problems, what) if is_text else BOOLEAN.read(node, problems, what)
+
+
+_CONFIRM: KeySpec[Template | bool | None] = KeySpec(
+    "confirm",
+    Form(
+        key_schemas.either(BOOLEAN.schema, key_schemas.STRING),
+        _read_confirm,
+        lambda node: TEXT if isinstance(node, Scalar) and isinstance(node.value, str) else {},
+        absent=False,
+    ),
+    "Ask the contact first, or with which question; false by default.",
+)
+_WITHIN = KeySpec("within", seconds(WITHIN), "How long it may take; 10s by default.")
+_TIMES = KeySpec("times", integer(1), "How often it may succeed in one visit of the step; no bound by default.")
+_TAKEN_TYPES: Mapping[str, tuple[type, dict[str, str]]] = {
+    "text": (str, {"type": "string"}),
+    "integer": (int, {"type": "integer"}),
+    "number": (float, {"type": "number"}),
+    "boolean": (bool, {"type": "boolean"}),
+    "date": (date, {"type": "string", "format": "date"}),
+}
+"""What a model may give a request, in Python and in the schema for the model."""
+_TAKEN_TYPE = KeySpec("type", one_of(*_TAKEN_TYPES, default="text"), "What it is; a text by default.")
+_TAKEN_ABOUT = KeySpec("about", STRING, "What it is, in words for the model.", required=True)
+_TAKEN = either(Form(ANY_TEXT, as_node), opened(KeySet(_TAKEN_TYPE, _TAKEN_ABOUT), "{type: integer, about: how many}"))
+_NAMED = KeySpec("name", NAME, "What the model calls the request.", required=True)
+_REQUEST_ABOUT = replace(_ABOUT, about="What the request does, in words for the model.", required=True)
+_TAKES: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
+    "takes", map_of(_TAKEN, entries_of, absent=()), "What the model gives, each with what it is; called it.name."
+)
+_HANDLER_KEYS = KeySet(_CALL, _WITH, _ABOUT, _CONFIRM, _WITHIN, _TIMES)
+_REQUEST_KEYS = KeySet(*REQUEST, _NAMED, _REQUEST_ABOUT, _TAKES, _CONFIRM, _TIMES)
+
+
+TOOLS: KeySpec[tuple[Node | Fields, ...]] = KeySpec(
+    "tools",
+    one_or_several(either(Form(ANY_TEXT, as_node), opened_by(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS))),
+    "Handlers and requests that the model may ask for.",
+)
+FILL: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
+    "fill", map_of(STRING, entries_of, absent=()), "Variables that the model may note, each with what it is."
+)
+
+STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable, AnswerVariable)
+"""Types of variables that a model cannot note: nothing that somebody says becomes a value of theirs."""
+
+
+@immutable
+class Tool:
+    """One handler as a tool, or a request by its name. ``given`` are the arguments that the flow binds; ``confirm`` asks the
+    contact first.
+
+    ``times`` is how often it may succeed in one visit of the step; None: there is no bound.
+    """
+
+    handler: str
+    mark: Mark
+    name: str
+    about: str
+    schema: Mapping[str, Any]
+    spec: HandlerSpec
+    arguments: Arguments
+    given: tuple[Assignment, ...] = ()
+    binds_contact: bool = False
+    confirms: bool = False
+    confirm: Template | None = None
+    within: float = WITHIN
+    times: int | None = None
+    sent: HttpStep | None = None  # in place of a call
+
+    def wire(self) -> dict[str, Any]:
+        """The description of the tool for a model."""
+        return function(self.name, self.about, self.schema)
+
+    def effect(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> Call | HttpRequest:
+        """What a model asked for: what the flow binds stands over what the model gave."""
+        if self.sent is not None:
+            return self.sent.request({**scope, "it": self.arguments.fitted(arguments)})
+        return Call(self.handler, self._given_to(arguments, scope), self.within, most=MOST_RESULT)
+
+    def _given_to(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Any]:
+        bound = {item.name: item.evaluate(scope) for item in self.given}
+        if self.binds_contact:
+            bound[CONTACT] = scope["contact"]["id"]
+        return {**arguments, **bound}
+
+    def values(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Any]:
+        """All arguments as the handler will see them, or the service. Raises `BadArgument`, in words for the model."""
+        given = self._given_to(arguments, scope)
+        try:
+            fitted = self.arguments.fitted(given)
+            if self.sent is not None:
+                self.sent.request({**scope, "it": fitted})
+        except StepFailed as error:
+            raise BadArgument("", str(error)) from error
+        except BadArgument as error:
+            if error.name in self.schema["properties"]:
+                raise
+            raise BadArgument(
+                error.name, f"{error.name}, which is not yours to give, is not known or not right"
+            ) from error
+        return {name: _kept(value, given[name]) for name, value in fitted.items()}
+
+    @property
+    def unasked(self) -> str | None:
+        """What to write where it changes something and the contact is not asked first. None: all is well."""
+        if self.confirms or not (self.spec.writes if self.sent is None else self.sent.address.method != "GET"):
+            return None
+        if self.sent is not None:
+            return "write confirm: true beside it; a request that changes nothing is a GET"
+        return (
+            f"write {{call: {self.handler}, confirm: true}}; "
+            "a handler that changes nothing returns something and takes no key"
+        )
+
+    def result(self, value: Any) -> str:
+        """A result as a model reads it."""
+        if self.sent is not None and isinstance(value, Mapping):  # else an edit has made a request of a handler
+            value = value.get(ANSWER, value)
+        return result_text(value)
+
+    def question(self, values: Mapping[str, Any], scope: Mapping[str, Any]) -> str:
+        """What the contact is asked before it is done with these values, and with the handler's own where the model gives none.
+
+        Raises `bot.language.steps.yes_no_question.QuestionTooLong`.
+        """
+        known = {**self._defaults(), **values}
+        values = {name: known[name] for name in self.schema["properties"] if name in known}
+        if self.confirm is not None:
+            given = {**dict.fromkeys(self.schema["properties"]), **harmless(values)}
+            body = self.confirm.render({**scope, "it": given})
+        else:
+            body = "\n".join([self.about or self.name, *asked_about(values, scope)])
+        if len(body) > INTERACTIVE_BODY:
+            raise QuestionTooLong(f"the question has {len(body)} characters")
+        return body
+
+    def _defaults(self) -> dict[str, Any]:
+        """The handler's own values of what a model may leave out, where they say something and can be shown."""
+        found: dict[str, Any] = {}
+        for name in self.schema["properties"]:
+            if self.spec.parameters[name].default is not None:
+                with suppress(UnstorableValue, TypeError):
+                    found[name] = plain(self.spec.parameters[name].default)
+        return found
+
+    def failure(self, outcome: str, detail: str) -> str:
+        """What a model may know of a failed call: an error's own text only where the handler declares the error."""
+        declared = outcome in self.spec.errors and outcome not in UNDECLARED
+        return f"{outcome}: {detail.removeprefix(f'{outcome}: ')}" if declared and detail else outcome
+
+    def uses(self) -> Iterator[Used]:
+        """The templates of the tool."""
+        for item in self.given:
+            yield from argument_uses(item, self.spec, sure=False)
+        if self.sent is not None:
+            yield from (replace(used, extra=used.extra | _IT, sure=False) for used in self.sent.uses())
+        if self.confirm is not None:
+            yield Used(self.confirm, _IT, sure=False)
+
+
+def read_tools(fields: Fields, reading: ReadContext) -> tuple[Tool, ...]:
+    """Read `tools`: names of handlers, ``{call, with, confirm, about, within, times}``, or ``{http, name, about, takes, ...}``."""
+    tools: dict[str, Tool] = {}
+    for item in TOOLS.read(fields):
+        tool = _read_tool(fields, item, reading)
+        if tool is not None and tool.name in tools:
+            fields.report("E121", item.mark, f'a second tool "{tool.handler}"', "keep one of them")
+        elif tool is not None:
+            tools[tool.name] = tool
+    return tuple(tools.values())
+
+
+def read_arguments(text: str) -> dict[str, Any] | None:
+    """The arguments of a model's call; None where they are no object, or one that cannot be kept."""
+    try:
+        value = plain(json.loads(text or "{}"))
+        written = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()  # no halves of characters either
+    except (ValueError, RecursionError, UnstorableValue):
+        return None
+    return value if isinstance(value, dict) and rb"\u0000" not in written else None
+
+
+def _kept(value: Any, given: Any) -> Any:
+    """A value of a handler's own type as a conversation has it; what it was made from where it has no such form."""
+    if type(value) is type(given) and value == given:  # most are; to copy a long list takes time
+        return given
+    try:
+        return plain(value)
+    except (UnstorableValue, TypeError):  # a set of things that have no order
+        return given
+
+
+def _read_tool(fields: Fields, item: Node | Fields, reading: ReadContext) -> Tool | None:
+    if not isinstance(item, Fields):
+        name = text_of(item, fields.problems, f"{fields.what}: {TOOLS.name}")
+        spec = None if name is None else _spec(fields, name, item.mark, reading)
+        return None if spec is None else _tool(fields, item.mark, spec)
+    if item.has(HttpStep.verb):
+        return _read_request(item, reading)
+    name, given, about, asked = _CALL.read(item), _WITH.read(item), _ABOUT.read(item), _CONFIRM.read(item)
+    spec = None if name is None else _spec(fields, name, _CALL.mark(item), reading)
+    if spec is None:
+        return None
+    check_known(fields, spec, given)
+    tool = _tool(fields, item.mark, spec, given)
+    if tool is None:
+        return None
+    tool = replace(
+        tool,
+        about=about or tool.about,
+        confirms=asked is not False,
+        confirm=asked if isinstance(asked, Template) else None,
+        within=_WITHIN.read(item),
+        times=_TIMES.read(item),
+    )
+    _check_question(fields, tool)
+    return tool
+
+
+def _read_request(fields: Fields, reading: ReadContext) -> Tool | None:
+    """A request as a tool: what the model gives is called `it` in its texts."""
+    name, about, sent = _NAMED.read(fields), _REQUEST_ABOUT.read(fields), HttpStep.read(fields, reading)
+    asked, properties, parameters = _CONFIRM.read(fields), {}, {}
+    for key, item in _TAKES.read(fields):
+        what = f"{fields.what}: {_TAKES.name}: {key.text}"
+        more = _TAKEN.read(item, fields.problems, what)
+        told = _TAKEN_ABOUT.read(more) if isinstance(more, Fields) else text_of(item, fields.problems, what)
+        kind, in_schema = _TAKEN_TYPES[(_TAKEN_TYPE.read(more) if isinstance(more, Fields) else None) or "text"]
+        properties[key.text] = {**in_schema, "description": told or ""}
+        parameters[key.text] = HandlerParameter(key.text, kind, required=True)
+    if name is None or not _is_free(fields, name, _NAMED.mark(fields)):
+        return None
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "required": [*properties]}
+    schema["additionalProperties"] = False
+    spec = HandlerSpec(name, _sent_instead, parameters, {}, Any, about or "")
+    tool = Tool(name, fields.mark, name, about or "", schema, spec, Arguments(spec), sent=sent)
+    tool = replace(
+        tool,
+        confirms=asked is not False,
+        confirm=asked if isinstance(asked, Template) else None,
+        times=_TIMES.read(fields),
+    )
+    for used in sent.uses():
+        _check_names(fields, tool, used.text, HttpStep.verb)
+    _check_question(fields, tool)
+    return tool
+
+
+def _sent_instead() -> None:
+    """What a request has in place of a handler; nobody calls it."""
+
+
+def _check_names(fields: Fields, tool: Tool, text: Template | Expression, key: str) -> set[str]:
+    """Report what a text takes of `it` and the model does not give; return all that it takes."""
+    known = tool.schema["properties"]
+    named = {path[1] for path in text.paths if path[0] == "it" and len(path) > 1}
+    for name in sorted(named - known.keys()):
+        fix = did_you_mean(name, known, f"it gives {', '.join(known) or 'nothing'}")
+        fields.report("E502", text.mark, f'{key}: a model gives "{tool.handler}" no "{name}"', fix)
+    return named
+
+
+def _check_question(fields: Fields, tool: Tool) -> None:
+    """What the question calls `it` is what the model gives: nothing that is bound or no argument, and nothing less."""
+    if tool.confirm is None:
+        return
+    known, named = tool.schema["properties"], _check_names(fields, tool, tool.confirm, _CONFIRM.name)
+    if named or "it" not in tool.confirm.names:  # else all of it is shown at once
+        for name in (name for name in known if name not in named):
+            what = f'confirm: nobody sees the argument "{name}", which the model gives "{tool.handler}"'
+            fix = f"put {{{{ it.{name} }}}} into the question, give it under `with`, or write confirm: true"
+            fields.report("E503", tool.confirm.mark, what, fix)
+
+
+def _spec(fields: Fields, name: str, mark: Any, reading: ReadContext) -> HandlerSpec | None:
+    spec = reading.handlers.get(name)
+    if spec is None:
+        fix = did_you_mean(name, reading.handlers, "declare it in handlers.py")
+        fields.report("E501", mark, f'no handler "{name}"', fix)
+    return spec
+
+
+def _is_free(fields: Fields, name: str, mark: Mark) -> bool:
+    """Whether a tool can have this name."""
+    taken = name == REMEMBER or name.startswith(LEAVE)
+    if taken:
+        what = f'the name "{name}" means something else to a model'
+        fields.report("E108", mark, what, f'give it one that is not "{REMEMBER}" and has no "{LEAVE}"')
+    return not taken
+
+
+def _tool(fields: Fields, mark: Any, spec: HandlerSpec, given: tuple[Assignment, ...] = ()) -> Tool | None:
+    from bot.language.python.annotations import NoSchema, parameters_schema  # pydantic: only where there are tools
+
+    name = _SIGNS.sub("_", spec.name)[:64]
+    if not _is_free(fields, name, mark):
+        return None
+    bound = {item.name for item in given}
+    try:
+        schema = parameters_schema(spec, bound | {CONTACT})
+    except NoSchema as error:
+        what = f'no model can call "{spec.name}": {error}'
+        fields.report("E506", mark, what, "annotate it with text, numbers, dates, lists or a dataclass of these")
+        return None
+    binds_contact = CONTACT in spec.parameters and CONTACT not in bound
+    about = summary(spec.doc)
+    return Tool(spec.name, mark, name, about, schema, spec, Arguments(spec), given, binds_contact)
+
+
+# -- what the model notes --------------------------------------------------------------------------
+
+
+def read_fill(fields: Fields, variables: Mapping[str, Variable]) -> dict[str, str]:
+    """Read `fill`: for each variable that the model may note, what it is."""
+    fill: dict[str, str] = {}
+    for name, item in FILL.read(fields):
+        about = text_of(item, fields.problems, f"{fields.what}: {FILL.name}: {name.text}")
+        variable = variables.get(name.text)
+        if refuse_defined(name.text, name.mark, fields.problems.definitions, fields.problems):
+            continue
+        if variable is None:
+            fix = did_you_mean(name.text, variables, f"declare it under vars: {name.text}: {{type: text}}")
+            fields.report("E301", name.mark, f'fill: no variable "{name.text}"', fix)
+        elif isinstance(variable, STRUCTURES):
+            what = f'fill: no text becomes "{name.text}", its type is {variable.type}'
+            fields.report("E303", name.mark, what, "note texts, numbers, dates and choices")
+        elif about is not None:
+            fill[name.text] = about
+    return fill
+
+
+def remember_tool(fill: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, Any]:
+    """The tool by which a model notes values."""
+    return function(REMEMBER, "Note what the contact has told you, as soon as they have.", _values(fill, variables))
+
+
+def noted(arguments: Mapping[str, Any], names: Collection[str], context: StepContext) -> tuple[dict[str, Any], str]:
+    """The values that fit their variables, and in words for the model what is wrong with the others."""
+    values, wrong = {}, []
+    for name, value in arguments.items():
+        if value is None or value == "":
+            continue
+        if name not in names:
+            wrong.append(f"There is nothing called {name} to note.")
+            continue
+        variable = context.variables[name]
+        try:
+            values[name] = _noted_value(variable, value, context)
+        except (Unfit, Mismatch) as error:
+            example = getattr(variable, "example", None)
+            wrong.append(f"{name} does not fit: {error}{f', like {example}' if example else ''}. Ask for it.")
+    return values, " ".join(wrong)
+
+
+def _noted_value(variable: Variable, value: Any, context: StepContext) -> Any:
+    if isinstance(value, str | int | float):
+        return variable.accept(Answer(as_answer(value)), context.now, context.scope)
+    return variable.coerce(value, context.now)
+
+
+def as_answer(value: str | int | float) -> str:
+    """A model's value as an answer that means the same in every language.
+
+    ``as_answer(True)  -> "true"``; ``as_answer(1.125)  -> "1.1250"``, because "1.125" is a thousand where decimals have a comma.
+    """
+    if isinstance(value, str):
+        return without_controls(value)
+    text = json.dumps(value)
+    return f"{text}0" if _THREE_DECIMALS.fullmatch(text) else text
+
+
+# -- where it leaves -------------------------------------------------------------------------------
+
+
+def leave_tool(
+    exit_: Exit, needed_tools: Sequence[str], fill: Mapping[str, str], variables: Mapping[str, Variable]
+) -> dict[str, Any]:
+    """The tool by which a model leaves by an exit, once these other tools have succeeded."""
+    about = {name: fill.get(name, f"needed: {name}") for name in exit_.needs}
+    when = f"End your part when {exit_.when}."
+    after = f" Only after {' and '.join(needed_tools)} has succeeded." if needed_tools else ""
+    return function(f"{LEAVE}{exit_.name}", f"{when}{after}", _values(about, variables))
+
+
+# -- tools and results as a model reads them -------------------------------------------------------
+
+
+def function(name: str, about: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool in the wire form (decisions: Chat completion)."""
+    return {"type": "function", "function": {"name": name, "description": about, "parameters": dict(parameters)}}
+
+
+def _values(about: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, Any]:
+    properties = {name: _property(text, variables[name]) for name, text in about.items()}
+    return {"type": "object", "properties": properties, "required": [], "additionalProperties": False}
+
+
+def _property(about: str, variable: Variable) -> dict[str, Any]:
+    of = getattr(variable, "of", ())
+    return {"type": "string", "description": about} | ({"enum": list(of)} if of else {})
+
+
+def result_text(value: Any) -> str:
+    """A handler's result as a model reads it: the beginning of a very long one."""
+    return clip(_in_words(value), MOST_RESULT)
+
+
+def cut(value: Any, most: int) -> Any:
+    """A handler's result, or the beginning of its text where that has more than so many characters."""
+    text = _in_words(value)
+    return value if len(text) <= most else clip(text, most)
+
+
+def _in_words(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=json_default, ensure_ascii=False)

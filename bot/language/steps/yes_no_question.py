@@ -1,0 +1,97 @@
+"""A question of the bot's own that is answered by yes or no, and what it asks about."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bot.core.errors import BotError
+from bot.core.messages import INTERACTIVE_BODY, Buttons, Choice, clip
+from bot.core.text import head, visible
+from bot.language.expressions.formats import as_spoken
+from bot.language.source.languages import CONTACT_LANGUAGE, wording
+from bot.language.source.word_matching import normalise
+from bot.language.steps.step_kind import Reply, ReplyId, StepContext, value_hash
+from bot.language.types.yes_no_type import yes_or_no
+
+MOST_TEXT = 200  # characters of one text among what is asked about
+MOST_VALUES = INTERACTIVE_BODY // 3  # more do not fit, with their commas
+_ANSWERS = ("yes", "no")
+
+
+class QuestionTooLong(BotError):
+    """What is asked about does not fit into one question."""
+
+
+def question(context: StepContext, body: str, number: int = 0) -> Buttons:
+    """The question as buttons. ``number`` tells it from others that the same step asks in one visit."""
+    buttons = (
+        Choice(str(_id(context, choice, number)), wording(context.scope, name)) for choice, name in enumerate(_ANSWERS)
+    )
+    return Buttons(clip(body, INTERACTIVE_BODY), tuple(buttons))
+
+
+def agreed(context: StepContext, reply: Reply, number: int = 0) -> bool | None:
+    """What a reply means to the question; None where it is no answer to it."""
+    if reply.tap is not None:
+        return {_id(context, choice, number): name == "yes" for choice, name in enumerate(_ANSWERS)}.get(reply.tap)
+    if reply.text is None:
+        return None
+    titles = {normalise(wording(context.scope, name)): name == "yes" for name in _ANSWERS}
+    return titles.get(normalise(reply.text), yes_or_no(reply.text, context.scope.get(CONTACT_LANGUAGE)))
+
+
+def asked_about(values: Mapping[str, Any], scope: Mapping[str, Any]) -> Iterator[str]:
+    """Each value on a line of its own, as the contact's language writes it. Raises `QuestionTooLong`.
+
+    Only a long text is cut, by itself: ``{"number": "A1", "amount": 1000000}`` is ``number: A1`` and ``amount: 1,000,000``.
+    """
+    for name, value in harmless(values).items():
+        yield f"{name}: {_spoken(value, scope) or '–'}"
+
+
+def harmless(value: Any) -> Any:
+    """A copy whose texts are one line each, in which nothing hides, cut where they are long. Raises `QuestionTooLong`."""
+    left = MOST_VALUES
+
+    def copied(value: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise QuestionTooLong(f"more than {MOST_VALUES} values")
+        if isinstance(value, Mapping):
+            return {_short(str(name)): copied(item) for name, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [copied(item) for item in value]
+        return _short(value) if isinstance(value, str) else value
+
+    return copied(value)
+
+
+def _short(text: str) -> str:
+    """A text in one line, with how much of it is not shown; a chat shows what stands between two tildes as struck out."""
+    line = visible(text).replace("~", "∼")
+    return line if len(line) <= MOST_TEXT else f"{(shown := head(line, MOST_TEXT))}… (+{len(line) - len(shown)})"
+
+
+def _spoken(value: Any, scope: Mapping[str, Any], *, inner: bool = False) -> str:
+    """A value as it is shown; within a list or an object texts are quoted, so that none looks like two."""
+    match value:
+        case str():
+            return json.dumps(value, ensure_ascii=False) if inner else value
+        case Mapping():
+            pairs = ", ".join(f"{name}: {_spoken(item, scope, inner=True)}" for name, item in value.items())
+            return f"{{{pairs}}}" if inner else pairs
+        case list():
+            items = ", ".join(_spoken(item, scope, inner=True) for item in value)
+            return f"[{items}]" if inner else items
+        case bool():
+            return wording(scope, "yes" if value else "no")
+        case None:
+            return "–"
+    return as_spoken(value, scope)
+
+
+def _id(context: StepContext, choice: int, number: int) -> ReplyId:
+    return ReplyId(
+        context.flow, context.step, choice, context.visit, value_hash(_ANSWERS[choice], {"question": number})
+    )

@@ -1,0 +1,146 @@
+"""The types email and phone."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from functools import cache
+from typing import Any, Self
+
+from bot.core.immutable import immutable
+from bot.language.expressions.abstract_values import ValueKind
+from bot.language.keys.declared_keys import Form, KeySet, KeySpec
+from bot.language.keys.fields import Fields, text_of
+from bot.language.keys.key_schemas import pattern
+from bot.language.source.problems import Problems
+from bot.language.source.text_patterns import matches
+from bot.language.source.yaml_tree import Node
+from bot.language.types.variable import Mismatch, Variable, fitting, mismatch
+
+_LABEL = r"[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?"
+_EMAIL = rf"[^\s@\"<>(),;:\\.]+(?:\.[^\s@\"<>(),;:\\.]+)*@(?:{_LABEL}\.)+[\p{{L}}\p{{N}}]{{2,63}}"
+_PHONE = re.compile(r"(?:\+|00)?([1-9][0-9]{6,14})")
+_NATIONAL = re.compile(r"[0-9]{3,17}")
+_SIGNS = re.compile(r"\(0\)|[\s().\-/]")
+_LONGEST_PHONE = 40  # characters
+
+
+@cache
+def _email() -> Any:
+    import regex  # 20 ms, which bots without addresses need not spend
+
+    return regex.compile(_EMAIL)
+
+
+@immutable
+class EmailVariable(Variable):
+    """An email address; its domain in small letters.
+
+    ``email: email``
+    """
+
+    type = "email"
+    kind = ValueKind.TEXT
+    made_of = frozenset({ValueKind.TEXT})
+    example_answers = ("ann@shop.example",)
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
+        return self._from_value(text, now)
+
+    def _from_value(self, value: Any, now: datetime | None) -> str:
+        if not isinstance(value, str):
+            raise mismatch(value, "an email address")
+        name, _, domain = value.strip().rpartition("@")
+        address = f"{name}@{domain.lower()}"
+        if len(address) > 254 or len(name) > 64 or not matches(_email(), address):
+            raise Mismatch("it is no email address")
+        return address
+
+
+def _country_of(node: Node, problems: Problems, what: str) -> str | None:
+    country = text_of(node, problems, what)
+    if country is None:
+        return None
+    from phonenumbers import SUPPORTED_REGIONS  # 70 ms, which bots without national numbers need not spend
+
+    if country in SUPPORTED_REGIONS:
+        return country
+    meant = {"UK": "GB"}.get(country.upper(), country.upper())
+    fix = f'did you mean "{meant}"?' if meant in SUPPORTED_REGIONS else _TWO_LETTERS
+    problems.add("E109", node.mark, f'{what}: "{country}" is not known', fix)
+    return None
+
+
+_TWO_LETTERS = "write its two letters, like ID or DE"
+_COUNTRY = KeySpec("country", Form(pattern("[A-Z]{2}", _TWO_LETTERS), _country_of), "Whose national numbers are taken.")
+
+
+@immutable
+class PhoneVariable(Variable):
+    """A phone number, kept as digits with the country code, as the gateway writes it.
+
+    A contact may write a national number where the ``country`` is given, as two capital letters.
+
+        phone: {type: phone, country: ID}
+    """
+
+    country: str | None = None
+    type = "phone"
+    kind = ValueKind.TEXT
+    made_of = frozenset({ValueKind.TEXT, ValueKind.NUMBER})
+    example_answers = ("+6281234567890",)
+    keys = KeySet(_COUNTRY)
+    samples = ("628123456789012",)  # with its country code a number has 15 digits at most (ITU-T E.164)
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `country`."""
+        return cls(name, fields.mark, value, _COUNTRY.read(fields))
+
+    def prepare(self, languages: Iterable[str]) -> None:
+        """The numbers of the country."""
+        if self.country is not None:
+            _national("0", self.country)
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
+        number = _digits(text)
+        if self.country is not None and _NATIONAL.fullmatch(number) and not number.startswith("00"):
+            reason = f"it is no phone number of {self.country}, and has no country code"
+            return fitting(_national(number, self.country), reason)
+        return self._from_value(number, now)
+
+    def _from_value(self, value: Any, now: datetime | None) -> str:
+        text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        if not isinstance(text, str):
+            raise mismatch(value, "a phone number")
+        found = _PHONE.fullmatch(_digits(text))
+        if found is None:
+            raise Mismatch("it is no phone number with its country code")
+        return found[1]
+
+
+def _digits(text: str) -> str:
+    """A number without the signs that people put into it, and with the digits of every script as 0 to 9."""
+    if len(text) > _LONGEST_PHONE:
+        return ""
+    written = "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in text)
+    return _SIGNS.sub("", written)
+
+
+def _national(number: str, country: str) -> str | None:
+    """A number without ``+``, as people in a country write it, with its country code; None where it is none.
+
+    Of what it may be the first that is one: a number of the country with its code before it, as people dial it, or
+    another country's.
+    """
+    import phonenumbers  # loaded by `_country_of`
+
+    parsed = []
+    for written, region in ((number, country), (f"+{number}", None)):
+        with suppress(phonenumbers.NumberParseException):
+            parsed.append(phonenumbers.parse(written, region))
+    home = phonenumbers.country_code_for_region(country)
+    coded = [found for found in parsed[-1:] if found.country_code == home]
+    fitting = (found for found in (*coded, *parsed) if phonenumbers.is_valid_number(found))
+    return next((f"{found.country_code}{phonenumbers.national_significant_number(found)}" for found in fitting), None)

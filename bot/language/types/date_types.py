@@ -1,0 +1,196 @@
+"""The types date, time and datetime."""
+
+import re
+from collections.abc import Iterable
+from datetime import date, datetime, time, timedelta
+from typing import Any, ClassVar, Self
+
+from bot.core.immutable import immutable
+from bot.language.expressions.abstract_values import ValueKind
+from bot.language.keys.declared_keys import DURATION, Form, KeySet, KeySpec
+from bot.language.keys.fields import Fields, text_of
+from bot.language.keys.key_schemas import ANY_TEXT, pattern
+from bot.language.source import wall_clock
+from bot.language.source.problems import Problems
+from bot.language.source.wall_clock import ISO_DAY, ISO_MOMENT, in_zone, read_clock, read_iso, zone_of
+from bot.language.source.yaml_tree import Node
+from bot.language.types import date_reading
+from bot.language.types.date_reading import read_date, read_moment, read_time
+from bot.language.types.variable import Answer, Mismatch, Unfit, Variable, fitting, mismatch
+
+
+def _keys(kind: str, present: str, example: str, form: re.Pattern[str]) -> KeySet:
+    def bound_of(node: Node, problems: Problems, what: str) -> str | None:
+        written = text_of(node, problems, what)
+        if written is None or written == present or read_iso(written, form) is not None:
+            return written
+        problems.add("E106", node.mark, f'{what}: "{written}" is no {kind}', f"write {present}, or one like {example}")
+        return None
+
+    bound = Form(pattern(f"{present}|{form.pattern}", f"write {present}, or one like {example}"), bound_of)
+    return KeySet(
+        KeySpec("after", bound, f"Answers are later than this: {present}, or one written out."),
+        KeySpec("before", bound, f"Answers are earlier than this: {present}, or one written out."),
+        KeySpec("within", DURATION, "Answers lie between now and so much later."),
+    )
+
+
+def _clock_of(node: Node, problems: Problems, what: str) -> time | None:
+    written = text_of(node, problems, what)
+    found = None if written is None else read_clock(written)
+    if written is not None and found is None:
+        problems.add("E106", node.mark, f'{what}: "{written}" is no time of day', "write one like 9:00")
+    return found
+
+
+_CLOCK = Form(ANY_TEXT, _clock_of)
+_MIN = KeySpec("min", _CLOCK, "The earliest time that it may be, like 9:00.")
+_MAX = KeySpec("max", _CLOCK, "The latest time that it may be, like 18:00.")
+
+
+@immutable
+class _OnCalendar(Variable):
+    """A day, with a time or without. ``after`` and ``before`` exclude what they name; ``within`` counts from now on."""
+
+    after: str | None = None
+    before: str | None = None
+    within: timedelta | None = None
+    present: ClassVar[str]  # the word for now in `after` and `before`
+    example: ClassVar[str]
+    form: ClassVar[re.Pattern[str]]
+    takes_every = True  # its bounds are for answers alone: they move with the day
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `after`, `before` and `within`."""
+        after, before, within = (key.read(fields) for key in cls.keys)
+        if after is not None and before is not None and (after == before or (after > before and after != cls.present)):
+            fix = "leave more room between them" if after == before else "swap them"
+            fields.report("E307", fields.mark_of("before"), f"nothing is after {after} and before {before}", fix)
+        return cls(name, fields.mark, value, after, before, within)
+
+    @property
+    def samples(self) -> tuple[Any, ...]:
+        """For each month each weekday on days of two digits, of which some have the longest names."""
+        days = (datetime(2030, month, day, 10, 55, 55) for month in range(1, 13) for day in range(20, 27))
+        return tuple(self._from_value(day, None) for day in days)
+
+    def prepare(self, languages: Iterable[str]) -> None:
+        """The languages' words for days."""
+        date_reading.prepare(languages)
+
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Any:
+        found, present = Variable._taken(self, answer, now, language), self._from_value(now, now)
+        if self.after is not None and found <= self._bound(self.after, now):
+            raise Unfit("it is too early")
+        if self.before is not None and found >= self._bound(self.before, now):
+            raise Unfit("it is too late")
+        if self.within is not None and not present <= found <= present + self.within:
+            raise Unfit(f"it is not within {wall_clock.duration_words(self.within)}")
+        return found
+
+    def _bound(self, written: str, now: datetime) -> Any:
+        return self._from_value(now if written == self.present else written, now)
+
+    @property
+    def _past(self) -> bool:
+        """Whether an answer without its year means one that has been."""
+        return self.before == self.present
+
+
+@immutable
+class DateVariable(_OnCalendar):
+    """A day.
+
+    ``eta: {type: date, after: today, within: 14d}``
+    """
+
+    type = "date"
+    kind = ValueKind.DATE
+    made_of = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TEXT})
+    present = "today"
+    example = "2030-12-31"
+    form = ISO_DAY
+    keys = _keys(type, present, example, form)
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> date:
+        return fitting(read_date(text, now.date(), language, past=self._past), "it is no day")
+
+    def _from_value(self, value: Any, now: datetime | None) -> date:
+        if isinstance(value, datetime):
+            return (value if now is None else in_zone(value, zone_of(now))).date()
+        if isinstance(value, date):
+            return value
+        if isinstance(value, str) and (day := read_iso(value, ISO_DAY)) is not None:
+            return day
+        raise mismatch(value, f"a date like {self.example}")
+
+
+@immutable
+class DateTimeVariable(_OnCalendar):
+    """A day and a time, in the bot's time zone.
+
+    ``slot: {type: datetime, after: now}``
+    """
+
+    type = "datetime"
+    kind = ValueKind.DATETIME
+    made_of = frozenset({ValueKind.DATETIME, ValueKind.TEXT})
+    present = "now"
+    example = "2030-12-31T15:00"
+    form = ISO_MOMENT
+    keys = _keys(type, present, example, form)
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> datetime:
+        return fitting(read_moment(text, now, language, past=self._past), "it is no day with a time")
+
+    def _from_value(self, value: Any, now: datetime | None) -> datetime:
+        found = read_iso(value, ISO_MOMENT) if isinstance(value, str) else value
+        if not isinstance(found, datetime):
+            raise mismatch(value, f"a date with a time like {self.example}")
+        return found if now is None else in_zone(found, zone_of(now))
+
+
+@immutable
+class TimeVariable(Variable):
+    """A time of day, from ``least`` to ``most``, both included.
+
+    ``opens: {type: time, min: '9:00', max: '18:00'}``
+    """
+
+    least: time | None = None
+    most: time | None = None
+    type = "time"
+    kind = ValueKind.TIME
+    made_of = frozenset({ValueKind.TIME, ValueKind.TEXT})
+    keys = KeySet(_MIN, _MAX)
+    samples = tuple(time(hour, 55, 55) for hour in range(24))
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `min` and `max`."""
+        least, most = _MIN.read(fields), _MAX.read(fields)
+        if least is not None and most is not None and least > most:
+            _MAX.report(fields, "E307", "max is before min", "swap them")
+        return cls(name, fields.mark, value, least, most)
+
+    @property
+    def takes_every(self) -> bool:
+        """Whether it has no bounds."""
+        return self.least is None and self.most is None
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> time:
+        return fitting(read_time(text, language), "it is no time of day")
+
+    def _from_value(self, value: Any, now: datetime | None) -> time:
+        found = read_clock(value) if isinstance(value, str) else value
+        if not isinstance(found, time) or found.tzinfo is not None:
+            raise mismatch(value, "a time of day like 15:30, without an offset")
+        return found
+
+    def _bounded(self, value: time) -> time:
+        if self.least is not None and value < self.least:
+            raise Mismatch(f"it is before {self.least:%H:%M}")
+        if self.most is not None and value > self.most:
+            raise Mismatch(f"it is after {self.most:%H:%M}")
+        return value

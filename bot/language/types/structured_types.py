@@ -1,0 +1,308 @@
+"""The types list and object, as handlers return them; media and location, as contacts send them."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, tzinfo
+from typing import Any, Self
+
+from bot.core.filetypes import FILE_TYPES
+from bot.core.immutable import immutable
+from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
+from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, ValueTooLarge
+from bot.language.expressions.abstract_values import ValueKind
+from bot.language.keys.declared_keys import Form, KeySet, KeySpec, integer, one_of, one_or_several
+from bot.language.keys.fields import Fields, text_of
+from bot.language.keys.key_schemas import pattern
+from bot.language.source.problems import Problems
+from bot.language.source.wall_clock import in_zone
+from bot.language.source.yaml_tree import Node
+from bot.language.types.variable import KEEP, Answer, Mismatch, Unfit, Variable, mismatch
+
+_SIZE = re.compile(r"([1-9]\d{0,5}) ?(KB|MB)")
+
+
+def _size_of(node: Node, problems: Problems, what: str) -> int | None:
+    """A size in kilobytes or megabytes, of 1024 each; in bytes."""
+    text = text_of(node, problems, what)
+    found = None if text is None else _SIZE.fullmatch(text)
+    if text is not None and found is None:
+        problems.add("E106", node.mark, f'{what}: "{text}" is no size', "write one like 500KB or 5MB")
+    return None if found is None else int(found[1]) << (20 if found[2] == "MB" else 10)
+
+
+_MOST = KeySpec("max", integer(1), "How many elements it may have.")
+_KINDS = KeySpec("kinds", one_or_several(one_of(*MEDIA_KINDS)), "The kinds of files that it takes; all if left out.")
+_LARGEST = KeySpec(
+    "max",
+    Form(pattern(_SIZE.pattern, "write one like 500KB or 5MB"), _size_of),
+    "The size of a file that is kept, at most.",
+)
+
+
+@immutable
+class ListVariable(Variable):
+    """A list.
+
+    ``basket: {type: list, max: 20}``
+    """
+
+    most: int | None = None
+    type = "list"
+    kind = ValueKind.LIST
+    made_of = frozenset({ValueKind.LIST})
+    keys = KeySet(_MOST)
+    answered = False
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `max`."""
+        return cls(name, fields.mark, value, _MOST.read(fields))
+
+    @property
+    def takes_every(self) -> bool:
+        """Whether it may have any number of elements."""
+        return self.most is None
+
+    def _from_value(self, value: Any, now: datetime | None) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise mismatch(value, "a list")
+        return list(_zoned(value, now))
+
+    def _bounded(self, value: list[Any]) -> list[Any]:
+        if self.most is not None and len(value) > self.most:
+            raise Mismatch(f"it has {len(value)} elements, {self.most} are allowed")
+        return value
+
+
+@immutable
+class ObjectVariable(Variable):
+    """A record or a map.
+
+    ``order: object``
+    """
+
+    type = "object"
+    kind = ValueKind.RECORD
+    made_of = frozenset({ValueKind.RECORD})
+    answered = False
+    takes_every = True
+
+    def _from_value(self, value: Any, now: datetime | None) -> Mapping[str, Any]:
+        if not isinstance(value, Mapping):
+            raise mismatch(value, "an object")
+        zoned: Mapping[str, Any] = _zoned(value, now)
+        return zoned
+
+
+def _zoned(value: Any, now: datetime | None) -> Any:
+    """A value in which every time is in the bot's zone.
+
+    Raises `Mismatch` where it is larger or deeper than a conversation keeps values.
+    """
+    try:
+        return _in_zone(value, None if now is None else now.tzinfo, MOST_LEVELS, Measure())
+    except ValueTooLarge as error:
+        raise Mismatch(str(error)) from error
+
+
+def _in_zone(value: Any, zone: tzinfo | None, levels: int, measure: Measure) -> Any:
+    measure.count(value, levels)
+    match value:
+        case datetime() if zone is not None:
+            return in_zone(value, zone)
+        case Record():
+            fields = {key: _in_zone(item, zone, levels - 1, measure) for key, item in value.items()}
+            return Record(value.name_of_type, fields)
+        case Mapping():
+            return {key: _in_zone(item, zone, levels - 1, measure) for key, item in value.items()}
+        case list() | tuple():
+            return [_in_zone(item, zone, levels - 1, measure) for item in value]
+    return value
+
+
+_SUFFIXES = {found.suffix: found.kind for found in FILE_TYPES}
+_TYPES = KeySpec(
+    "types", one_or_several(one_of(*_SUFFIXES)), "The types of the files that it keeps, like pdf; all if left out."
+)
+
+
+@immutable
+class FileVariable(Variable):
+    """A variable that can be a file of a contact. With ``keep``, an answer is fetched and kept before the question is left.
+
+    ``types`` are the suffixes of the types that are kept, such as ``pdf``; all where there are none.
+    """
+
+    kinds: tuple[str, ...] = MEDIA_KINDS
+    most: int | None = None  # bytes
+    types: tuple[str, ...] = ()
+    written = False
+
+    @classmethod
+    def read_files(cls, name: str, value: Any, fields: Fields, kinds: tuple[str, ...], **more: Any) -> Self:
+        """Read `keep`, and what belongs to it: `max` and `types`."""
+        keep, most, types = KEEP.read(fields), _LARGEST.read(fields), _TYPES.read(fields) or ()
+        for key, unknown in ((_LARGEST, "size"), (_TYPES, "content")):
+            if key.written(fields) and not keep:
+                what = f"{key.name} where the file is not kept: its {unknown} is not known"
+                key.report(fields, "E307", what, "add keep: true, or leave it out")
+        for suffix in types:
+            if _SUFFIXES[suffix] not in kinds:
+                what = f"types: {suffix} is a file of the kind {_SUFFIXES[suffix]}, which it does not take"
+                _TYPES.report(fields, "E307", what, "leave it out, or take that kind of file")
+        return cls(name, fields.mark, value, kinds, most, types, keep=keep, **more)
+
+    def bytes_allowed(self, kind: str) -> int:
+        """How large a file of a kind may be to be kept: `max`, and never more than the gateway's own limit."""
+        most = MEDIA_BYTES[kind]
+        return most if self.most is None else min(self.most, most)
+
+    def file_in(self, value: Any) -> Media | None:
+        """The file of a value, if it has one."""
+        return value if isinstance(value, Media) else None
+
+    def of_file(self, media: Media) -> Any:
+        """The value for a file."""
+        return media
+
+
+@immutable
+class MediaVariable(FileVariable):
+    """A file that the contact sent.
+
+    ``photo: {type: media, kinds: image, keep: true, max: 5MB}``
+    """
+
+    type = "media"
+    kind = ValueKind.FILE
+    made_of = frozenset({ValueKind.FILE})
+    keys = KeySet(_KINDS, _LARGEST, _TYPES)
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `kinds`, `keep`, `max` and `types`."""
+        return cls.read_files(name, value, fields, _KINDS.read(fields) or MEDIA_KINDS)
+
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Media:
+        """The file. Raises `Unfit` for anything else, and for files of other kinds."""
+        if answer.media is None or answer.media.kind not in self.kinds:
+            raise Unfit(f"a file is expected: {', '.join(self.kinds)}")
+        return answer.media
+
+    def _from_value(self, value: Any, now: datetime | None) -> Media:
+        if not isinstance(value, Media):
+            raise mismatch(value, "a file")
+        if value.kind not in self.kinds:
+            raise Mismatch(f"it is none of {', '.join(self.kinds)}")
+        return value
+
+
+_TEXT, _LOCATION = "text", "location"
+_ACCEPTS = KeySpec(
+    "accepts",
+    one_or_several(one_of(_TEXT, *MEDIA_KINDS, _LOCATION)),
+    "What counts as an answer: text, kinds of files, location; all of them if left out.",
+)
+
+
+@immutable
+class AnswerVariable(FileVariable):
+    """A text, a file or a place, as the contact sent it: a record with ``kind``, ``text``, ``file`` and ``location``.
+
+    ``report: {type: answer, accepts: [text, image, location], keep: true}``
+    """
+
+    accepts: tuple[str, ...] = ()
+    type = "answer"
+    kind = ValueKind.RECORD
+    made_of = frozenset({ValueKind.RECORD, ValueKind.TEXT, ValueKind.FILE, ValueKind.PLACE})
+    keys = KeySet(_ACCEPTS, _LARGEST, _TYPES)
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `accepts`, `keep`, `max` and `types`."""
+        accepts = _ACCEPTS.read(fields) or (_TEXT, *MEDIA_KINDS, _LOCATION)
+        kinds = tuple(kind for kind in accepts if kind in MEDIA_KINDS)
+        if not kinds and KEEP.read(fields):
+            KEEP.report(fields, "E307", "keep where no file is an answer", "leave it out, or accept a kind of file")
+        return cls.read_files(name, value, fields, kinds, accepts=accepts)
+
+    @property
+    def takes_any_words(self) -> bool:
+        """Whether it accepts texts, and has no check."""
+        return _TEXT in self.accepts and not self.checks
+
+    def file_in(self, value: Any) -> Media | None:
+        """The file of a value, if it has one."""
+        file = value["file"]
+        return file if isinstance(file, Media) else None
+
+    def of_file(self, media: Media) -> Record:
+        """The value for a file; its text is the caption."""
+        return _sent(media.kind, media.caption, file=media)
+
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Record:
+        """What was sent. Raises `Unfit` for what it does not accept."""
+        if answer.location is not None and _LOCATION in self.accepts:
+            return _sent(_LOCATION, None, location=answer.location)
+        if answer.media is not None and answer.media.kind in self.kinds:
+            return self.of_file(answer.media)
+        if answer.text and answer.text.strip() and _TEXT in self.accepts:
+            return _sent(_TEXT, answer.text.strip())
+        raise Unfit(f"one of these is expected: {', '.join(self.accepts)}")
+
+    def _from_value(self, value: Any, now: datetime | None) -> Record:
+        if isinstance(value, Record) and value.name_of_type == self.type:
+            return value
+        if isinstance(value, Media):
+            return self.of_file(value)
+        if isinstance(value, Location):
+            return _sent(_LOCATION, None, location=value)
+        if isinstance(value, str):
+            return _sent(_TEXT, value)
+        raise mismatch(value, "a text, a file or a place")
+
+
+def _sent(kind: str, text: str | None, *, file: Media | None = None, location: Location | None = None) -> Record:
+    return Record(AnswerVariable.type, {"kind": kind, "text": text, "file": file, "location": location})
+
+
+@immutable
+class LocationVariable(Variable):
+    """A place on the map that the contact sent.
+
+    ``spot: location``
+    """
+
+    type = "location"
+    kind = ValueKind.PLACE
+    made_of = frozenset({ValueKind.PLACE, ValueKind.RECORD})
+    written = False
+    takes_every = True
+
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Location:
+        if answer.location is None:
+            raise Unfit("a place on the map is expected")
+        return answer.location
+
+    def _from_value(self, value: Any, now: datetime | None) -> Location:
+        if isinstance(value, Mapping) and value.keys() <= _PLACE:
+            value = _place_of(value)
+        if not isinstance(value, Location):
+            raise mismatch(value, "a place on the map")
+        return value
+
+
+_PLACE = {"latitude", "longitude", "name", "address"}
+
+
+def _place_of(record: Mapping[str, Any]) -> Location | None:
+    """A place as JSON has it; None where that is none."""
+    try:
+        latitude, longitude = float(record["latitude"]), float(record["longitude"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    if not (abs(latitude) <= 90 and abs(longitude) <= 180):
+        return None
+    named = {key: record[key] for key in ("name", "address") if isinstance(record.get(key), str)}
+    return Location(latitude, longitude, **named)

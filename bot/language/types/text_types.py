@@ -1,0 +1,133 @@
+"""The types text and choice."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any, Self
+
+from bot.core.immutable import immutable
+from bot.core.messages import TEXT_BODY
+from bot.language.expressions.abstract_values import ValueKind
+from bot.language.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, integer
+from bot.language.keys.fields import Fields
+from bot.language.keys.patterns import PATTERN
+from bot.language.keys.text_shapes import Keys, Part
+from bot.language.source.text_patterns import matches
+from bot.language.source.word_matching import normalise
+from bot.language.source.yaml_tree import Scalar, one_or_more
+from bot.language.types.variable import Mismatch, Variable, mismatch
+
+LONGEST = TEXT_BODY  # characters: no message of a contact has more
+FILLER = "m"  # of which a text of the greatest length is made
+_CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME})
+
+
+_MAX = KeySpec("max", integer(1, LONGEST), f"How many characters it may have; {LONGEST} if left out.")
+_EXAMPLE = KeySpec("example", STRING, "An example that fits, for people and models.")
+_OF = KeySpec("of", STRINGS, "The texts of which it is one.", required=True, texts=Keys({}, Part.WORD))
+
+
+@immutable
+class TextVariable(Variable):
+    """Any text, or one that matches a pattern in full.
+
+    ``code: {type: text, pattern: '[A-Z]{2}[0-9]{4}', example: AB1234}``
+    """
+
+    pattern: Any = None
+    most: int = LONGEST
+    example: str | None = None
+    type = "text"
+    kind = ValueKind.TEXT
+    made_of = frozenset({ValueKind.TEXT, ValueKind.NUMBER}) | _CLOCK_AND_CALENDAR
+    keys = KeySet(PATTERN, _MAX, _EXAMPLE)
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `pattern`, `max` and `example`."""
+        example = _EXAMPLE.read(fields)
+        variable = cls(name, fields.mark, value, PATTERN.read(fields), _MAX.read(fields) or LONGEST, example)
+        if example is not None:
+            try:
+                variable._bounded(example)
+            except Mismatch as error:
+                what = f'the example "{example}" does not fit: {error}'
+                _EXAMPLE.report(fields, "E303", what, "change the example, or what the variable takes")
+        return variable
+
+    @property
+    def takes_every(self) -> bool:
+        """Whether it has no pattern and no bound of its own."""
+        return self.pattern is None and self.most == LONGEST
+
+    @property
+    def bounded(self) -> bool:
+        """By its `max`; without one it may come from elsewhere, longer than any message."""
+        return self.most != LONGEST
+
+    @property
+    def takes_any_words(self) -> bool:
+        """Whether it has no pattern and no check."""
+        return self.pattern is None and not self.checks
+
+    @property
+    def samples(self) -> tuple[Any, ...]:
+        """Its example, and a text of the greatest length where no pattern is in the way."""
+        given = () if self.example is None else (self.example,)
+        return (*given, FILLER * self.most) if self.pattern is None and self.bounded else given
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
+        return text
+
+    def _from_value(self, value: Any, now: datetime | None) -> str:
+        if isinstance(value, str):
+            return value
+        if isinstance(value, int | float | Decimal | date | time) and not isinstance(value, bool):
+            return str(value)
+        raise mismatch(value, "a text")
+
+    def _bounded(self, value: str) -> str:
+        if len(value) > self.most:
+            raise Mismatch(f"it is longer than {self.most} characters")
+        if self.pattern is not None and not matches(self.pattern, value):
+            raise Mismatch("it does not match the pattern")
+        return value
+
+
+@immutable
+class ChoiceVariable(Variable):
+    """One of a few texts. ``also`` are their equals in other languages, in the same order.
+
+    ``size: {type: choice, of: [S, M, L]}``
+    """
+
+    of: tuple[str, ...] = ()
+    also: tuple[tuple[str, ...], ...] = ()
+    type = "choice"
+    kind = ValueKind.TEXT
+    made_of = TextVariable.made_of | {ValueKind.BOOLEAN}
+    keys = KeySet(_OF)
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `of`."""
+        also = tuple(item.also if isinstance(item, Scalar) else () for item in one_or_more(fields.raw(_OF.name)))
+        return cls(name, fields.mark, value, _OF.read(fields), also)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Those that it is one of."""
+        return self.of
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
+        wanted = normalise(text)
+        foreign = [choice for choice, words in zip(self.of, self.also, strict=False) if wanted in map(normalise, words)]
+        return self._one([*(choice for choice in self.of if normalise(choice) == wanted), *foreign])
+
+    def _from_value(self, value: Any, now: datetime | None) -> str:
+        return self._one([choice for choice in self.of or (str(value),) if choice == str(value)])
+
+    def _one(self, found: Sequence[str]) -> str:
+        if not found:
+            raise Mismatch(f"it is none of {', '.join(self.of)}")
+        return found[0]

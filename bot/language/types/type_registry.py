@@ -1,0 +1,183 @@
+"""All types of variables, and the reading of declarations: ``{type: text, max: 40}``, or the type alone.
+
+A new type is a subclass of `Variable` in a file of its own, and a line in `TYPES`.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+
+from bot.language.expressions.grammar import RESERVED_LIST, RESERVED_NAMES
+from bot.language.keys import key_schemas
+from bot.language.keys.declared_keys import (
+    BOOLEAN,
+    EXPRESSION,
+    TEMPLATE,
+    Form,
+    KeySet,
+    KeySpec,
+    either,
+    made,
+    map_of,
+    nested,
+    one_of,
+    one_or_several,
+    raw_node,
+    shared,
+)
+from bot.language.keys.fields import Fields, entries_of, name_of, refuse_altered, text_of
+from bot.language.keys.key_schemas import ANY, by_value
+from bot.language.keys.text_shapes import TEXT, Shape
+from bot.language.source.problems import Problems, did_you_mean
+from bot.language.source.yaml_tree import List, Map, Node, Scalar, one_or_more, plain
+from bot.language.types.address_types import EmailVariable, PhoneVariable
+from bot.language.types.date_types import DateTimeVariable, DateVariable, TimeVariable
+from bot.language.types.number_types import IntegerVariable, NumberVariable
+from bot.language.types.structured_types import (
+    AnswerVariable,
+    ListVariable,
+    LocationVariable,
+    MediaVariable,
+    ObjectVariable,
+)
+from bot.language.types.text_types import ChoiceVariable, TextVariable
+from bot.language.types.variable import KEEP, NEEDED, Answer, AnswerCheck, Mismatch, Unfit, Variable
+from bot.language.types.yes_no_type import BooleanVariable
+
+__all__ = ["TYPES", "Answer", "Mismatch", "Unfit", "Variable", "read_variable"]
+
+TYPES: dict[str, type[Variable]] = {
+    variable.type: variable
+    for variable in (
+        TextVariable, IntegerVariable, NumberVariable, ChoiceVariable, BooleanVariable, DateVariable, TimeVariable,
+        DateTimeVariable, EmailVariable, PhoneVariable, ListVariable, ObjectVariable, MediaVariable, LocationVariable,
+        AnswerVariable,
+    )
+}  # fmt: skip
+_TYPE = KeySpec(
+    "type", Form(key_schemas.shared("type", one_of(*TYPES).schema), text_of), "What it holds.", required=True
+)
+_VALUE = KeySpec("value", raw_node(ANY), "Its first value; null by default.")
+_OPTIONAL = KeySpec("optional", BOOLEAN, "Says to the reader that null is expected.")  # every variable may be null
+
+
+def _check_of(fields: Fields) -> AnswerCheck | None:
+    condition = _IF.read(fields)
+    return None if condition is None else AnswerCheck(condition, _OBJECTION.read(fields))
+
+
+_IF = KeySpec("if", EXPRESSION, "What must be true of the answer, which is called it.", required=True)
+_OBJECTION = KeySpec("error", TEMPLATE, "What the contact gets where it is not true.", texts=TEXT)
+_ONE_CHECK = either(made(EXPRESSION, AnswerCheck), nested(KeySet(_IF, _OBJECTION), _check_of))
+_CHECKS = KeySpec("check", shared("check", one_or_several(_ONE_CHECK)), "What must be true of an answer.")
+_ERROR = KeySpec(
+    "error", TEMPLATE, "What the contact gets whose answer does not fit, in place of the question's retry.", texts=TEXT
+)
+
+
+@cache
+def _settings_of(kind: str) -> KeySet:
+    declared = TYPES[kind]
+    answered = (_CHECKS, _ERROR) if declared.answered else ()
+    return KeySet(_TYPE, _VALUE, KEEP, NEEDED, _OPTIONAL, *declared.keys, *answered)
+
+
+def _texts_of(node: Node) -> Shape:
+    kind = node.get(_TYPE.name) if isinstance(node, Map) else None
+    return _settings_of(kind.text).texts if isinstance(kind, Scalar) and kind.text in TYPES else {}
+
+
+VARIABLE = shared(
+    "variable",
+    raw_node(
+        key_schemas.either(
+            _TYPE.form.schema, by_value(_TYPE.name, {kind: _settings_of(kind).schema() for kind in TYPES})
+        ),
+        _texts_of,
+    ),
+)
+"""The declaration of a variable; `read_variable` reads it."""
+
+
+def read_variable(name: str, node: Node, problems: Problems) -> Variable:
+    """Read a declaration: ``{type: text, ...}``, or the type alone. A mistake becomes a problem."""
+    what = f'variable "{name}"'
+    if isinstance(node, Scalar) and node.value is not None:
+        node = Map(node.mark, ((Scalar(node.mark, "type", "type"), node),))
+    fields = KeySet(_TYPE).open(node, problems, what, "{type: text}", others=True)
+    if name in RESERVED_NAMES:
+        problems.add(
+            "E306", node.mark, f'{what}: the name "{name}" is reserved', f"choose another name: {RESERVED_LIST}"
+        )
+    kind = _TYPE.read(fields)
+    declared = TYPES.get(kind or "")
+    if declared is None:
+        if kind is not None:
+            fix = did_you_mean(kind, TYPES, f"write one of {', '.join(TYPES)}")
+            written = fields.raw(_TYPE.name)
+            if isinstance(written, Scalar) and isinstance(written.value, bool | int | float):
+                meant = "boolean" if isinstance(written.value, bool) else "number"
+                fix = f"write {name}: {{type: {meant}, value: {kind}}}"
+            problems.add("E304", _TYPE.mark(fields), f'{what}: no type "{kind}"', fix)
+        return TextVariable(name, node.mark)
+    fields = _settings_of(declared.type).open(node, problems, what)
+    _OPTIONAL.read(fields)
+    variable = replace(declared.read(name, None, fields), keep=KEEP.read(fields), needed=NEEDED.read(fields))
+    if variable.answered:
+        variable = replace(variable, checks=_CHECKS.read(fields), error=_ERROR.read(fields))
+    initial = _VALUE.read(fields)
+    return variable if initial is None else _starting_at(variable, initial, problems)
+
+
+def _read_variables(node: Node, problems: Problems, what: str) -> dict[str, Variable]:
+    """Read a map of declarations: also of those of which something is wrong, so that what uses them is no problem as well."""
+    variables = {}
+    for key, item in entries_of(node, problems, what, "{name: {type: text}}"):
+        name_of(key, problems, "variable")
+        variables[key.text] = read_variable(key.text, item, problems)
+    listed = (item for item in one_or_more(node) if not isinstance(item, List))
+    named = (key for item in listed for key in ([key for key, _ in item.entries] if isinstance(item, Map) else [item]))
+    return {key.text: TextVariable(key.text, key.mark) for key in named} | variables
+
+
+def check_written(variable: Variable, written: Node, problems: Problems) -> bool:
+    """Whether YAML has not altered a value that is written for this variable; a problem where it has (1.10, 007)."""
+    if isinstance(variable, NumberVariable):
+        return True
+    before = len(problems)
+    refuse_altered(written, problems, number=isinstance(variable, ListVariable | ObjectVariable))
+    return len(problems) == before
+
+
+def to_fit(variable: Variable, given: object = None, known: Collection[str] = ()) -> str:
+    """What to do about a value that does not fit a variable. ``given``: what a step gives it, in a flow with the ``known`` names."""
+    if variable.type == BooleanVariable.type:
+        return "write true or false"
+    calculated = _CALCULATION.match(given) if isinstance(given, str) else None
+    if calculated is not None and calculated[1] in {*known, *RESERVED_NAMES}:
+        return f'write "{{{{ {given} }}}}" if it is to be calculated'
+    return "change the value, or what the variable takes"
+
+
+_CALCULATION = re.compile(r"([a-z][a-z0-9_]*)(\.\w+)*\s*([-+*/~|].+)?$")
+
+
+def _starting_at(variable: Variable, initial: Node, problems: Problems) -> Variable:
+    if not check_written(variable, initial, problems):
+        return variable
+    try:
+        value = variable.coerce(plain(initial), None)
+    except Mismatch as error:
+        what = f'variable "{variable.name}": its value does not fit: {error}'
+        problems.add("E303", initial.mark, what, to_fit(variable))
+        return variable
+    if isinstance(value, datetime) and value.tzinfo is None:
+        what = f'variable "{variable.name}": its value is in no time zone'
+        problems.add("E303", initial.mark, what, "write its offset, like 2030-12-31T15:00+02:00")
+    return replace(variable, value=value)
+
+
+VARIABLES: Form[dict[str, Variable]] = map_of(VARIABLE, _read_variables, absent={})
+"""Declarations by their names."""

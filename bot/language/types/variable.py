@@ -1,0 +1,197 @@
+"""The base of all types of variables: which answers of contacts a variable takes, which values of flows and handlers, and what
+the checker may conclude from its declaration.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from datetime import datetime
+from typing import Any, ClassVar, Self, TypeVar
+
+from bot.core.errors import BotError
+from bot.core.immutable import immutable
+from bot.core.values import Location, Media
+from bot.language.expressions.abstract_values import AbstractValues, ValueKind, bounded, just, some
+from bot.language.expressions.template_failures import kind_of
+from bot.language.expressions.templates import Expression, Template
+from bot.language.keys.declared_keys import BOOLEAN, KeySet, KeySpec
+from bot.language.keys.fields import Fields
+from bot.language.source.languages import CONTACT_LANGUAGE
+from bot.language.source.problems import Mark
+
+Found = TypeVar("Found")
+NEEDED = KeySpec("needed", BOOLEAN, "Whether a start that does not give it is refused; false by default.")
+KEEP = KeySpec("keep", BOOLEAN, "Whether its value stays with the contact for good, for all flows that declare it so.")
+
+
+class Unfit(BotError):
+    """A contact's answer is no value of the variable. The text does not repeat the answer.
+
+    ``objection`` is what the contact gets instead of the step's `retry`, where the variable says so, and ``it``
+    what is called so in that text.
+    """
+
+    def __init__(self, reason: str, objection: Template | None = None, it: Any = None) -> None:
+        super().__init__(reason)
+        self.objection = objection
+        self.it = it
+
+
+class Mismatch(BotError):
+    """A value that a flow or a handler gives does not fit the variable. The text does not repeat the value."""
+
+
+@immutable
+class Answer:
+    """A contact's message in answer to a question."""
+
+    text: str | None = None
+    media: Media | None = None
+    location: Location | None = None
+
+
+@immutable
+class AnswerCheck:
+    """A condition that an answer (``it``) must satisfy, and the text for the contact if it does not."""
+
+    condition: Expression
+    error: Template | None = None
+
+
+@immutable
+class Variable:
+    """A declared variable, which starts at ``value``. Each type of variables is a subclass, listed in `type_registry`.
+
+    A type says everything about itself here: how its settings are read, which answers and values it takes, and what the
+    checker may conclude. It must declare ``type`` and ``kind``; for the rest there are defaults that claim nothing.
+
+    ``error`` is what a contact gets whose answer is no value of it, in place of the step's `retry`.
+    """
+
+    name: str
+    mark: Mark
+    value: Any = None
+    keep: bool = field(default=False, kw_only=True)  # it is kept with the contact, for good
+    needed: bool = field(default=False, kw_only=True)  # who starts the flow must give it
+    checks: tuple[AnswerCheck, ...] = field(default=(), kw_only=True)
+    error: Template | None = field(default=None, kw_only=True)
+    type: ClassVar[str] = ""
+    kind: ClassVar[ValueKind]  # of all its values, null aside
+    whole: ClassVar[bool] = False  # whether its values are whole numbers
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset(ValueKind)  # kinds of which some values can be converted
+    answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it
+    written: ClassVar[bool] = True  # whether its answers are texts, not files or places
+    keys: ClassVar[KeySet] = KeySet()  # the settings that this type has of its own
+    # those that fit whatever the settings are, for conversations that are explored
+    example_answers: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        if cls.type and not hasattr(cls, "kind"):
+            raise TypeError(f"{cls.__name__}: declare `kind`, the ValueKind of its values")
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read the settings that this type has of its own."""
+        return cls(name, fields.mark, value)
+
+    @property
+    def values(self) -> tuple[Any, ...] | None:
+        """All the values that it can have, where they can be listed."""
+        return None
+
+    @property
+    def takes_every(self) -> bool:
+        """Whether every value of its kind is one of it, whatever its settings say."""
+        return False
+
+    @property
+    def takes_any_words(self) -> bool:
+        """Whether nothing but their length tells an answer from other words."""
+        return False
+
+    @property
+    def abstract_values(self) -> AbstractValues:
+        """The possible values, without null."""
+        return some(self.kind, whole=self.whole) if self.values is None else bounded(map(just, self.values))
+
+    @property
+    def samples(self) -> tuple[Any, ...]:
+        """Some of its values, the longest among them if it is ``bounded``, that texts are tried out with."""
+        return self.values or ()
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is known how long its values can be as texts."""
+        return bool(self.samples)
+
+    def may_be_made_of(self, kind: ValueKind) -> bool:
+        """Whether any value of a kind becomes one of it. Null is one of each."""
+        return kind in (ValueKind.NULL, ValueKind.ANY) or kind in self.made_of
+
+    def surely_takes(self, values: AbstractValues) -> bool:
+        """Whether each of these values is one of it, however large it is. Null is one of each."""
+        known = [value for value in values if value.kind is not ValueKind.NULL]
+        return self.takes_every and all(value.kind is self.kind and value.whole >= self.whole for value in known)
+
+    def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
+        """The value of an answer that passes all checks. ``now`` is in the bot's time zone, ``scope`` is the turn's.
+
+        Raises `Unfit`, and `TemplateFailed` if a check fails.
+        """
+        scope = scope or {}
+        try:
+            value = self._taken(answer, now, scope.get(CONTACT_LANGUAGE))
+        except (Unfit, Mismatch) as reason:
+            raise Unfit(str(reason), self.error, answer.text) from reason
+        for check in self.checks:
+            if not check.condition.evaluate({**scope, "it": value}):
+                objection, it = (self.error, answer.text) if check.error is None else (check.error, value)
+                raise Unfit("it does not pass the check", objection, it)
+        return value
+
+    def texts(self) -> Iterator[Template | Expression]:
+        """The texts and conditions that are evaluated for an answer, which is ``it`` there."""
+        if self.error is not None:
+            yield self.error
+        for check in self.checks:
+            yield check.condition
+            if check.error is not None:
+                yield check.error
+
+    def prepare(self, languages: Iterable[str]) -> None:
+        """Load the data for understanding answers in these languages, so that no contact waits for it."""
+
+    def coerce(self, value: Any, now: datetime | None) -> Any:
+        """A value as one of this variable's; null stays null. Raises `Mismatch`.
+
+        ``now``, in the bot's time zone, is None while a flow is checked. Bounds that move with it, as a date's,
+        are for answers only: a day that was right when it was given may have passed since.
+        """
+        return None if value is None else self._bounded(self._from_value(value, now))
+
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Any:
+        """The value of an answer, within the bounds. Raises `Unfit` or `Mismatch`."""
+        text = (answer.text or "").strip()
+        if not text:
+            raise Unfit("a text is expected")
+        return self._bounded(self._from_text(text, now, language))
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> Any:
+        raise Unfit(f"{self.type} is no answer that can be written")
+
+    def _from_value(self, value: Any, now: datetime | None) -> Any:
+        raise NotImplementedError
+
+    def _bounded(self, value: Any) -> Any:
+        return value
+
+
+def fitting(found: Found | None, otherwise: str) -> Found:
+    """What was read of an answer. Raises `Unfit` with this reason where that is nothing."""
+    if found is None:
+        raise Unfit(otherwise)
+    return found
+
+
+def mismatch(value: Any, wanted: str) -> Mismatch:
+    """The error for a value of the wrong kind."""
+    return Mismatch(f"{kind_of(value)} is not {wanted}")

@@ -1,0 +1,70 @@
+"""The inbox: conversations that wait for a person, or that a person has, and what a person does with one."""
+
+from typing import Any
+
+from flask import redirect, render_template, request
+from werkzeug.wrappers import Response
+
+from bot.pages.console.page_formats import address_of, number_at
+from bot.pages.console.routes import Console, Route, current_login
+from bot.pages.console.template_choice import message_of
+from bot.pages.console.users import AGENT, VIEWER, User
+
+MOST = 500
+"""How many conversations are listed: those that have waited the longest."""
+
+
+def inbox(console: Console, user: User) -> str:
+    """The conversations that persons are to take, and those that they have, the longest first."""
+    found = console.reader.handed_over(MOST)
+    team = request.args.get("team", "").strip()[:100]
+    shown = [each for each in found if team in ("", each.team)]
+    return render_template(
+        "inbox.html",
+        waiting=[each for each in shown if each.agent is None],
+        taken=[each for each in shown if each.agent is not None],
+        left_out=console.reader.count_handed_over() - len(found),
+        teams=sorted({each.team for each in found if each.team is not None}),
+        team=team,
+    )
+
+
+def take(console: Console, user: User, who: str) -> Response:
+    """Take a conversation over: from the bot, or from the person whom the form names."""
+    contact, other = number_at(who), request.form.get("from", "")
+    console.tried({"do": "take", "contact": contact, **({"from": other} if other else {})})
+    return redirect(address_of(contact))
+
+
+def give_back(console: Console, user: User, who: str) -> Response:
+    """Let the bot have the conversation again."""
+    contact = number_at(who)
+    console.tried({"do": "give_back", "contact": contact})
+    return redirect(address_of(contact))
+
+
+def answer(console: Console, user: User, who: str) -> Response:
+    """Send what the form has, once if it comes twice. A text that is refused stays in the form."""
+    contact, login, message = number_at(who), current_login(), _message()
+    form = contact, request.form.get("after", ""), repr(message)
+    if login.is_new(form):
+        if console.tried({"do": "answer", "contact": contact, **message}):
+            login.drafts.pop(contact, None)
+        else:
+            login.forms.discard(form)
+            login.drafts[contact] = message
+    return redirect(address_of(contact))
+
+
+def _message() -> dict[str, Any]:
+    if request.form.get("template", "").strip():
+        return {"template": message_of(request.form)}
+    return {"text": request.form.get("text", "").replace("\r\n", "\n").strip()}
+
+
+ROUTES = (
+    Route("/inbox", inbox, VIEWER, title="Inbox"),
+    Route("/contact/<who>/take", take, AGENT, posts=True),
+    Route("/contact/<who>/answer", answer, AGENT, posts=True),
+    Route("/contact/<who>/give-back", give_back, AGENT, posts=True),
+)

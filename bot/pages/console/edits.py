@@ -1,0 +1,29 @@
+"""The view of what an edit would do: the files on the disk beside the conversations under way."""
+
+from flask import redirect, render_template, url_for
+from werkzeug.wrappers import Response
+
+from bot.checker.replaying.migration_preview import MigrationKind
+from bot.pages.console.routes import Console, Route
+from bot.pages.console.users import OPERATOR, User
+
+WORDS = {kind.name.lower(): kind.value for kind in MigrationKind}
+"""What becomes of a conversation, for people."""
+PATIENCE = 30.0
+"""How many seconds a form waits for the report, before the page says that it is still being made."""
+
+
+def edits(console: Console, user: User) -> str:
+    """The last report, if there is one."""
+    check = console.live_check
+    return render_template("edits.html", report=check.reports.get(None), looks=check.looks(), words=WORDS)
+
+
+def check_edits(console: Console, user: User) -> Response:
+    """Look now."""
+    console.live_check.begin()
+    console.live_check.wait(PATIENCE)
+    return redirect(url_for("edits"))
+
+
+ROUTES = (Route("/edits", edits, OPERATOR, title="Edits"), Route("/edits", check_edits, OPERATOR, posts=True))

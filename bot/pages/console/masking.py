@@ -1,0 +1,99 @@
+"""What viewers do not see: numbers but for the last three digits, names, values, and what was said."""
+
+from dataclasses import replace
+
+from bot.core.contact_masks import mask_answers, mask_emails, mask_numbers
+from bot.pages.shared.contact_view import (
+    Bubble,
+    DecidedEffect,
+    OpenFlow,
+    PhoneView,
+    SessionView,
+    ShownBubble,
+    ShownTurn,
+    TakenStep,
+)
+from bot.testing.simulation.phone import ListRow, ShownMessage
+from bot.testing.simulation.turn_words import SEND_ENDS
+
+HIDDEN = "•••"
+_HAPPENED = (  # how the words of events begin, up to what may say more than that it happened
+    *(
+        "wrote",
+        "sent",
+        "tapped",
+        "the time came",
+        "the call ended",
+        "the call returned",
+        *SEND_ENDS.values(),
+        "the model said",
+        "a message was",
+    ),
+    *(
+        "the broadcast",
+        "the conversation was opened",
+        "the conversation was assigned",
+        "the conversation was resolved",
+        "the conversation was given back",
+        "reset",
+        "start",
+        "signal",
+    ),
+)
+_SHOWN_FACTS = ("window", "language", "timezone", "agent")
+
+
+def masked_number(contact: str) -> str:
+    """``6281234567890`` -> ``•••890``"""
+    return HIDDEN + contact[-3:]
+
+
+def masked_words(words: str) -> str:
+    """Words of the operator's or the bot's, without who they are about: ``sale: vip +62 812-3456-7890`` -> ``sale: vip •••890``"""
+    return mask_emails(mask_numbers(words, HIDDEN, 3), HIDDEN)
+
+
+def masked_phone(phone: PhoneView) -> PhoneView:
+    """Who has written when, and how far the bot's messages have got."""
+    bubbles = tuple(ShownBubble(_masked_bubble(shown.bubble), shown.status) for shown in phone.bubbles)
+    unsent = tuple(replace(each, text=HIDDEN, detail="") for each in phone.unsent)
+    return replace(phone, bubbles=bubbles, unsent=unsent)
+
+
+def _masked_bubble(bubble: Bubble) -> Bubble:
+    message = None if bubble.message is None else _masked_message(bubble.message)
+    text = _happened(bubble.text) if bubble.besides else HIDDEN
+    return Bubble(bubble.number, bubble.at, message, text=text, kind=bubble.kind, by=masked_words(bubble.by))
+
+
+def _masked_message(message: ShownMessage) -> ShownMessage:
+    rows = tuple(ListRow(HIDDEN) for _ in message.rows)
+    buttons = tuple(HIDDEN for _ in message.buttons)
+    opens = None if message.opens is None else HIDDEN
+    return ShownMessage(
+        HIDDEN, buttons=buttons, rows=rows, opens=opens, template=message.template, language=message.language
+    )
+
+
+def masked_turn(turn: ShownTurn) -> ShownTurn:
+    """Which rule took what kind of event, and which steps it led through."""
+    steps = tuple(TakenStep(step.place, (), "", step.target) for step in turn.steps)
+    effects = tuple(DecidedEffect(effect.words.partition(" ")[0], effect.status) for effect in turn.effects)
+    rule = masked_words(mask_answers(turn.rule, HIDDEN))
+    return replace(turn, words=_happened(turn.words), rule=rule, steps=steps, effects=effects, notes=(), problems=())
+
+
+def _happened(words: str) -> str:
+    return next((known for known in _HAPPENED if words.startswith(known)), HIDDEN)
+
+
+def masked_session(session: SessionView) -> SessionView:
+    """Where the contact is, and which values there are."""
+    flows = tuple(OpenFlow(flow.place, flow.since, flow.waits, _masked(flow.values)) for flow in session.flows)
+    facts = tuple((name, masked_words(value) if name in _SHOWN_FACTS else HIDDEN) for name, value in session.facts)
+    plans = tuple((what.partition(" (")[0], at) for what, at in session.plans)
+    return SessionView(flows, _masked(session.kept), plans, facts)
+
+
+def _masked(values: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, HIDDEN) for name, _ in values)

@@ -1,0 +1,49 @@
+"""The view of model usage: the tokens that models have used, by day, flow, model or contact."""
+
+from datetime import UTC, datetime, time
+from functools import partial
+
+from flask import render_template, request
+
+from bot.pages.console.charts import SPANS, bar, bars_by_day, chosen_days, longest
+from bot.pages.console.page_formats import reads, sealed
+from bot.pages.console.routes import Console, Route
+from bot.pages.console.users import VIEWER, User
+from bot.store.engine_tables import USAGE_BY
+
+MOST = 100
+"""How many rows are shown."""
+PARTS = PROMPT, COMPLETION = "prompt", "completion"
+
+
+def usage(console: Console, user: User) -> str:
+    """What `bot usage` shows."""
+    days = chosen_days(console.clock.now())
+    by = request.args.get("by", "day")
+    by = by if by in USAGE_BY else "day"
+    since = datetime.combine(days[0], time(), UTC)
+    sums = console.seldom(("usage", since, by), lambda: console.reader.usage(since, by))
+    if by == "contact" and not reads():  # equal ones are in the order of their numbers, which tells of them
+        sums = sorted(sums, key=lambda each: (-each.prompt_tokens - each.completion_tokens, sealed(each.name)))
+    shown = sums if by == "day" else sums[:MOST]
+    tokens = {each.name: {PROMPT: each.prompt_tokens, COMPLETION: each.completion_tokens} for each in shown}
+    return render_template(
+        "usage.html",
+        spans=SPANS,
+        days=len(days),
+        all_by=USAGE_BY,
+        by=by,
+        sums=shown,
+        left_out=len(sums) - len(shown),
+        total=[
+            sum(getattr(each, of) for each in sums)
+            for of in ("answers", "prompt_tokens", "completion_tokens", "estimated")
+        ],
+        by_day=bars_by_day(tokens, days, PARTS) if by == "day" else [],
+        tokens=tokens,
+        bar=partial(bar, parts=PARTS, most=longest(tokens.values(), PARTS)),
+        parts=PARTS,
+    )
+
+
+ROUTES = (Route("/usage", usage, VIEWER, title="Usage"),)

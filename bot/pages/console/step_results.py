@@ -1,0 +1,73 @@
+"""The view of results: how contacts have gone through a flow's steps, by day, and the ways of each split beside each other."""
+
+from datetime import date, timedelta
+from functools import partial
+from typing import Any
+
+from flask import Response, render_template, request
+
+from bot.core.turn import ANSWERED, ENTERED, FAILED, LEFT, TIMED_OUT, WAYS
+from bot.pages.console.charts import SPANS, bar, bars_by_day, chosen_days, longest
+from bot.pages.console.routes import ActionRefused, Console, Route
+from bot.pages.console.users import VIEWER, User
+from bot.server.local_socket import NotRunning
+from bot.store.engine_tables import ResultCount
+from bot.store.results import CountedAs, answered_share, results_by_flow, results_csv, splits_of
+
+PARTS = ANSWERED, TIMED_OUT, LEFT, FAILED
+"""What a bar shows of the entries, from the left or from below; what is left over waits, or began on an earlier day."""
+
+
+def results(console: Console, user: User) -> str:
+    """The results of one flow, and of one of its steps by day."""
+    days, rows = _asked(console)
+    flows = results_by_flow(_names(console), rows, console.seldom("waiting_at", console.reader.waiting_at))
+    flow = request.args.get("flow", "")
+    if flow not in flows:
+        flow = next((name for name, steps in flows.items() if any(step.ways for step in steps)), next(iter(flows), ""))
+    steps = flows.get(flow, [])
+    step = next((each for each in steps if each.step == request.args.get("step")), steps[0] if steps else None)
+    return render_template(
+        "results.html",
+        spans=SPANS,
+        days=len(days),
+        flows=list(flows),
+        flow=flow,
+        steps=steps,
+        most=longest((each.ways for each in steps), PARTS, ENTERED),
+        splits=splits_of(steps),
+        step=step,
+        by_day=[] if step is None else bars_by_day(step.days, days, PARTS, ENTERED),
+        ways=WAYS,
+        parts=PARTS,
+        bar=partial(bar, parts=PARTS, whole=ENTERED),
+        answered_share=answered_share,
+    )
+
+
+def results_file(console: Console, user: User) -> Response:
+    """All that was counted in those days, as a CSV file."""
+    days, rows = _asked(console)
+    named = {"Content-Disposition": f'attachment; filename="results-{len(days)}-days.csv"'}
+    return Response(results_csv(rows), content_type="text/csv; charset=utf-8", headers=named)
+
+
+def _asked(console: Console) -> tuple[list[date], list[ResultCount]]:
+    now = console.clock.now()
+    days = chosen_days(now)
+    return days, console.reader.results(now - timedelta(days=len(days) - 1))
+
+
+def _names(console: Console) -> CountedAs:
+    """The served flows with their steps in order; none while no engine answers: then the steps come as they were counted."""
+    try:
+        found: dict[str, Any] = console.ask({"do": "flows"})["flows"]
+    except (ActionRefused, NotRunning):
+        return {}
+    return found
+
+
+ROUTES = (
+    Route("/results", results, VIEWER, title="Results"),
+    Route("/results.csv", results_file, VIEWER),
+)

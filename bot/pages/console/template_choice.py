@@ -1,0 +1,85 @@
+"""Templates that a person can send: the account's approved ones, and the fields of the one that was chosen."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import request
+
+from bot.core.immutable import immutable
+from bot.pages.console.routes import ActionRefused, Console
+from bot.runtime.template_check import APPROVED
+from bot.server.local_socket import NotRunning
+
+KEPT_SECONDS, TROUBLE_SECONDS = 600.0, 60.0
+"""How long the gateway's list is used: each one is a request of its limits. And how long it is not asked again after it could not be had."""
+FILES = ("image", "video", "document")
+"""The kinds of headers that are filled with a file's address."""
+
+
+@immutable
+class SendableTemplate:
+    """A template. ``body`` is how many texts fill it, None where nobody knows; ``header`` is the kind of what fills its header, if anything does."""
+
+    name: str
+    language: str
+    category: str = ""
+    body: int | None = None
+    header: str | None = None
+
+
+@immutable
+class TemplateList:
+    """The templates that can be sent. Where the list is not to be had, ``trouble`` says why."""
+
+    templates: tuple[SendableTemplate, ...]
+    trouble: str = ""
+
+
+def template_list(console: Console) -> TemplateList:
+    """The approved templates of the gateway's list. It does not say how many texts fill one: the flows that send it do."""
+    return console.seldom(
+        "templates", lambda: _listed(console), lambda found: TROUBLE_SECONDS if found.trouble else KEPT_SECONDS
+    )
+
+
+def chosen(listed: TemplateList, draft: Mapping[str, Any]) -> SendableTemplate | None:
+    """The template that the address of the page names, or else that of a draft."""
+    named = request.args if "template" in request.args else {"template": draft.get("name"), **draft}
+    asked = named.get("template"), named.get("language")
+    return next((each for each in listed.templates if (each.name, each.language) == asked), None)
+
+
+def message_of(form: Any) -> dict[str, Any]:
+    """The template of a form, as the engine takes it."""
+    fields = form.getlist("body")
+    texts = fields if "fields" in form else [line for field in fields for line in field.splitlines() if line.strip()]
+    message = {"name": form["template"].strip(), "language": form.get("language", "").strip()}
+    message["body"] = [" ".join(text.split()) for text in texts]
+    if header := form.get("header", "").strip():
+        kind = form.get("header-kind", "text")
+        message["header"] = {"type": kind, kind: {"link": header} if kind in FILES else header}
+    return message
+
+
+def _listed(console: Console) -> TemplateList:
+    try:
+        items = console.ask({"do": "gateway", "call": "templates"})["items"]
+        filled = {(each["name"], each["language"]): each for each in console.ask({"do": "flows"})["templates"]}
+    except (ActionRefused, NotRunning) as error:
+        return TemplateList((), str(error))
+    return TemplateList(
+        tuple(
+            _template(item, filled.get((item["name"], item["language"])))
+            for item in sorted(items, key=lambda item: (item["name"], item["language"]))
+            if item["status"] == APPROVED
+        )
+    )
+
+
+def _template(item: Mapping[str, Any], filled: Mapping[str, Any] | None) -> SendableTemplate:
+    has = item["components"]
+    body = 0 if has and "BODY" not in has else None
+    header = "text" if "HEADER" in has else None
+    if filled is not None:
+        body, header = filled["body"], filled["header"]
+    return SendableTemplate(item["name"], item["language"], item["category"], body, header)

@@ -1,0 +1,116 @@
+"""A conversation of the playground, kept as a test."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from bot.checker.counterexamples.finding_case import document
+from bot.core.effects import Effect, Transcribe
+from bot.core.events import CallEnded, CallProgressed, SendEnded, StatusReported, TimeReached
+from bot.core.session import Session
+from bot.language.source.wall_clock import UNITS, duration_words
+from bot.pages.playground.playground import Playground, Refused
+from bot.pages.shared.contact_view import Bubble
+from bot.store.trace_rows import TurnTraced
+from bot.testing.conversations.comparison import asked_in
+from bot.testing.conversations.recorded_chat import answers_in, parts_of
+from bot.testing.simulation.simulation import EVERY_TURN
+
+Line = Mapping[str, Any]
+
+
+def kept_test(playground: Playground, contact: str) -> str:
+    """A test, as YAML, in which a contact's conversation is held as it was. Raises `Refused` where there is none."""
+    bubbles = playground.bubbles(contact)
+    if not any(bubble.message is None for bubble in bubbles):
+        raise Refused("nothing has happened that a test could do again")
+    reader, zone = playground.simulation.reader, playground.simulation.bot.timezone
+    began = bubbles[0].at.astimezone(zone)
+    head = {"test": f"kept on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}", "contact": contact}
+    frame = (reader.session(contact) or Session(contact)).frame
+    place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
+    turns = reader.trace(contact, EVERY_TURN)
+    refs = reader.message_refs(contact)
+    said: defaultdict[str, list[Bubble]] = defaultdict(list)  # by the events of their turns
+    for bubble in bubbles:
+        if bubble.message is not None:
+            said[refs.get(bubble.id, "").rpartition("#")[0]].append(bubble)
+    # what models answered is in the turns
+    acts = [bubble for bubble in bubbles if bubble.message is None and bubble.kind != "model"]
+    lines = _lines(acts, turns, playground.acts, said)
+    return document(head, (*lines, {"expect": place}))
+
+
+def _lines(
+    acts: list[Bubble], turns: list[TurnTraced], events: Mapping[str, int], said: Mapping[str, list[Bubble]]
+) -> Iterator[Line]:
+    """What happened, each act followed by the answers of services and models, and by what the bot said.
+
+    The turns say what followed from which act: a person may write faster than the bot answers.
+    """
+    effects = {name: asked.by if isinstance(asked, Transcribe) else asked for name, asked in asked_in(turns).items()}
+    followed = _followed(acts, turns, events)
+    for act in acts:
+        yield _line_of(act)
+        by_itself = [turn for turn in followed[act.number] if isinstance(turn.event, TimeReached)]
+        waits_from = None if act.kind == "wait" or not by_itself else by_itself[0].at
+        at_once = [turn for turn in followed[act.number] if waits_from is None or turn.at < waits_from]
+        yield from _outcome(at_once, effects, said)
+        if waits_from is not None:
+            passed = by_itself[-1].at - act.at + timedelta(seconds=1)
+            yield {"wait": duration_words(passed, len(UNITS))}
+            yield from _outcome(followed[act.number][len(at_once) :], effects, said)
+
+
+def _followed(acts: list[Bubble], turns: list[TurnTraced], events: Mapping[str, int]) -> Mapping[int, list[TurnTraced]]:
+    """The turns that followed from each act, by its number."""
+    found: defaultdict[int, list[TurnTraced]] = defaultdict(list)
+    besides = [act for act in acts if act.besides]
+    last = acts[0].number
+    for turn in turns:
+        if (number := events.get(turn.event_id.removeprefix("kept:"))) is not None:
+            last = max(last, number)
+        elif not isinstance(turn.event, OF_THE_BOT):
+            last = max([last, *(act.number for act in besides if act.at <= turn.at)])
+        found[last].append(turn)
+    return found
+
+
+def _outcome(
+    turns: list[TurnTraced], effects: Mapping[str, Effect], said: Mapping[str, list[Bubble]]
+) -> Iterator[Line]:
+    yield from answers_in(turns, effects)
+    for turn in turns:
+        yield from (
+            {"bot": parts_of(bubble.message)} for bubble in said.get(turn.event_id, ()) if bubble.message is not None
+        )
+
+
+OF_THE_BOT = (CallEnded, CallProgressed, SendEnded, StatusReported)
+"""Events that only follow from what was there before."""
+
+
+def _line_of(act: Bubble) -> Line:
+    """What a contact, a program or the clock has done, as a line of a test."""
+    match act.kind:
+        case "text":
+            return {"user": act.text}
+        case "choice":
+            return {act.data["how"]: act.text}
+        case "audio" if act.data.get("words"):
+            return {"user": {"voice": act.data["words"]}}
+        case "wait":
+            return {"wait": act.text}
+        case "location":
+            return {"send": {"location": dict(act.data)}}
+        case "start":
+            return {"start": dict(act.data) if act.data["data"] else act.data["flow"]}
+        case "signal":
+            return {"signal": dict(act.data) if act.data["data"] else act.data["name"]}
+        case "event":
+            return {"event": act.text}
+        case "set":
+            return {"set": dict(act.data["values"]), "flow": act.data["flow"]}
+    caption = "" if act.data else act.text
+    return {"send": {act.kind: None, "caption": caption} if caption else act.kind}

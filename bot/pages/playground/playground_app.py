@@ -1,0 +1,388 @@
+"""The pages of the playground: what there is to see as HTML, changes as server-sent events, and what a person does as JSON."""
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from flask import Flask, Response, abort, jsonify, redirect, render_template, request, stream_with_context, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from bot.checker.drawing.svg import STYLE
+from bot.core.effects import Complete, Send
+from bot.core.errors import BotError
+from bot.core.filetypes import FILE_TYPES
+from bot.core.session import Session
+from bot.language.source import wall_clock
+from bot.pages.playground.flow_map import OVERVIEW, FlowMap, UnreadableTests
+from bot.pages.playground.kept_test import kept_test
+from bot.pages.playground.playground import MOST_FILE, Playground, Refused, values_in
+from bot.pages.playground.questions import acts_at
+from bot.pages.playground.service_faults import SERVICE_FAULTS
+from bot.pages.playground.written_values import declared_in, read_value, written_value
+from bot.pages.shared import contact_view
+from bot.pages.shared.contact_view import Bubble, PhoneView, ShownBubble, Unsent, text_of
+from bot.pages.shared.page_server import ALIVE, ALIVE_SECONDS, page_app
+from bot.store.store_reader import DeadLetter
+from bot.testing.conversations.stub_reader import MODEL_FAILURES
+from bot.testing.simulation.gateway_events import GATEWAY_EVENTS
+from bot.testing.simulation.simulation import EVERY_TURN
+
+LOOK_SECONDS = 0.03  # between two looks at what there is to see, while somebody looks
+EVER = datetime.min.replace(tzinfo=UTC)
+TYPES = {found.suffix: found.name for found in FILE_TYPES}
+
+TIMES = {"clock": "%H:%M", "moment": "%-d %b, %H:%M", "date": "%A %-d %B", "day": "%a %-d %b, %H:%M"}
+"""How times look until the page's script writes them as the reader's browser does."""
+
+Asked = Mapping[str, Any]
+
+
+def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping: threading.Event, port: int) -> Flask:
+    """The pages of a playground, on a port of this machine. ``maps`` gives the newest map; streams end once ``stopping`` is set.
+
+    Only a browser on this machine that has loaded the page gets anything: a request for another host (a name that leads here) or
+    from another page is refused.
+    """
+    app = page_app(__name__, forms=False)
+    app.config["MAX_CONTENT_LENGTH"] = MOST_FILE + 1024
+    pages = _Pages(playground, maps, stopping)
+    hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+
+    @app.before_request
+    def refuse_strangers() -> None:
+        origin = request.headers.get("Origin")
+        if request.host not in hosts or (origin is not None and origin not in {f"http://{host}" for host in hosts}):
+            abort(403, "this page is only for browsers on this machine")
+
+    @app.errorhandler(BotError)
+    def say(error: BotError) -> AnyResponse:
+        return Response(json.dumps({"error": str(error)}), 409, content_type="application/json")
+
+    app.add_url_rule("/", "home", pages.home)
+    app.add_url_rule("/contact/<contact>", "page", pages.page)
+    app.add_url_rule("/contact/<contact>/live", "live", pages.live)
+    app.add_url_rule("/contact/<contact>/do", "do", pages.do, methods=["POST"])
+    app.add_url_rule("/contact/<contact>/file", "file", pages.file, methods=["POST"])
+    app.add_url_rule("/contact/<contact>/variable", "variable", pages.variable)
+    app.add_url_rule("/map", "map", pages.map)
+    app.add_url_rule("/step", "step", pages.step)
+    app.add_url_rule("/media/<name>", "media", pages.media)
+    app.add_url_rule("/drawing.css", "drawing", pages.drawing_style)
+    app.jinja_env.filters["kept"] = playground.kept_media
+    for name, form in TIMES.items():
+        app.jinja_env.filters[name] = partial(_local, playground, form)
+    return app
+
+
+class _Pages:
+    """The views."""
+
+    def __init__(self, playground: Playground, maps: Callable[[], FlowMap], stopping: threading.Event) -> None:
+        self._playground = playground
+        self._maps = maps
+        self._stopping = stopping
+
+    def home(self) -> AnyResponse:
+        return redirect(url_for("page", contact=self._playground.contacts[0]))
+
+    def page(self, contact: str) -> str | AnyResponse:
+        playground = self._playground
+        if contact not in playground.contacts:
+            return redirect(url_for("home"))
+        library = playground.simulation.library
+        return render_template(
+            "page.html",
+            contact=contact,
+            bot=library.bot,
+            flows=list(library.flows),
+            signals=list(library.bot.signals),
+            events=list(GATEWAY_EVENTS),
+            faults=SERVICE_FAULTS,
+            zone=playground.simulation.bot.timezone,
+            **self._parts(contact, everything="all" in request.args),
+        )
+
+    def live(self, contact: str) -> AnyResponse:
+        """The parts of the page that have changed, as server-sent events."""
+        self._playground.bubbles(contact)
+        changes = self._changes(contact)
+        return Response(stream_with_context(changes), content_type="text/event-stream; charset=utf-8")
+
+    def _changes(self, contact: str) -> Iterator[str]:
+        shown: dict[str, Any] = {}
+        version: Any = None
+        spoken = monotonic()
+        while not self._stopping.is_set():
+            now = (
+                self._playground.version(),
+                self._map_version(),
+                self._playground.now().replace(second=0, microsecond=0),
+            )
+            if now != version:
+                version = now
+                parts = self._parts(contact)
+                new = {name: part for name, part in parts.items() if shown.get(name) != part}
+                shown = parts
+                if new:
+                    spoken = monotonic()
+                    yield f"data: {json.dumps(new)}\n\n"
+            elif monotonic() - spoken > ALIVE_SECONDS:
+                spoken = monotonic()
+                yield ALIVE
+            self._stopping.wait(LOOK_SECONDS)
+
+    def _map_version(self) -> str:
+        flow_map = self._maps()
+        return f"{flow_map.number}.{flow_map.checked.is_set():d}{flow_map.tested.is_set():d}"
+
+    def _parts(self, contact: str, *, everything: bool = False) -> dict[str, Any]:
+        """The parts of the page that change, by their ids in it; `state` is for the map."""
+        playground = self._playground
+        now, session = playground.now(), playground.simulation.reader.session(contact) or Session(contact)
+        turns = contact_view.turns_of(
+            playground.simulation.reader, contact, EVERY_TURN if everything else contact_view.NEWEST_TURNS
+        )
+        phone = phone_view(playground, session, everything=everything)
+        return {
+            "contacts": render_template("contacts.html", contacts=playground.contacts, contact=contact),
+            "clock": render_template("clock.html", now=now, zone=playground.simulation.bot.timezone),
+            "problems": render_template("problems.html", trouble=playground.trouble),
+            "conversation": render_template("conversation.html", phone=phone, acts=True),
+            "travel": self._travel(contact),
+            "asked": self._asked(session),
+            "turns": render_template(
+                "turns.html", acts=True, turns=turns, all=everything or len(turns) < contact_view.NEWEST_TURNS
+            ),
+            "values": render_template(
+                "values.html",
+                acts=True,
+                session=contact_view.session_view(session, now),
+                settable=declared_in(playground.simulation.library),
+            ),
+            "state": self._state(session, turns),
+        }
+
+    def _travel(self, contact: str) -> str:
+        """How the conversation is held again, and how much time passes then."""
+        acts = [bubble for bubble in self._playground.bubbles(contact) if bubble.message is None]
+        waits = (wall_clock.parse_duration(bubble.text) for bubble in acts if bubble.kind == "wait")
+        passed = sum(filter(None, waits), timedelta())
+        words = wall_clock.duration_words(passed, len(wall_clock.UNITS)) if passed else ""
+        return render_template("travel.html", held=bool(acts), passed=words)
+
+    def _asked(self, session: Session) -> str:
+        """What a model is asked, and a person answers."""
+        questions = self._playground.questions
+        row = None if questions is None else questions.of(session.contact)
+        if row is None or not isinstance(row.effect, Complete):
+            return ""
+        effect, library = row.effect, self._playground.simulation.library
+        return render_template(
+            "asked.html",
+            key=row.key,
+            effect=effect,
+            asked=contact_view.prompt_of(effect),
+            acts=acts_at(library, session, effect),
+            failures=MODEL_FAILURES,
+        )
+
+    def _state(self, session: Session, turns: list[contact_view.ShownTurn]) -> dict[str, Any]:
+        """Where the contact is and has come along, for the map, and which faults are on."""
+        steps = [step for turn in reversed(turns) for step in turn.steps]
+        here = [f"{frame.flow}/{frame.step}" for frame in session.frames]
+        flow_map = self._maps()
+        return {
+            "here": here,
+            "way": [*((step.place, step.outcome) for step in steps), *((place, "") for place in here[-1:])][-200:],
+            "tried": sorted(
+                {
+                    f"{each.flow}/{each.step}"
+                    for each in self._playground.simulation.reader.results(EVER)
+                    if each.way == "entered"
+                }
+            ),
+            "map": self._map_version(),
+            "flows": flow_map.flows,
+            "faults": self._playground.faults,
+        }
+
+    def do(self, contact: str) -> AnyResponse:
+        """Do something, as JSON says: ``{"do": "write", "text": "hi"}``. Anything wrong with it is answered with a sentence."""
+        try:
+            asked = request.get_json()
+            act = ACTS.get(str(asked.get("do"))) if isinstance(asked, dict) else None
+            if act is None:
+                raise Refused(f"what can be done is {', '.join(ACTS)}")
+            return jsonify(act(self._playground, contact, asked) or {})
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise Refused(f"this cannot be done: {error}") from None
+        except RecursionError:
+            raise Refused("this cannot be done: it is nested too deeply") from None
+
+    def file(self, contact: str) -> AnyResponse:
+        """A contact sends the file that is the body."""
+        name, caption = request.args.get("name", "file"), request.args.get("caption", "")
+        self._playground.send_file(contact, name, request.get_data(), caption)
+        return jsonify({})
+
+    def variable(self, contact: str) -> str:
+        """A form that sets a variable."""
+        simulation = self._playground.simulation
+        session = simulation.reader.session(contact) or Session(contact)
+        asked = request.args
+        found = written_value(simulation.library, session, asked.get("flow", ""), asked.get("name", ""))
+        return render_template("variable.html", written=found)
+
+    def map(self) -> AnyResponse:
+        """The drawing of a flow, or of all."""
+        flow_map, flow = self._maps(), request.args.get("flow", OVERVIEW)
+        if flow and flow not in flow_map.flows:
+            abort(404, f"there is no flow {flow}")
+        return Response(flow_map.drawing(flow), content_type="text/html; charset=utf-8")
+
+    def step(self) -> str:
+        """A step: how it is written, what was found there, who waits there, how many went which way."""
+        flow, step = request.args.get("flow", ""), request.args.get("step", "")
+        flow_map, reader = self._maps(), self._playground.simulation.reader
+        try:
+            written = flow_map.written(flow, step)
+        except KeyError:
+            abort(404, f"there is no step {flow}/{step}")
+        try:
+            tests, trouble = flow_map.tests_at(flow, step), ""
+        except UnreadableTests as error:
+            tests, trouble = (), str(error)
+        counted: Counter[str] = Counter()
+        visits = 0
+        for result in reader.results(EVER):
+            if (result.flow, result.step) == (flow, step):
+                visits += result.count if result.way == "entered" else 0
+                if result.way != "entered":
+                    counted[result.outcome or result.way] += result.count
+        return render_template(
+            "step.html",
+            flow=flow,
+            step=step,
+            written=written,
+            findings=flow_map.findings(flow, step),
+            waiting=reader.waiting_at().get((flow, step), 0),
+            visits=visits,
+            ways=counted.most_common(),
+            tests=tests,
+            trouble=trouble,
+        )
+
+    def media(self, name: str) -> AnyResponse:
+        """A file that a contact has sent, with the type that its content has."""
+        content = self._playground.simulation.emulator.media.get(name)
+        type_ = TYPES.get(name.rpartition(".")[2])
+        if content is None or type_ is None:
+            abort(404)
+        kind = type_.partition("/")[0]
+        how = "inline" if kind in ("image", "audio", "video") else "attachment"
+        return Response(content, content_type=type_, headers={"Content-Disposition": how})
+
+    def drawing_style(self) -> AnyResponse:
+        """How drawings look."""
+        return Response(STYLE, content_type="text/css; charset=utf-8")
+
+
+def _local(playground: Playground, form: str, at: datetime) -> str:
+    return at.astimezone(playground.simulation.bot.timezone).strftime(form)
+
+
+def phone_view(playground: Playground, session: Session, *, everything: bool = False) -> PhoneView:
+    """The phone of a session's contact. Raises `bot.pages.playground.playground.Refused` for an unknown one."""
+    contact, reader = session.contact, playground.simulation.reader
+    waiting, letters = list(_waiting(playground, contact)), list(_letters(playground, contact))
+    bubbles = playground.bubbles(contact)  # after what is not sent: what was accepted meanwhile is shown once
+    accepted = {bubble.key for bubble in bubbles if bubble.key is not None}
+    shown = bubbles if everything else bubbles[-contact_view.NEWEST_BUBBLES :]
+    statuses = reader.message_statuses(contact)
+    seen = []
+    for bubble in shown:
+        status = statuses.get(bubble.id)
+        name = "" if bubble.message is None else "sent" if status is None else status.name
+        seen.append(ShownBubble(bubble, name, "" if status is None else status.detail))
+    decided = {turn.event_id: turn.at for turn in reader.trace(contact, EVERY_TURN)} if letters else {}
+    unsent = [*(_given_up(letter, decided, bubbles) for letter in letters), *waiting]
+    left = tuple(each for each in unsent if each.key not in accepted)
+    return PhoneView(tuple(seen), left, len(bubbles) - len(shown), session.waits_for_effect)
+
+
+def _waiting(playground: Playground, contact: str) -> Iterator[Unsent]:
+    """The messages to a contact that are still to be sent."""
+    for send in playground.simulation.reader.pending_sends():
+        if send.contact == contact and isinstance(send.effect, Send):
+            yield Unsent(send.key, text_of(send.effect), "waiting", send.detail, send.attempts, send.due_at)
+
+
+def _letters(playground: Playground, contact: str) -> Iterator[DeadLetter]:
+    """The messages to a contact that were given up, the oldest first."""
+    for letter in reversed(playground.simulation.reader.dead_letters()):
+        if letter.contact == contact and letter.what == "send" and isinstance(letter.body, dict):
+            yield letter
+
+
+def _given_up(letter: DeadLetter, decided: Mapping[str, datetime], bubbles: Sequence[Bubble]) -> Unsent:
+    """A message that was given up, in its place: behind what the contact had done when its turn ``decided`` on it, and behind what the
+    bot had sent when it was given up, because the bot's next message waits for that.
+    """
+    body: Any = letter.body
+    at = decided.get(body["ref"].rpartition("#")[0], letter.at)
+    before = (bubble.number for bubble in bubbles if bubble.at <= (at if bubble.message is None else letter.at))
+    return Unsent(body["key"], text_of(body["effect"]), "failed", letter.reason, after=max(before, default=0))
+
+
+def _wait(playground: Playground, asked: Asked) -> None:
+    duration = wall_clock.parse_duration(str(asked["for"]))
+    if duration is None:
+        raise Refused("write how long, such as 30m, 2h or 1d")
+    playground.wait(duration)
+
+
+def _replay(playground: Playground, contact: str, asked: Asked) -> dict[str, str]:
+    before = asked.get("before")
+    replayed = playground.replay(contact, None if before is None else int(before))
+    return {"contact": replayed.contact, "difference": replayed.difference, "replayed": "all" if before is None else ""}
+
+
+def _set(playground: Playground, contact: str, asked: Asked) -> None:
+    flow, name = str(asked["flow"]), str(asked["name"])
+    value = read_value(playground.simulation.library, flow, name, str(asked["value"]))
+    playground.set_values(contact, flow, {name: value})
+
+
+def _values(asked: Asked) -> dict[str, str]:
+    return values_in(str(asked.get("values", "")).splitlines())
+
+
+ACTS: dict[str, Callable[[Playground, str, Asked], Any]] = {
+    "write": lambda playground, contact, asked: playground.write(contact, str(asked["text"])),
+    "speak": lambda playground, contact, asked: playground.speak(contact, str(asked["text"])),
+    "answer": lambda playground, contact, asked: playground.answer(
+        contact, f"{asked['text']} {'FAIL ' + str(asked['fails']) if asked.get('fails') else ''}"
+    ),
+    "choose": lambda playground, contact, asked: playground.choose(contact, int(asked["bubble"]), int(asked["choice"])),
+    "place": lambda playground, contact, asked: playground.send_place(
+        contact, float(asked["latitude"]), float(asked["longitude"]), str(asked.get("name", ""))
+    ),
+    "start": lambda playground, contact, asked: playground.start(contact, str(asked["flow"]), _values(asked)),
+    "signal": lambda playground, contact, asked: playground.signal(contact, str(asked["name"]), _values(asked)),
+    "happen": lambda playground, contact, asked: playground.happen(contact, str(asked["event"])),
+    "set": lambda playground, contact, asked: _set(playground, contact, asked),
+    "restart": lambda playground, contact, _: playground.restart(contact),
+    "wait": lambda playground, _, asked: _wait(playground, asked),
+    "next": lambda playground, *_: playground.wait_for_next(),
+    "shut": lambda playground, contact, _: playground.shut_window(contact),
+    "switch": lambda playground, _, asked: playground.switch(str(asked["fault"]), bool(asked["on"])),
+    "replay": lambda playground, contact, asked: _replay(playground, contact, asked),
+    "keep": lambda playground, contact, _: {"test": kept_test(playground, contact)},
+    "contact": lambda playground, *_: {"contact": playground.add_contact()},
+}
+"""What a person can do, by its name in JSON. Each may return what the page gets to know."""

@@ -1,0 +1,79 @@
+"""Serves the playground's pages on this machine, from start to end."""
+
+import socket
+import threading
+from types import TracebackType
+from typing import Self
+
+from bot.core.defects import guard
+from bot.core.errors import BotError
+from bot.loading.folder import Folder
+from bot.loading.program import Program
+from bot.pages.playground.flow_map import FlowMap
+from bot.pages.playground.playground import Playground
+from bot.pages.playground.playground_app import playground_app
+from bot.pages.shared.page_server import PageServer
+
+HOST = "127.0.0.1"
+
+
+class PortTaken(BotError):
+    """Another program has the port."""
+
+
+def _listening(port: int) -> socket.socket:
+    taken = socket.socket()
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((HOST, port))
+    except OSError as error:
+        taken.close()
+        raise PortTaken(f"port {port} is taken: name another one with --port, or 0 for any") from error
+    taken.listen()
+    return taken
+
+
+class PlaygroundServer:
+    """The pages of a playground, on a port of this machine (0: any). Use it as a context manager. Raises `PortTaken`."""
+
+    def __init__(self, playground: Playground, program: Program, folder: Folder, port: int = 0) -> None:
+        self._playground = playground
+        self._lock = threading.Lock()
+        self._map = self._drawn(program, folder)
+        listener, stopping = _listening(port), threading.Event()
+        self._port = int(listener.getsockname()[1])
+        self._server = PageServer(
+            playground_app(playground, self._newest_map, stopping, self._port), listener, stopping
+        )
+
+    @property
+    def url(self) -> str:
+        """The address of the first page."""
+        return f"http://{HOST}:{self._port}/"
+
+    def __enter__(self) -> Self:
+        self._server.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._newest_map().retire()
+        self._server.__exit__(kind, error, trace)
+
+    def use(self, program: Program, folder: Folder) -> None:
+        """Show these flows, and let the bot go on with them."""
+        drawn = self._drawn(program, folder)
+        with self._lock:
+            self._map.retire()
+            self._map = drawn
+        self._playground.use(program)
+
+    def _newest_map(self) -> FlowMap:
+        with self._lock:
+            return self._map
+
+    def _drawn(self, program: Program, folder: Folder) -> FlowMap:
+        drawn = FlowMap(program, folder)
+        threading.Thread(target=guard(drawn.check, ends_process=False), name="checks", daemon=True).start()
+        return drawn

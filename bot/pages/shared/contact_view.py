@@ -1,0 +1,252 @@
+"""What there is to see of one contact: the phone's messages, the turns with their reasons, the session's values."""
+
+import hmac
+import json
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import field
+from datetime import datetime
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from bot.core.effects import Complete, Effect
+from bot.core.immutable import immutable
+from bot.core.session import Session
+from bot.core.text import head, printable
+from bot.store.store_reader import StoreReader
+from bot.store.trace_rows import TurnTraced
+from bot.testing.simulation.phone import ShownMessage
+from bot.testing.simulation.turn_words import (
+    effect_in_words,
+    event_in_words,
+    plan_in_words,
+    state_in_words,
+    value_in_words,
+)
+
+NEWEST_BUBBLES, NEWEST_TURNS = 60, 25
+"""How many are shown unless all are asked for."""
+MOST_ASKED = 20_000  # characters of a prompt
+
+_PAGES = secrets.token_bytes(32)
+_LINK = re.compile(r"https?://[^\s<>\"]+")
+_AFTER = ".,;:!?'\")]}*_~"  # what ends a sentence, not an address
+_MARKS = (
+    (re.compile(r"```(.+?)```", re.DOTALL), "code"),
+    (re.compile(r"(?<![\w*])\*(?=\S)([^*\n]*\S)\*(?![\w*])"), "strong"),
+    (re.compile(r"(?<![\w_])_(?=\S)([^_\n]*\S)_(?![\w_])"), "em"),
+    (re.compile(r"(?<![\w~])~(?=\S)([^~\n]*\S)~(?![\w~])"), "s"),
+)
+
+
+def formatted(text: str) -> Markup:
+    """A text as phones show it: *bold*, _italic_, ~struck~, ```fixed```, and addresses as links. All else is text."""
+    found, begun = Markup(), 0
+    for link in _LINK.finditer(text):
+        address = link[0].rstrip(_AFTER)
+        found += _marked(text[begun : link.start()])
+        found += Markup('<a href="{0}" target="_blank" rel="noopener noreferrer nofollow">{0}</a>').format(address)
+        begun = link.start() + len(address)
+    return found + _marked(text[begun:])
+
+
+def _marked(text: str) -> Markup:
+    found = str(escape(text))
+    for pattern, tag in _MARKS:
+        found = pattern.sub(rf"<{tag}>\1</{tag}>", found)
+    return Markup(found)
+
+
+@immutable
+class Bubble:
+    """What happened at a contact's phone: a message of the bot's (``message``), one of the contact's own (a text, a `choice`, a
+    file, a `location`), or something besides (`wait`, `start`, `signal`, `event`, `set`, `model`).
+
+    ``number`` counts all bubbles of a page. ``id`` is the gateway's, of a message of the bot's; ``key`` the bot's, the same at every try. ``data`` is
+    what it takes to do it again. ``by`` is who wrote it in the bot's place.
+    """
+
+    number: int
+    at: datetime
+    message: ShownMessage | None = None
+    id: str = ""
+    text: str = ""
+    kind: str = "text"
+    file: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    key: str | None = None
+    by: str = ""
+
+    @property
+    def besides(self) -> bool:
+        """Whether it is no message."""
+        return self.kind in BESIDES
+
+
+BESIDES = ("wait", "start", "signal", "event", "set", "model")
+
+
+@immutable
+class ShownBubble:
+    """A bubble with how far it has got, one of `bot.store.rows.STATUSES`; empty for the contact's own."""
+
+    bubble: Bubble
+    status: str = ""
+    detail: str = ""
+
+
+@immutable
+class Unsent:
+    """A message that the gateway has not taken, as far as the bot knows: it waits for its next try, or was given up.
+
+    ``after``: it stands behind the bubble with this number, or before all (0); None: at the end.
+    """
+
+    key: str
+    text: str
+    status: str
+    detail: str
+    attempts: int = 0
+    due_at: datetime | None = None
+    after: int | None = None
+
+
+@immutable
+class PhoneView:
+    """A contact's phone. ``earlier`` messages are left out; ``types``: the bot works on an answer."""
+
+    bubbles: tuple[ShownBubble, ...]
+    unsent: tuple[Unsent, ...]
+    earlier: int
+    types: bool
+
+
+def text_of(effect: Effect) -> str:
+    """What a message that is not sent says, on one line."""
+    return effect_in_words(effect).removeprefix("send ")
+
+
+@immutable
+class TakenStep:
+    """A step of a turn: what its conditions evaluated to, why it ended, and where that led."""
+
+    place: str
+    conditions: tuple[tuple[str, str], ...]
+    outcome: str
+    target: str
+
+
+@immutable
+class DecidedEffect:
+    """What a turn decided on, how that has gone, and what a model was given, as (role, text)."""
+
+    words: str
+    status: str = ""
+    detail: str = ""
+    asked: tuple[tuple[str, str], ...] = ()
+    tools: str = ""
+
+
+@immutable
+class ShownTurn:
+    """A turn in words. ``id`` tells it from others on a page, and nothing else of its event. Somebody should look into the ``problems``; they are none of the ``notes``."""
+
+    id: str
+    at: datetime
+    words: str
+    rule: str
+    micros: int
+    steps: tuple[TakenStep, ...]
+    effects: tuple[DecidedEffect, ...]
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def turns_of(reader: StoreReader, contact: str, limit: int = NEWEST_TURNS) -> list[ShownTurn]:
+    """A contact's newest turns, the newest first."""
+    return [_turn(turn) for turn in reversed(reader.trace(contact, limit))]
+
+
+def _turn(turn: TurnTraced) -> ShownTurn:
+    steps = tuple(
+        TakenStep(
+            f"{step['flow']}/{step['step']}",
+            tuple((text, value_in_words(value)) for text, value in step["conditions"]),
+            step["outcome"] or "",
+            step["target"] or "",
+        )
+        for step in turn.steps
+    )
+    effects = tuple(
+        _effect(effect, "" if status is None else status.name, "" if status is None else status.detail)
+        for effect, status in zip(turn.effects, turn.statuses, strict=True)
+    )
+    notes = tuple(printable(note) for note in turn.notes if note not in turn.problems)
+    words, problems = event_in_words(turn.event), tuple(map(printable, turn.problems))
+    return ShownTurn(_page_id(turn.event_id), turn.at, words, turn.rule, turn.micros, steps, effects, notes, problems)
+
+
+def _page_id(event_id: str) -> str:
+    """The id of an event on the pages of this process. The event's own may have a number."""
+    return hmac.digest(_PAGES, event_id.encode(), "sha256").hex()[:20]
+
+
+def _effect(effect: Effect, status: str, detail: str) -> DecidedEffect:
+    if isinstance(effect, Complete):
+        asked = prompt_of(effect)
+        tools = ", ".join(tool["function"]["name"] for tool in effect.tools)
+        return DecidedEffect(effect_in_words(effect), asked=asked, tools=tools)
+    return DecidedEffect(effect_in_words(effect), status, detail)
+
+
+def prompt_of(effect: Complete) -> tuple[tuple[str, str], ...]:
+    """What a model is given, as (role, text)."""
+    return tuple((message["role"], _content(message)) for message in effect.messages)
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """What a message of a prompt says, with the calls of tools in it."""
+    said = message.get("content")
+    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, indent=1) if said else ""
+    calls = [f"{call['function']['name']}({call['function']['arguments']})" for call in message.get("tool_calls", ())]
+    return head("\n".join([text, *calls]).strip(), MOST_ASKED)
+
+
+@immutable
+class OpenFlow:
+    """A flow that a contact is in, with its variables as (name, value)."""
+
+    place: str
+    since: datetime
+    waits: str
+    values: tuple[tuple[str, str], ...]
+
+
+@immutable
+class SessionView:
+    """Where a contact is, the innermost flow first, and what is known and planned."""
+
+    flows: tuple[OpenFlow, ...]
+    kept: tuple[tuple[str, str], ...]
+    plans: tuple[tuple[str, datetime], ...]
+    facts: tuple[tuple[str, str], ...]
+
+
+def session_view(session: Session, now: datetime) -> SessionView:
+    """The values of a session."""
+    flows = tuple(
+        OpenFlow(f"{frame.flow}/{frame.step}", frame.entered_at, state_in_words(frame), _values(frame.vars))
+        for frame in reversed(session.frames)
+    )
+    plans = tuple((plan_in_words(plan), plan.at) for plan in sorted(session.plans, key=lambda plan: plan.at))
+    facts = [("window", "open" if session.window_is_open(now) else "shut: templates only")]
+    facts += [(name, printable(str(value))) for name in ("name", "email", "language", "timezone", "agent")
+              if (value := getattr(session, name))]  # fmt: skip
+    facts += [("tags", printable(", ".join(session.tags)))] if session.tags else []
+    return SessionView(flows, _values(session.kept_variables), plans, tuple(facts))
+
+
+def _values(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value_in_words(value)) for name, value in values.items())

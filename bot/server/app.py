@@ -1,0 +1,410 @@
+"""The composition root: the parts of a bot, put together with plain arguments."""
+
+import logging
+import socket
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock, time_of
+from bot.core.defects import guard
+from bot.core.effects import Call, Complete, Fetch, HttpRequest, Publish, Tell, Transcribe
+from bot.core.errors import BotError
+from bot.core.session import HAS_OPTED_OUT
+from bot.core.signal_addresses import EXAMPLE, SignalAddresses
+from bot.engine.advance import advance
+from bot.engine.scheduled_flows import objections, signal_objections
+from bot.language.flow.event_receiver import EventReceiver
+from bot.language.flow.library import Library
+from bot.loading.program import Program
+from bot.runtime.delivery import Delivery, WaitReason
+from bot.runtime.engine_loop import GATHERING, EngineLoop
+from bot.runtime.event_calls import EventCalls
+from bot.runtime.file_calls import Downloads, FileCalls, LocalFiles
+from bot.runtime.gateway_commands import GatewayCommands
+from bot.runtime.http_calls import HttpCalls
+from bot.runtime.metrics import EngineMetrics
+from bot.runtime.operator_requests import Answer, Request, refuse_mistakes
+from bot.runtime.performers import CallAttempt, CrashQuarantine, Perform, Performers, PerformersByEffect, Prompter, Say
+from bot.runtime.python_calls import PythonCalls
+from bot.runtime.rate_limiter import ContactLimiter
+from bot.runtime.shared_limiter import open_limiter
+from bot.runtime.template_check import places_filled
+from bot.runtime.transcriptions import Known, Transcriptions
+from bot.runtime.wake_pipe import WakePipe
+from bot.services.gateway import webhook_events
+from bot.services.gateway.gateway_client import Gateway
+from bot.services.http_client import ReachabilityAlarm
+from bot.services.outgoing import Requester, ServiceRequester
+from bot.settings import ModelService
+from bot.store.database import StoreAddress, whole_of
+from bot.store.engine_store import RESULTS_DAYS, Store
+from bot.store.inbox import InboxReader
+from bot.store.kept_files import ObjectFiles, kept_files
+from bot.store.results import counted_as
+from bot.store.rows import CallRow
+from bot.store.store_reader import StoreReader
+
+if TYPE_CHECKING:
+    from bot.runtime.model_calls import ModelCalls
+
+STOP_SECONDS = 18.0  # a send may take so long; a handler that hangs is left alone then
+TAKING_SECONDS = 4.0
+TOLERANCE = timedelta(minutes=5)
+_GATEWAY = ("gateway-unreachable", "the gateway", "check BOT_GATEWAY_URL and the network")
+_MODEL = ("model-unreachable", "the chat-completion service", "check BOT_AI_URL and the network")
+log = logging.getLogger(__name__)
+
+
+class EngineFailed(BotError):
+    """The engine's loop has ended by itself."""
+
+
+class Engine:
+    """The engine half of a bot: it takes the events of a store's inbox, sends, calls handlers and asks models.
+
+    ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
+    ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``prompter`` asks a person before a model is asked; ``gathering`` and ``wakes`` are those of
+    `bot.runtime.engine_loop.EngineLoop`. ``database`` is the connection that writes the store. Without ``delivers_events`` nobody gets the bot's events.
+    Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        store: StoreAddress,
+        clock: Clock,
+        *,
+        gateway_url: str,
+        gateway_key: str,
+        channel_id: str | None = None,
+        per_minute: int = 60,
+        per_day: int = 10_000,
+        per_contact: int | None = None,
+        repeat_unknown: bool = False,
+        answer_ids: bool = False,
+        results_days: int = RESULTS_DAYS,
+        models: ModelService | None = None,
+        requester: Requester | None = None,
+        secrets: Mapping[str, str] | None = None,
+        gathering: float = GATHERING,
+        wakes: WakePipe | None = None,
+        addresses: SignalAddresses = EXAMPLE,
+        spoken: Known = lambda url: None,
+        prompter: Prompter | None = None,
+        delivers_events: bool = True,
+    ) -> None:
+        program.library.prepare()
+        self.answer_ids = answer_ids
+        self._program = program
+        self._store = store
+        self._addresses = addresses
+        self._clock = clock
+        self.alarms = Alarms(clock)
+        self._metrics = EngineMetrics()
+        self._kept_files = kept_files(store, self.alarms)
+        with ExitStack() as opened:
+            engine_file = opened.enter_context(closing(Store(store, results_days, self._kept_files)))
+            inbox = opened.enter_context(closing(InboxReader(store)))
+            reader = opened.enter_context(closing(StoreReader(store)))
+            whole = reader if whole_of(store) == store else opened.enter_context(closing(StoreReader(whole_of(store))))
+            self._opted_out = whole.opted_out
+            channels = program.library.bot.channels
+            reach = ReachabilityAlarm(self.alarms, clock, *_GATEWAY)
+            gateway = Gateway(gateway_url, gateway_key, channel_id, channels=channels, reach=reach)
+            opened.enter_context(closing(gateway))
+            limiter = open_limiter(store, clock, reader, per_minute, per_day, crashed=not reader.ended_clean())
+            opened.callback(limiter.stop)
+            contact_limiter = ContactLimiter(
+                self.alarms,
+                per_minute,
+                per_day,
+                per_contact,
+                [(clock.elapsed() - ago, contact, count) for ago, contact, count in reader.requests_for(clock.now())],
+            )
+            self._python_calls = PythonCalls(program.extensions)
+            self._model_calls = None if models is None else self._open_models(models, whole, opened)
+            self._files = opened.pop_all()
+        self._inbox = inbox
+        self._limiter = limiter
+        self.database = engine_file.database
+        self._loop = EngineLoop(
+            engine_file,
+            inbox,
+            clock,
+            partial(advance, self._served(program.library)),
+            partial(webhook_events.read, ids=answer_ids),
+            gathering,
+            metrics=self._metrics,
+            alarms=self.alarms,
+            wakes=wakes,
+            dead_letter_hooks=self._python_calls.dead_letter_hooks,
+        )
+        self.wake = self._loop.wake  # there is something to read in the inbox
+        self._delivery = Delivery(
+            gateway,
+            clock,
+            limiter,
+            self._loop.sent,
+            reader.last_inbound,
+            alarms=self.alarms,
+            contact_limiter=contact_limiter,
+            replaced=reader.last_replaced,
+            opted_out=reader.opted_out,
+            claim=self._loop.begin_claim,
+            repeat_unclear=repeat_unknown,
+        )
+        self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command, clock)
+        self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
+        self._http_calls = HttpCalls(requester or self._service_requester, clock)
+        events = EventCalls(self._receiver, secrets or {}, clock, self.alarms) if delivers_events else _not_delivered
+        self._performers = self._performers_for(Downloads(gateway_url), clock, events, spoken, prompter)
+
+    def _open_models(self, models: ModelService, reader: StoreReader, opened: ExitStack) -> "ModelCalls":
+        from bot.runtime.model_calls import ModelBreaker, ModelCalls
+        from bot.services.ai.ai_client import Completions  # 15 ms, which bots without models need not spend
+        from bot.store.fact_index import FactIndex
+
+        reach = ReachabilityAlarm(self.alarms, self._clock, *_MODEL)
+        service = Completions(models.url, models.key, key_in=models.key_in, reach=reach)
+        opened.enter_context(closing(service))
+        facts, breaker = FactIndex(self._program.library.documents), ModelBreaker(self._clock)
+        call = self._python_calls.call
+        return ModelCalls(service, breaker, models.models, facts, reader.used, call, self._clock, self.alarms)
+
+    def _performers_for(
+        self, downloads: Downloads, clock: Clock, events: Perform, spoken: Known, prompter: Prompter | None
+    ) -> PerformersByEffect:
+        """The performers of all kinds of calls."""
+        loop, files = self._loop, self._kept_files
+        quarantine = CrashQuarantine(loop.may_crash, loop.claim, is_suspect=loop.is_suspect)
+        file_calls = FileCalls(downloads, files)
+        python, http = self._near(self._python_calls), self._near(self._http_calls)
+        transcriptions = Transcriptions(file_calls, python, http, spoken, files.remove)
+        models = self._model_calls or _no_service
+        moderated = replace(quarantine, concerns=_is_moderated)
+        make = partial(partial, Performers, clock=clock, report=loop.called)
+        return PerformersByEffect(
+            {
+                Call: make(python, quarantine=quarantine),
+                Tell: make(python, name="hooks", threads=4, quarantine=quarantine),
+                Fetch: make(file_calls, name="files", threads=4, spare=4),
+                HttpRequest: make(http, name="http calls"),
+                Transcribe: make(transcriptions, name="voice notes", quarantine=quarantine),
+                Complete: make(models, name="models", threads=32, quarantine=moderated, prompter=prompter),
+                Publish: make(events, name="events", threads=8, spare=8),
+            },
+            loop.may_crash,
+        )
+
+    def _near(self, perform: Perform) -> Perform:
+        """What performs a row with kept files that are on this machine."""
+        return LocalFiles(self._kept_files, perform) if isinstance(self._kept_files, ObjectFiles) else perform
+
+    def _receiver(self) -> EventReceiver | None:
+        return self._program.library.bot.events_to
+
+    def start(self) -> None:
+        """Begin to work. Raises `bot.store.integrity.StoresDiffer`."""
+        self._python_calls.start()
+        self._loop.start(self._delivery, self._performers)
+        self._delivery.start()
+        self._limiter.start(self._delivery.share_breakers, self._delivery.permits_came)
+        self._performers.start()
+
+    def stop(self, timeout: float = STOP_SECONDS) -> None:
+        """Finish what is being done, within ``timeout`` seconds; the rest is durable and waits for the next start.
+
+        What was sent and called by then is taken still, in `TAKING_SECONDS` more at most.
+        """
+        until = monotonic() + timeout
+        self._performers.end()  # while delivery waits for its last answers, no new call begins
+        for part in (self._delivery, self._performers):
+            part.stop(max(0.0, until - monotonic()))
+        self._loop.stop(TAKING_SECONDS)
+        self._python_calls.stop()
+        self._files.close()
+
+    def swap(self, program: Program) -> None:
+        """Take the next event with these flows and handlers."""
+        self._program = program
+        self._python_calls.swap(program.extensions)
+        self._delivery.use_channels(program.library.bot.channels)
+        if self._model_calls is not None:
+            from bot.store.fact_index import FactIndex
+
+            self._model_calls.facts = FactIndex(program.library.documents)
+        self._service_requester.use(program.library.bot.services)
+        self._http_calls.cache.clear()
+        self._loop.use(partial(advance, self._served(program.library)), self._python_calls.dead_letter_hooks)
+
+    def _served(self, library: Library) -> Library:
+        """The library as turns use it: with addresses, and without what needs a model where there is none."""
+        served = library if self._model_calls is not None else library.without_model()
+        return served.with_addresses(self._addresses)
+
+    def operate(self, request: Request) -> Answer:
+        """Do what an operator asks: see `bot.runtime.operator_requests.operate`; for ``{"do": "gateway"}``, `bot.runtime.gateway_commands`.
+
+        ``{"do": "judge", "flow" or "signal", "data", "contact"}`` answers with what is wrong with a start or a signal, and the ``fields``
+        of a signal, ``{"do": "flows"}`` with ``flows``, the names under which their steps are counted (`bot.store.results.CountedAs`), and
+        ``templates``, how these fill them (`bot.runtime.template_check.places_filled`). The status tells of delivery's and of the alarms, too; with ``ids`` also why these
+        messages wait: ``waits``, by id, with ``why``, and ``until`` when.
+        """
+        if request.get("do") == "judge":
+            declared = self._program.library.bot.signals.get(str(request.get("signal")))
+            return {**self.judge(request), **({} if declared is None else {"fields": [*declared]})}
+        if request.get("do") == "gateway":
+            return self._commands.run(request)
+        if request.get("do") == "flows":
+            return {"flows": counted_as(self._program.library), "templates": places_filled(self._program.library)}
+        refuse_mistakes(self._program.library, request)
+        answer = self._loop.operate(request)
+        if request.get("do") == "metrics":
+            return {"text": self._metrics_text(answer["cursor"])}
+        if request.get("do") == "status":
+            answer |= asdict(self._delivery.status()) | {"alarms": [alarm.as_json() for alarm in self.alarms.current()]}
+            if "ids" in request:
+                waits = self._delivery.waits({id for id in request["ids"] if isinstance(id, int)})
+                answer["waits"] = {str(id): _wait_as_json(wait) for id, wait in waits.items()}
+        return answer
+
+    def _metrics_text(self, cursor: int) -> str:
+        queues, now = ("outbox", "calls", "events_out", "parked"), self._clock.now()
+        with closing(StoreReader(self._store)) as reader:  # nobody waits for this one while it counts
+            rows, since = reader.counts(), reader.oldest()
+        rows = {queue: rows[queue] for queue in (*queues, "dead_letters")} | {"inbox": self._inbox.count_after(cursor)}
+        ages = {queue: max(0.0, (now - since[queue]).total_seconds()) if queue in since else 0.0 for queue in queues}
+        return self._metrics.text(rows, ages, self._delivery.status().left, self.alarms.current())
+
+    def judge(self, asked: Mapping[str, Any]) -> dict[str, str]:
+        """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact."""
+        data, library = dict(asked.get("data", {})), self._program.library
+        if "signal" in asked:
+            return signal_objections(library, str(asked["signal"]), data, asked.get("by_address", False))
+        opted_out = self._opted_out(str(asked.get("contact", "")))
+        out = {"contact": f"{HAS_OPTED_OUT}: no flow is started for it"} if opted_out else {}
+        return objections(library, str(asked.get("flow")), data) | out
+
+    def _note_command(self, call: str) -> None:
+        self._loop.operate({"do": "note_command", "call": call})
+
+    def has_taken_all(self) -> bool:
+        """Whether every event that has come was taken, and perhaps parked."""
+        return not self._inbox.has_after(self._loop.operate({"do": "status"})["cursor"])
+
+    @property
+    def run_number(self) -> int:
+        """The number of the run that `start` began: see `bot.store.crash_quarantine`."""
+        return self._loop.run_number
+
+    def is_calling(self) -> bool:
+        """Whether a call is under way, or could begin now: of Python, a service or a model, or for a file."""
+        return not self._performers.idle()
+
+    def settled(self) -> bool:
+        """True when nothing is left to do until something comes in or time passes."""
+        return self._loop.settled()
+
+    def wait_settled(self, timeout: float) -> bool:
+        """Wait until nothing is left to do before something comes in or time passes; False after ``timeout``."""
+        return self._loop.wait_settled(timeout)
+
+    def next_due(self) -> datetime | None:
+        """When something happens by itself: a wake-up, or the next try of a message or a call."""
+        deadlines = (self._delivery.next_due(), self._performers.next_due())
+        times = [time_of(self._clock, deadline) for deadline in deadlines if deadline is not None]
+        wake = self._loop.next_wake()
+        return min(times if wake is None else [*times, wake], default=None)
+
+    def check(self) -> None:
+        """Raise what has ended the loop if it was not `stop`, and `bot.store.files.ConnectionLost` if another engine may write the
+        store now.
+        """
+        if isinstance(self._loop.failure, BotError):
+            raise self._loop.failure
+        if self._loop.failure is not None:
+            raise EngineFailed("the engine's loop has ended: see the log")
+        self.database.require()
+        if not self._limiter.works:
+            raise EngineFailed("no permits for requests come any more: see the log")
+
+
+def _no_service(row: CallRow, say: Say) -> CallAttempt:
+    """Performs `Complete` where no service is set up."""
+    log.error("a flow asks a model, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
+    return CallAttempt(
+        "refused", detail="no chat-completion service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL"
+    )
+
+
+def _not_delivered(row: CallRow, say: Say) -> CallAttempt:
+    """Performs `Publish` where the contacts are made up: nobody gets these events."""
+    return CallAttempt("done")
+
+
+def _is_moderated(row: CallRow) -> bool:
+    """Whether a handler judges a model's prompts or answers. Like any handler, it may end the process."""
+    return isinstance(row.effect, Complete) and bool(row.effect.heard or row.effect.said)
+
+
+def _wait_as_json(wait: WaitReason) -> dict[str, str | None]:
+    return {"why": wait.why, "until": None if wait.until is None else wait.until.isoformat()}
+
+
+class Bot:
+    """A whole bot in one process, web and engine: for `bot chat`, `bot test` and the tests.
+
+    ``url`` is the webhook's address, on a free port of the loopback interface. Where it cannot be made, the engine is
+    closed. Raises as the two halves do.
+    """
+
+    def __init__(
+        self, engine: Engine, store: StoreAddress, clock: Clock, secret: str, tolerance: timedelta = TOLERANCE
+    ) -> None:
+        from bot.server.web.web_service import WebService  # not above: an engine by itself does without the web's half
+
+        self.engine = engine
+        self._begun = threading.Event()
+        with ExitStack() as opened:
+            opened.callback(engine.stop)
+            listener = opened.enter_context(socket.create_server(("127.0.0.1", 0)))
+            self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/webhook"
+            self._web = WebService(
+                store,
+                listener,
+                clock,
+                secrets=[secret],
+                tolerance=tolerance,
+                answer_ids=engine.answer_ids,
+                path="/webhook",
+                begun=self._begun.is_set,
+                wake=lambda shards: engine.wake(),
+                ask=engine.operate,
+                addresses=EXAMPLE,
+                threads=4,
+            )
+            opened.pop_all()
+        self._serving = threading.Thread(target=guard(self._web.run), name="web")
+
+    def start(self) -> None:
+        """Begin to serve and to work. Where that fails, everything is closed again."""
+        self._serving.start()
+        try:
+            self.engine.start()
+            self._begun.set()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Answer the requests that have arrived, finish the work in progress, and close."""
+        self._web.stop()
+        self._serving.join()
+        self.engine.stop()

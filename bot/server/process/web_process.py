@@ -1,0 +1,79 @@
+"""The web process: takes events, answers, and wakes the engines. Where none is beside it, it passes on what commands ask."""
+
+import select
+import signal
+import socket
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from bot.core.clock import SystemClock
+from bot.core.defects import guard
+from bot.core.signal_addresses import SignalAddresses
+from bot.server import local_socket
+from bot.server.process.child import end_with, tell, tell_up
+from bot.server.web.web_service import WebService
+from bot.settings import Settings
+from bot.store.database import shards_of
+from bot.store.lock_watch import watches_locks
+from bot.store.opening import ask_elsewhere, signal_key
+
+ASK_SECONDS = 1.0  # for the engine to answer
+BEGIN_SECONDS = 1.0  # for the engine to begin: requests wait in the socket meanwhile, then they are answered 503
+
+
+def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
+    """Serve the webhook until SIGTERM."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # one thread waits for it, and it interrupts none
+    end_with(files["lifeline"])
+    shards = shards_of(settings.store)
+    wakes = [files[f"wake {number}"] for number in range(len(shards)) if f"wake {number}" in files]
+    service = WebService(
+        settings.store,
+        socket.socket(fileno=files["listener"]),
+        SystemClock(),
+        secrets=settings.webhook_secrets,
+        tolerance=settings.webhook_tolerance,
+        answer_ids=settings.answer_ids,
+        path=settings.webhook_path,
+        begun=_Once(files["begun"]),
+        wake=partial(_wake, wakes),
+        ask=lambda request: local_socket.ask_engine(settings.store, request, ASK_SECONDS),
+        api_key=settings.api_key,
+        addresses=SignalAddresses(settings.public_url, signal_key(settings.store)),
+    )
+    threading.Thread(target=guard(_stop_on_sigterm), args=(service,), name="signals", daemon=True).start()
+    with ExitStack() as alone:
+        for shard in () if wakes else shards:
+            server = local_socket.LocalServer(shard, partial(ask_elsewhere, shard))
+            server.start()
+            alone.callback(server.stop)
+        tell_up(files["news"], "web")
+        alone.enter_context(watches_locks({"no event is accepted": service.database}, service.alarms))
+        select.select([files["begun"]], [], [], BEGIN_SECONDS)
+        service.run()
+
+
+def _wake(wakes: Sequence[int], shards: Collection[int]) -> None:
+    """Wake the engines of these shards, if there are any here: those of other machines hear of events from the store."""
+    for shard in shards if wakes else ():
+        tell(wakes[shard], b"x")
+
+
+class _Once:
+    """Whether anything was ever written to a pipe. Nobody reads it, so it is still true after a restart."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+        self._written = False
+
+    def __call__(self) -> bool:
+        self._written = self._written or bool(select.select([self._pipe], [], [], 0)[0])
+        return self._written
+
+
+def _stop_on_sigterm(service: WebService) -> None:
+    signal.sigwait([signal.SIGTERM])
+    service.stop()

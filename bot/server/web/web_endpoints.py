@@ -1,0 +1,357 @@
+"""The webhook, and ``/healthz``, ``/readyz`` and ``/metrics`` for monitors. Every answer is JSON or Prometheus' text."""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask, Request, Response, request
+from flask.sessions import NullSession, SessionInterface
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import Map, MapAdapter
+
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock
+from bot.core.defects import found
+from bot.core.errors import BotError
+from bot.runtime.metrics import WebMetrics, content_type
+from bot.server.shard_requests import silent_in_words
+from bot.server.web.commit_barrier import CommitBarrier
+from bot.server.web.web_server import Environ
+from bot.services.gateway.webhook_events import Envelope, Verdict, envelope, verify
+from bot.store.database import Write
+from bot.store.inbox import InboxBusy, InboxRefused, InboxWriter
+
+if TYPE_CHECKING:
+    from bot.server.web.program_endpoints import ProgramEndpoints
+
+DELIVERY_ID = 200  # characters; a longer one is ignored
+log = logging.getLogger("bot.server.web")
+
+
+class WebhookEndpoint:
+    """Takes the gateway's events: verified, appended, committed, and only then acknowledged (spec: Events).
+
+    ``metrics`` counts the answers. ``answer_ids``: senders who are no phone numbers are contacts, too.
+    """
+
+    def __init__(
+        self,
+        inbox: InboxWriter,
+        barrier: CommitBarrier,
+        secrets: Sequence[str],
+        tolerance: timedelta,
+        clock: Clock,
+        metrics: WebMetrics,
+        answer_ids: bool = False,
+    ) -> None:
+        self._inbox = inbox
+        self._barrier = barrier
+        self._answer_ids = answer_ids
+        self._secrets = secrets
+        self._tolerance = tolerance
+        self._clock = clock
+        self._metrics = metrics
+        self._kept = json_answer(200, "kept")
+        self.refused_as_stale = 0
+        self.refused_as_forged = 0
+        self.refused_as_malformed = 0
+
+    def receive(self) -> Response:
+        """Answer one delivery: at once, or after the commit of what is written (`CommitBarrier`)."""
+        began, now = self._clock.elapsed(), self._clock.now()
+        environ = request.environ  # `request.headers` would take as long as the check of the signature
+        raw = environ["wsgi.input"].read()  # `WebServer` limits and ends it
+        timestamp, signature = environ.get("HTTP_X_SERVICE_TIMESTAMP"), environ.get("HTTP_X_SERVICE_SIGNATURE")
+        match verify(self._secrets, timestamp, signature, raw, now, self._tolerance):
+            case Verdict.GENUINE:
+                event, delivery = envelope(raw, self._answer_ids), environ.get("HTTP_X_SERVICE_DELIVERY_ID", "")
+                known_as = delivery if 0 < len(delivery) <= DELIVERY_ID else None
+                what = event.event, event.contact, now, raw, event.readable, event.message
+                write = self._inbox.event(known_as, event.id, *what)
+                return self._barrier.answer_after(write, lambda: self._counted(began, *self._appended(write)))
+            case Verdict.STALE:
+                event = envelope(raw, self._answer_ids)
+                write = self._inbox.stale_event(event.id, event.contact)
+                return self._barrier.answer_after(
+                    write, lambda: self._counted(began, "stale", self._stale(write, event))
+                )
+            case Verdict.FORGED:
+                self._note_forged()
+                refused = json_answer(401, "the signature does not fit the body and the timestamp")
+                return self._counted(began, "forged", refused)
+            case Verdict.MALFORMED:
+                self._note_malformed(timestamp, signature)
+                refused = json_answer(401, "X-Service-Timestamp (Unix seconds) and X-Service-Signature are needed")
+                return self._counted(began, "malformed", refused)
+
+    def _counted(self, began: float, what: str, response: Response) -> Response:
+        """Count an answer by what became of the delivery, and return it."""
+        self._metrics.delivery(what, self._clock.elapsed() - began)
+        return response
+
+    def _appended(self, write: Write) -> tuple[str, Response]:
+        try:
+            appended = self._inbox.appended(write)
+        except InboxBusy:
+            return "busy", json_answer(503, "the event cannot be kept now: send it again", RETRY_AFTER)
+        except InboxRefused as error:
+            log.error("an event was refused: %s", error)
+            return "refused", json_answer(400, "the event cannot be kept")
+        return ("duplicate", json_answer(200, "kept already")) if appended.duplicate else ("kept", self._kept)
+
+    def _note_forged(self) -> None:
+        """With a wrong secret every event is lost; but anybody can send such a request, so only a few are logged."""
+        self.refused_as_forged += 1
+        if str(self.refused_as_forged).strip("0") == "1":  # 1, 10, 100, ...
+            log.warning(
+                "refused so far for a signature that fits no secret: %d. If these are the gateway's events, set "
+                "BOT_WEBHOOK_SECRET to what `bot webhook register` showed, and start again: it is read at the start",
+                self.refused_as_forged,
+            )
+
+    def _note_malformed(self, timestamp: str | None, signature: str | None) -> None:
+        self.refused_as_malformed += 1
+        if str(self.refused_as_malformed).strip("0") == "1":
+            headers = {"X-Service-Timestamp": timestamp, "X-Service-Signature": signature}
+            missing = " and ".join(name for name, value in headers.items() if not value)
+            log.warning(
+                "refused so far without a usable signature: %d. The last one: %s. If these are the gateway's events, see whether a proxy "
+                "takes out its headers",
+                self.refused_as_malformed,
+                f"{missing} missing" if missing else "X-Service-Timestamp is no number of seconds",
+            )
+
+    def _stale(self, write: Write, event: Envelope) -> Response:
+        """A rightly signed event that nobody has seen is lost if its sender does not stamp each try anew."""
+        try:
+            is_lost = self._inbox.is_lost(write)
+        except InboxBusy:
+            is_lost = True  # better one warning too many than a loss that nobody hears of
+        if is_lost:
+            self._warn_of(event)
+        return json_answer(401, f"the timestamp is more than {self._tolerance.total_seconds():.0f} seconds off")
+
+    def _warn_of(self, event: Envelope) -> None:
+        self.refused_as_stale += 1
+        log.warning(
+            "refused event %s (%s): it is rightly signed and new, but its timestamp is more than %d seconds off; "
+            "%d such since the start. If the gateway's retries carry the first try's timestamp, or a clock is wrong, "
+            "events are being lost: set this machine's clock, or raise BOT_WEBHOOK_TOLERANCE (up to 10800 seconds)",
+            event.id,
+            event.event or "unreadable",
+            self._tolerance.total_seconds(),
+            self.refused_as_stale,
+        )
+
+
+Ask = Callable[[dict[str, Any]], dict[str, Any]]
+"""Asks the engine what an operator may ask. Raises a `BotError` where it does not answer."""
+
+
+INBOX = "/readyz/inbox"
+
+
+class MonitoringEndpoints:
+    """How the bot is. ``ask`` asks the engine, whose alarms and metrics are shown beside the web process's own."""
+
+    def __init__(self, inbox: InboxWriter, ask: Ask, alarms: Alarms, metrics: WebMetrics) -> None:
+        self._inbox = inbox
+        self._ask = ask
+        self._alarms = alarms
+        self._metrics = metrics
+
+    def add_to(self, app: Flask) -> None:
+        """Answer at the four addresses."""
+        app.add_url_rule("/healthz", "healthz", lambda: json_answer(200, "alive"))
+        app.add_url_rule("/readyz", "readyz", _OneAtATime(self.ready))
+        app.add_url_rule(INBOX, "inbox", _OneAtATime(self.inbox))
+        app.add_url_rule("/metrics", "metrics", _OneAtATime(self.metrics))
+
+    def ready(self) -> Response:
+        """200 while an event can be kept and the engine of each shard answers; with the kinds of all alarms, whatever they are about."""
+        inbox = self.inbox()
+        if inbox.status_code != 200:
+            return inbox
+        status = self._answer({"do": "status"})
+        if status is None:
+            return json_answer(503, "the engine does not answer: events are kept until it does", RETRY_AFTER)
+        if silent := status.get("silent"):
+            return json_answer(503, f"{silent_in_words(silent)}: events are kept meanwhile", RETRY_AFTER)
+        kinds = {alarm.name for alarm in self._alarms.current()} | {alarm["name"] for alarm in status["alarms"]}
+        body = {"ok": True, "message": "ready", "alarms": sorted(kinds)}
+        return Response(json.dumps(body), 200, content_type="application/json")
+
+    def inbox(self) -> Response:
+        """200 while this server can keep an event, for a proxy that chooses between servers; engines do not matter."""
+        try:
+            self._inbox.check()
+        except InboxBusy:  # its words, which name the store, are in the log: anybody may ask this
+            return json_answer(503, "events cannot be kept now: the log of `bot serve` says why", RETRY_AFTER)
+        return json_answer(200, "events are kept")
+
+    def metrics(self) -> Response:
+        """What all processes count, in Prometheus' text format; not that of engines which are silent."""
+        engine = self._answer({"do": "metrics"})
+        own = self._metrics.text(self._alarms.current(), engine is not None and not engine.get("silent"))
+        return Response(own + (engine["text"] if engine else ""), 200, content_type=content_type())
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        try:
+            answer = self._ask(request)
+        except BotError:
+            return None
+        return None if "error" in answer else answer
+
+
+class _OneAtATime:
+    """A view that runs once at a time. Requests that come meanwhile get its last answer, so that no number of them takes all threads."""
+
+    def __init__(self, view: Callable[[], Response]) -> None:
+        self._view = view
+        self._running = threading.Lock()
+        self._last: Response | None = None
+
+    def __call__(self) -> Response:
+        if not self._running.acquire(blocking=self._last is None):
+            assert self._last is not None
+            return self._last
+        try:
+            self._last = self._view()
+            return self._last
+        finally:
+            self._running.release()
+
+
+_REFUSED = {404: "there is nothing at this address", 405: "this method is not taken at this address"}
+RETRY_AFTER = "5"  # seconds
+
+
+class _Whole(Response):
+    """A response that is sent as it is. Flask's own derives headers from the request, which takes longer than the view."""
+
+    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+        start_response(self.status, list(self.headers))
+        return self.response  # type: ignore[return-value]  # of bytes
+
+
+def json_answer(status: int, text: str, retry_after: str | None = None) -> Response:
+    """An answer in JSON: ``ok`` says whether it went well, ``message`` what happened."""
+    response = _Whole(_body(status < 400, text), status, content_type="application/json")
+    if retry_after is not None:
+        response.headers["Retry-After"] = retry_after
+    return response
+
+
+def refused_answer(error: HTTPException) -> Response:
+    """The answer to a request that reaches nobody, in the same form."""
+    status = error.code or 400
+    response = json_answer(status, _REFUSED.get(status, error.name.lower()))
+    response.headers.extend((name, value) for name, value in error.get_headers() if name == "Allow")
+    return response
+
+
+@lru_cache(64)
+def _body(ok: bool, text: str) -> bytes:
+    return json.dumps({"ok": ok, "message": text}).encode()
+
+
+class _App(Flask):
+    """Flask without hosts, sessions, coroutines, signals, blueprints and functions that run after a view.
+
+    No view here needs them, and they take two thirds of its time.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("bot.server.web", static_folder=None)
+        self.session_interface = _NoSessions()
+        self.request_class = _Request
+
+    def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
+        """Return what finds the route of a request."""
+        return None if request is None else _routes(self.url_map, request.path, request.method)
+
+    def full_dispatch_request(self) -> Response:
+        """Return the answer to the request."""
+        answer: Any = None
+        try:
+            for function in self.before_request_funcs[None]:
+                answer = answer or function()
+            answer = answer or self.dispatch_request()
+        except Exception as error:
+            answer = self.handle_user_exception(error)
+        return self.make_response(answer)
+
+    def do_teardown_request(self, exc: BaseException | None = None) -> None:
+        """Do nothing."""
+
+    def log_exception(self, exc_info: Any) -> None:
+        """Note a defect in a view, which costs its request alone. Flask would log the address, and in it perhaps a signal's."""
+        found(exc_info[1], "web", ends_process=False)
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a view as it is."""
+        return func
+
+
+class _Request(Request):
+    """A request without files, which would be closed."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class _Routes(MapAdapter):
+    """Finds the route of the requests with one address and method."""
+
+    @cached_property
+    def _found(self) -> Any:
+        return super().match(return_rule=True)
+
+    def match(self, *arguments: Any, **options: Any) -> Any:
+        return self._found
+
+
+@lru_cache(64)
+def _routes(routes: Map, path: str, method: str) -> _Routes:
+    return _Routes(routes, "localhost", "/", "", "http", path, method)
+
+
+class _NoSessions(SessionInterface):
+    """Gives every request the same empty session."""
+
+    _none = NullSession()
+
+    def open_session(self, app: Flask, request: Request) -> NullSession:
+        return self._none
+
+
+def create_app(
+    webhook: WebhookEndpoint,
+    programs: "ProgramEndpoints",
+    health: MonitoringEndpoints,
+    begun: Callable[[], bool],
+    path: str = "/webhook",
+) -> Flask:
+    """The Flask app of the web process. ``programs`` answers what programs ask for; ``path`` is a further address of the webhook.
+
+    ``begun``: the engine has begun on these files, at some time. Before, nothing that comes in is accepted: it might
+    never be taken. A proxy that asks gets 503, too.
+    """
+
+    def not_begun() -> Response | None:
+        if begun() or (request.method == "GET" and request.path != INBOX):
+            return None
+        return json_answer(503, "the bot has not begun yet: send it again", RETRY_AFTER)
+
+    app = _App()
+    app.before_request(not_begun)
+    for address in {"/webhook", path}:
+        app.add_url_rule(address, address.replace(".", "_"), webhook.receive, methods=["POST"])
+    programs.add_to(app)
+    health.add_to(app)
+    app.register_error_handler(HTTPException, refused_answer)
+    return app

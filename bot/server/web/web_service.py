@@ -1,0 +1,142 @@
+"""The web half of a bot: the inbox's only writer, the webhook in front of it, and the server in front of that."""
+
+import socket
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, closing
+from datetime import timedelta
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock
+from bot.core.defects import guard
+from bot.core.errors import BotError
+from bot.core.signal_addresses import SignalAddresses
+from bot.runtime.metrics import WebMetrics
+from bot.server.web.commit_barrier import CommitBarrier
+from bot.server.web.program_endpoints import ProgramEndpoints
+from bot.server.web.web_endpoints import Ask, MonitoringEndpoints, WebhookEndpoint, create_app
+from bot.server.web.web_server import THREADS, WebServer
+from bot.store.database import Database, StoreAddress, shards_of
+from bot.store.files import StoreTooNew, StoreUnavailable
+from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
+from bot.store.integrity import check_pair
+from bot.store.store_reader import StoreReader
+
+PRUNE_SECONDS = 60.0
+ERASE_SECONDS = 1.0
+
+
+class WebService:
+    """Serves the webhook of a store, and starts by programs, on a listening socket, until `stop`.
+
+    ``begun`` says whether the engine has ever begun on these files: before, nothing is accepted. ``wake`` tells the
+    engines of these shards that there is something to read; ``ask`` asks it what an operator may ask, and raises a `BotError` where it
+    does not answer. Programs start flows and report signals with ``api_key``, or by ``addresses``. ``alarms`` are the web process's. Raises
+    `bot.store.files.StoreLocked`, and what `bot.store.integrity.check_pair` raises.
+    """
+
+    def __init__(
+        self,
+        store: StoreAddress,
+        listener: socket.socket,
+        clock: Clock,
+        *,
+        secrets: Sequence[str],
+        tolerance: timedelta,
+        path: str,
+        begun: Callable[[], bool],
+        wake: Callable[[Collection[int]], None],
+        ask: Ask,
+        api_key: str | None = None,
+        addresses: SignalAddresses | None = None,
+        threads: int = THREADS,
+        answer_ids: bool = False,
+    ) -> None:
+        self._shards = shards_of(store)
+        for shard in self._shards:
+            check_pair(shard)
+        self.alarms = Alarms(clock)
+        with ExitStack() as opened:
+            self._inbox = opened.enter_context(closing(InboxWriter(store, clock, self.alarms, wake=wake)))
+            self._engine = opened.enter_context(closing(StoreReader(store)))
+            self._files = opened.pop_all()
+        metrics = WebMetrics()
+        webhook = WebhookEndpoint(
+            self._inbox, CommitBarrier(self._inbox), secrets, tolerance, clock, metrics, answer_ids
+        )
+        programs = ProgramEndpoints(self._inbox, api_key, clock, partial(_judge, ask), metrics, addresses)
+        health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics)
+        self._app = create_app(webhook, programs, health, begun, path)
+        self._server = WebServer(self._app, listener, threads, in_loop={"/webhook", path})
+        self._ending = threading.Event()
+        self._too_new: StoreTooNew | None = None
+
+    def run(self) -> None:
+        """Serve until `stop`; requests that have arrived by then are answered. Raises `bot.store.files.StoreTooNew` when a
+        newer program has changed the tables so that this one cannot go on.
+        """
+        keeper = threading.Thread(target=guard(self._keep_house), name="house")
+        keeper.start()
+        with self._app.app_context():  # one for all requests: one for each would take a tenth of Flask's time
+            self._server.run()
+        self._ending.set()
+        keeper.join()
+        self._files.close()
+        if self._too_new is not None:
+            raise self._too_new
+
+    @property
+    def database(self) -> Database:
+        """What events are written to."""
+        return self._inbox.database
+
+    def stop(self) -> None:
+        """Ask `run` to end. Safe in a signal handler."""
+        self._server.stop()
+
+    def _keep_house(self) -> None:
+        """Forget the events of contacts that the engine has erased; now and then, delete old ones that it has read."""
+        prune_at = monotonic() + PRUNE_SECONDS
+        while not self._ending.wait(ERASE_SECONDS):
+            try:
+                self._engine.database.require()
+                self._erase()
+                if monotonic() >= prune_at:
+                    self._prune()
+                    prune_at = monotonic() + PRUNE_SECONDS
+                self._inbox.end_alarm()
+                self.alarms.clear("store-unavailable")
+            except InboxBusy:
+                pass  # it is an alarm of the inbox's own
+            except StoreTooNew as error:
+                self._too_new = error
+                self.stop()
+                return
+            except StoreUnavailable as error:
+                self.alarms.report(
+                    "store-unavailable", f"no old or erased events are deleted: {error.what}", error.advice
+                )
+
+    def _prune(self) -> None:
+        for number, shard in enumerate(self._shards):
+            with closing(StoreReader(shard)) as engine:
+                self._inbox.prune(engine.cursor(), shard=number)
+
+    def _erase(self) -> None:
+        if not self._engine.erasures():
+            return
+        for number, shard in enumerate(self._shards):
+            with closing(StoreReader(shard)) as engine, closing(InboxReader(shard)) as log:
+                for contact, upto in engine.erasures():
+                    self._inbox.erase(log.of_contact(contact, upto), shard=number)
+
+
+def _judge(ask: Ask, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the engine says of what a program asks for (see `bot.server.app.Engine.operate`); nothing where it does not answer."""
+    try:
+        return ask({"do": "judge", **asked})
+    except BotError:
+        return {}

@@ -1,0 +1,825 @@
+"""An HTTP client for one peer: a deadline for the whole exchange, and errors that say what is certain.
+
+All requests of a process are under way on one thread, in libcurl, however many there are: a thread for each costs
+more than the request. `HttpClient.begin` returns at once, and calls back; the other methods wait.
+
+libcurl sends a request again by itself where a connection that was kept breaks before an answer. Nobody else could know,
+so it may not: a body is handed to it in a way that it cannot rewind, and what has none but acts gets a new connection.
+"""
+
+import math
+import os
+import select
+import socket
+import threading
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any
+from urllib.parse import urlsplit
+
+import certifi
+import pycurl
+
+from bot.core.alarms import Alarms
+from bot.core.clock import Clock
+from bot.core.defects import found, guard
+from bot.core.errors import BotError
+from bot.core.immutable import immutable
+from bot.core.networks import is_this_machine
+
+CONNECT_SECONDS = 10.0  # for looking up a name, connecting and shaking hands
+UNREACHED_SECONDS = 60.0
+KEPT_CONNECTIONS = 256
+_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_HOW_TO_NAME_A_PROXY = "write HTTPS_PROXY (HTTP_PROXY, ALL_PROXY) like http://proxy.example:3128"
+_WITH_BODY = ("POST", "PUT", "PATCH")
+_PROXIES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
+
+
+PASSING = (408, 425, 429)
+"""The statuses of refusals after which the same request may succeed a little later."""
+
+
+class HttpError(BotError):
+    """A request without a usable answer. ``advice``: what the operator can do; empty where only the address may be wrong."""
+
+    advice: str = ""
+
+
+class NotSent(HttpError):
+    """There was no connection (refused, no such host, time-out, TLS, proxy): the request certainly did not leave."""
+
+    def __init__(self, text: str, advice: str = "") -> None:
+        super().__init__(text)
+        self.advice = advice
+
+
+class Ambiguous(HttpError):
+    """The request may have left, and no whole answer came (reset, cut or no HTTP, where no class below says more)."""
+
+
+class DeadlinePassed(Ambiguous):
+    """The answer was not whole when the time for the exchange was up."""
+
+
+class Silent(Ambiguous):
+    """The peer was silent for longer than a stream may be."""
+
+
+class Oversized(Ambiguous):
+    """The answer's body has more bytes than are taken."""
+
+
+class Headers(dict[str, str]):
+    """An answer's headers, found by their names in any case; iterated, the names are in small letters."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a header, or the default."""
+        return dict.get(self, name.lower(), default)
+
+    def __getitem__(self, name: str) -> str:
+        return super().__getitem__(name.lower())
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(str(name).lower())
+
+
+@immutable
+class Response:
+    """A whole answer. Header names are found in any case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@immutable
+class Streamed:
+    """An answer while it comes. ``chunks`` are the body's bytes, each as soon as it is there.
+
+    ``certificate_ends`` tells, until the stream is left, how long the peer's certificate is valid; None without TLS.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: Iterator[bytes]
+    certificate_ends: Callable[[], datetime | None] = lambda: None
+
+    def whole(self) -> Response:
+        """The whole answer, once all of it is there."""
+        return Response(self.status, self.headers, b"".join(self.chunks))
+
+
+class ReachabilityAlarm:
+    """Whether a service answers: an alarm when it has not for longer than a minute, until it does.
+
+    Safe to use from many threads. ``service`` is what it is called in the alarm, ``trouble`` what it does then; ``advice``
+    is for causes that have none of their own.
+    """
+
+    def __init__(
+        self, alarms: Alarms, clock: Clock, name: str, service: str, advice: str, trouble: str = "gives no answer"
+    ) -> None:
+        self._alarms = alarms
+        self._clock = clock
+        self._name = name
+        self._what = f"{service} {trouble}"
+        self._advice = advice
+        self._lock = threading.Lock()
+        self._since: float | None = None  # no answer
+
+    def failed(self, what: str, advice: str) -> None:
+        """There was no answer: why, and what the operator can do."""
+        with self._lock:
+            now = self._clock.elapsed()
+            if self._since is None:
+                self._since = now
+            if now - self._since >= UNREACHED_SECONDS:
+                self._alarms.report(self._name, f"{self._what}: {what}", advice or self._advice)
+
+    def answered(self) -> None:
+        """It answers."""
+        if self._since is None:
+            return
+        with self._lock:
+            self._since = None
+            self._alarms.clear(self._name)
+
+
+def wait_for(begin: Callable[[Callable[[Any], None]], None]) -> Any:
+    """Begin something that calls back with its result or its error, and wait for it. Raises the error."""
+    results: SimpleQueue[Any] = SimpleQueue()
+    begin(results.put)
+    result = results.get()
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+class HttpClient:
+    """Sends requests to one peer. No redirects, no cookies, no retries: those are the caller's decisions.
+
+    ``seconds`` is the time for a whole exchange, from looking up the host's name to the last byte; ``body_limit`` is in
+    bytes, of an answer that comes compressed (gzip, which is asked for) in those that it is unpacked to. With ``address``
+    nothing is looked up: that IP address is connected to, as the host that the URL names.
+    ``own`` says that the operator has named the host, and nobody else can bend it: then the certificates and the proxies
+    of the environment are used (docs/going-live.md). ``reach`` is called when the peer gives no answer, and when it does.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        seconds: float = 30.0,
+        body_limit: int = 1 << 20,
+        address: str | None = None,
+        own: bool = False,
+        reach: ReachabilityAlarm | None = None,
+    ) -> None:
+        parts = urlsplit(url)
+        self._peer = parts.netloc.rpartition("@")[2]
+        self._prefix = f"{parts.scheme}://{self._peer}{parts.path.rstrip('/')}"
+        self._own = own
+        self._reach = reach
+        self._body_limit = body_limit
+        self._options = _options(seconds)
+        self._proxy = proxy_of(url) if own and address is None else None
+        if parts.scheme == "https" or (self._proxy or "").startswith("https:"):
+            self._options |= _trusted(os.environ if own else {})
+        if self._proxy is not None:
+            self._options[pycurl.PROXY] = self._proxy
+        self._unusable = self._proxy is not None and not _is_proxy(self._proxy)
+        if address is not None:
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            pinned = f"[{address}]" if ":" in address else address
+            self._options[pycurl.CONNECT_TO] = [f"{self._peer.removesuffix(f':{port}')}:{port}:{pinned}:{port}"]
+        self._unused: deque[_Whole] = deque()
+        self.hung_up_at = -math.inf  # when the peer last closed a connection that was kept
+
+    def begin(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        done: Callable[[Response | HttpError], None],
+    ) -> None:
+        """Begin a request, and return. ``done`` gets the whole answer, whatever its status, or a `NotSent` or `Ambiguous`.
+
+        ``done`` is called on the thread that all requests share: it must not wait for anything.
+        """
+        if self._unusable:
+            done(self._no_proxy())
+            return
+        try:
+            exchange = self._unused.pop()
+        except IndexError:
+            exchange = _Whole(self)
+        exchange.done = done
+        exchange.ask(method, self._prefix + path, body, headers)
+        loop = _loop()
+        loop.run(partial(loop.begin, exchange))
+
+    def after_answers(self, call: Callable[[], object]) -> None:
+        """Have something done on the thread that all requests share, once it has called back with the answers that are there."""
+        _loop().run(call)
+
+    def get(self, path: str, headers: Mapping[str, str]) -> Response:
+        """Send a GET and read the whole answer, whatever its status. Raises `NotSent` or `Ambiguous`."""
+        answer: Response = wait_for(lambda done: self.begin("GET", path, None, headers, done))
+        return answer
+
+    def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
+        """Send a POST and read the whole answer, whatever its status. Raises `NotSent` or `Ambiguous`."""
+        answer: Response = wait_for(lambda done: self.begin("POST", path, body, headers, done))
+        return answer
+
+    @contextmanager
+    def stream(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        *,
+        idle_seconds: float,
+        seconds: float,
+        first_seconds: float | None = None,
+    ) -> Iterator[Streamed]:
+        """Send a request and read its answer while it comes.
+
+        ``seconds`` is the time for all of it, ``idle_seconds`` the longest wait for something to come: for the head,
+        and for each next byte; ``first_seconds``, where it is given, for the head and the first byte behind it.
+        Leaving before the end closes the connection. Raises `NotSent` or `Ambiguous`: first of all itself, after the
+        head from ``chunks``.
+        """
+        if self._unusable:
+            raise self._no_proxy()
+        exchange = _Stream(self, seconds, idle_seconds if first_seconds is None else first_seconds)
+        exchange.ask(method, self._prefix + path, body, headers)
+        loop = _loop()
+        loop.run(partial(loop.begin, exchange))
+        try:
+            status, found = exchange.head()
+            yield Streamed(status, found, exchange.chunks(idle_seconds), exchange.certificate_ends)
+        finally:
+            loop.run(exchange.leave)
+
+    def close(self) -> None:
+        """Give back what was kept for the next requests. Connections close when they have not been used for a while."""
+        while self._unused:
+            self._unused.pop().curl.close()
+
+    def _failed(self, exchange: "_Exchange", code: int, text: str) -> HttpError:
+        """What libcurl's error means: `NotSent` as long as it has not taken the request's body."""
+        if exchange.size > self._body_limit:
+            error: HttpError = Oversized(f"no whole answer from {self._peer}: more than {self._body_limit} bytes")
+        elif exchange.left():
+            kind = DeadlinePassed if code == pycurl.E_OPERATION_TIMEDOUT else Ambiguous
+            error = kind(f"no whole answer from {self._peer}: {in_words(exchange.curl, code)}")
+        else:
+            why, advice = _why_no_connection(exchange.curl, code, text, self._peer, self._proxy)
+            error = NotSent(f"no connection to {self._peer}: {why}", advice if self._own else "")
+        return self._reported(error)
+
+    def _no_proxy(self) -> HttpError:
+        why = "the proxy that the environment names for it is none that is understood"
+        return self._reported(NotSent(f"no connection to {self._peer}: {why}", _HOW_TO_NAME_A_PROXY))
+
+    def _reported(self, error: HttpError) -> HttpError:
+        if self._reach is not None:
+            self._reach.failed(str(error), error.advice)
+        return error
+
+    def _answered(self) -> None:
+        if self._reach is not None:
+            self._reach.answered()
+
+    def _timed_out(self, deadline: float) -> HttpError:
+        kind = Silent if monotonic() < deadline else DeadlinePassed
+        return self._reported(kind(f"no whole answer from {self._peer}: timed out"))
+
+
+class _Exchange:
+    """A request that is under way, and what has come of its answer."""
+
+    def __init__(self, client: HttpClient) -> None:
+        self.client = client
+        self.lines: list[bytes] = []
+        self.size = 0
+        self._unpacked: _Unpacked | None = None
+        self._body = BytesIO()
+        self._asked = ("", "")
+        self.unrepeatable = False
+        self.curl = new_handle()
+        self.fresh = False  # whether it asks for a new connection
+        for option, value in client._options.items():
+            self.curl.setopt(option, value)
+        self.curl.setopt(pycurl.READFUNCTION, self._body.read)
+        self.curl.setopt(pycurl.WRITEFUNCTION, self._write)
+
+    def ask(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> None:
+        if body is None and method in _WITH_BODY:
+            body = b""
+        self.lines.clear()
+        self.size = 0
+        self._unpacked = None
+        self._body.seek(0)
+        self._body.truncate()
+        self._body.write(body or b"")
+        self._body.seek(0)
+        curl, lines = self.curl, [f"{name}: {value}" if value else f"{name};" for name, value in headers.items()]
+        if not any(name.lower() == "accept-encoding" for name in headers):
+            lines.append("Accept-Encoding: gzip")
+        if body is not None:
+            curl.setopt(pycurl.POSTFIELDSIZE, len(body))
+            lines.append("Expect:")
+            if "Content-Type" not in headers and not any(name.lower() == "content-type" for name in headers):
+                lines.append("Content-Type:")
+        if (method, url) != self._asked:
+            self._asked = method, url
+            curl.setopt(pycurl.URL, url)
+            curl.setopt(pycurl.HTTPGET if body is None else pycurl.POST, 1)
+            curl.setopt(pycurl.CUSTOMREQUEST, method)
+        curl.setopt(pycurl.HTTPHEADER, lines)
+        self.unrepeatable = not body and method != "GET"
+
+    def ended(self, code: int, text: str) -> None:
+        """Libcurl is done with it. On the loop's thread."""
+        raise NotImplementedError
+
+    def failure(self, code: int, text: str) -> HttpError | None:
+        """What went wrong, if something did."""
+        if not code and (b"\r\n" not in self.lines or (self._unpacked and self._unpacked.is_cut)):
+            code = pycurl.E_PARTIAL_FILE
+        if self._unpacked and self._unpacked.is_broken:
+            code = pycurl.E_BAD_CONTENT_ENCODING
+        if not code:
+            return None
+        return self.client._failed(self, code, text)
+
+    def left(self) -> bool:
+        """Whether libcurl has taken some of the request."""
+        return self._body.tell() > 0 or bool(self.curl.getinfo(pycurl.REQUEST_SIZE))
+
+    def _write(self, data: bytes) -> int | None:
+        """Take what has come of the body; -1 ends the request."""
+        if self._unpacked is None:
+            headers = map(bytes.lower, self.lines)
+            self._unpacked = _Unpacked(any(h.startswith(b"content-encoding:") and b"gzip" in h for h in headers))
+        room = self.client._body_limit + 1 - self.size  # what is one byte too long need not be unpacked further
+        for part in self._unpacked.parts(data, room):
+            self.size += len(part)
+            if self.size > self.client._body_limit:
+                return -1
+            self._take(part)
+        return -1 if self._unpacked.is_broken else None
+
+    def _take(self, data: bytes) -> None:
+        """Keep or pass on some bytes of the body."""
+        raise NotImplementedError
+
+
+class _Unpacked:
+    """Unpacks a body as it comes. One that is not compressed, though its header says so, stays as it is."""
+
+    def __init__(self, packed: bool) -> None:
+        self._packed = packed
+        self._zlib: Any = None
+        self.is_broken = False
+
+    def parts(self, data: bytes, room: int) -> Iterator[bytes]:
+        """The bytes that these unpack to, at most ``room`` at a time."""
+        if self._zlib is None and not (self._packed and data.startswith(_GZIP)):
+            self._packed = False
+            yield data
+            return
+        while data and not self.is_broken:
+            if self._zlib is None or self._zlib.eof:  # a body may be compressed in several pieces
+                if not data.startswith(_GZIP):
+                    return  # what pads it
+                self._zlib = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            try:
+                yield self._zlib.decompress(data, room)
+            except zlib.error:
+                self.is_broken = True
+            data = self._zlib.unconsumed_tail or self._zlib.unused_data
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its end has not come."""
+        return self._zlib is not None and not self._zlib.eof
+
+
+_GZIP = b"\x1f"  # its first byte: a text begins with no such
+
+
+class _Whole(_Exchange):
+    """A request whose answer is wanted whole. It can be asked again once it is done with."""
+
+    done: Callable[[Response | HttpError], None]
+
+    def __init__(self, client: HttpClient) -> None:
+        super().__init__(client)
+        self._chunks: list[bytes] = []
+        self.curl.setopt(pycurl.HEADERFUNCTION, self.lines.append)
+
+    def ended(self, code: int, text: str) -> None:
+        error, done = self.failure(code, text), self.done
+        if error is None:
+            self.client._answered()
+            answer: Response | HttpError = Response(*_head(self.lines), b"".join(self._chunks))
+        else:
+            answer = error
+        self._chunks.clear()
+        self.client._unused.append(self)
+        done(answer)
+
+    def _take(self, data: bytes) -> None:
+        self._chunks.append(data)
+
+
+def _head(lines: list[bytes]) -> tuple[int, Headers]:
+    """The status and the headers of the last head, without interim answers before it and trailers behind the body.
+
+    Values of one name are joined by commas.
+    """
+    text = b"".join(lines).decode("latin-1")
+    began = text.rfind("\nHTTP/") + 1
+    status, *fields = text[began : text.index("\n\r\n", began)].split("\n")
+    found: dict[str, str] = {}
+    for field in fields:
+        name, colon, value = field.partition(":")
+        if colon:
+            name, value = name.lower(), value.strip()
+            found[name] = f"{found[name]}, {value}" if name in found else value
+    return int(status.split()[1]), Headers(found)
+
+
+class _Stream(_Exchange):
+    """A request whose answer is read, by another thread, while it comes."""
+
+    def __init__(self, client: HttpClient, seconds: float, first: float) -> None:
+        super().__init__(client)
+        self._first = first
+        self._deadline = monotonic() + seconds
+        self._come: SimpleQueue[bytes | HttpError | None] = SimpleQueue()
+        self._over = False
+        for option, value in _timeouts(seconds).items():
+            self.curl.setopt(option, value)
+        self.curl.setopt(pycurl.HEADERFUNCTION, self._header)
+        self.curl.setopt(pycurl.OPT_CERTINFO, 1)
+
+    def head(self) -> tuple[int, Headers]:
+        """Wait for the answer's head."""
+        self._next(self._first)
+        self.client._answered()
+        return _head(list(self.lines))
+
+    def chunks(self, idle: float) -> Iterator[bytes]:
+        """The body's bytes, as they come."""
+        wait = self._first
+        while chunk := self._next(wait):
+            yield chunk
+            wait = idle
+
+    def certificate_ends(self) -> datetime | None:
+        """How long the peer's certificate is valid."""
+        fields: dict[str, str] = wait_for(lambda done: _loop().run(lambda: done(self._certificate())))
+        until = fields.get("Expire date")
+        return None if until is None else datetime.strptime(until, "%b %d %H:%M:%S %Y %Z").replace(tzinfo=UTC)
+
+    def _certificate(self) -> dict[str, str]:
+        try:
+            found = self.curl.getinfo(pycurl.INFO_CERTINFO)
+        except pycurl.error:
+            found = []
+        return dict(found[0]) if found else {}
+
+    def leave(self) -> None:
+        """Stop, where it goes on still. On the loop's thread."""
+        if not self._over:
+            self._over = True
+            _loop().leave(self.curl)
+        self.curl.close()
+
+    def ended(self, code: int, text: str) -> None:
+        self._over = True
+        self._come.put(self.failure(code, text))
+
+    def _next(self, seconds: float) -> bytes | None:
+        left = self._deadline - monotonic()
+        try:
+            come = self._come.get(timeout=max(0.0, min(seconds, left)))
+        except Empty:
+            raise self.client._timed_out(self._deadline) from None
+        if isinstance(come, HttpError):
+            raise come
+        return come
+
+    def _header(self, line: bytes) -> None:
+        self.lines.append(line)
+        if line == b"\r\n" and _head(self.lines)[0] >= 200:  # else it is an interim one
+            self._come.put(line)
+
+    def _take(self, data: bytes) -> None:
+        if data:  # nothing is the end
+            self._come.put(data)
+
+
+_POLLED = {
+    pycurl.POLL_IN: select.POLLIN,
+    pycurl.POLL_OUT: select.POLLOUT,
+    pycurl.POLL_INOUT: select.POLLIN | select.POLLOUT,
+    pycurl.POLL_NONE: 0,
+}
+_IN, _OUT = pycurl.CSELECT_IN, pycurl.CSELECT_OUT
+_HUNG_UP = getattr(select, "POLLRDHUP", select.POLLIN)
+_UNNOTICED_SECONDS = 1.1  # libcurl looks once a second whether a connection that it has kept was closed
+
+
+class _Loop:
+    """The thread on which all requests are under way."""
+
+    def __init__(self) -> None:
+        self._multi = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, KEPT_CONNECTIONS)
+        self._poll = select.poll()
+        self._calls: deque[Callable[[], object]] = deque()
+        self._exchanges: dict[Any, _Exchange] = {}  # by their handles
+        self._idle: set[int] = set()  # connections that are kept
+        self._clients: dict[int, HttpClient] = {}  # who used a connection last
+        self._asleep = False
+        self._woken, self._wake = socket.socketpair()
+        self._woken.setblocking(False)
+        self._woken_file = self._woken.fileno()
+        self._poll.register(self._woken_file, select.POLLIN)
+        self._thread = threading.Thread(target=guard(self._run), name="http", daemon=True)
+        self._thread.start()
+
+    def run(self, call: Callable[[], object]) -> None:
+        """Have something done on the loop's thread, soon. From any thread."""
+        self._calls.append(call)
+        if self._asleep:
+            self._wake.send(b"w")
+
+    def begin(self, exchange: _Exchange) -> None:
+        """Hand a request to libcurl, on this thread. Where one of the client's connections was just closed, it gets a new one."""
+        fresh = exchange.unrepeatable or monotonic() < exchange.client.hung_up_at + _UNNOTICED_SECONDS
+        if fresh != exchange.fresh:
+            exchange.curl.setopt(pycurl.FRESH_CONNECT, fresh)
+            exchange.fresh = fresh
+        try:
+            self._multi.add_handle(exchange.curl)
+        except pycurl.error as error:  # it would never end
+            exchange.ended(*error.args)
+        else:
+            self._exchanges[exchange.curl] = exchange
+
+    def leave(self, curl: Any) -> None:
+        """Stop a request."""
+        self._multi.remove_handle(curl)
+        del self._exchanges[curl]
+
+    def _run(self) -> None:
+        while True:
+            for file, events in self._wait():
+                self._happened(file, events)
+            if self._multi.timeout() == 0:  # requests have begun, or a time is up
+                self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+            self._finish()
+            while self._calls:
+                _guarded(self._calls.popleft())
+
+    def _wait(self) -> list[tuple[int, int]]:
+        """The sockets at which something happened, once something has; or none, where a call waits or a time-out is due."""
+        self._asleep = True  # from here on, who adds a call wakes us; who did before is seen here
+        ready = self._poll.poll(0 if self._calls else self._multi.timeout())  # for ever, where that is -1
+        self._asleep = False
+        return ready
+
+    def _happened(self, file: int, events: int) -> None:
+        if file == self._woken_file:
+            self._woken.recv(4096)
+        elif file in self._idle:
+            self._poll.unregister(file)
+            self._idle.discard(file)
+            client = self._clients.pop(file, None)
+            if client is not None and not events & select.POLLNVAL:  # libcurl has not closed it
+                client.hung_up_at = monotonic()
+        else:
+            can_read = events & ~select.POLLOUT  # an error is read, too
+            self._multi.socket_action(file, (_IN if can_read else 0) | (_OUT if events & select.POLLOUT else 0))
+
+    def _finish(self) -> None:
+        more = 1
+        while more:
+            more, whole, failed = self._multi.info_read()
+            for curl in whole:
+                self._end(curl, 0, "")
+            for curl, code, text in failed:
+                self._end(curl, code, text)
+
+    def _end(self, curl: Any, code: int, text: str) -> None:
+        exchange = self._exchanges.pop(curl)
+        self._clients[curl.getinfo(pycurl.LASTSOCKET)] = exchange.client
+        self._multi.remove_handle(curl)
+        _guarded(exchange.ended, code, text)
+
+    def _watch(self, event: int, file: int, multi: object, data: object) -> None:
+        if event == pycurl.POLL_REMOVE:  # it is kept, or closed at once
+            self._idle.add(file)
+            self._poll.register(file, _HUNG_UP)
+        else:
+            self._idle.discard(file)
+            self._poll.register(file, _POLLED[event])
+
+
+def _guarded(call: Callable[..., object], *given: object) -> None:
+    """Call what others gave. After a defect in it somebody may wait for ever: the process ends, or all other requests go on."""
+    try:
+        call(*given)
+    except Exception as defect:
+        found(defect, "http")
+
+
+_running: list[_Loop] = []
+_starting = threading.Lock()
+os.register_at_fork(after_in_child=_running.clear)  # a child has none of its parent's threads
+
+
+def _loop() -> _Loop:
+    if not _running:
+        with _starting:
+            if not _running:
+                _running.append(_Loop())
+    return _running[0]
+
+
+# -- libcurl's options ---------------------------------------------------------------------------
+
+
+def new_handle() -> Any:
+    """A handle of libcurl's for one request at a time."""
+    return pycurl.Curl()
+
+
+_SUPPRESS_CONNECT_HEADERS = 265  # pycurl has no name for it
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, int(seconds * 1000))  # to libcurl, 0 is no limit
+
+
+def _options(seconds: float) -> dict[int, Any]:
+    return {
+        pycurl.NOSIGNAL: 1,
+        pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_1_1,
+        pycurl.PATH_AS_IS: 1,
+        pycurl.USERAGENT: "bot-flows",
+        pycurl.PROXY: "",  # none of the environment's but the one that we choose
+        _SUPPRESS_CONNECT_HEADERS: 1,
+        **_timeouts(seconds),
+    }
+
+
+def _timeouts(seconds: float) -> dict[int, Any]:
+    return {
+        pycurl.TIMEOUT_MS: _milliseconds(seconds),
+        pycurl.CONNECTTIMEOUT_MS: _milliseconds(min(seconds, CONNECT_SECONDS)),
+    }
+
+
+def _trusted(environment: Mapping[str, str]) -> dict[int, Any]:
+    """The trusted certificates: those of REQUESTS_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR together, else certifi's.
+
+    The system may have none.
+    """
+    places = list(dict.fromkeys(place for name in _CERTIFICATES if (place := environment.get(name))))
+    folders = [place for place in places if Path(place).is_dir()]
+    files = [place for place in places if place not in folders] or ([] if folders else [certifi.where()])
+    options: dict[int, Any] = {}
+    if folders:
+        options |= dict.fromkeys((pycurl.CAPATH, pycurl.PROXY_CAPATH), os.pathsep.join(folders))
+    unread = [file for file in files if not os.access(file, os.R_OK)]
+    if len(files) == 1 or unread:  # libcurl says what is wrong with it
+        options |= dict.fromkeys((pycurl.CAINFO, pycurl.PROXY_CAINFO), [*unread, *files][0])
+    elif files:
+        together = b"\n".join(Path(file).read_bytes() for file in files)
+        options |= dict.fromkeys((pycurl.CAINFO_BLOB, pycurl.PROXY_CAINFO_BLOB), together)
+    return options
+
+
+def proxy_of(url: str) -> str | None:
+    """The proxy that the environment names for an address, if any; this machine itself is never behind one."""
+    if is_this_machine(urlsplit(url).hostname or ""):
+        return None
+    if not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None
+    from requests.utils import get_environ_proxies, select_proxy  # 100 ms, which few need to spend
+
+    proxy = select_proxy(url, get_environ_proxies(url))
+    return (proxy if "://" in proxy else f"http://{proxy}") if proxy else None
+
+
+def _is_proxy(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in _PROXIES and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+# -- what its errors mean ------------------------------------------------------------------------
+
+CERTIFICATE_REFUSED = "its certificate is refused"
+_UNKNOWN_AUTHORITY = (
+    "it is signed by an authority that is not known here",
+    "if the authority is your own, or your network's: set SSL_CERT_FILE to a file with its certificate (PEM)",
+)
+_SELF_SIGNED = (
+    "it is self-signed",
+    "if it is meant so: set SSL_CERT_FILE to a file with this certificate, or its authority's (PEM)",
+)
+_OTHER_NAME = ("it is for another name", "use the name that the certificate is for, or have it renewed for this one")
+_CERTIFICATE_FAULTS = {
+    9: ("it is not valid yet", "set this machine's clock, or wait until it is"),
+    10: ("it has expired", "have it renewed; if it has been, set this machine's clock"),
+    18: _SELF_SIGNED,
+    19: _SELF_SIGNED,
+    20: _UNKNOWN_AUTHORITY,
+    21: _UNKNOWN_AUTHORITY,
+    62: _OTHER_NAME,
+    64: _OTHER_NAME,
+}
+"""Why a certificate is refused, and what to do, by OpenSSL's number for it (X509_V_ERR_...)."""
+
+_WORDS = {
+    pycurl.E_OPERATION_TIMEDOUT: "timed out",
+    pycurl.E_GOT_NOTHING: "the connection was closed before an answer",
+    pycurl.E_PARTIAL_FILE: "the answer was cut off",
+    pycurl.E_SEND_FAIL_REWIND: "the connection was closed before an answer",
+    pycurl.E_UNSUPPORTED_PROTOCOL: "the answer is no HTTP",
+    pycurl.E_BAD_CONTENT_ENCODING: "the answer is compressed in a way that cannot be read",
+    8: "the answer is no HTTP",
+}
+_NOT_TLS = ("wrong version number", "http request", "unknown protocol", "packet length too long")
+
+
+def in_words(curl: Any, code: int) -> str:
+    """What happened, in words of our own: libcurl's texts quote addresses."""
+    number = curl.getinfo(pycurl.OS_ERRNO)
+    if code in _WORDS:
+        return _WORDS[code]
+    return os.strerror(number) if number else f"libcurl's error {code}"
+
+
+def _why_no_connection(curl: Any, code: int, text: str, peer: str, proxy: str | None) -> tuple[str, str]:
+    """Why there was no connection, and what the operator can do; empty where that depends on the address alone."""
+    refused = curl.getinfo(pycurl.HTTP_CONNECTCODE)
+    if proxy is not None:
+        place = urlsplit(proxy).netloc.rpartition("@")[2]
+        if refused and refused // 100 != 2:
+            return _of_proxy(place, peer.partition(":")[0], refused)
+        if code == pycurl.E_COULDNT_RESOLVE_PROXY or (code == pycurl.E_COULDNT_CONNECT and not refused):
+            why = "its name is not found" if code == pycurl.E_COULDNT_RESOLVE_PROXY else in_words(curl, code)
+            return f"the proxy {place} is not reached: {why}", "check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
+    host = urlsplit(f"//{peer}").hostname
+    if code == pycurl.E_COULDNT_RESOLVE_HOST:
+        return f"{host} is not found", ""
+    if code == pycurl.E_OPERATION_TIMEDOUT and not curl.getinfo(pycurl.NAMELOOKUP_TIME):
+        return f"no name server has answered for {host} in time", ""
+    if code == pycurl.E_PEER_FAILED_VERIFICATION:
+        number = curl.getinfo(pycurl.SSL_VERIFYRESULT) or curl.getinfo(pycurl.PROXY_SSL_VERIFYRESULT)
+        other = (f"OpenSSL's error {number}", "have it replaced")
+        why, advice = _OTHER_NAME if "subject name" in text else _CERTIFICATE_FAULTS.get(number, other)
+        return f"{CERTIFICATE_REFUSED}: {why}", advice
+    if code in (pycurl.E_SSL_CACERT_BADFILE, pycurl.E_SSL_CERTPROBLEM):
+        words = "the file with the certificates that are trusted cannot be read, or has none"
+        return words, "correct REQUESTS_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR"
+    if code == pycurl.E_SSL_CONNECT_ERROR:
+        if any(words in text for words in _NOT_TLS):
+            return "it does not speak TLS", "check the port, and whether the address begins with http://"
+        return f"TLS fails: {text.rpartition(':')[2].strip()}", ""
+    return in_words(curl, code), ""
+
+
+def _of_proxy(proxy: str, host: str, status: int) -> tuple[str, str]:
+    if status == 407:
+        return (
+            f"the proxy {proxy} wants a name and a password (407)",
+            "write them into HTTPS_PROXY: http://name:password@proxy.example:3128",
+        )
+    return (
+        f"the proxy {proxy} refuses to connect to it ({status})",
+        f"have {host} allowed there; or, where it is reached without a proxy, add it to NO_PROXY",
+    )

@@ -1,0 +1,349 @@
+"""Plays the lines of a test to a bot, up to the first line that does not match."""
+
+import json
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import takewhile
+
+from bot.core.errors import BotError
+from bot.core.immutable import immutable
+from bot.core.turn import UNHEARD
+from bot.language.source.wall_clock import duration_words
+from bot.language.source.yaml_tree import Map
+from bot.testing.conversations.comparison import (
+    NOTHING,
+    ExpectationDifference,
+    ObservedState,
+    differences_in,
+    differences_of,
+    events_in,
+    exits_in,
+    filled_in,
+    parts_to_list,
+    reached_in,
+    texts_of,
+)
+from bot.testing.conversations.stubs import Stubs
+from bot.testing.conversations.transcript import (
+    AgainLine,
+    AsLine,
+    BotLine,
+    EventLine,
+    ExpectLine,
+    FaultLine,
+    HttpLine,
+    InputLine,
+    MeanwhileLine,
+    ModelLine,
+    PickLine,
+    RestartLine,
+    SendLine,
+    SetLine,
+    SignalLine,
+    SilenceLine,
+    StartLine,
+    TapLine,
+    TranscriptLine,
+    UserLine,
+    WaitLine,
+)
+from bot.testing.emulator import InjectedFault as Hit
+from bot.testing.simulation.phone import ShownMessage
+from bot.testing.simulation.simulation import Simulation
+from bot.testing.simulation.turn_words import value_in_words
+
+RATE_LIMITED_SECONDS = 1.0
+
+
+@immutable
+class SpokenLine:
+    """One line of the conversation. ``who`` is the bot, or what happened: user, tap, pick, wait, ..."""
+
+    who: str
+    text: str
+    message: ShownMessage | None = None
+
+
+class ConversationFailed(BotError):
+    """The conversation differs from the test.
+
+    ``expected`` are the messages that the test lists from here to the next thing that happens, ``found`` those that
+    the bot has sent instead.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        differences: Sequence[ExpectationDifference] = (),
+        expected: Sequence[BotLine] = (),
+        found: Sequence[ShownMessage] = (),
+    ) -> None:
+        super().__init__(what)
+        self.differences = tuple(differences)
+        self.expected = tuple(expected)
+        self.found = tuple(found)
+
+
+Judge = Callable[[str, Sequence[SpokenLine]], str]
+"""Answers a question about a conversation: the reason for a no, or an empty text for a yes."""
+
+
+class Player:
+    """Plays the lines of a test. ``conversation`` is what was said so far, as far as it was expected.
+
+    With a ``judge`` it plays an evaluation: the bot may say other messages, too. Each method raises
+    `ConversationFailed`, or another `BotError` that says why the conversation cannot continue.
+    """
+
+    def __init__(self, simulation: Simulation, stubs: Stubs, judge: Judge | None = None) -> None:
+        self.conversation: list[SpokenLine] = []
+        self._simulation = simulation
+        self._stubs = stubs
+        simulation.on_call = stubs.interrupt
+        self._judge = judge
+        self._unheard: defaultdict[str, deque[ShownMessage]] = defaultdict(deque)  # by contact
+        self._texts: dict[str, list[str]] = {}  # that were said since the last thing happened, by contact
+        self._known: set[str] = set()  # the turns before that
+        self._asked_before = 0  # how often models had been asked before that
+        self._faults: list[Hit] = []
+        self._refusal = ""  # of the start that came last, until a line expects it
+
+    def take(self, line: TranscriptLine, following: Sequence[TranscriptLine] = ()) -> None:
+        """Play one line. The stubs in the lines ``following`` it are set before it happens."""
+        if self._refusal and isinstance(line, InputLine | BotLine | SilenceLine):
+            self._not_refused()
+        match line:
+            case BotLine():
+                self._hear(line, following)
+            case SilenceLine():
+                self._silence()
+            case ExpectLine():
+                self._look(line)
+            case FaultLine(kind=kind, times=times):
+                fault = self._simulation.emulator.faults.add(kind, count=times, seconds=RATE_LIMITED_SECONDS)
+                self._faults.append(fault)
+            case AsLine(contact=contact):
+                self._simulation.become(contact)
+                self.conversation.append(SpokenLine("as", contact))
+            case ModelLine() | HttpLine() | MeanwhileLine():
+                pass  # it was set before the line that it answers
+            case _:
+                self._act(line, following)
+
+    def finish(self) -> None:
+        """End the test: every message must have been expected, every stub used, and every fault applied."""
+        self._not_refused()
+        self._nothing_more("after")
+        self._all_asked()
+        for fault in self._faults:
+            if not fault.hits:
+                raise ConversationFailed(
+                    f"fault {fault.kind} was never applied: the bot sent nothing that it could affect"
+                )
+
+    def _act(self, act: InputLine, following: Sequence[TranscriptLine]) -> None:
+        self._nothing_more("before")
+        self._all_asked()
+        self._script(_until_next_act(following))
+        self._stubs.calls.clear()
+        self._asked_before = len(self._simulation.service.requests())
+        self._known = {turn.event_id for turn in self._simulation.turns_of_all()}
+        self.conversation.append(SpokenLine(*_in_words(act)))
+        self._happen(act)
+        heard = self._simulation.heard()
+        said = {self._simulation.contact: heard, **self._simulation.heard_by_others()}
+        self._texts = {contact: [message.text for message in messages] for contact, messages in said.items()}
+        self._unheard = defaultdict(deque, {contact: deque(messages) for contact, messages in said.items()})
+        if self._judge is not None:
+            self.conversation += [SpokenLine("bot", message.text, message) for message in heard]
+        if self._stubs.troubles:
+            raise ConversationFailed(self._stubs.troubles[0])
+        if following and not any(isinstance(line, ExpectLine) for line in _until_next_act(following)):
+            self._not_refused()
+
+    @property
+    def _said(self) -> list[str]:
+        return self._texts.get(self._simulation.contact, [])
+
+    @property
+    def _here(self) -> deque[ShownMessage]:
+        """What the bot has said to the contact of the lines, and no line has expected yet."""
+        return self._unheard[self._simulation.contact]
+
+    def _not_refused(self) -> None:
+        if self._refusal:
+            raise ConversationFailed(f"the bot refuses this: {self._refusal}")
+
+    def _happen(self, act: InputLine) -> None:
+        simulation = self._simulation
+        match act:
+            case UserLine(text=text, late=late, voice=voice):
+                (simulation.speak if voice else simulation.user)(text, late)
+            case TapLine(title=title, payload=payload, late=late) if payload:
+                simulation.tap_payload(title, payload, late)
+            case TapLine(title=title, of=of, late=late):
+                simulation.tap(title, late, of)
+            case PickLine(title=title, of=of, late=late):
+                simulation.pick(title, late, of)
+            case SendLine(kind=kind, caption=caption, content=content, location=location, late=late):
+                simulation.send(kind, caption, content, location, late)
+            case WaitLine(duration=duration):
+                simulation.wait(duration)
+            case EventLine(event=event, data=data):
+                simulation.happen(event, data)
+            case StartLine(flow=flow, data=data, busy=busy):
+                self._refusal = simulation.start(flow, data, busy)
+            case SignalLine(name=name, data=data):
+                self._refusal = simulation.signal(name, data)
+            case SetLine(values=values, flow=flow):
+                self._refusal = simulation.set_values(values, flow)
+            case RestartLine():
+                simulation.restart()
+            case AgainLine():
+                simulation.repeat()
+
+    def _asked(self) -> list[str]:
+        """What models were asked since the last thing happened."""
+        requests = self._simulation.service.requests()[self._asked_before :]
+        return [json.dumps(asked.body, ensure_ascii=False) for asked in requests]
+
+    def _script(self, lines: Sequence[TranscriptLine]) -> None:
+        """Set the answers of models and services up to the next thing that happens."""
+        for line in lines:
+            match line:
+                case ModelLine(answer=answer):
+                    self._stubs.script_model(answer)
+                case MeanwhileLine(text=text):
+                    self._stubs.script_meanwhile(partial(self._simulation.write_meanwhile, text))
+                case HttpLine(request=request, answer=answer):
+                    self._stubs.script(request, answer)
+
+    def _all_asked(self) -> None:
+        if (unasked := self._stubs.unasked) is not None:
+            raise ConversationFailed(unasked)
+
+    def _silence(self) -> None:
+        if self._judge is not None and self._said:
+            raise ConversationFailed(
+                "the bot sends a message, and the test expects silence",
+                [ExpectationDifference("says", NOTHING, self._said[0])],
+            )
+        if self._here and self._judge is None:
+            raise ConversationFailed("the bot says something that the test does not list", found=self._here)
+
+    def _nothing_more(self, where: str) -> None:
+        if self._judge is not None:
+            return
+        for contact, messages in self._unheard.items():
+            if messages and contact == self._simulation.contact:
+                raise ConversationFailed(
+                    f"the bot says something {where} this that the test does not list", found=messages
+                )
+            if messages:
+                what = (
+                    f"the bot says something to {contact} {where} this that the test does not list: add as: {contact}"
+                )
+                raise ConversationFailed(what, found=messages)
+
+    def _hear(self, line: BotLine, following: Sequence[TranscriptLine]) -> None:
+        if self._judge is not None:
+            self._find(line)
+            return
+        message = self._here.popleft() if self._here else None
+        differences = differences_of(line, message or ShownMessage())
+        if message is not None and not differences:
+            self.conversation.append(SpokenLine("bot", message.text, message))
+            return
+        what = "the bot says something else"
+        if message is None:
+            turns = self._simulation.all_turns()
+            early = dict.fromkeys(turn.rule.partition(":")[0] for turn in turns if turn.rule.endswith(UNHEARD))
+            what = "the bot says nothing here" + "".join(f"; no step waited for {each} when it came" for each in early)
+        if message is not None and (beside := parts_to_list(line, message)):
+            names, written = ", ".join(beside), ", ".join(f"{key}: {value}" for key, value in beside.items())
+            what = f"the bot says this with {names}: write {{says: ..., {written}}}"
+        here = takewhile(lambda after: not isinstance(after, InputLine | AsLine), following)
+        expected = [line, *(after for after in here if isinstance(after, BotLine))]
+        raise ConversationFailed(what, differences, expected, [] if message is None else [message, *self._here])
+
+    def _find(self, line: BotLine) -> None:
+        """Check that a message like this is among those that were not expected yet."""
+        unheard = list(self._here)
+        while self._here:
+            if not differences_of(line, self._here.popleft()):
+                return
+        differences = differences_of(line, unheard[0] if unheard else ShownMessage())
+        raise ConversationFailed("no message of the bot matches this line", differences, [line], unheard)
+
+    def _look(self, line: ExpectLine) -> None:
+        if "refused" not in line.wanted:
+            self._not_refused()
+        differences = [*differences_in(line, self._seen(line))] or self._judged(line)
+        self._refusal = ""
+        if differences:
+            raise ConversationFailed("the conversation is not as expected", differences)
+
+    def _judged(self, line: ExpectLine) -> list[ExpectationDifference]:
+        says = line.wanted.get("says")
+        questions = texts_of(says.get("judge")) if isinstance(says, Map) else ()
+        if questions and self._judge is None:
+            raise ConversationFailed("a `judge` question needs a model: use it in an evaluation")
+        verdicts = [
+            (question, self._judge(question, self.conversation)) for question in questions if self._judge is not None
+        ]
+        return [ExpectationDifference(question, "yes", why) for question, why in verdicts if why]
+
+    def _seen(self, line: ExpectLine) -> ObservedState:
+        simulation, calls = self._simulation, self._stubs.calls
+        session, turns = simulation.session(), simulation.all_turns()
+        language = session.language or next(iter(simulation.bot.languages), None)
+        new = [turn for turn in turns if turn.event_id not in self._known]
+        filled = filled_in(turns, session, simulation.library) if "filled" in line.wanted else {}
+        known = {} if session.frame is None else simulation.library.values_of(session.frame, session)
+        return ObservedState(
+            session,
+            known,
+            language,
+            calls,
+            simulation.sent,
+            exits_in(new),
+            reached_in(new, simulation.library),
+            events_in(new),
+            filled,
+            self._said,
+            self._refusal,
+            self._asked(),
+        )
+
+
+def _until_next_act(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
+    """The lines up to the next one with which something happens."""
+    return list(takewhile(lambda line: not isinstance(line, InputLine), lines))
+
+
+def _in_words(act: InputLine) -> tuple[str, str]:
+    """What happens: who, and what."""
+    match act:
+        case UserLine(text=text, voice=voice):
+            return "user", f"(a voice note) {text}" if voice else text
+        case TapLine(title=title):
+            return "tap", title
+        case PickLine(title=title):
+            return "pick", title
+        case SendLine(kind=kind, caption=caption):
+            return "send", f"{kind}: {caption}" if caption else kind
+        case WaitLine(duration=duration):
+            return "wait", duration_words(duration)
+        case EventLine(event=event):
+            return "event", event
+        case StartLine(flow=flow):
+            return "start", flow
+        case SignalLine(name=name):
+            return "signal", name
+        case SetLine(values=values):
+            return "set", ", ".join(f"{name}: {value_in_words(value)}" for name, value in values.items())
+        case RestartLine():
+            return "restart", ""
+        case AgainLine():
+            return "again", ""

@@ -1,0 +1,240 @@
+"""A simulation that records a chat as a test."""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from bot.checker.counterexamples.finding_case import document
+from bot.core.effects import Complete, Effect, HttpRequest, Transcribe
+from bot.core.events import CallEnded, CallProgressed
+from bot.language.source.wall_clock import UNITS, duration_words
+from bot.loading.program import Program
+from bot.services.outgoing import Unreachable
+from bot.store.trace_rows import TurnTraced
+from bot.testing.conversations.comparison import PARTS, asked_in
+from bot.testing.conversations.expectation_reader import written_parts
+from bot.testing.conversations.stub_reader import BROKEN_OFF, EMPTY, HTTP_FAILURES, TIMEOUT
+from bot.testing.simulation.phone import NotOnScreen, ShownMessage
+from bot.testing.simulation.simulation import FIRST_CONTACT, Simulation
+
+
+class RecordedSimulation(Simulation):
+    """A simulation that records what happens in it. `written` are tests that repeat it."""
+
+    def __init__(self, program: Program, *arguments: Any, **more: Any) -> None:
+        self._documents: list[str] = []
+        self._draws: list[float] = []
+        super().__init__(self._with_draws(program), *arguments, **more)
+        self._begin()
+
+    def user(self, text: str, late: timedelta = timedelta()) -> None:
+        """The contact writes."""
+        with self._recorded({"user": text}):
+            super().user(text, late)
+
+    def speak(self, words: str, late: timedelta = timedelta()) -> None:
+        """The contact sends a voice note."""
+        with self._recorded({"user": {"voice": words}}):
+            super().speak(words, late)
+
+    def send(
+        self,
+        kind: str,
+        caption: str | None = None,
+        content: bytes | None = None,
+        location: Mapping[str, Any] | None = None,
+        late: timedelta = timedelta(),
+    ) -> None:
+        """The contact sends a file or a place. A file's content is not recorded: the test sends a small one of the same kind."""
+        sent: Any = {kind: None, "caption": caption} if caption else kind
+        with self._recorded({"send": sent if location is None else {"location": dict(location)}}):
+            super().send(kind, caption, content, location, late)
+
+    def start(self, flow: str, data: Mapping[str, Any], busy: str | None) -> str:
+        """A program starts a flow."""
+        more = ({"data": dict(data)} if data else {}) | ({"busy": busy} if busy else {})
+        with self._recorded({"start": {"flow": flow, **more} if more else flow}):
+            refusal = super().start(flow, data, busy)
+        self._note_refusal(refusal)
+        return refusal
+
+    def signal(self, name: str, data: Mapping[str, Any]) -> str:
+        """A program reports a signal for the contact. One that the bot does not know cannot stand in a test."""
+        if name not in self.bot.signals:
+            return super().signal(name, data)
+        with self._recorded({"signal": {"name": name, "data": dict(data)} if data else name}):
+            refusal = super().signal(name, data)
+        self._note_refusal(refusal)
+        return refusal
+
+    def tap(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:
+        """The contact taps a button."""
+        with self._recorded({"tap": {"title": title, "of": of} if of else title}):
+            super().tap(title, late, of)
+
+    def pick(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:
+        """The contact picks a row of a list."""
+        with self._recorded({"pick": {"title": title, "of": of} if of else title}):
+            super().pick(title, late, of)
+
+    def wait(self, duration: timedelta) -> None:
+        """Time passes."""
+        with self._recorded({"wait": duration_words(duration, len(UNITS))}):
+            super().wait(duration)
+
+    def become_new_contact(self) -> None:
+        """Continue as a new contact, in another test."""
+        self._end()
+        super().become_new_contact()
+        self._begin()
+
+    def swap(self, program: Program) -> None:
+        """Use these flows and handlers from the next event on."""
+        super().swap(self._with_draws(program))
+
+    def written(self) -> str:
+        """The tests, one for each contact, as YAML."""
+        self._end()
+        return "---\n".join(self._documents)
+
+    def _begin(self) -> None:
+        self._lines: list[Mapping[str, Any]] = []
+        self._seen: set[str] = set()
+        self._asked_again: set[str] = set()  # calls of models that failed once, and are made again later
+        self._draws.clear()
+        self._began = self._quiet_since = self.clock.now()
+
+    def _end(self) -> None:
+        if not self._lines:
+            return
+        self._catch_up()
+        frame = self.session().frame
+        place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
+        began = self._began.astimezone(self.bot.timezone)
+        head: dict[str, Any] = {"test": f"recorded on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}"}
+        head |= {"contact": self.contact} if self.contact != FIRST_CONTACT else {}
+        head |= {"random": self._draws.copy()} if self._draws else {}
+        self._documents.append(document(head, (*self._lines, {"expect": place})))
+        self._lines = []
+
+    def _note_refusal(self, refusal: str) -> None:
+        if refusal:
+            self._lines.append({"expect": "refused"})
+
+    @contextmanager
+    def _recorded(self, act: Mapping[str, Any]) -> Iterator[None]:
+        """Record what happens and what follows from it."""
+        self._catch_up()
+        self._lines.append(act)
+        try:
+            yield
+        except NotOnScreen:
+            self._lines.pop()
+            raise
+        finally:
+            self._note_what_came()
+            self._quiet_since = self.clock.now()
+
+    def _catch_up(self) -> None:
+        """Record what came by itself while the clock ran: there was a wait."""
+        passed, at = self.clock.now() - self._quiet_since, len(self._lines)
+        if self._note_what_came():
+            self._lines.insert(at, {"wait": duration_words(passed + timedelta(seconds=1), len(UNITS))})
+
+    def _note_what_came(self) -> bool:
+        """Record what services, models and the bot have said since the last call. Returns whether there was anything."""
+        known = len(self._lines)
+        turns = self.all_turns()
+        new = [turn for turn in turns if turn.event_id not in self._seen]
+        self._seen.update(turn.event_id for turn in new)
+        asked = self._outside_in(turns)
+        self._lines.extend(answers_in(new, asked, self._asked_again))
+        waiting = {frame.awaited_effect for frame in self.session().frames} - self._asked_again
+        again = {name for name in waiting if name is not None and isinstance(asked.get(name), Complete)}
+        self._asked_again |= again
+        self._lines.extend([_ASKED_AGAIN] * len(again))
+        self._lines.extend({"bot": parts_of(message)} for message in self.heard())
+        return len(self._lines) > known
+
+    def _outside_in(self, turns: list[TurnTraced]) -> dict[str, Effect]:
+        """What services and models were asked, by its names; a voice note whose words the chat knows needs nobody."""
+        found: dict[str, Effect] = {}
+        for name, effect in asked_in(turns).items():
+            if not isinstance(effect, Transcribe):
+                found[name] = effect
+            elif effect.media.url not in self._spoken:
+                found[name] = effect.by
+        return found
+
+    def _with_draws(self, program: Program) -> Program:
+        drawn = program.library.draw
+
+        def draw(key: str) -> float:
+            self._draws.append(drawn(key))
+            return self._draws[-1]
+
+        return replace(program, library=program.library.with_draw(draw))
+
+
+_ASKED_AGAIN: Mapping[str, Any] = {"model": {"fails": "provider_error"}}
+"""The line of a try after which a model is asked again."""
+
+
+def answers_in(
+    turns: list[TurnTraced], asked: Mapping[str, Effect], asked_again: Collection[str] = ()
+) -> Iterator[Mapping[str, Any]]:
+    """The answers of services and models, as lines of a test. ``asked_again`` are the calls that have failed once."""
+    said: defaultdict[str, list[str]] = defaultdict(list)
+    for turn in turns:
+        match turn.event:
+            case CallProgressed(effect=name, text=text):
+                said[name].append(text)
+            case CallEnded(effect=name) as ended:
+                effect = asked.get(name)
+                if isinstance(effect, HttpRequest):
+                    yield {"http": {f"{effect.method} {effect.address}": _http(ended)}}
+                elif isinstance(effect, Complete) and (ended.outcome == "done" or ended.outcome in _MODEL_FAILS):
+                    if name in asked_again and ended.outcome == "down":
+                        yield from [_ASKED_AGAIN] * (effect.tries - 2)  # between the first and the last
+                    yield {"model": _model(ended, said[name])}
+
+
+_MODEL_FAILS = {
+    "down": "server_error",
+    "timeout": TIMEOUT,
+    "quota": "quota_exceeded",
+    "refused": "invalid_request_error",
+    "no_tools": "model_no_tool_support",
+    "unsafe": "content_filter",
+    "empty": EMPTY,
+}
+"""How a model fails in a test, by the outcome of the call. Without a request (`over_budget`) none has failed."""
+
+
+def _model(event: CallEnded, said: list[str]) -> Mapping[str, Any]:
+    if event.outcome != "done":
+        return {"fails": _MODEL_FAILS[event.outcome]}
+    text = "\n\n".join(part for part in (*said, event.value["text"]) if part)
+    if event.value["finish"] == "cut":
+        return {"says": text, "fails": BROKEN_OFF}
+    calls = [{call["name"]: json.loads(call["arguments"])} for call in event.value["calls"]]
+    return ({"says": text} if text else {}) | ({"calls": calls} if calls else {})
+
+
+def _http(event: CallEnded) -> Mapping[str, Any]:
+    if not isinstance(event.value, Mapping):
+        return {"fails": event.outcome if event.outcome in HTTP_FAILURES else Unreachable.outcome}
+    answer = event.value["answer"]
+    content = {} if answer is None else {"text" if isinstance(answer, str) else "json": answer}
+    return {"status": event.value["status"], **content}
+
+
+def parts_of(message: ShownMessage) -> str | Mapping[str, Any]:
+    """A message as a test writes it: a text alone if it has no other parts."""
+    parts = {key: found for key, part in PARTS.items() if (found := part(message))}
+    text = parts.get("says")
+    return text if len(parts) == 1 and isinstance(text, str) else written_parts(parts)

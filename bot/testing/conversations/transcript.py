@@ -1,0 +1,304 @@
+"""A test or an evaluation as a value: its time, its stubs and its lines."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from bot.checker.exploring.moves import ModelResult
+from bot.core.immutable import immutable
+from bot.language.flow.definition import Flow
+from bot.language.python.decorators import HandlerSpec
+from bot.language.source.problems import Mark
+from bot.language.source.yaml_tree import Node
+
+# Stubs
+
+
+@immutable
+class HttpStub:
+    """What a service answers: a status with JSON or a text, or a failure."""
+
+    status: int = 200
+    body: bytes = b""
+    type: str = "text/plain"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    fails: str | None = None
+
+
+@immutable
+class HandlerStub:
+    """What a handler's stub returns, or the error that it fails with, and its text."""
+
+    value: Any = None
+    fails: str | None = None
+    detail: str = "as the test says"
+
+
+@immutable
+class StubAnswers:
+    """What is answered wherever it is asked for. ``turns``: the answers are given one after another, once each."""
+
+    answers: tuple[Any, ...]
+    turns: bool = False
+
+
+@immutable
+class StubDefinitions:
+    """All stubs of a test: by handler, by request, and by a part of the question to a model.
+
+    ``random`` are the numbers that are drawn; None: real random numbers.
+    """
+
+    handlers: Mapping[str, StubAnswers] = field(default_factory=dict)
+    http: Mapping[str, StubAnswers] = field(default_factory=dict)
+    models: Mapping[str, StubAnswers] = field(default_factory=dict)
+    random: StubAnswers | None = None
+
+
+# What happens
+
+
+@immutable
+class UserLine:
+    """The contact writes, or says so in a ``voice`` note. ``late`` is how long the message was on its way."""
+
+    mark: Mark
+    text: str
+    late: timedelta = timedelta()
+    voice: bool = False
+
+
+@immutable
+class TapLine:
+    """The contact taps a button: of the newest message, of one with ``of`` in its text, or with a ``payload`` of a broadcast's."""
+
+    mark: Mark
+    title: str
+    of: str = ""
+    payload: str = ""
+    late: timedelta = timedelta()
+
+
+@immutable
+class PickLine:
+    """The contact picks a row of a list: of the newest one, or of one with ``of`` in its text."""
+
+    mark: Mark
+    title: str
+    of: str = ""
+    late: timedelta = timedelta()
+
+
+@immutable
+class SendLine:
+    """The contact sends a file, a place or a sticker. ``content`` None: a sample of the kind."""
+
+    mark: Mark
+    kind: str
+    caption: str | None = None
+    content: bytes | None = None
+    location: Mapping[str, Any] | None = None
+    late: timedelta = timedelta()
+
+
+@immutable
+class WaitLine:
+    """Time passes."""
+
+    mark: Mark
+    duration: timedelta
+
+
+@immutable
+class EventLine:
+    """The gateway reports an event, by its name."""
+
+    mark: Mark
+    event: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@immutable
+class StartLine:
+    """A program starts a flow."""
+
+    mark: Mark
+    flow: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    busy: str | None = None
+
+
+@immutable
+class SignalLine:
+    """A program reports a signal."""
+
+    mark: Mark
+    name: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@immutable
+class SetLine:
+    """An operator sets variables of a flow that the contact is in: of the active one, if none is named."""
+
+    mark: Mark
+    values: Mapping[str, Any]
+    flow: str | None = None
+
+
+@immutable
+class RestartLine:
+    """The bot is stopped and started again."""
+
+    mark: Mark
+
+
+@immutable
+class AgainLine:
+    """The gateway delivers its newest event once more."""
+
+    mark: Mark
+
+
+InputLine = (
+    UserLine
+    | TapLine
+    | PickLine
+    | SendLine
+    | WaitLine
+    | EventLine
+    | StartLine
+    | SignalLine
+    | SetLine
+    | RestartLine
+    | AgainLine
+)
+"""A line on which something happens; the bot may answer it."""
+
+
+# What goes wrong, what is answered, what is expected
+
+
+@immutable
+class FaultLine:
+    """The gateway does something wrong, so many times."""
+
+    mark: Mark
+    kind: str
+    times: int = 1
+
+
+@immutable
+class AsLine:
+    """The lines behind it are about another contact."""
+
+    mark: Mark
+    contact: str
+
+
+@immutable
+class ModelLine:
+    """What the model answers when it is asked next."""
+
+    mark: Mark
+    answer: ModelResult
+
+
+@immutable
+class MeanwhileLine:
+    """The contact writes while the bot waits for the next call of a handler, a service or a model."""
+
+    mark: Mark
+    text: str
+
+
+@immutable
+class HttpLine:
+    """What a service answers to the next request of this form."""
+
+    mark: Mark
+    request: str
+    answer: HttpStub
+
+
+@immutable
+class BotLine:
+    """The bot says something: ``parts`` by key, as far as they are written.
+
+    ``alone``: the message has this text and nothing else.
+    """
+
+    mark: Mark
+    parts: Mapping[str, str | tuple[str, ...]]
+    alone: bool = False
+
+
+@immutable
+class SilenceLine:
+    """The bot says nothing."""
+
+    mark: Mark
+
+
+@immutable
+class ExpectLine:
+    """Where the contact is, and what the conversation knows, as far as it is written."""
+
+    mark: Mark
+    wanted: Mapping[str, Node]
+
+
+TranscriptLine = (
+    InputLine | AsLine | FaultLine | ModelLine | HttpLine | MeanwhileLine | BotLine | SilenceLine | ExpectLine
+)
+
+
+@immutable
+class Tries:
+    """How often an evaluation is tried with a model, and how many per cent of that have to pass."""
+
+    times: int
+    least: int
+
+
+@immutable
+class Transcript:
+    """One test. ``now`` is when it begins, on the clock of the bot's time zone where it has none of its own; ``contact`` is the contact's number.
+
+    With ``tries`` it is an evaluation: a model answers.
+    """
+
+    name: str
+    mark: Mark
+    now: datetime
+    conversation: tuple[TranscriptLine, ...]
+    stub_definitions: StubDefinitions = field(default_factory=StubDefinitions)
+    contact: str | None = None
+    tries: Tries | None = None
+
+
+@immutable
+class KnownNames:
+    """The bot of a test. ``complete`` is False where it could not be loaded: then no name can be called wrong.
+
+    ``evaluates``: a model answers, not the test.
+    """
+
+    flows: Mapping[str, Flow] = field(default_factory=dict)
+    handlers: Mapping[str, HandlerSpec] = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
+    signals: Collection[str] = ()
+    folder: Path = Path()
+    events: Collection[str] = ()  # that are delivered
+    complete: bool = True
+    evaluates: bool = False
+
+
+def is_meant(written: str, request: str) -> bool:
+    """Whether what is written stands for a request. ``*`` is anything; where it has no query, any query fits."""
+    if "?" not in written:
+        request = request.partition("?")[0]
+    return re.fullmatch(re.escape(written).replace(r"\*", ".*"), request) is not None

@@ -1,0 +1,25 @@
+"""Yes and no."""
+
+import pytest
+
+from bot.language.source.languages import WORDINGS
+from bot.language.types.yes_no_type import yes_or_no
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "said"),
+    [(None, "Yes, please!", True), (None, "no thanks", False), ("id", "Iya", True), ("id", "nggak", False), ("id", "yes", True),
+     ("pt-BR", "não", False), ("pt-BR", "nao", False), ("de", "Ja gerne", True), ("ru", "Да!", True), ("ja", "いいえ", False),
+     ("fr", "👍🏽", True), ("xx", "nope", False), (None, "ja", None), ("id", "mungkin", None), ("en", "yes but no", None),
+     ("en", "", None)],
+)  # fmt: skip
+def test_it_says_yes_or_no_in_the_contacts_language_or_in_english(
+    language: str | None, text: str, said: bool | None
+) -> None:
+    assert yes_or_no(text, language) is said
+
+
+@pytest.mark.parametrize("language", WORDINGS["yes"])
+def test_what_the_bots_own_buttons_say_is_understood(language: str) -> None:
+    assert yes_or_no(WORDINGS["yes"][language], language) is True
+    assert yes_or_no(WORDINGS["no"][language], language) is False

@@ -1,0 +1,146 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.loading.folder import NoBot, Watch, env_files, find_bot, fingerprint, read_folder
+
+MOST_DOCUMENT = 2 * 1024 * 1024
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def paths(folder: Path) -> list[str]:
+    return [source.path for source in read_folder(folder).sources]
+
+
+def test_every_yaml_file_below_belongs_to_the_bot(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "name: A", "flows/b.yml": "", "flows/deep/a.yaml": "", "readme.md": "", "x.py": ""})
+    assert paths(tmp_path) == ["bot.yml", "flows/b.yml", "flows/deep/a.yaml"]
+
+
+def test_a_folder_with_a_bot_yml_of_its_own_is_another_bot(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "", "other/bot.yml": "", "other/flows/a.yml": "", "flows/a.yml": ""})
+    assert paths(tmp_path) == ["bot.yml", "flows/a.yml"]
+
+
+def test_hidden_files_and_caches_are_left_alone(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "", ".git/a.yml": "", ".draft.yml": "", "__pycache__/a.yml": ""})
+    assert paths(tmp_path) == ["bot.yml"]
+
+
+def test_handlers_are_a_module_or_a_folder_beside_bot_yml(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "", "handlers/__init__.py": "", "handlers/a.py": "", "tests/handlers.py": ""})
+    assert [source.path for source in read_folder(tmp_path).code] == ["handlers/__init__.py", "handlers/a.py"]
+
+
+def test_name_and_settings_are_read_from_bot_yml(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "name: Acme\nsettings: {port: 8100, channel_id: abc}"})
+    assert read_folder(tmp_path).name == "Acme"
+    assert read_folder(tmp_path).settings() == {"port": "8100", "channel_id": "abc"}
+
+
+def test_the_names_of_secrets_are_read_from_bot_yml(tmp_path: Path) -> None:
+    assert read_folder(write(tmp_path, {"bot.yml": "secrets: [CRM_KEY, CRM_URL]"})).secrets() == ("CRM_KEY", "CRM_URL")
+    assert read_folder(write(tmp_path, {"bot.yml": "secrets: CRM_KEY"})).secrets() == ("CRM_KEY",)
+    assert read_folder(write(tmp_path, {"bot.yml": "secrets: {a: b}"})).secrets() == ()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "name: [", "settings: x", "- a\n- b", "\x00"])
+def test_a_broken_bot_yml_has_no_settings_and_the_folders_name(tmp_path: Path, text: str) -> None:
+    folder = read_folder(write(tmp_path, {"bot.yml": text}))
+    assert (folder.settings(), folder.name) == ({}, tmp_path.name)
+
+
+def test_the_bot_is_the_folder_given_or_this_one_or_flows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NoBot, match=r"there is no bot\.yml here or in flows/"):
+        find_bot(None)
+    write(tmp_path, {"flows/bot.yml": ""})
+    assert find_bot(None) == Path("flows")
+    write(tmp_path, {"bot.yml": ""})
+    assert find_bot(None) == Path()
+    assert find_bot("flows") == Path("flows")
+    with pytest.raises(NoBot, match=r"there is no folder nowhere: "):
+        find_bot("nowhere")
+    with pytest.raises(NoBot, match=r"flows/bot\.yml is no folder: name the folder that bot\.yml lies in"):
+        find_bot("flows/bot.yml")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NoBot, match=r"there is no bot\.yml in empty: a bot is a folder with one"):
+        find_bot("empty")
+
+
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": ""})
+    os.mkfifo(tmp_path / "pipe.yml")
+    with pytest.raises(NoBot, match=r"pipe\.yml is no regular file"):
+        read_folder(tmp_path)
+
+
+def test_a_file_that_cannot_be_read_is_said_in_words(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": ""})
+    (tmp_path / "gone.yml").symlink_to("nowhere.yml")
+    with pytest.raises(NoBot, match=r"gone\.yml cannot be read: No such file or directory"):
+        read_folder(tmp_path)
+
+
+def test_the_fingerprint_changes_with_a_file_that_is_saved_added_or_removed(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "a", "note.csv": ""})
+    seen = [fingerprint(tmp_path)]
+    os.utime(tmp_path / "bot.yml", ns=(1, 1))
+    seen.append(fingerprint(tmp_path))
+    write(tmp_path, {"flows/a.yml": ""})
+    seen.append(fingerprint(tmp_path))
+    (tmp_path / "bot.yml").unlink()
+    seen.append(fingerprint(tmp_path))
+    assert len(set(seen)) == 4
+    write(tmp_path, {"note.csv": "changed"})
+    assert fingerprint(tmp_path) == seen[-1]
+
+
+def test_text_files_belong_to_the_bot_as_facts_for_its_models(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "name: A", "flows/facts.md": "Open daily.", "flows/prices.txt": "5"})
+    documents = {source.path: source.text for source in read_folder(tmp_path).documents}
+    assert documents == {"flows/facts.md": b"Open daily.", "flows/prices.txt": b"5"}
+    before = fingerprint(tmp_path)
+    write(tmp_path, {"flows/facts.md": "Closed."})
+    assert fingerprint(tmp_path) != before
+
+
+def test_a_text_file_that_is_too_large_is_said_to_be(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "name: A", "facts.md": "x" * (MOST_DOCUMENT + 1)})
+    with pytest.raises(NoBot, match=r"facts\.md is larger than 2 MB"):
+        read_folder(tmp_path)
+
+
+def test_a_watch_tells_of_a_change_once_when_it_is_over(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "name: A"})
+    watch = Watch(tmp_path)
+    assert not watch.changed()
+    write(tmp_path, {"flows/a.yml": "1"})
+    assert not watch.changed()
+    write(tmp_path, {"flows/b.yml": "1"})
+    assert [watch.changed() for _ in range(3)] == [False, True, False]
+
+
+def test_the_env_file_of_the_bots_folder_is_one_where_one_stands_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").write_text("")
+    assert env_files(tmp_path) == [tmp_path / ".env"]
+    monkeypatch.chdir(tmp_path)
+    assert len(env_files(tmp_path)) == len(env_files(Path())) == 1
+
+
+def test_a_bot_file_with_another_ending_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bot.yaml").write_text("name: Cafe\n")
+    with pytest.raises(NoBot, match=r"there is no bot\.yml in .*: rename bot\.yaml to bot\.yml"):
+        find_bot(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NoBot, match=r"rename bot\.yaml to bot\.yml"):
+        find_bot(None)

@@ -1,0 +1,99 @@
+"""A live bot with its console: a simulation, its engine's socket, the pages, and three users."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from socket import create_server
+
+import pytest
+from argon2 import PasswordHasher
+from flask import Flask
+from playwright.sync_api import Page
+
+from bot.core.clock import MovableClock
+from bot.loading.folder import read_folder
+from bot.loading.program import load_program
+from bot.pages.console.console_app import console_app
+from bot.pages.console.routes import Console
+from bot.pages.console.users import User, users_in
+from bot.pages.shared.page_server import PageServer
+from bot.server.local_socket import LocalServer
+from bot.testing.simulation.simulation import Simulation
+from tests.browsing import Opens, browser, opens_page  # noqa: F401
+from tests.cli.terminal import make_bot
+from tests.pages.playground.conftest import FLOWS, SETTINGS
+from tests.postgres import bot_store
+
+NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
+PASSWORD = "correct horse battery"
+PREFIX = "/console"
+_hash = PasswordHasher(time_cost=1, memory_cost=64).hash(PASSWORD)
+USERS = [f"vera:viewer:{_hash}", f"abel:agent:{_hash}", f"olga:operator:{_hash}"]
+
+
+@dataclass
+class Live:
+    """A live bot, and its console's address."""
+
+    simulation: Simulation
+    console: Console
+    url: str
+    engine: LocalServer
+    opens: Opens
+
+    def log_in(self, name: str, path: str = "/", **look: object) -> Page:
+        """A page of the console in a browser of its own, after a login."""
+        page: Page = self.opens(f"{self.url}{path}", **look)
+        page.get_by_label("Name").fill(name)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").click()
+        page.locator("main#main").wait_for()
+        return page
+
+
+@dataclass
+class Served:
+    """A live bot and its console, without a browser."""
+
+    simulation: Simulation
+    console: Console
+    url: str
+    engine: LocalServer
+    app: Flask
+    users: Mapping[str, User]
+
+
+@pytest.fixture
+def flows() -> str:
+    """The bot's flows, for a module to have others."""
+    return FLOWS
+
+
+@pytest.fixture
+def served(tmp_path: Path, flows: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    folder = read_folder(make_bot(tmp_path, flows, bot=SETTINGS))
+    program = load_program(folder)
+    stopping = threading.Event()
+    with ExitStack() as parts:
+        simulation = parts.enter_context(Simulation(program, MovableClock(NOON), secrets={}))
+        store = simulation.reader.database.place
+        engine = LocalServer(store, lambda request: simulation._running.engine.operate(request))
+        engine.start()
+        parts.callback(engine.stop)
+        for name, value in bot_store(store).items():
+            monkeypatch.setenv(name, value)
+        console = Console(folder, store, simulation.clock)
+        parts.callback(console.reader.close)
+        listener = create_server(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}{PREFIX}"
+        app = console_app(console, users_in(USERS), url, stopping)
+        parts.enter_context(PageServer(app, listener, stopping))
+        yield Served(simulation, console, url, engine, app, users_in(USERS))
+
+
+@pytest.fixture
+def live(served: Served, opens_page: Opens) -> Live:  # noqa: F811
+    return Live(served.simulation, served.console, served.url, served.engine, opens_page)

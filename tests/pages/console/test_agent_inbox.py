@@ -1,0 +1,343 @@
+"""The inbox in a real Chromium: what waits, taking over, answering, giving back; by two people at once."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from bot.testing.emulator.emulated_templates import MessageTemplate
+from tests.browsing import violations
+from tests.pages.console.client import rows
+from tests.pages.console.conftest import Live
+from tests.searches import search, tries
+
+FLOWS = """
+flow: main
+start: {otherwise: true}
+steps: {ask: {ask: How many?, then: done}, done: {say: Thanks., then: end}}
+---
+flow: person
+start: {words: [help, "<b>help</b>"]}
+vars: {said: {type: text, value: "<b>milk</b> please"}}
+steps:
+  desk: {handoff: {team: bar, note: "They want {{ said }}", say: One moment.}, closed: bye}
+  bye: {say: Bye for now., then: end}
+---
+flow: kitchen
+start: {words: [cook]}
+steps: {desk: {handoff: kitchen, closed: end}}
+---
+flow: later
+steps:
+  remember: {template: {name: still_there, language: en, body: [a, b]}}
+  picture: {template: {name: photo, language: en, header: {image: "https://cafe.example/a.png"}, body: [a]}, then: end}
+"""
+ANN, BOB = "6281234567890", "6281234567891"
+
+
+@pytest.fixture
+def flows() -> str:
+    return FLOWS
+
+
+def say(live: Live, contact: str, text: str) -> None:
+    live.simulation.emulator.receive(contact, text, at=live.simulation.clock.now())
+    live.simulation.settle()
+
+
+def heard(live: Live, contact: str) -> list[str]:
+    """The texts that have reached a contact, once all that is on its way has."""
+    live.simulation.settle()
+    sent = [message.body for message in live.simulation.emulator.sent if message.body["to"] == contact]
+    return [body["text"]["body"] if "text" in body else body["type"] for body in sent]
+
+
+def take(page: Page) -> None:
+    page.get_by_role("button", name="Take over").first.click()
+
+
+def show_nothing_new(page: Page) -> None:
+    """From now on the page does not hear of changes."""
+    page.add_init_script("window.EventSource = class { close() {} }")
+    page.reload()
+
+
+def waiting(page: Page) -> list[str]:
+    return page.locator("#inbox table").first.locator("tbody td:first-child a").all_inner_texts()
+
+
+def test_what_waits_is_listed_with_its_note_team_and_time_the_longest_first(live: Live) -> None:
+    say(live, BOB, "help")
+    live.simulation.clock.move(timedelta(minutes=5))
+    say(live, ANN, "cook")
+    page = live.log_in("abel", "/inbox")
+    rows = page.locator("#inbox tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.nth(0)).to_contain_text("They want <b>milk</b> please")
+    expect(rows.nth(0)).to_contain_text("5 minutes ago")
+    assert waiting(page) == [BOB, ANN]
+    page.get_by_role("link", name="kitchen").click()
+    expect(rows).to_have_count(1)
+    assert waiting(page) == [ANN]
+
+
+def test_a_person_takes_over_answers_and_gives_back(live: Live) -> None:
+    say(live, ANN, "help")
+    page = live.log_in("abel", "/inbox")
+    take(page)
+    expect(page.locator("#person")).to_contain_text("You have the conversation")
+    page.get_by_label("Your answer").fill("Milk it is.\nAnything else?")
+    page.get_by_role("button", name="Send", exact=True).click()
+    mine = page.locator(".bubble.bot").last
+    expect(mine.locator(".text")).to_have_text("Milk it is.\nAnything else?")
+    expect(mine.locator(".by")).to_have_text("abel")
+    say(live, ANN, "No, thank you")
+    expect(page.locator(".bubble.mine .text").last).to_have_text("No, thank you")
+    page.get_by_role("button", name="Give back to the bot").click()
+    expect(page.locator("#person")).to_contain_text("The bot has the conversation.")
+    assert heard(live, ANN) == ["One moment.", "Milk it is.\nAnything else?", "Bye for now."]
+    expect(page.locator(".besides").last).to_have_text("12:00 the conversation was given back by abel")
+
+
+def test_a_conversation_that_the_bot_has_can_be_taken_from_the_contacts_page(live: Live) -> None:
+    say(live, ANN, "hi")
+    page = live.log_in("abel", f"/contact/{ANN}")
+    take(page)
+    expect(page.get_by_label("Your answer")).to_be_visible()
+    say(live, ANN, "two")
+    page.get_by_role("button", name="Give back to the bot").click()
+    expect(page.get_by_role("button", name="Take over")).to_be_visible()
+    say(live, ANN, "two")
+    assert heard(live, ANN) == ["How many?", "How many?"]
+
+
+def test_what_is_being_written_stays_while_the_page_shows_what_comes_in(live: Live) -> None:
+    say(live, ANN, "help")
+    page = live.log_in("abel", "/inbox")
+    take(page)
+    answer = page.get_by_label("Your answer")
+    answer.fill("I am looking")
+    answer.press("ArrowLeft")
+    for text in ("Hello?", "Anybody there?"):
+        say(live, ANN, text)
+        expect(page.locator(".bubble.mine .text").last).to_have_text(text)
+        expect(answer).to_have_value("I am looking")
+        expect(answer).to_be_focused()
+    page.keyboard.type("***")
+    expect(answer).to_have_value("I am lookin***g")
+
+
+def test_outside_of_the_window_only_a_template_can_be_sent(live: Live) -> None:
+    live.simulation.emulator.templates.add(MessageTemplate("hello_again", "en", body="Hello {{1}}, still {{2}}?"))
+    live.simulation.emulator.templates.add(MessageTemplate("still_there", "en", body="{{1}}, is {{2}} still there?"))
+    live.simulation.emulator.templates.add(MessageTemplate("not_yet", "en", body="No.", status="PENDING"))
+    say(live, ANN, "help")
+    page = live.log_in("abel", "/inbox")
+    take(page)
+    page.goto("about:blank")
+    live.simulation.clock.move(timedelta(hours=25))
+    page = live.log_in("abel", f"/contact/{ANN}")
+    expect(page.locator("#person")).to_contain_text("only a template can be sent")
+    expect(page.get_by_label("Your answer")).to_have_count(0)
+    expect(page.locator("#template .choices a")).to_have_text(["hello_again", "photo", "still_there"])
+    page.get_by_role("link", name="hello_again").click()
+    page.get_by_label("one line each").fill("Ann\nmilk")
+    page.get_by_role("button", name="Send the template").click()
+    bubble = page.locator(".bubble.bot").last
+    expect(bubble).to_contain_text("template hello_again (en)")
+    expect(bubble.locator("li")).to_have_text(["Ann", "milk"])
+    page.get_by_role("link", name="still_there").click()
+    page.get_by_label("{{1}}").fill("Ann")
+    page.get_by_label("{{2}}").fill("the milk")
+    assert violations(page) == []
+    page.get_by_role("button", name="Send the template").click()
+    expect(page.locator(".bubble.bot").last).to_contain_text("template still_there (en)")
+    expect(page.locator(".bubble.bot").last.locator("li")).to_have_text(["Ann", "the milk"])
+    assert len(rows(live.console.store, "SELECT 1 FROM turns WHERE rule = 'command'")) == 1
+
+
+def test_a_template_that_is_refused_keeps_what_fills_it_and_without_the_list_its_name_is_typed(live: Live) -> None:
+    say(live, ANN, "help")
+    live.console.ask({"do": "take", "contact": ANN, "by": "abel"})
+    live.simulation.clock.move(timedelta(hours=25))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(live.engine, "_answer", lambda request: no_list(live, request))
+        page = live.log_in("abel", f"/contact/{ANN}")
+        expect(page.locator("#template")).to_contain_text(
+            "The list of templates is not available: the gateway is down."
+        )
+        show_nothing_new(page)
+        page.get_by_label("Name").fill("hello_again")
+        page.get_by_label("one line each").fill("Ann\nmilk")
+        live.console.ask({"do": "take", "contact": ANN, "by": "olga", "from": "abel"})
+        page.get_by_role("button", name="Send the template").click()
+        expect(page.locator(".said")).to_contain_text("olga has had the conversation")
+        page.get_by_role("button", name="Take over from olga").click()
+        expect(page.get_by_label("Name")).to_have_value("hello_again")
+        expect(page.get_by_label("one line each")).to_have_value("Ann\nmilk")
+
+
+def test_a_chosen_template_that_is_refused_keeps_its_header_and_what_fills_it(live: Live) -> None:
+    say(live, ANN, "help")
+    live.console.ask({"do": "take", "contact": ANN, "by": "abel"})
+    page = live.log_in("abel", f"/contact/{ANN}?template=photo&language=en")
+    cup = "https://cafe.example/cup.png"
+    show_nothing_new(page)
+    live.console.ask({"do": "take", "contact": ANN, "by": "olga", "from": "abel"})
+    page.get_by_label("Address of the image").fill(cup)
+    page.get_by_label("{{1}}").fill("milk")
+    page.get_by_role("button", name="Send the template").click()
+    page.get_by_role("button", name="Take over from olga").click()
+    expect(page.get_by_label("{{1}}")).to_have_value("milk")
+    expect(page.get_by_label("Address of the image")).to_have_value(cup)
+    page.get_by_role("link", name="Choose another").click()
+    expect(page.locator("#template .choices a")).to_contain_text(["photo"])
+
+
+def no_list(live: Live, request: dict[str, Any]) -> dict[str, Any]:
+    if request["do"] == "gateway":
+        return {"error": "the gateway is down"}
+    return live.simulation._running.engine.operate(request)
+
+
+def test_a_text_that_is_refused_stays_in_the_form_and_a_form_that_comes_twice_is_sent_once(live: Live) -> None:
+    say(live, ANN, "help")
+    page = live.log_in("abel", "/inbox")
+    take(page)
+    page.get_by_label("Your answer").fill("Twice?")
+    page.evaluate("""async () => {
+        const form = document.querySelector("#person .answer");
+        for (let n = 0; n < 2; n++) await fetch(form.action, {method: "POST", body: new URLSearchParams(new FormData(form))});
+    }""")
+    assert heard(live, ANN) == ["One moment.", "Twice?"]
+    show_nothing_new(page)
+    live.console.ask({"do": "take", "contact": ANN, "by": "olga", "from": "abel"})
+    page.get_by_label("Your answer").fill("One more word")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator(".said")).to_contain_text("olga has had the conversation")
+    page.get_by_role("button", name="Take over from olga").click()
+    expect(page.get_by_label("Your answer")).to_have_value("One more word")
+    assert heard(live, ANN) == ["One moment.", "Twice?"]
+
+
+def test_of_two_people_who_take_a_contact_at_once_one_wins_and_the_other_is_told(live: Live) -> None:
+    say(live, ANN, "help")
+    pages = {name: live.log_in(name, f"/contact/{ANN}") for name in ("abel", "olga")}
+    for page in pages.values():
+        page.get_by_role("button", name="Take over").click(no_wait_after=True)
+    session = live.simulation.reader.session
+    expect(pages["abel"].locator("#person")).not_to_contain_text("Waits for a person")
+    expect(pages["olga"].locator("#person")).not_to_contain_text("Waits for a person")
+    found = session(ANN)
+    assert found is not None and found.agent in pages
+    (loser,) = {*pages} - {found.agent}
+    expect(pages[found.agent].locator("#person")).to_contain_text("You have the conversation")
+    expect(pages[loser].locator("#person")).to_contain_text(f"{found.agent} has the conversation")
+    expect(pages[loser].get_by_label("Your answer")).to_have_count(0)
+
+
+def test_who_looks_at_an_old_page_is_told_and_can_take_the_conversation_from_the_other_by_name(live: Live) -> None:
+    say(live, ANN, "help")
+    abel, olga = live.log_in("abel", f"/contact/{ANN}"), live.log_in("olga", "/inbox")
+    show_nothing_new(abel)
+    take(olga)
+    expect(olga.get_by_label("Your answer")).to_be_visible()
+    take(abel)
+    expect(abel.locator(".said")).to_contain_text(f"olga has had the conversation with {ANN}")
+    abel.get_by_role("button", name="Take over from olga").click()
+    expect(abel.get_by_label("Your answer")).to_be_visible()
+    expect(olga.locator("#person")).to_contain_text("abel has the conversation")
+    expect(olga.get_by_label("Your answer")).to_have_count(0)
+
+
+def test_the_gateways_own_agent_is_shown_and_may_be_relieved(live: Live) -> None:
+    say(live, ANN, "help")
+    page = live.log_in("abel", f"/contact/{ANN}")
+    live.simulation.emulator.assign(ANN, "Bea")
+    live.simulation.settle()
+    page.get_by_role("button", name="Take over from Bea").click()
+    expect(page.locator("#person")).to_contain_text("You have the conversation")
+    live.simulation.emulator.resolve(ANN)
+    live.simulation.settle()
+    expect(page.locator("#person")).to_contain_text("The bot has the conversation.")
+
+
+def test_what_happens_before_a_page_hears_of_changes_is_shown_too(live: Live) -> None:
+    say(live, ANN, "help")
+    page = live.log_in("abel", f"/contact/{ANN}")
+
+    def write_first(route: Route) -> None:
+        say(live, ANN, "Anybody there?")
+        route.continue_()
+
+    page.goto("about:blank")  # so that the page so far cannot be the one that asks
+    page.route("**/changes*", write_first)
+    page.goto(f"{live.url}/contact/{ANN}")
+    expect(page.locator(".bubble.mine .text")).to_have_text(["help", "Anybody there?"])
+
+
+@search
+def test_two_people_and_many_contacts_see_no_old_page(live: Live) -> None:
+    each = tries(3, 10)
+    contacts = [str(6281234567900 + n) for n in range(2 * each)]
+    for contact in contacts:
+        live.simulation.emulator.receive(contact, "help", at=live.simulation.clock.now())
+    live.simulation.settle()
+    watching = live.log_in("vera", "/inbox")
+    expect(watching.locator("#inbox h2 small")).to_have_text([str(2 * each), "0"])
+    pages = {name: live.log_in(name, "/inbox") for name in ("abel", "olga")}
+    for _ in range(each):
+        for name, page in pages.items():
+            live.simulation.clock.move(timedelta(seconds=30))  # or the gateway's limits would hold the answers back
+            page.goto(f"{live.url}/inbox")
+            take(page)
+            expect(page.locator("#person")).to_contain_text("You have the conversation")
+            page.get_by_label("Your answer").fill(f"This is {name}.")
+            page.get_by_role("button", name="Send", exact=True).click()
+            expect(page.locator(".bubble.bot .by").last).to_have_text(name)
+    expect(watching.locator("#inbox h2 small")).to_have_text(["0", str(2 * each)])
+    assert (
+        sorted(heard(live, contact)[-1] for contact in contacts) == ["This is abel."] * each + ["This is olga."] * each
+    )
+    for contact in contacts:
+        live.simulation.emulator.receive(contact, f"I am {contact}", at=live.simulation.clock.now())
+    live.simulation.settle()
+    for page in pages.values():
+        contact = page.locator("h1").inner_text()
+        expect(page.locator(".bubble.mine .text").last).to_have_text(f"I am {contact}")
+
+
+def test_a_viewer_sees_how_many_wait_and_neither_notes_nor_numbers_nor_buttons(live: Live) -> None:
+    say(live, ANN, "help")
+    page = live.log_in("vera", "/inbox")
+    expect(page.locator("#inbox tbody tr")).to_have_count(1)
+    assert ANN not in page.content() and "milk" not in page.content()
+    expect(page.locator("#inbox button")).to_have_count(0)
+    page.locator("#inbox a", has_text="890").click()
+    expect(page.locator("#person")).to_contain_text("Waits for a person")
+    expect(page.locator("#person button")).to_have_count(0)
+    assert ANN not in page.content() and "milk" not in page.content()
+    page.evaluate(
+        """async (url) => {
+        const token = document.querySelector("[name=token]").value;
+        window.answered = (await fetch(url, {method: "POST", body: new URLSearchParams({token})})).status;
+    }""",
+        f"{live.url}/contact/{ANN}/take",
+    )
+    assert page.evaluate("window.answered") == 403
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1400, False), (360, True)])
+def test_everybody_can_use_it(live: Live, width: int, dark: bool) -> None:
+    for contact, text in ((ANN, "help"), (BOB, "cook")):
+        say(live, contact, text)
+    page = live.log_in("abel", "/inbox", width=width, height=800, dark=dark)
+    assert violations(page) == []
+    take(page)
+    expect(page.get_by_label("Your answer")).to_be_visible()
+    page.get_by_label("Your answer").fill("Hello!")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator(".bubble.bot .by")).to_have_text("abel")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,38 @@
+"""Texts as phones show them."""
+
+import pytest
+
+from bot.pages.shared.contact_view import formatted
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("plain", "plain"),
+        ("*bold* and _slanted_, ~gone~", "<strong>bold</strong> and <em>slanted</em>, <s>gone</s>"),
+        ("```fixed *not bold```", "<code>fixed *not bold</code>"),
+        ("2*3*4 and a_b_c", "2*3*4 and a_b_c"),
+        ("* no *", "* no *"),
+        ("<b>", "&lt;b&gt;"),
+    ],
+)
+def test_marks_are_the_platforms_and_all_else_is_text(text: str, html: str) -> None:
+    assert formatted(text) == html
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "after"),
+    [
+        ("See https://a.example/x.", "https://a.example/x", "."),
+        ("(https://a.example)", "https://a.example", ")"),
+        ("https://a.example/x_y_z?a=1&b=2.", "https://a.example/x_y_z?a=1&amp;b=2", "."),
+        ("*https://a.example*", "https://a.example", "*"),
+    ],
+)
+def test_an_address_is_a_link_without_the_end_of_its_sentence(text: str, address: str, after: str) -> None:
+    html = str(formatted(text))
+    assert f'<a href="{address}" target="_blank" rel="noopener noreferrer nofollow">{address}</a>{after}' in html
+
+
+def test_no_address_is_a_script() -> None:
+    assert "<a" not in formatted("javascript:alert(1) data:text/html,x")

@@ -1,0 +1,160 @@
+import errno
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.core.errors import BotError, OutcomeLost
+from bot.server import local_socket
+from bot.store.database import PostgresAddress, shards_of
+from tests.patience import PATIENCE
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    match request["do"]:
+        case "refuse":
+            raise BotError("not like this")
+        case "stop":
+            raise OutcomeLost("it stopped")
+        case "fail":
+            raise RuntimeError("a defect")
+    return {"heard": request}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Path]:
+    server = local_socket.LocalServer(tmp_path / "bot.db", answer)
+    server.start()
+    yield tmp_path / "bot.db"
+    server.stop()
+
+
+def raw(store: Path, data: bytes) -> bytes:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(local_socket.socket_of(store)))
+        client.sendall(data)
+        with client.makefile("rb") as reply:
+            return reply.readline()
+
+
+def test_a_request_is_answered(store: Path) -> None:
+    assert local_socket.ask(store, {"do": "status"}) == {"heard": {"do": "status"}}
+
+
+def test_it_goes_on_when_files_can_be_opened_again(tmp_path: Path) -> None:
+    server = local_socket.LocalServer(tmp_path / "bot.db", answer)
+    server._listener = FullOnce(socket.AF_UNIX)
+    server.start()
+    assert local_socket.ask(tmp_path / "bot.db", {"do": "status"}) == {"heard": {"do": "status"}}
+    assert server._listener.was_full
+    server.stop()
+
+
+class FullOnce(socket.socket):
+    """A listener for whose first connection no file can be opened."""
+
+    was_full = False
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        if not self.was_full:
+            self.was_full = True
+            raise OSError(errno.EMFILE, "Too many open files")
+        return super().accept()
+
+
+def test_only_the_owner_may_ask(store: Path) -> None:
+    assert local_socket.socket_of(store).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_refusal_comes_back_in_words_and_a_defect_without_details(store: Path) -> None:
+    assert local_socket.ask(store, {"do": "refuse"}) == {"error": "not like this"}
+    assert local_socket.ask(store, {"do": "stop"}) == {"error": "it stopped", "may_be_done": True}
+    assert local_socket.ask(store, {"do": "fail"}) == {"error": "the server could not do this: its log says why"}
+
+
+@pytest.mark.parametrize(
+    "line", [b"\n", b"no json\n", b"[]\n", b"[" * 60_000 + b"\n", b'{"do": "status"' + b" " * 70_000]
+)
+def test_a_malformed_request_is_answered_too(store: Path, line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_socket, "REQUEST_BYTES", 65_536)  # one that is too long is cut off
+    assert b"error" in raw(store, line)
+    assert local_socket.answers(store)
+
+
+def test_clients_that_hang_keep_nobody_waiting(store: Path) -> None:
+    hanging = [socket.socket(socket.AF_UNIX) for _ in range(local_socket.CLIENTS - 1)]
+    for client in hanging:
+        client.connect(str(local_socket.socket_of(store)))
+    assert local_socket.answers(store)
+    for client in hanging:
+        client.close()
+
+
+def test_no_server_is_said_in_words(tmp_path: Path) -> None:
+    with pytest.raises(local_socket.NotRunning, match=r"no server answers for bot\.db: is `bot serve` running\?"):
+        local_socket.ask(tmp_path / "bot.db", {"do": "status"})
+    assert not local_socket.answers(tmp_path / "bot.db")
+
+
+@pytest.mark.parametrize(("do", "known"), [("reset", "it may have done this"), ("status", "see its log")])
+def test_of_a_server_that_ended_before_it_answered_only_what_it_may_have_done_is_said(
+    do: str, known: str, tmp_path: Path
+) -> None:
+    with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor() as threads:
+        listener.bind(str(local_socket.socket_of(tmp_path / "bot.db")))
+        listener.listen()
+        listener.settimeout(PATIENCE)
+        asked = threads.submit(local_socket.ask, tmp_path / "bot.db", {"do": do}, PATIENCE)
+        listener.accept()[0].close()
+        with pytest.raises(local_socket.NotAnswered, match=f"before it answered: {known}$"):
+            asked.result(PATIENCE)
+
+
+def test_an_engine_that_stands_still_holds_up_what_another_one_answers_for_as_long_as_a_status_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_socket, "TELL_SECONDS", 0.01)
+    address = PostgresAddress("postgresql://db/bot", tmp_path / "bot", tmp_path / "files", shards=2)
+    silent, other = shards_of(address)
+    server = local_socket.LocalServer(other, lambda request: {"done": request["do"]})
+    server.start()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(local_socket.socket_of(silent)))
+        listener.listen()
+        assert local_socket.ask(address, {"do": "gateway"}, 3600.0) == {"done": "gateway"}
+    server.stop()
+
+
+def test_a_dead_servers_socket_is_replaced(tmp_path: Path) -> None:
+    store = tmp_path / "bot.db"
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(local_socket.socket_of(store)))
+    server = local_socket.LocalServer(store, answer)
+    server.start()
+    assert local_socket.answers(store)
+    server.stop()
+    assert not local_socket.socket_of(store).exists()
+
+
+def test_a_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:
+    folder = tmp_path / ("a" * 100) / ("b" * 100)
+    folder.mkdir(parents=True)
+    server = local_socket.LocalServer(folder / "bot.db", answer)
+    server.start()
+    assert local_socket.answers(folder / "bot.db")
+    server.stop()
+
+
+def test_stopping_ends_its_thread(tmp_path: Path) -> None:
+    server = local_socket.LocalServer(tmp_path / "bot.db", answer)
+    before = set(threading.enumerate())
+    server.start()
+    (thread,) = set(threading.enumerate()) - before
+    server.stop()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
