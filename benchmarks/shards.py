@@ -26,7 +26,7 @@ from bot.runtime.engine_input import EngineInput
 from bot.services.gateway import webhook_events
 from bot.store.database import PostgresAddress, StoreAddress, shards_of
 from bot.store.inbox import InboxWriter
-from bot.store.opening import prepare
+from bot.store.store_setup import prepare
 from tests.postgres import new_database, postgres_server
 
 _PATIENCE = 60.0

@@ -13,7 +13,7 @@ from bot.loading.program import load_program
 from bot.server.app import Engine
 from bot.server.local_socket import LocalServer
 from bot.store.database import PostgresAddress, shard_number, shards_of
-from bot.store.opening import prepare
+from bot.store.store_setup import prepare
 from bot.testing.emulator import Emulator
 from tests.cli.keeping import FLOWS, HANDLERS
 from tests.cli.terminal import call, make_bot

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from benchmarks.house import circles, imports, modules
+
 ROOT = Path(__file__).parent.parent
 LAYERS = (
     "core",
@@ -101,6 +103,12 @@ def test_imports_point_down() -> None:
     ours = [(inside(path), module) for path in below for module in imports_of(path) if module.startswith("bot.")]
     up = [(file, module) for file, module in ours if rank(module[4:].replace(".", "/")) > rank(file)]
     assert len(ours) > len(FILES) and up == []
+
+
+def test_files_import_in_no_circle() -> None:
+    """Wherever an import stands: in a function, or for types alone, too."""
+    files = modules(ROOT / "bot")
+    assert circles({name: frozenset(imports(path, files)) for name, path in files.items()}) == []
 
 
 def test_each_library_stands_only_where_it_belongs() -> None:

@@ -13,10 +13,10 @@ from bot.core.clock import Clock, Timekeeper, time_of
 from bot.core.effects import Send
 from bot.core.immutable import immutable
 from bot.runtime.gateway_commands import CommandPermits, Permit
-from bot.runtime.rate_limiter import ContactLimiter, LimitAlarms
+from bot.runtime.rate_limiter import ContactLimiter
 from bot.runtime.scheduler import CircuitBreakers, Scheduler
 from bot.runtime.sending import Claim, ContactQueue, OtherRoute, Route, SendAttempt, Sender, SendResult
-from bot.runtime.shared_limiter import Limiter
+from bot.runtime.shared_limiter import LimitAlarms, Limiter
 from bot.services.gateway.gateway_client import Gateway
 from bot.store.rows import SYNC, OutboxRow
 

@@ -1,14 +1,14 @@
 """Opens a store, whichever it is: two files of SQLite, or a database of PostgreSQL."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.store.database import Answer, Budget, Database, Part, PostgresAddress, StoreAddress, WholeStore, role_name
+from bot.store.database import Answer, Budget, Database, Part, PostgresAddress, StoreAddress, role_name
 from bot.store.files import StoreMissing, StoreUnavailable, inbox_path
 from bot.store.sqlite_database import SqliteDatabase
 
@@ -54,7 +54,8 @@ class DriverMissing(BotError):
     """The library is not installed that talks to the database, or to the store of kept files."""
 
 
-def _require_driver() -> None:
+def require_driver() -> None:
+    """Raise `DriverMissing` unless PostgreSQL's driver is there."""
     if find_spec("psycopg") is None:
         raise DriverMissing(
             "the store is a database of PostgreSQL, and its driver is not installed: pip install 'bot-flows[postgres]'"
@@ -62,55 +63,10 @@ def _require_driver() -> None:
 
 
 def _postgres(address: PostgresAddress, part: Part, *, role: str = "reader", alone: bool = False) -> Database:
-    _require_driver()
+    require_driver()
     from bot.store.postgres_database import PostgresDatabase  # psycopg is there only where it was asked for
 
     return PostgresDatabase(address, part, role=role, alone=alone)
-
-
-def prepare(store: StoreAddress) -> None:
-    """Make a store, or bring it up to date, and finish a restore that was cut short. Raises `bot.store.files.StoreUnavailable`,
-    `StoreTooNew` and `StoreDamaged`, and `bot.store.integrity.StoresDiffer`.
-    """
-    if isinstance(store, Path):  # each imported where it is used: `bot test` makes a store for each test
-        from bot.store.sqlite_schema import migrate as migrate_files
-        from bot.store.store_backup import finish_restore
-
-        finish_restore(store)
-        migrate_files(store)
-    else:
-        _require_driver()
-        from bot.store.postgres_schema import migrate as migrate_database
-
-        migrate_database(store)
-
-
-def stopped_store(store: StoreAddress) -> AbstractContextManager[WholeStore]:
-    """A whole store to copy from, intact and of this version, which nobody else uses meanwhile. Raises
-    `bot.store.files.StoreLocked`, and as the readers above.
-    """
-    if isinstance(store, Path):
-        from bot.store.sqlite_copy import stopped_files
-
-        return stopped_files(store)
-    _require_driver()
-    from bot.store.postgres_copy import stopped_database
-
-    return stopped_database(store)
-
-
-def new_store(store: StoreAddress) -> AbstractContextManager[WholeStore]:
-    """A store without rows to copy to, which is there when the block has ended, durable; or else nothing is. Raises
-    `bot.store.files.StoreExists`, `StoreLocked` and `StoreUnavailable`.
-    """
-    if isinstance(store, Path):
-        from bot.store.sqlite_copy import new_store_of_files
-
-        return new_store_of_files(store)
-    _require_driver()
-    from bot.store.postgres_copy import new_store_in_database
-
-    return new_store_in_database(store)
 
 
 def is_shared(store: StoreAddress) -> bool:

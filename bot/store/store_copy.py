@@ -17,9 +17,9 @@ from bot.core.values import json_text, time_text
 from bot.store.database import StoreAddress, Table, WholeStore, shard_number
 from bot.store.files import StoreExists, StoreLocked, beside, server_lock
 from bot.store.kept_files import KeptFiles, kept_files
-from bot.store.opening import new_store, stopped_store
 from bot.store.rows import EARLY_FOR
 from bot.store.sqlite_schema import tables
+from bot.store.store_setup import new_store, stopped_store
 
 _AT_ONCE = 200  # rows
 _SIZE_AT_ONCE = 4 << 20  # characters and bytes, about
@@ -58,7 +58,7 @@ def copy_store(source: StoreAddress, target: StoreAddress, tell: Tell = lambda d
     """Copy a store, and its kept files, to a place where there is none. ``source`` does not change; ``target`` is complete, or not
     there. ``tell`` gets the steps that are done, and how many there are.
 
-    Raises `CannotCopy`, and the errors of `bot.store.opening.stopped_store` and `new_store`.
+    Raises `CannotCopy`, and the errors of `bot.store.store_setup.stopped_store` and `new_store`.
     """
     if _is_same(source, target):
         raise CannotCopy(f"{source} is the same store twice: name another to copy it to")

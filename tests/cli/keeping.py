@@ -12,7 +12,7 @@ from bot.loading.program import load_program
 from bot.server.app import Bot, Engine
 from bot.server.local_socket import LocalServer
 from bot.store.database import StoreAddress
-from bot.store.opening import prepare
+from bot.store.store_setup import prepare
 from bot.testing.emulator import Emulator, MessageTemplate
 from bot.testing.emulator.gateway_behaviour import Behaviour
 from tests.cli.terminal import make_bot

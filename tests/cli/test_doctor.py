@@ -14,10 +14,11 @@ import pytest
 from bot.loading.folder import read_folder
 from bot.server.local_socket import socket_of
 from bot.store import postgres_database
-from bot.store.opening import log_writer, prepare
+from bot.store.opening import log_writer
 from bot.store.postgres_database import DatabaseServer
 from bot.store.sqlite_schema import migrate
 from bot.store.store_schema import MIGRATIONS, Migration
+from bot.store.store_setup import prepare
 from bot.testing.emulator import MessageTemplate
 from tests.cli.keeping import kept
 from tests.cli.terminal import BOT, call, make_bot

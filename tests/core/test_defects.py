@@ -30,7 +30,7 @@ from bot.runtime.performers import WorkerPool
 from bot.server import local_socket
 from bot.server.process import child
 from bot.server.web import web_server
-from bot.server.web.web_endpoints import _App
+from bot.server.web.web_app import _App
 from bot.server.web.web_server import WebServer
 from bot.services import http_client, public_addresses
 from bot.services.gateway.gateway_answers import OutcomeUnknown

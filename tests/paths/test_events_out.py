@@ -16,8 +16,8 @@ from bot.server.local_socket import LocalServer
 from bot.services.gateway import webhook_events
 from bot.services.gateway.webhook_events import Verdict
 from bot.store.contact_data import export_contact
-from bot.store.opening import prepare
 from bot.store.store_reader import StoreReader
+from bot.store.store_setup import prepare
 from bot.testing.emulator import Emulator
 from tests.cli.terminal import call, make_bot
 from tests.patience import PATIENCE

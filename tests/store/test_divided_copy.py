@@ -23,9 +23,10 @@ from bot.store.engine_store import Store
 from bot.store.engine_tables import USAGE_BY
 from bot.store.inbox import InboxReader, InboxWriter, append_statement
 from bot.store.integrity import check_pair, health
-from bot.store.opening import engine_reader, engine_writer, log_reader, prepare
+from bot.store.opening import engine_reader, engine_writer, log_reader
 from bot.store.store_copy import CannotCopy, copy_store
 from bot.store.store_reader import ALL_LETTERS, ContactSearch, LetterSearch, StoreReader
+from bot.store.store_setup import prepare
 from bot.testing.emulator import Emulator, MessageTemplate
 from bot.testing.emulator.gateway_behaviour import Behaviour
 from tests.cli.keeping import START, kept

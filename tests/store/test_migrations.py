@@ -16,10 +16,11 @@ from bot.store.database import PostgresAddress, StoreAddress, shards_of
 from bot.store.engine_store import Store
 from bot.store.files import ENGINE_FILE, INBOX_FILE, StoreOutdated, StoreTooNew, StoreUnavailable
 from bot.store.inbox import InboxWriter
-from bot.store.opening import engine_reader, engine_writer, log_writer, other_engines, prepare, signal_key
+from bot.store.opening import engine_reader, engine_writer, log_writer, other_engines, signal_key
 from bot.store.postgres_database import connect
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import MIGRATIONS, Migration
+from bot.store.store_setup import prepare
 from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
 

@@ -36,10 +36,11 @@ from bot.store.files import (
 )
 from bot.store.inbox import _APPEND, InboxReader
 from bot.store.kept_files import kept_files
-from bot.store.opening import engine_reader, log_writer, prepare, signal_key
+from bot.store.opening import engine_reader, log_writer, signal_key
 from bot.store.sqlite_schema import migrate, tables
 from bot.store.store_copy import CannotCopy, copy_store
 from bot.store.store_schema import MIGRATIONS, Migration
+from bot.store.store_setup import prepare
 from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
 from tests.s3_store import BUCKET, s3_store

@@ -25,7 +25,7 @@ from bot.server.process.child import UNFIT, Half, main, tell
 from bot.settings import Settings
 from bot.store.database import StoreAddress, role_name, shards_of
 from bot.store.files import FileLock, StoreLocked, children_lock, server_lock
-from bot.store.opening import prepare
+from bot.store.store_setup import prepare
 
 _COMMAND_FOLDER = None if sys.flags.safe_path else sys.path[0]  # a bot's, maybe, with modules that are not meant for us
 

@@ -20,9 +20,10 @@ from bot.server import doctor, local_socket
 from bot.server.process.web_process import _wake
 from bot.store.database import PostgresAddress, ServingMachine, StoreAddress, shard_number, shards_of
 from bot.store.inbox import InboxReader
-from bot.store.opening import engine_reader, other_engines, prepare
+from bot.store.opening import engine_reader, other_engines
 from bot.store.postgres_database import connect
 from bot.store.store_reader import StoreReader
+from bot.store.store_setup import prepare
 from bot.testing.emulator.emulator import Emulator
 from tests.patience import PATIENCE, gone, wait_for
 from tests.postgres import Postgres, new_database

@@ -21,7 +21,8 @@ from bot.runtime.metrics import WebMetrics
 from bot.server.local_socket import NotRunning
 from bot.server.web.commit_barrier import CommitBarrier
 from bot.server.web.program_endpoints import ProgramEndpoints
-from bot.server.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint, create_app
+from bot.server.web.web_app import create_app
+from bot.server.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint
 from bot.services.gateway.webhook_events import Envelope, read
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
