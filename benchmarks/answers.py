@@ -12,7 +12,7 @@ from time import monotonic
 
 from bot.core.alarms import Alarms
 from bot.core.clock import SystemClock
-from bot.core.effects import Complete
+from bot.core.effects import AskModel
 from bot.runtime.model_calls import ModelBreaker, ModelCalls
 from bot.services.ai.ai_client import Completions
 from bot.store.fact_index import FactIndex
@@ -37,7 +37,7 @@ def first_message(completing: ModelCalls, number: int, paragraphs: int) -> float
         ref=f"e{number}#0",
         key=f"key{number}",
         contact=f"62812345{number:05}",
-        effect=Complete(({"role": "user", "content": "Tell me."},), paragraphs=paragraphs),
+        effect=AskModel(({"role": "user", "content": "Tell me."},), paragraphs=paragraphs),
         attempts=0,
         due_at=datetime.now(UTC),
     )

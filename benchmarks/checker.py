@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
 
-from bot.checker.prove import prove
+from bot.checker.run_rules import run_rules
 from bot.language.flow.documents import Source
 from bot.language.flow.library import load
 from bot.language.python.gathered import Extensions
@@ -85,7 +85,7 @@ def main() -> None:
         if loaded.library is None:
             raise SystemExit("\n".join(map(str, loaded.problems[:5])))
         begun = process_time()
-        found = prove(loaded.library, files)
+        found = run_rules(loaded.library, files)
         proved = process_time() - begun
         whole = checked(files)
         shape = " in a knot" if knotted else ""

@@ -39,7 +39,7 @@ from bot.runtime.sending import SendResult
 from bot.services.gateway import webhook_events
 from bot.store.commit import Commit
 from bot.store.database import StoreAddress
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import inbox_path, open_reader, open_writer, transaction
 from bot.store.inbox import InboxReader
 from bot.store.rows import CallRow, OutboxRow
@@ -144,7 +144,7 @@ class EngineOn:
         clock = clock or SystemClock()
         library = load_program(read_folder(bot)).library
         library.prepare()
-        self.store, self.inbox, self.delivery = Store(store), InboxReader(store), Delivery()
+        self.store, self.inbox, self.delivery = EngineStore(store), InboxReader(store), Delivery()
         self.cycle = EngineCycle(
             self.store,
             self.inbox,
@@ -252,7 +252,7 @@ def watched() -> Parts:
     parts.watch(Commit, "send_ended", "results of messages")
     parts.watch(engine_loop, "handle_send_result", "results of messages")
     parts.watch(Commit, "statements", "statements")
-    parts.watch(Store, "write", "the commit")
+    parts.watch(EngineStore, "write", "the commit")
     parts.watch(EngineMetrics, "committed", "metrics")
     parts.watch(EngineInput, "count", "metrics")
     return parts

@@ -30,8 +30,8 @@ from bot.checker.exploring.moves import TapMove
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.exploring.search import digest
 from bot.checker.findings import Finding
-from bot.checker.graph import Graph, Place
-from bot.checker.prove import prove
+from bot.checker.graph import Graph, StepId
+from bot.checker.run_rules import run_rules
 from bot.language.flow.definition import Step
 from bot.loading.folder import Folder, read_folder
 from bot.loading.program import Program
@@ -51,9 +51,9 @@ SHOWN, HELD, OPEN = "shown by a run", "not contradicted", "not confirmed"
 class Walked:
     """What an exploration of a bot has met: the steps, their outcomes, conditions that were not true, and values that taps gave."""
 
-    places: set[Place] = field(default_factory=set)
-    taken: set[tuple[Place, str | None]] = field(default_factory=set)
-    untrue: set[tuple[Place, str]] = field(default_factory=set)
+    places: set[StepId] = field(default_factory=set)
+    taken: set[tuple[StepId, str | None]] = field(default_factory=set)
+    untrue: set[tuple[StepId, str]] = field(default_factory=set)
     tapped: set[tuple[str, str]] = field(default_factory=set)
 
     def note(self, state: ExploredState) -> None:
@@ -67,7 +67,7 @@ class Walked:
             before = _values(state.before)
             self.tapped |= _values(state) - before
 
-    def contradicts(self, finding: Finding, place: Place | None, step: Step | None) -> bool:
+    def contradicts(self, finding: Finding, place: StepId | None, step: Step | None) -> bool:
         """Whether it has met what a finding says is never the case."""
         if place is None or step is None:  # W304, of a variable
             *choices, variable = finding.what.split('"')[1::2]
@@ -133,7 +133,7 @@ class Measured:
 
     def take(self, name: str, bot: Bot) -> None:
         """Measure one bot."""
-        findings = prove(bot.program.library, bot.folder.sources)
+        findings = run_rules(bot.program.library, bot.folder.sources)
         if not findings:
             return
         finder = CounterexampleFinder(bot.program.library, bot.examples)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from bot.core.effects import Call, Complete, Effect, Fetch, HttpRequest, Send, Transcribe
+from bot.core.effects import AskModel, Call, Effect, Fetch, HttpRequest, Send, Transcribe
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -91,7 +91,7 @@ class Talk:
         self.sent: list[Message] = []
         self.shown: list[Choice] = []
         self.calls: list[tuple[str, Any]] = []
-        self.asked: list[tuple[str, Complete]] = []  # of the model
+        self.asked: list[tuple[str, AskModel]] = []  # of the model
         self.effects: list[Effect] = []  # of the last turn
         self.parked: list[Any] = []  # messages that wait until the model has answered
         self._events = 0
@@ -184,7 +184,7 @@ class Talk:
         self.effects = list(turn.effects)
         sends = [effect.message for effect in turn.effects if isinstance(effect, Send)]
         for ordinal, effect in enumerate(turn.effects):
-            if isinstance(effect, Complete):
+            if isinstance(effect, AskModel):
                 self.asked.append((effect_ref(event.id, ordinal), effect))
             elif isinstance(effect, Call | Fetch | HttpRequest | Transcribe):
                 self.calls.append((effect_ref(event.id, ordinal), effect))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bot.core.clock import MovableClock
-from bot.core.effects import Complete
+from bot.core.effects import AskModel
 from bot.core.messages import Buttons, Choice, TemplateMessage, TextMessage
 from bot.core.session import Session
 from bot.loading.folder import read_folder
@@ -301,7 +301,7 @@ def test_the_gateways_custom_fields_touch_none_of_ours(tmp_path: Path, emulator:
 
 def test_an_answer_has_a_minute() -> None:
     assert inspect.signature(Completions).parameters["seconds"].default >= 60
-    within: Any = {field.name: field.default for field in fields(Complete)}["within"]
+    within: Any = {field.name: field.default for field in fields(AskModel)}["within"]
     assert within >= 60
 
 

@@ -314,12 +314,12 @@ class ModelByHand:
 
     def __call__(self, row: "CallRow") -> "Speaker":
         """Ask the person for an answer."""
-        from bot.core.effects import Complete
+        from bot.core.effects import AskModel
         from bot.testing.conversations.answers_by_hand import UnclearAnswer, acts_of, answer_by_hand, results_for
         from bot.testing.conversations.stubs import spoken
         from bot.testing.emulator.completion.completion_api import echo
 
-        assert isinstance(row.effect, Complete)
+        assert isinstance(row.effect, AskModel)
         within, acts = timedelta(seconds=row.effect.within), ", ".join(acts_of(row.effect))
         asked = "a model is asked" + (f"; beside a text it can: {acts}" if acts else "")
         with self._lock:

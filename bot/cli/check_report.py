@@ -20,8 +20,8 @@ from bot import __version__
 from bot.checker import rules
 from bot.checker.analysis.loads import flow_loads, model_loads
 from bot.checker.findings import Finding
-from bot.checker.prove import prove, prove_sound
 from bot.checker.rules.gateway_limits import PER_MINUTE
+from bot.checker.run_rules import prove_sound, run_rules
 from bot.cli.output import counted, path_from_here, styled
 from bot.core.immutable import immutable
 from bot.core.text import head, printable
@@ -137,7 +137,7 @@ def report_on(folder: Folder) -> Report:
 def _findings(folder: Folder, loaded: LoadedTests) -> list[Finding]:
     """The findings of a bot; where some steps have problems, those of the others."""
     if loaded.program is not None:
-        return prove(loaded.program.library, folder.sources)
+        return run_rules(loaded.program.library, folder.sources)
     if loaded.sound is None:
         return []
     broken = {problem.path for problem in loaded.problems if problem.code in UNREAD}

@@ -290,12 +290,12 @@ def _wait_until_gone(store: StoreAddress, contact: str) -> None:
 def _erase_here(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
     """Erase a contact from both parts of a store or a shard, the log first. If this is interrupted, the command can be run again."""
     from bot.core.clock import SystemClock
-    from bot.store.engine_store import Store
+    from bot.store.engine_store import EngineStore
     from bot.store.inbox import InboxReader, InboxWriter
 
     clock, contact = SystemClock(), request["contact"]
     with (
-        closing(Store(store)) as engine,
+        closing(EngineStore(store)) as engine,
         closing(InboxWriter(store, clock)) as inbox,
         closing(InboxReader(store)) as log,
     ):

@@ -143,7 +143,7 @@ def _known(*findings: "CheckResult") -> "Check":
 
 def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResult"]:
     """Whether the files that are served are in order. As soon as their flows load, others get them: None where they do not."""
-    from bot.checker.prove import prove
+    from bot.checker.run_rules import run_rules
     from bot.core.clock import SystemClock
     from bot.loading.program import FaultyBot, load_program
     from bot.server.doctor import fail, ok, past_dates, warn
@@ -162,7 +162,7 @@ def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResu
         yield fail("flows", f"{counted(count, 'problem')}, the first: {error.problems[0]}", advice)
         return
     loaded.set_result(library)
-    if found := prove(library, files.sources):
+    if found := run_rules(library, files.sources):
         advice = "`bot check` lists all" if own else "correct it in the folder, and `bot publish`"
         yield warn("flows", f"{counted(len(found), 'finding')}, the first: {found[0]}", advice)
     else:

@@ -70,14 +70,14 @@ def _form_of(output: Path | None, svg: bool, mermaid: bool) -> str:
 def _drawing(bot: Folder, flow: str | None, everything: bool) -> "Drawing":
     from bot.checker.drawing import FindingIndex, draw_bot, draw_flow
     from bot.checker.graph import Graph
-    from bot.checker.prove import prove
+    from bot.checker.run_rules import run_rules
     from bot.language.source.problems import did_you_mean
 
     library = loaded(bot).library
     if flow is not None and flow not in library.flows:
         fix = did_you_mean(flow, library.flows, f"there are {', '.join(library.flows)}")
         raise click.BadParameter(f'there is no flow "{flow}" ({fix})', param_hint="FLOW")
-    graph, flags = Graph(library), FindingIndex.of(library, prove(library, bot.sources))
+    graph, flags = Graph(library), FindingIndex.of(library, run_rules(library, bot.sources))
     if flow is None:
         return draw_bot(graph, flags, everything=everything)
     return draw_flow(graph, flow, flags, everything=everything)

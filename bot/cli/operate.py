@@ -324,11 +324,11 @@ def _operate_here(bot: Folder, store: StoreAddress, request: dict[str, Any]) -> 
     from bot.runtime.operator_requests import operate as take
     from bot.runtime.operator_requests import refuse_mistakes
     from bot.store.crash_quarantine import ORDINARY
-    from bot.store.engine_store import Store
+    from bot.store.engine_store import EngineStore
     from bot.store.files import ConnectionLost
     from bot.store.published_versions import served_files
 
-    with closing(Store(store)) as own:
+    with closing(EngineStore(store)) as own:
         program = load_program(served_files(own.database, bot))
         refuse_mistakes(program.library, request)
         batch = Batch(own, partial(advance, program.library), ORDINARY, SystemClock().now())

@@ -10,7 +10,7 @@ from bot.cli.operate import Ask, bot_option, pages, reach_gateway, served_bot, s
 from bot.cli.output import counted, echo_json, path_from_here, styled
 
 if TYPE_CHECKING:
-    from bot.runtime.template_check import Misfit
+    from bot.runtime.template_check import TemplateMisfit
     from bot.services.gateway.gateway_account import TemplateInfo
 
 Item = Mapping[str, Any]
@@ -89,7 +89,7 @@ def _check(folder: Path | None, listed: list[Item], as_json: bool) -> int:
     return 1 if certain else 0
 
 
-def _plain(folder: Path, misfit: "Misfit") -> dict[str, Any]:
+def _plain(folder: Path, misfit: "TemplateMisfit") -> dict[str, Any]:
     mark = misfit.mark
     place = {"path": path_from_here(folder, mark.path), "line": mark.line, "column": mark.column}
     return {**place, "what": misfit.what, "fix": misfit.fix, "certain": misfit.certain}

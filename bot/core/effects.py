@@ -119,7 +119,7 @@ class TokenBudget:
 
 @stored
 @immutable
-class Complete:
+class AskModel:
     """Ask a model to go on with a conversation (spec: Chat request).
 
     ``messages`` and ``tools`` are in the wire form; ``history`` of the messages, behind the first, are of earlier turns,
@@ -188,7 +188,7 @@ class Transcribe:
 
 @stored
 @immutable
-class Happen:
+class EmitEvent:
     """Let something happen to another contact, in the same commit: a flow starts there, or a signal is reported."""
 
     event: StartRequested | SignalReceived
@@ -196,7 +196,7 @@ class Happen:
 
 @stored
 @immutable
-class Tell:
+class RunHook:
     """Tell a hook of the bot's own Python what has happened. No step waits for it. ``within`` is in seconds."""
 
     hook: str
@@ -218,10 +218,10 @@ class Publish:
     data: dict[str, Any]
 
 
-Performed = Call | Fetch | Complete | HttpRequest | Transcribe | Tell | Publish
+Performed = Call | Fetch | AskModel | HttpRequest | Transcribe | RunHook | Publish
 """The effects that performers carry out, outside of turns."""
 
 ToSend = Send | PutContact | ListContacts
 """What goes to the gateway: the effects of the outbox's rows."""
 
-Effect = Send | PutContact | ReadContact | Performed | Happen
+Effect = Send | PutContact | ReadContact | Performed | EmitEvent

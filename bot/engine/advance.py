@@ -49,7 +49,7 @@ from bot.engine.outside_events import (
     take_start,
     take_values,
 )
-from bot.engine.timers import keep_to_the_clock, take_time, wake_at
+from bot.engine.timers import clamp_to_now, take_time, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
 from bot.language.flow.definition import Flow
 from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
@@ -60,7 +60,7 @@ from bot.language.source.text_patterns import PatternTime
 from bot.language.source.word_matching import normalise
 from bot.language.steps import yes_no_question
 from bot.language.steps.ai_exchange import from_contact
-from bot.language.steps.step_kind import OfferMessage, PostponeMessage, Reply, ReplyId
+from bot.language.steps.step_kind import PostponeMessage, Redirect, Reply, ReplyId
 from bot.language.steps.transition import END, NEXT, ROUTE, Word, Words
 
 _SLOW_PATTERNS = "the patterns took too long for this text: it matches none of those that were left"
@@ -127,7 +127,7 @@ def _take(executor: Executor, event: Event) -> None:
     if isinstance(event, TimeReached):
         turn.session.woken += 1
         turn.session.unsolicited |= turn.session.opted_out
-        keep_to_the_clock(turn)
+        clamp_to_now(turn)
     at_any_step = ConversationAssigned | ResetRequested | StartRequested | SignalReceived | ValuesSet
     if not isinstance(event, at_any_step) and _edited_flow(executor, Reply()):
         return
@@ -207,7 +207,7 @@ def _opt_out(executor: Executor, reply: Reply) -> bool:
     return True
 
 
-def _agent(executor: Executor, reply: Reply) -> bool:
+def _to_agent(executor: Executor, reply: Reply) -> bool:
     """A person has the conversation: the bot is silent."""
     turn = executor.turn
     if turn.session.agent is not None:
@@ -335,7 +335,7 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
     return True
 
 
-def _word(executor: Executor, reply: Reply) -> bool:
+def _to_word(executor: Executor, reply: Reply) -> bool:
     """A word of the bot, of the flow or of the step."""
     turn, frame = executor.turn, executor.turn.session.frame
     try:
@@ -351,7 +351,7 @@ def _word(executor: Executor, reply: Reply) -> bool:
         target = turn.flow.following[frame.step] if target == NEXT else target
         turn.note_step(turn.trace.rule, target)
     turn.note_unanswered(target, digression=True)
-    if not executor.pass_through(word.transition) or target is None:
+    if not executor.run_actions(word.transition) or target is None:
         return True
     of_bot = turn.library.bot.words.get(normalise(word.text)) is word
     if turn.session.frame is None:
@@ -398,7 +398,7 @@ def _answer(executor: Executor, reply: Reply) -> bool:
     return result is not None
 
 
-def _slots(executor: Executor, reply: Reply) -> bool:
+def _to_slots(executor: Executor, reply: Reply) -> bool:
     """Answers to several questions of the flow, or another answer to an earlier one, in a message that answers nothing as a whole."""
     return bool(executor.turn.flow.slots and reply.text) and executor.look_ahead(reply.text or "")
 
@@ -438,7 +438,7 @@ def _interrupt(executor: Executor, flow: str, inputs: Mapping[str, Any]) -> None
         executor.interrupt(flow, inputs)
 
 
-def _intent(executor: Executor, reply: Reply) -> bool:
+def _to_intent(executor: Executor, reply: Reply) -> bool:
     """A model is asked which flow it is about, if the active flow lets others interrupt it: see `_offer_again`."""
     return executor.turn.flow.interrupted is not None and executor.ask_what_about(reply)
 
@@ -467,9 +467,9 @@ def _start(executor: Executor, reply: Reply) -> bool:
     return True
 
 
-def _offer_again(executor: Executor, offered: OfferMessage) -> None:
+def _offer_again(executor: Executor, offered: Redirect) -> None:
     """Offer a message that a model was asked about: to the flow that it is about, or with the answers in it; else to what comes
-    after `_intent`, or after `_slots_by_model`.
+    after `_to_intent`, or after `_slots_by_model`.
     """
     turn, reply, executor.offered = executor.turn, offered.message, None
     if reply is None:
@@ -493,39 +493,39 @@ def _offer_found(executor: Executor, found: Mapping[str, str], reply: Reply) -> 
     """Take the answers that were found in a message; without any, it is like one in which no model has looked."""
     if executor.turn.session.frame is None:  # an edit has ended the conversation
         take_message(executor, reply)
-    elif not executor.take_found(found, reply.text or "") and not _intent(executor, reply):
+    elif not executor.take_found(found, reply.text or "") and not _to_intent(executor, reply):
         _other_or_retry(executor, reply)
 
 
-Offer = Callable[[Executor, Reply], bool]
+MessageHandler = Callable[[Executor, Reply], bool]
 """A function that takes a message, or returns False to pass it on."""
 
-FIRST: tuple[Offer, ...] = (
+FIRST: tuple[MessageHandler, ...] = (
     _opt_out,  # "stop" works in every flow and outside of all
-    _agent,
+    _to_agent,
     _edited_flow,
     _voice_note,
 )
-OFFERS: tuple[Offer, ...] = (
+OFFERS: tuple[MessageHandler, ...] = (
     _hand_over,
     _question_to_continue,
     _own_buttons,
     _earlier_template,
     _old_tap,
-    _word,  # "menu", "help"
+    _to_word,  # "menu", "help"
     _undelivered_question,
     _gather,
     _several_answers,
     _answer,
-    _slots,
+    _to_slots,
     _interruption,
     _slots_by_model,
-    _intent,
+    _to_intent,
     _other_or_retry,  # takes every other message
 )
 """Who is offered the message of a contact who is in a flow."""
 
-OFFERS_OUTSIDE: tuple[Offer, ...] = (_earlier_template, _old_tap, _word, _title_of_template, _start)
+OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (_earlier_template, _old_tap, _to_word, _title_of_template, _start)
 """... who is in none."""
 
 

@@ -33,8 +33,8 @@ from bot.language.steps.step_kind import (
     HandOver,
     KeepWaiting,
     LeaveStep,
-    OfferMessage,
     PostponeMessage,
+    Redirect,
     Reply,
     RunFlow,
     StepContext,
@@ -47,7 +47,7 @@ from bot.language.steps.step_kind import (
 from bot.language.steps.step_options import StepOptions, signal_outcomes
 from bot.language.steps.transition import AGAIN, BACK, END, ROUTE, STAY, Transition
 from bot.language.types.contact_zones import TIMEZONE
-from bot.language.types.type_registry import Answer, Mismatch, Unfit
+from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch
 
 Given = TypeVarTuple("Given")
 
@@ -68,7 +68,7 @@ class Executor:
         self.turn = turn
         self._entered = 0
         self._routed = False  # a message is routed again at most once in a turn
-        self.offered: OfferMessage | None = None  # what a step has left for `bot.engine.advance` to offer
+        self.offered: Redirect | None = None  # what a step has left for `bot.engine.advance` to offer
 
     # -- the loop ---------------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ class Executor:
             if isinstance(result, PostponeMessage):
                 self.park("kept until the model has answered")
                 return
-            if isinstance(result, OfferMessage):
+            if isinstance(result, Redirect):
                 self._hand_back(result, rule)
                 return
             self.turn.trace.rule = self.turn.trace.rule or rule
@@ -90,7 +90,7 @@ class Executor:
                 sent = self._send(result)
                 if result.sets and not isinstance(result, LeaveStep):
                     self.turn.assign_values(result.sets)
-            except (StepFailed, Mismatch) as failed:
+            except (StepFailed, TypeMismatch) as failed:
                 result, sent = LeaveStep(self._outcome_of(failed)), []
             result = self._leave(taken, result) if isinstance(result, LeaveStep) else self._wait(result, sent)
 
@@ -100,7 +100,7 @@ class Executor:
         self.turn.frame.parked_messages += 1
         self.turn.parks_message = True
 
-    def _hand_back(self, result: OfferMessage, rule: str) -> None:
+    def _hand_back(self, result: Redirect, rule: str) -> None:
         """End the active flow without a return to the one below: what follows depends on the message."""
         turn, frame = self.turn, self.turn.frame
         turn.trace.rule = turn.trace.rule or rule
@@ -111,7 +111,7 @@ class Executor:
             turn.trace.problem(f"{turn.where}: {result.problem}")
         self._offer(result)
 
-    def _offer(self, result: OfferMessage) -> None:
+    def _offer(self, result: Redirect) -> None:
         """End the active flow, in which a model was asked about a message, and leave that to `bot.engine.advance`."""
         if self.turn.pop_frame().visit == 1:
             self.turn.session.visit = 0  # the contact has been in no flow of the bot's yet
@@ -185,15 +185,17 @@ class Executor:
         turn, frame, flow, outcome = self.turn, self.turn.frame, self.turn.flow, result.outcome
         step, resolved, before = flow.steps[frame.step], flow.machine.follow(frame.step, outcome), turn.checkpoint()
         frame.awaited_effect = None
-        turn.session.apology_due = turn.session.apology_due or step.lets_down(outcome)
+        turn.session.apology_due = turn.session.apology_due or step.is_model_failure(outcome)
         try:
             if resolved.success:
-                self._give(step, result)
+                self._apply_options(step, result)
             if objection is not None:
                 turn.send(TextMessage(objection))
             elif resolved.written is not None:
                 others = step.kind.names_in_errors
-                self._pass(resolved.written, {**dict.fromkeys(others), **result.known} if others else result.known)
+                self._run_actions(
+                    resolved.written, {**dict.fromkeys(others), **result.known} if others else result.known
+                )
         except FAILURES as failed:
             turn.roll_back(before)
             return self._leave(taken, LeaveStep(self._outcome_of(failed, leaving=outcome), known=result.known))
@@ -276,13 +278,13 @@ class Executor:
             raise failed
         self.follow(self._outcome_of(failed))
 
-    def pass_through(self, transition: Transition) -> bool:
+    def run_actions(self, transition: Transition) -> bool:
         """Carry out the `say`, `set` and the like of a transition that is no outcome of the step's. Returns False if
         the step's errors took over: then no value was set.
         """
         before = None if self.turn.session.frame is None else self.turn.checkpoint()
         try:
-            self._pass(transition)
+            self._run_actions(transition)
         except FAILURES as failed:
             if before is not None:
                 self.turn.roll_back(before)
@@ -308,7 +310,7 @@ class Executor:
 
     # -- values and texts when a step is left -------------------------------------------------------
 
-    def _give(self, step: Step, result: LeaveStep) -> None:
+    def _apply_options(self, step: Step, result: LeaveStep) -> None:
         """Carry out a step's `save`, `set`, `tag` and `schedule`. `set` sees the values from before. Raises a `Failure`."""
         turn, options = self.turn, step.options
         if result.saved is not NOTHING and options.save is not None:
@@ -325,7 +327,7 @@ class Executor:
             counts = turn.frame.visit_counts.items()
             turn.frame.visit_counts = {key: count for key, count in counts if key not in reset}
 
-    def _pass(self, transition: Transition, known: Mapping[str, Any] | None = None) -> None:
+    def _run_actions(self, transition: Transition, known: Mapping[str, Any] | None = None) -> None:
         """Carry out a transition's `say`, `set`, `tag`, `cancel` and `ask`, before its target. Raises a `Failure`.
 
         ``known`` are further names for its templates.
@@ -393,7 +395,7 @@ class Executor:
         otherwise its texts would be sent hundreds of times.
         """
         turn, transitions = self.turn, self.turn.step.transitions
-        name = "mismatch" if isinstance(failed, Mismatch) else getattr(failed, "outcome", "failed")
+        name = "mismatch" if isinstance(failed, TypeMismatch) else getattr(failed, "outcome", "failed")
         note = turn.trace.notes.append if f"errors.{name}" in transitions else turn.trace.problem
         note(f"{turn.where}: {name}: {failed}")
         turn.frame.step_state = dict(turn.step.kind.after_failure(turn.frame.step_state))
@@ -575,7 +577,7 @@ class Executor:
         """Open a flow in a frame of its own, on top of the others. Returns what its first step decides."""
         try:
             step = self.turn.push_flow(target, inputs, came_from, interrupts=interrupts)
-        except Mismatch as mismatch:
+        except TypeMismatch as mismatch:
             if self.turn.session.frame is None:
                 raise
             return LeaveStep(self._outcome_of(mismatch))
@@ -704,12 +706,12 @@ class Executor:
         turn = self.turn
         if turn.frame.awaited_effect is not None and turn.frame.form in _ASKS_ABOUT_MESSAGE:
             state = turn.frame.step_state
-            self._offer(OfferMessage("other", Reply(text=state["said"]), found=state.get("found")))
+            self._offer(Redirect("other", Reply(text=state["said"]), found=state.get("found")))
             return None
         target, gone = target_when_gone(turn.library, turn.frame), turn.defaults.gone
         turn.remove_step_tags((turn.frame,))
         if gone is not None:
-            self._pass(gone)
+            self._run_actions(gone)
         if target is None or target == END:
             return self._end(expired=True)
         if target.startswith("/"):
@@ -774,7 +776,7 @@ class Executor:
         turn, inputs = self.turn, {}
         variables = turn.library.flows[match.flow].variables
         for name, text in match.given.items():
-            with suppress(Unfit, TemplateFailed):
+            with suppress(InvalidAnswer, TemplateFailed):
                 inputs[name] = variables[name].accept(Answer(text), turn.now, turn.scope())
         return inputs
 
@@ -819,7 +821,7 @@ class Executor:
 
     # -- signals --------------------------------------------------------------------------------------------
 
-    def hear(self, signal: Plan) -> None:
+    def deliver_signal(self, signal: Plan) -> None:
         """Let the step hear a signal that waits for it: the active one, else one that runs the active flow. If nobody hears it,
         the trace has a note.
         """
@@ -828,14 +830,14 @@ class Executor:
         known = {"event": Record("event", signal.inputs)}
         for depth in range(len(frames), first_of_conversation(frames), -1):
             turn.session.frames = frames[:depth]
-            heard = self._hears(signal, known)
+            heard = self._match_signal(signal, known)
             if heard is not None:
-                self._heard(heard, frames[depth:])
+                self._follow_signal(heard, frames[depth:])
                 return
         turn.session.frames = frames
         turn.trace.rule += f": {UNHEARD}"
 
-    def _hears(self, signal: Plan, known: Mapping[str, Any]) -> LeaveStep | None:
+    def _match_signal(self, signal: Plan, known: Mapping[str, Any]) -> LeaveStep | None:
         """How the active step is left by a signal: by its first transition whose condition holds; None where none does."""
         turn, seen = self.turn, list[tuple[str, Any]]()
         try:
@@ -850,7 +852,7 @@ class Executor:
         turn.trace.notes += [f"{turn.where}: not heard: {condition} is not true" for condition, _ in seen]
         return None
 
-    def _heard(self, result: LeaveStep, above: tuple[Frame, ...]) -> None:
+    def _follow_signal(self, result: LeaveStep, above: tuple[Frame, ...]) -> None:
         """The active step has heard a signal. The flows ``above`` end, unless it goes on waiting for the one that it runs."""
         turn, frame, outcome = self.turn, self.turn.frame, result.outcome
         target = turn.flow.machine.follow(frame.step, outcome).target

@@ -34,7 +34,7 @@ from bot.language.flow.library import Library
 from bot.language.source.problems import did_you_mean
 from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_kind import Reply
-from bot.language.types.type_registry import Mismatch
+from bot.language.types.type_registry import TypeMismatch
 
 UNDELIVERED = ("replaced", "covered", "over_share")
 MOST_REFUSED = 3
@@ -251,7 +251,7 @@ def take_start(executor: Executor, event: StartRequested) -> None:
         return
     executor.migrate_session()
     turn.trace.rule = f"start of {event.flow} by {event.by}"
-    busy = turn.library.busy_of(event.flow, event.busy)
+    busy = turn.library.busy_policy(event.flow, event.busy)
     plan = Plan(event.id, event.flow, event.at, event.data, busy, after=timedelta(), broadcast=event.broadcast)
     try:
         inputs = requested_inputs(turn.library, plan.flow, plan.inputs, turn.now)
@@ -280,7 +280,7 @@ def take_signal(executor: Executor, event: SignalReceived) -> None:
         turn.trace.rule = f"signal {event.name} by {event.by}"
         turn.refuse(failed)
     else:
-        executor.hear(plan)
+        executor.deliver_signal(plan)
 
 
 # -- an operator sets variables -----------------------------------------------------------------------
@@ -328,8 +328,8 @@ def values_to_set(
             raise StepFailed("failed", f"{each} cannot be set: the contact is not in flow {name}")
         try:
             found[each] = variable.coerce(value, now)
-        except Mismatch as mismatch:
-            raise Mismatch(f"{each} is of type {variable.type}: {mismatch}") from mismatch
+        except TypeMismatch as mismatch:
+            raise TypeMismatch(f"{each} is of type {variable.type}: {mismatch}") from mismatch
     return name, found
 
 

@@ -18,7 +18,7 @@ from bot.language.steps.schedule import name_in, no_later
 from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_options import StepOptions
 from bot.language.steps.transition import Signals
-from bot.language.types.type_registry import Mismatch
+from bot.language.types.type_registry import TypeMismatch
 
 MOST_PLANS = 100  # for one contact
 MOST_DUE = 100  # that come due for one contact within an hour, without a word from them
@@ -41,7 +41,7 @@ def arrange(turn: TurnContext, options: StepOptions) -> None:
         if plan is None:
             turn.trace.notes.append(f"{schedule.target.text} is not scheduled: its time has passed")
         else:
-            plans[plan.name] = replace(plan, busy=turn.library.busy_of(plan.flow, plan.busy))
+            plans[plan.name] = replace(plan, busy=turn.library.busy_policy(plan.flow, plan.busy))
     keep_plans(turn, tuple(plans.values()))
 
 
@@ -172,8 +172,8 @@ def signal_data(
     for field, variable in declared.items():
         try:
             values[field] = variable.coerce(data[field], now) if field in data else variable.value
-        except Mismatch as mismatch:
-            raise Mismatch(f'signal "{name}": {field}: {mismatch}') from mismatch
+        except TypeMismatch as mismatch:
+            raise TypeMismatch(f'signal "{name}": {field}: {mismatch}') from mismatch
     return values
 
 
@@ -220,15 +220,15 @@ def requested_inputs(library: Library, where: str, data: Mapping[str, Any], now:
 
 
 def fitting_inputs(library: Library, where: str, data: Mapping[str, Any], now: datetime | None) -> Mapping[str, Any]:
-    """The data as values of the flow's variables; those that an edit took away are left out. Raises `Mismatch`."""
+    """The data as values of the flow's variables; those that an edit took away are left out. Raises `TypeMismatch`."""
     variables = library.flows[where.partition("/")[0]].variables
     inputs = {}
     for name, value in data.items():
         if name in variables:
             try:
                 inputs[name] = variables[name].coerce(value, now)
-            except Mismatch as mismatch:
-                raise Mismatch(f"{where} was not started: {name}: {mismatch}") from mismatch
+            except TypeMismatch as mismatch:
+                raise TypeMismatch(f"{where} was not started: {name}: {mismatch}") from mismatch
     return inputs
 
 

@@ -48,7 +48,7 @@ def _end_rest(turn: TurnContext) -> None:
         turn.trace.rule = "nothing was due"
 
 
-def keep_to_the_clock(turn: TurnContext) -> None:
+def clamp_to_now(turn: TurnContext) -> None:
     """Move times that are ahead of the event back to it, and shorten waits that are longer than declared: the clock
     was set back since.
 
@@ -137,7 +137,7 @@ def _take_due_plan(executor: Executor) -> None:
         turn.trace.notes.append(f"{plan.name}: {plan.signal or plan.flow} is gone")
         return
     if plan.signal is not None:
-        executor.hear(plan)
+        executor.deliver_signal(plan)
         return
     try:
         count_due(turn, plan)

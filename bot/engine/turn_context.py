@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.core.effects import Effect, Happen, Publish, Send, Tell
+from bot.core.effects import Effect, EmitEvent, Publish, RunHook, Send
 from bot.core.errors import BotError
 from bot.core.events import MESSAGE_KINDS, Event, MessageReceived, SignalReceived, StartRequested, Tapped
 from bot.core.messages import Message, TemplateMessage, clip, clipped, fits, in_words, violations
@@ -43,10 +43,10 @@ from bot.language.steps.step_kind import Reply, ReplyId, StepContext
 from bot.language.steps.step_options import Defaults
 from bot.language.steps.transition import AGAIN, BACK, Assignment, Cleared
 from bot.language.types.contact_zones import TIMEZONE
-from bot.language.types.type_registry import Mismatch
+from bot.language.types.type_registry import TypeMismatch
 
-Failure = StepFailed | TemplateFailed | Mismatch
-FAILURES = (StepFailed, TemplateFailed, Mismatch)
+Failure = StepFailed | TemplateFailed | TypeMismatch
+FAILURES = (StepFailed, TemplateFailed, TypeMismatch)
 """The errors of flows while they run. If the step has an outcome for one, that is taken; else the conversation ends."""
 
 
@@ -59,9 +59,9 @@ class FlowBroken(BotError):
     """A flow asks for something impossible. The conversation ends, and the operator gets a dead letter."""
 
 
-Place = tuple[str | None, str | None]
+Locale = tuple[str | None, str | None]
 OfFrame = tuple[dict[str, Any], dict[str, str], dict[str, int]]
-Checkpoint = tuple[OfFrame, dict[str, Any], tuple[str, ...], tuple[Plan, ...], Place]
+Checkpoint = tuple[OfFrame, dict[str, Any], tuple[str, ...], tuple[Plan, ...], Locale]
 
 
 class TurnContext:
@@ -168,7 +168,7 @@ class TurnContext:
     # -- the stack of frames: the contact's open flows, each opened by the one below it, or interrupting it --------------
 
     def push_flow(self, target: str, inputs: Mapping[str, Any], came_from: str | None, *, interrupts: bool) -> str:
-        """Put a flow on top, with its inputs. Returns its first step. Raises `Mismatch`, and changes nothing then."""
+        """Put a flow on top, with its inputs. Returns its first step. Raises `TypeMismatch`, and changes nothing then."""
         below, now = self.session.frames, self.event.at
         if not below:
             self.session.splits = {}
@@ -181,7 +181,7 @@ class TurnContext:
         self.declare_variables()
         try:
             self.assign_values(inputs)
-        except Mismatch:
+        except TypeMismatch:
             self.session.frames = below
             raise
         return step
@@ -388,13 +388,13 @@ class TurnContext:
         values = {name: variable.value for name, variable in flow.variables.items() if not variable.keep}
         for name, value in {**kept, **frame.vars}.items() if kept else frame.vars.items():
             if name in values:
-                with suppress(Mismatch):
+                with suppress(TypeMismatch):
                     values[name] = flow.variables[name].coerce(value, self.now)
         brought, frame.vars = frame.vars, {**frame.vars, **values}
         for name in flow.kept.keys() & brought.keys():
             del frame.vars[name]
             if brought[name] is not None:
-                with suppress(Mismatch):
+                with suppress(TypeMismatch):
                     self.assign(name, brought[name])
 
     def values_of(self, frame: Frame) -> dict[str, Any]:
@@ -402,7 +402,7 @@ class TurnContext:
         return self.library.values_of(frame, self.session, self.now)
 
     def assign(self, name: str, value: Any) -> None:
-        """Give a variable its value. Raises `Mismatch`."""
+        """Give a variable its value. Raises `TypeMismatch`."""
         if name == LANGUAGE and self.library.bot.languages:
             self._set_language(value)
             return
@@ -419,7 +419,7 @@ class TurnContext:
             frame.vars = {**frame.vars, name: value}
 
     def assign_values(self, values: Mapping[str, Any]) -> None:
-        """Give variables their values. Raises `Mismatch`."""
+        """Give variables their values. Raises `TypeMismatch`."""
         for name, value in values.items():
             self.assign(name, value)
 
@@ -440,12 +440,12 @@ class TurnContext:
     def _set_language(self, language: Any) -> None:
         """Set the contact's language."""
         if language not in self.library.bot.languages:
-            raise Mismatch(f"it is none of {', '.join(self.library.bot.languages)}")
+            raise TypeMismatch(f"it is none of {', '.join(self.library.bot.languages)}")
         self.session.language = language
         self.library = self._written_library.in_language(language)
 
     def _set_timezone(self, zone: Any) -> None:
-        """Set the contact's time zone. Schedules that repeat by the clock keep their hour in it. Raises `Mismatch`."""
+        """Set the contact's time zone. Schedules that repeat by the clock keep their hour in it. Raises `TypeMismatch`."""
         session = self.session
         session.timezone = None if zone is None else self.library.bot.common[TIMEZONE].coerce(zone, self.now)
         self.now = self.event.at.astimezone(self.library.zone_of(session))
@@ -509,7 +509,7 @@ class TurnContext:
 
     def let_happen(self, event: StartRequested | SignalReceived) -> None:
         """Add that something happens to another contact; its name and time follow from this turn's."""
-        self.add_effect(Happen(replace(event, id=effect_ref(self.event.id, len(self.effects)), at=self.event.at)))
+        self.add_effect(EmitEvent(replace(event, id=effect_ref(self.event.id, len(self.effects)), at=self.event.at)))
 
     def _template_instead(self) -> TemplateMessage | None:
         """The template that replaces the message when the window is closed: the step's, the flow's or the bot's."""
@@ -530,7 +530,7 @@ class TurnContext:
         for hook in self.library.hooks:
             if hook.event == event and hook.flow in (None, flow):
                 self.add_effect(
-                    Tell(hook.name, {"contact": self.session.contact, "at": self.now, "flow": flow, **told})
+                    RunHook(hook.name, {"contact": self.session.contact, "at": self.now, "flow": flow, **told})
                 )
 
     def publish(self, event: str, **data: Any) -> None:

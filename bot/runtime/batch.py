@@ -11,7 +11,7 @@ from time import perf_counter_ns, thread_time
 
 from bot.core.clock import Clock
 from bot.core.defects import place_of
-from bot.core.effects import Effect, Happen, Publish, PutContact, ReadContact, Send, Tell, ToSend
+from bot.core.effects import Effect, EmitEvent, Publish, PutContact, ReadContact, RunHook, Send, ToSend
 from bot.core.errors import BotError
 from bot.core.events import (
     Event,
@@ -36,7 +36,7 @@ from bot.core.values import UnstorableValue, json_text, storable
 from bot.engine.advance import is_kept, merged
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, MessageStatus, NewEvent, OutboxRow, ParkedRow
 from bot.store.trace_rows import FAILED
 
@@ -114,7 +114,7 @@ class Batch:
     """
 
     def __init__(
-        self, store: Store, advance: Advance, run: EngineRun, now: datetime, share: EngineShare | None = None
+        self, store: EngineStore, advance: Advance, run: EngineRun, now: datetime, share: EngineShare | None = None
     ) -> None:
         self.store = store
         self.now = now
@@ -269,14 +269,14 @@ class Batch:
                 id = next(self._call_ids)
                 ref = f"letter:{self.now.isoformat()}#{id}"  # with the time, since a restored store counts anew
                 key = effect_key(self.store.store_id, ref)
-                self.commit.add_call(CallRow(id, ref, key, contact or "", Tell(hook, told), 0, self.now))
+                self.commit.add_call(CallRow(id, ref, key, contact or "", RunHook(hook, told), 0, self.now))
 
     def _row(self, ref: str, effect: Effect, session: Session) -> OutboxRow | CallRow | NewEvent | None:
         if isinstance(effect, Send):
             return self.send_row(ref, effect, session, REPLY if session.broadcast is None else CAMPAIGN)
         if isinstance(effect, PutContact):
             return self.send_row(ref, effect, session, SYNC)
-        if isinstance(effect, Happen | ReadContact):
+        if isinstance(effect, EmitEvent | ReadContact):
             return None
         if isinstance(effect, Publish):
             return NewEvent(ref, effect_key(self.store.store_id, ref), session.contact, effect)
@@ -437,7 +437,7 @@ class Batch:
         for effect in turn.effects:
             if isinstance(effect, ReadContact):
                 self.to_read.append(event)
-            elif isinstance(effect, Happen):
+            elif isinstance(effect, EmitEvent):
                 self._caused += 1
                 shard = self.store.shard_elsewhere(effect.event.contact)
                 if shard is not None:

@@ -235,7 +235,7 @@ def end_edit(batch: Batch, name: str, edit: int, event_id: str) -> dict[str, int
     """
     broadcast = _in_edit(batch, name, edit)
     left_out = batch.store.not_corrected_of(broadcast)
-    batch.commit.leave_out(broadcast)
+    batch.commit.exclude(broadcast)
     batch.commit.set_broadcast(broadcast, replace(broadcast, state=STOPPED))
     asked = json_text({"do": "edit", "name": name})
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edit} has ended, {left_out} left out")
@@ -580,7 +580,7 @@ def _is_out(batch: Batch, broadcast: Broadcast, take_back: TakeBack) -> bool:
         return False
     if not (waits_long and take_back({canary})):
         return True
-    batch.commit.step_aside(canary)
+    batch.commit.requeue_last(canary)
     asked = json_text({"do": "broadcast", "name": name})
     batch.commit.add_note(
         None, f"broadcast:{name}", asked, "broadcast", f"message {canary} waits: another one is the first"

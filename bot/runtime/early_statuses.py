@@ -6,7 +6,7 @@ from math import inf
 from bot.core.clock import Clock
 from bot.core.events import StatusReported
 from bot.runtime.batch import Batch
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.rows import EARLY_FOR
 
 _FIRST_WAIT = 1.0
@@ -19,7 +19,7 @@ class EarlyStatuses:
     shards is needed: what was kept is found in the table after a crash, too.
     """
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: EngineStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._looked_for: dict[str, tuple[float, float]] = {}  # since when, and when next

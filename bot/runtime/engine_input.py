@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
-from bot.core.effects import Complete, ListContacts, Send, Tell
+from bot.core.effects import AskModel, ListContacts, RunHook, Send
 from bot.core.events import (
     AliasLearned,
     CallEnded,
@@ -310,7 +310,7 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
         batch.commit.add_note(row.contact or None, id, tried, "retry", result.detail)
         return
     batch.commit.calls_ended.add(row.id)
-    if isinstance(row.effect, Tell):
+    if isinstance(row.effect, RunHook):
         return
     ended = CallEnded(f"call:{row.ref}", row.contact, batch.now, row.ref, result.outcome, result.value, result.detail)
     batch.take(ended)
@@ -349,7 +349,7 @@ def handle_late_result(batch: Batch, result: SendResult | CallResult) -> None:
 
 
 def _add_usage(batch: Batch, result: CallResult) -> None:
-    flow = result.row.effect.flow if isinstance(result.row.effect, Complete) else ""
+    flow = result.row.effect.flow if isinstance(result.row.effect, AskModel) else ""
     for usage in result.usage:
         batch.commit.add_usage(result.row, flow, usage)
 

@@ -55,7 +55,7 @@ from bot.services.gateway.gateway_answers import BY_CODE
 from bot.services.gateway.webhook_events import INBOUND, TAP, UnreadableEvent
 from bot.store.commit import DEAD_LETTER_OUTCOMES
 from bot.store.crash_quarantine import ORDINARY, Bounds
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxReader, LogRow
 from bot.store.integrity import check_pair
@@ -117,7 +117,7 @@ class EngineLoop:
 
     def __init__(
         self,
-        store: Store,
+        store: EngineStore,
         inbox: InboxReader,
         clock: Clock,
         advance: Advance,
@@ -412,7 +412,7 @@ class EngineCycle:
 
     def __init__(
         self,
-        store: Store,
+        store: EngineStore,
         inbox: InboxReader,
         clock: Clock,
         advance: Advance,

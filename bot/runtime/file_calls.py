@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from time import monotonic
 from typing import Any
 
-from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Call, Fetch, HttpRequest, Performed, Tell
+from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Call, Fetch, HttpRequest, Performed, RunHook
 from bot.core.errors import BotError
 from bot.core.filetypes import END, FILE_TYPES, FileType, type_of
 from bot.core.values import Media, Record
@@ -197,7 +197,7 @@ def _with_given(effect: Performed, change: Callable[[Media], Media]) -> Performe
     match effect:
         case Call(arguments=given):
             return replace(effect, arguments=_with_media(given, change))
-        case Tell(told=given):
+        case RunHook(told=given):
             return replace(effect, told=_with_media(given, change))
         case HttpRequest(files=given):
             return replace(effect, files=_with_media(given, change))

@@ -37,7 +37,7 @@ from bot.services.gateway.gateway_client import Gateway
 from bot.settings import AccountSettings
 from bot.store.commit import Commit
 from bot.store.database import StoreAddress, shards_of
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import StoreMissing, server_lock
 from bot.store.rows import SYNC
 from bot.store.store_reader import StoreReader
@@ -188,7 +188,7 @@ def commands_without_server(account: AccountSettings, store: StoreAddress, clock
 
 
 def _note_in_store(store: StoreAddress, clock: Clock, call: str) -> None:
-    with suppress(StoreMissing), closing(Store(shards_of(store)[0])) as own:  # in whichever: all are read
+    with suppress(StoreMissing), closing(EngineStore(shards_of(store)[0])) as own:  # in whichever: all are read
         commit = Commit(own.cursor(), clock.now())
         note_command(commit, call)
         own.write(commit)

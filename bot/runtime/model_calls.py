@@ -12,7 +12,7 @@ from typing import Any
 
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock
-from bot.core.effects import Complete
+from bot.core.effects import AskModel
 from bot.core.immutable import immutable
 from bot.core.values import Usage
 from bot.runtime.model_answer import AnswerReader, AnswerStopped, answer_value
@@ -158,7 +158,7 @@ _REFUSALS: Mapping[type[CompletionError], str] = {
 
 
 class ModelCalls:
-    """Performs `Complete`. Safe to use from many threads.
+    """Performs `AskModel`. Safe to use from many threads.
 
     ``models`` are those of a bot whose steps name none. ``used`` gives the tokens of a contact, or of all, since a
     time; ``call`` calls a handler by name: one that judges texts. ``facts`` may be replaced at any time. A budget is looked at before
@@ -193,14 +193,14 @@ class ModelCalls:
     def __call__(self, row: CallRow, say: Say) -> CallAttempt:
         """Ask for an answer. Raises nothing."""
         effect = row.effect
-        assert isinstance(effect, Complete)
+        assert isinstance(effect, AskModel)
         if row.said:  # the process ended in the middle of an answer: another one would not go on with it
             models = effect.models or self._models
             used = tuple(_request(effect, model, effect.messages).estimate("") for model in models[:1])
             return CallAttempt("done", answer_value("", "", row.said, "cut"), usage=used)
         return self._ask_in_turn(row, effect, say)
 
-    def _over_budget(self, contact: str, effect: Complete, used: tuple[Usage, ...]) -> CallAttempt | None:
+    def _over_budget(self, contact: str, effect: AskModel, used: tuple[Usage, ...]) -> CallAttempt | None:
         """The end of a call whose budget is used up; None if it is not. ``used`` is what the store does not know yet."""
         midnight = self._clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
         budget, just = effect.budget, sum(usage.counted for usage in used)
@@ -218,7 +218,7 @@ class ModelCalls:
         self._alarms.clear(USED_UP, effect.flow)
         return None
 
-    def _ask_in_turn(self, row: CallRow, effect: Complete, say: Say) -> CallAttempt:
+    def _ask_in_turn(self, row: CallRow, effect: AskModel, say: Say) -> CallAttempt:
         """Ask the first model that may be asked, and the next ones while nothing has been said."""
         until = self._clock.elapsed() + effect.within * _OWN_TIME
         models = effect.models or self._models
@@ -267,7 +267,7 @@ class ModelCalls:
         detail = "; ".join(filter(None, [*details, result.detail]))
         return replace(result, detail=detail, usage=used, failures=failures)
 
-    def _messages(self, effect: Complete, messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    def _messages(self, effect: AskModel, messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """The messages, with what matters of the facts behind the first one's text."""
         found = self.facts.search(effect.facts, effect.query, MOST_FACTS)
         if not found:
@@ -338,11 +338,11 @@ class ModelCalls:
         return CallAttempt(outcome, detail="each model failed lately and is left alone for a while")
 
 
-def _request(effect: Complete, model: str, messages: Sequence[Mapping[str, Any]]) -> ChatRequest:
+def _request(effect: AskModel, model: str, messages: Sequence[Mapping[str, Any]]) -> ChatRequest:
     return ChatRequest(
         model, messages, effect.max_tokens, effect.temperature, effect.tools, reasoning_split=effect.reasoning_split
     )
 
 
-def _without_history(effect: Complete) -> Sequence[Mapping[str, Any]]:
+def _without_history(effect: AskModel) -> Sequence[Mapping[str, Any]]:
     return [effect.messages[0], *effect.messages[1 + effect.history :]]

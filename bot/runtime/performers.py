@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from bot.core.clock import LONGEST_BACKOFF, Clock, DelayQueue, Timekeeper, backoff, left_to_wait
 from bot.core.defects import found, guard
-from bot.core.effects import Call, Complete, Fetch, HttpRequest, Performed, Publish, Tell, Transcribe
+from bot.core.effects import AskModel, Call, Fetch, HttpRequest, Performed, Publish, RunHook, Transcribe
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import Usage
@@ -305,7 +305,7 @@ def peer_of(effect: Performed) -> Peer:
     """What a call depends on, as far as the bot's files name it: a handler, a hook, a service. All other addresses count as one peer."""
     by = effect.by if isinstance(effect, Transcribe) else effect
     match by:
-        case Call(handler=name) | Tell(hook=name):
+        case Call(handler=name) | RunHook(hook=name):
             return type(effect), name
         case HttpRequest(address=address):
             return type(effect), address.partition(":")[0]
@@ -393,7 +393,7 @@ def name_of(row: CallRow) -> str:
     match row.effect:
         case Call(handler=handler):
             return f'handler "{handler}"'
-        case Complete():
+        case AskModel():
             return "a model"
         case Fetch():
             return "the keeping of a file"
@@ -401,7 +401,7 @@ def name_of(row: CallRow) -> str:
             return "an HTTP request"
         case Transcribe():
             return "the transcription of a voice note"
-        case Tell(hook=hook):
+        case RunHook(hook=hook):
             return f'hook "{hook}"'
         case Publish():
             return "the delivery of an event"

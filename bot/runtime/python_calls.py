@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.core import values
 from bot.core.defects import guard
-from bot.core.effects import Call, Tell
+from bot.core.effects import Call, RunHook
 from bot.core.text import head
 from bot.core.values import UnstorableValue
 from bot.language.python.annotations import Arguments, BadArgument
@@ -182,7 +182,7 @@ def _bounded(what: str, job: Callable[[], object], seconds: float) -> None:
 
 
 class PythonCalls:
-    """Performs `Call` and `Tell`: calls handlers and hooks by name, in their present version. Safe to use from many threads."""
+    """Performs `Call` and `RunHook`: calls handlers and hooks by name, in their present version. Safe to use from many threads."""
 
     def __init__(self, extensions: Extensions) -> None:
         self._python = PythonVersion(extensions)
@@ -191,7 +191,7 @@ class PythonCalls:
 
     def __call__(self, row: CallRow, say: Say) -> CallAttempt:
         """Call the row's handler or hook. Raises nothing."""
-        if isinstance(row.effect, Tell):
+        if isinstance(row.effect, RunHook):
             return self._tell(row.effect, row.key)
         assert isinstance(row.effect, Call)
         name = row.effect.handler
@@ -206,7 +206,7 @@ class PythonCalls:
             caller = python.caller(name)
             return None if caller is None else caller.call(arguments, key)
 
-    def _tell(self, effect: Tell, key: str) -> CallAttempt:
+    def _tell(self, effect: RunHook, key: str) -> CallAttempt:
         """Call a hook; nothing happens if an edit has removed it."""
         with self._current() as python:
             caller = python.caller(effect.hook)

@@ -15,7 +15,7 @@ Known = Mapping[str, Mapping[str, TemplateInfo]]
 
 
 @immutable
-class Misfit:
+class TemplateMisfit:
     """Why the gateway would refuse a template as a flow fills it; where not ``certain``, why it might."""
 
     mark: Mark
@@ -24,7 +24,7 @@ class Misfit:
     certain: bool = True
 
 
-def misfits(uses: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list[Misfit]:
+def misfits(uses: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list[TemplateMisfit]:
     """Everything about a bot's templates that does not fit the gateway's, by file, line and column.
 
     The list says which components a template has, and not how many parameters or of which type: two places
@@ -35,7 +35,7 @@ def misfits(uses: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list
     return sorted(found, key=lambda misfit: (misfit.mark.path, misfit.mark.line, misfit.mark.column, misfit.what))
 
 
-def misfits_of(use: TemplateUse, others: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list[Misfit]:
+def misfits_of(use: TemplateUse, others: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list[TemplateMisfit]:
     """What does not fit of one use, which has a mark of its own, beside the ``others``."""
     return [misfit for misfit in misfits([*others, use], listed) if misfit.mark == use.mark]
 
@@ -57,25 +57,29 @@ def _by_name(listed: Iterable[TemplateInfo]) -> Known:
     return known
 
 
-def _against_list(use: TemplateUse, known: Known) -> Iterator[Misfit]:
+def _against_list(use: TemplateUse, known: Known) -> Iterator[TemplateMisfit]:
     notice = use.notice
     what = f'template "{notice.name}"'
     languages = known.get(notice.name)
     if languages is None:
         fix = did_you_mean(notice.name, known, "`bot templates` lists those there are")
-        yield Misfit(use.mark, f"{what} is not in the gateway's list", fix)
+        yield TemplateMisfit(use.mark, f"{what} is not in the gateway's list", fix)
         return
     info = languages.get(notice.language)
     if info is None:
-        yield Misfit(use.mark, f'{what} has no language "{notice.language}"', f"it has {', '.join(sorted(languages))}")
+        yield TemplateMisfit(
+            use.mark, f'{what} has no language "{notice.language}"', f"it has {', '.join(sorted(languages))}"
+        )
         return
     if info.status and info.status != APPROVED:
-        yield Misfit(use.mark, f"{what} ({notice.language}) is {info.status}", "only an APPROVED one can be sent")
+        yield TemplateMisfit(
+            use.mark, f"{what} ({notice.language}) is {info.status}", "only an APPROVED one can be sent"
+        )
     if info.components:
         yield from _against_components(use, frozenset(info.components))
 
 
-def _against_components(use: TemplateUse, components: frozenset[str]) -> Iterator[Misfit]:
+def _against_components(use: TemplateUse, components: frozenset[str]) -> Iterator[TemplateMisfit]:
     notice, what = use.notice, f'template "{use.notice.name}" ({use.notice.language})'
     filled = {
         "HEADER": notice.header is not None,
@@ -85,18 +89,18 @@ def _against_components(use: TemplateUse, components: frozenset[str]) -> Iterato
     for component, fills in filled.items():
         if fills and component not in components:
             has = ", ".join(sorted(components))
-            yield Misfit(use.mark, f"{what} has no {component}, which is filled here", f"it has {has}")
+            yield TemplateMisfit(use.mark, f"{what} has no {component}, which is filled here", f"it has {has}")
     if "HEADER" in components and notice.header is None:
         fix = "write what fills it as `header`, or `header: []` if nothing does and the gateway insists on it"
-        yield Misfit(use.mark, f"{what} has a HEADER, which is not filled here", fix, certain=False)
+        yield TemplateMisfit(use.mark, f"{what} has a HEADER, which is not filled here", fix, certain=False)
 
 
-def _against_each_other(uses: Sequence[TemplateUse]) -> Iterator[Misfit]:
+def _against_each_other(uses: Sequence[TemplateUse]) -> Iterator[TemplateMisfit]:
     first: dict[tuple[str, str], TemplateUse] = {}
     for use in uses:
         other = first.setdefault((use.notice.name, use.notice.language), use)
         if _filling(use.notice) != _filling(other.notice):
-            yield Misfit(
+            yield TemplateMisfit(
                 use.mark,
                 f'template "{use.notice.name}" ({use.notice.language}) gets {_filling(use.notice)}, '
                 f"but {_filling(other.notice)} at {other.mark.path}:{other.mark.line}",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock, time_of
 from bot.core.defects import guard
-from bot.core.effects import Call, Complete, Fetch, HttpRequest, Publish, Tell, Transcribe
+from bot.core.effects import AskModel, Call, Fetch, HttpRequest, Publish, RunHook, Transcribe
 from bot.core.errors import BotError
 from bot.core.session import HAS_OPTED_OUT
 from bot.core.signal_addresses import EXAMPLE, SignalAddresses
@@ -44,7 +44,7 @@ from bot.services.http_client import ReachabilityAlarm
 from bot.services.outgoing import Requester, ServiceRequester
 from bot.settings import ModelService
 from bot.store.database import StoreAddress, whole_of
-from bot.store.engine_store import RESULTS_DAYS, Store
+from bot.store.engine_store import RESULTS_DAYS, EngineStore
 from bot.store.inbox import InboxReader
 from bot.store.kept_files import ObjectFiles, kept_files
 from bot.store.results import counted_as
@@ -110,7 +110,7 @@ class Engine:
         self._metrics = EngineMetrics()
         self._kept_files = kept_files(store, self.alarms)
         with ExitStack() as opened:
-            engine_file = opened.enter_context(closing(Store(store, results_days, self._kept_files)))
+            engine_file = opened.enter_context(closing(EngineStore(store, results_days, self._kept_files)))
             inbox = opened.enter_context(closing(InboxReader(store)))
             reader = opened.enter_context(closing(StoreReader(store)))
             whole = reader if whole_of(store) == store else opened.enter_context(closing(StoreReader(whole_of(store))))
@@ -193,11 +193,11 @@ class Engine:
         return PerformersByEffect(
             {
                 Call: make(python, quarantine=quarantine),
-                Tell: make(python, name="hooks", threads=4, quarantine=quarantine),
+                RunHook: make(python, name="hooks", threads=4, quarantine=quarantine),
                 Fetch: make(file_calls, name="files", threads=4, spare=4),
                 HttpRequest: make(http, name="http calls"),
                 Transcribe: make(transcriptions, name="voice notes", quarantine=quarantine),
-                Complete: make(models, name="models", threads=32, quarantine=moderated, prompter=prompter),
+                AskModel: make(models, name="models", threads=32, quarantine=moderated, prompter=prompter),
                 Publish: make(events, name="events", threads=8, spare=8),
             },
             loop.may_crash,
@@ -337,7 +337,7 @@ class Engine:
 
 
 def _no_service(row: CallRow, say: Say) -> CallAttempt:
-    """Performs `Complete` where no service is set up."""
+    """Performs `AskModel` where no service is set up."""
     log.error("a flow asks a model, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
     return CallAttempt(
         "refused", detail="no chat-completion service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL"
@@ -351,7 +351,7 @@ def _not_delivered(row: CallRow, say: Say) -> CallAttempt:
 
 def _is_moderated(row: CallRow) -> bool:
     """Whether a handler judges a model's prompts or answers. Like any handler, it may end the process."""
-    return isinstance(row.effect, Complete) and bool(row.effect.heard or row.effect.said)
+    return isinstance(row.effect, AskModel) and bool(row.effect.heard or row.effect.said)
 
 
 def _wait_as_json(wait: WaitReason) -> dict[str, str | None]:

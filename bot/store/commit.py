@@ -327,7 +327,7 @@ class Commit:
         self._add(broadcast_rows.REFUSED_LETTERS, row)
         self._add(broadcast_rows.REFUSED_AGAIN, row)
 
-    def leave_out(self, broadcast: Broadcast) -> None:
+    def exclude(self, broadcast: Broadcast) -> None:
         """Recipients that wait and are not part of the last correction do not get the broadcast."""
         self._add(broadcast_rows.LEAVE_OUT, (storable(broadcast.name), broadcast.edit))
 
@@ -336,7 +336,7 @@ class Commit:
         self._add(broadcast_rows.TAKE_BACK, (send_id,))
         self._forget_send(send_id)
 
-    def step_aside(self, send_id: int) -> None:
+    def requeue_last(self, send_id: int) -> None:
         """A message of a broadcast leaves the outbox unsent. Its recipient waits again, behind all others."""
         self._add(broadcast_rows.STEP_ASIDE, (send_id,))
         self._forget_send(send_id)

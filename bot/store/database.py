@@ -144,7 +144,7 @@ Answer = Callable[[dict[str, Any]], dict[str, Any] | None]
 """Answers what an operator asks on another machine; None where that is for the next engine."""
 
 
-class Write:
+class PendingStatement:
     """A statement for a common commit, and then its result: how many rows it changed, and the id of the last new ``row``.
 
     ``error`` is an error of its own, of its values. ``erases``: what it deletes must leave no traces. ``group`` is the
@@ -224,7 +224,7 @@ class Database(Protocol):
     def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
         """Execute statements, each with all of its rows, in one durable commit."""
 
-    def write_each(self, writes: Sequence[Write]) -> None:
+    def write_each(self, writes: Sequence[PendingStatement]) -> None:
         """Execute statements in one durable commit. An error of one's values is noted in it and does not touch the others."""
 
     def transaction(self) -> AbstractContextManager[Execute]:

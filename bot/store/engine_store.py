@@ -87,7 +87,7 @@ _DRAWN_AT_ONCE = 64
 _DRAW_IDS = "SELECT nextval('bot.{0}_id') FROM generate_series(1, ?)"
 
 
-class Store(EngineRows):
+class EngineStore(EngineRows):
     """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`. To close it releases its lock,
     and does not end the run: see `end_run`.
 

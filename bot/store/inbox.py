@@ -17,7 +17,7 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import read_time, storable, time_text
 from bot.store.contact_data import IN_LOG
-from bot.store.database import StoreAddress, Write, log_schema, shard_number, shards_of
+from bot.store.database import PendingStatement, StoreAddress, log_schema, shard_number, shards_of
 from bot.store.files import StoreUnavailable, reads_rows
 from bot.store.opening import log_reader, log_writer
 
@@ -126,7 +126,7 @@ class _Group:
     """The writes of one commit, and the callbacks for its end."""
 
     def __init__(self) -> None:
-        self.writes: list[Write] = []
+        self.writes: list[PendingStatement] = []
         self.since = monotonic()  # of the first write
         self.when_ended: list[Callable[[], None]] = []
         self.ended = False
@@ -181,22 +181,22 @@ class InboxWriter:
         body: bytes,
         readable: bool,
         message: str | None = None,
-    ) -> Write:
+    ) -> PendingStatement:
         """The statement that appends an event. ``message``: what all events of the same message have in common."""
         shard = self.shard_of(contact)
         row = delivery, event_id, name, contact, time_text(received_at), body, int(readable), message
-        return Write(self._logs[shard].append, row, shard=shard)
+        return PendingStatement(self._logs[shard].append, row, shard=shard)
 
-    def stale_event(self, event_id: str, contact: str | None) -> Write:
+    def stale_event(self, event_id: str, contact: str | None) -> PendingStatement:
         """The statement that counts a correctly signed event that was rejected for its timestamp, if it is new."""
         shard = self.shard_of(contact)
-        return Write(self._logs[shard].stale, (time_text(self._clock.now()), event_id), shard=shard)
+        return PendingStatement(self._logs[shard].stale, (time_text(self._clock.now()), event_id), shard=shard)
 
     def shard_of(self, contact: str | None) -> int:
         """The number of the shard that has a contact's events."""
         return shard_number(contact, len(self._logs)) if len(self._logs) > 1 else 0
 
-    def append(self, event: Write) -> Appended:
+    def append(self, event: PendingStatement) -> Appended:
         """Append an `event`. When this returns, it is durable.
 
         Raises `InboxBusy` if it did not become durable in time (at once if waiting is useless), and `InboxRefused` if
@@ -205,12 +205,12 @@ class InboxWriter:
         self.commit(event)
         return self.appended(event)
 
-    def appended(self, event: Write) -> Appended:
+    def appended(self, event: PendingStatement) -> Appended:
         """The result of an `event` that was handed over. Raises as `append`; `InboxBusy` also before its commit has ended."""
         self._require_commit(event)
         return Appended(event.row if event.rows_changed else None)
 
-    def is_lost(self, write: Write) -> bool:
+    def is_lost(self, write: PendingStatement) -> bool:
         """Whether a `stale_event` was new: then it may be lost. Raises `InboxBusy`."""
         self._require_commit(write)
         return write.rows_changed > 0
@@ -225,7 +225,7 @@ class InboxWriter:
         if kept_at is not None and self._clock.elapsed() - kept_at < _PROVEN_SECONDS:
             return
         log, id, now = self._logs[0], f"probe:{secrets.token_hex(16)}", time_text(self._clock.now())
-        writes = Write(log.probe, (id, now, _PROBE_BODY)), Write(log.take_probe_back, (id,))
+        writes = PendingStatement(log.probe, (id, now, _PROBE_BODY)), PendingStatement(log.take_probe_back, (id,))
         self._commit(*writes)
         for write in writes:
             self._require_commit(write)
@@ -275,16 +275,16 @@ class InboxWriter:
 
     # The commits
 
-    def commit(self, write: Write) -> None:
+    def commit(self, write: PendingStatement) -> None:
         """Hand a statement over, and wait for its commit, but not longer than ``patience``."""
         self._commit(write)
 
-    def _commit(self, *writes: Write) -> None:
+    def _commit(self, *writes: PendingStatement) -> None:
         ended = threading.Event()
         self.hand_over(writes, ended.set)
         ended.wait(self.patience)
 
-    def hand_over(self, writes: Sequence[Write], when_ended: Callable[[], None]) -> None:
+    def hand_over(self, writes: Sequence[PendingStatement], when_ended: Callable[[], None]) -> None:
         """Let statements be executed in the next commit; ``when_ended`` is called after it, or at once if it cannot help."""
         with self._changed:
             trouble = self._hopeless(len(writes))
@@ -301,13 +301,15 @@ class InboxWriter:
             group.trouble, group.ended = (trouble, self._slow), True
         when_ended()
 
-    def _execute(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False, shard: int = 0) -> Write:
-        write = Write(sql, parameters, erases, shard)
+    def _execute(
+        self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False, shard: int = 0
+    ) -> PendingStatement:
+        write = PendingStatement(sql, parameters, erases, shard)
         self.commit(write)
         self._require_commit(write)
         return write
 
-    def _require_commit(self, write: Write) -> None:
+    def _require_commit(self, write: PendingStatement) -> None:
         """Raise `InboxBusy` unless a statement was committed, and `InboxRefused` if its values cannot be stored."""
         group: _Group | None = write.group
         if group is None or not group.ended:

@@ -28,10 +28,10 @@ from bot.core.immutable import immutable
 from bot.store.database import (
     Execute,
     Part,
+    PendingStatement,
     PostgresAddress,
     ServingMachine,
     StoreAddress,
-    Write,
     role_name,
 )
 from bot.store.files import (
@@ -235,7 +235,7 @@ class PostgresDatabase:
                 for sql, rows in statements:
                     cursor.executemany(translated(sql), rows)
 
-    def write_each(self, writes: Sequence[Write]) -> None:
+    def write_each(self, writes: Sequence[PendingStatement]) -> None:
         """Execute statements in one durable commit. An error of one's values is noted in it and does not touch the others."""
         with self._lock, self._trouble_in_words():
             connection = self._connection()
@@ -539,13 +539,13 @@ def database_server(address: PostgresAddress) -> DatabaseServer:
     return DatabaseServer(number, version, unsafe, late, read_only, len({*pids}) != 2, now)
 
 
-def _put_in_order(connection: Connection, writes: Sequence[Write]) -> None:
+def _put_in_order(connection: Connection, writes: Sequence[PendingStatement]) -> None:
     """Take the locks for the logs of all these writes, always in the same order, so that nobody waits for one who waits for him."""
     for shard in sorted({write.shard for write in writes}):
         connection.execute(in_order(shard))
 
 
-def _executed(connection: Connection, write: Write) -> psycopg.Cursor[Any] | None:
+def _executed(connection: Connection, write: PendingStatement) -> psycopg.Cursor[Any] | None:
     try:
         with connection.transaction():
             return connection.execute(translated(write.sql), write.parameters)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from bot.store.database import Execute, ServingMachine, StoreAddress, Write
+from bot.store.database import Execute, PendingStatement, ServingMachine, StoreAddress
 from bot.store.files import FileLock, close_writer, empty_wal, open_reader, open_writer, transaction, trouble_in_words
 
 _TOGETHER = 64  # rows of one statement
@@ -81,7 +81,7 @@ class SqliteDatabase:
             for sql, rows in statements:
                 self.connection.executemany(sql, rows)
 
-    def write_each(self, writes: Sequence[Write]) -> None:
+    def write_each(self, writes: Sequence[PendingStatement]) -> None:
         """Execute statements in one durable commit. An error of one's values is noted in it and does not touch the others."""
         with self._lock, trouble_in_words(self.path), transaction(self.connection):
             cursor = self.connection.cursor()
@@ -119,7 +119,7 @@ class SqliteDatabase:
             self._close()
 
 
-def _execute(cursor: sqlite3.Cursor, write: Write) -> None:
+def _execute(cursor: sqlite3.Cursor, write: PendingStatement) -> None:
     try:
         cursor.execute(write.sql, write.parameters)
     except ERRORS_OF_VALUES as error:
@@ -128,7 +128,7 @@ def _execute(cursor: sqlite3.Cursor, write: Write) -> None:
     write.rows_changed = cursor.rowcount
 
 
-def _insert_together(cursor: sqlite3.Cursor, writes: Sequence[Write]) -> bool:
+def _insert_together(cursor: sqlite3.Cursor, writes: Sequence[PendingStatement]) -> bool:
     """Insert new rows in one statement. Between statements a busy event loop may take the interpreter for 5 ms.
 
     False if there is anything else among them: then nothing is changed.

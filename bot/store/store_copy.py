@@ -24,7 +24,7 @@ from bot.store.store_setup import new_store, stopped_store
 _AT_ONCE = 200  # rows
 _SIZE_AT_ONCE = 4 << 20  # characters and bytes, about
 Row = tuple[Any, ...]
-Tell = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 class CannotCopy(BotError):
@@ -54,7 +54,7 @@ class Copied:
         return sum(table.rows for table in self.tables)
 
 
-def copy_store(source: StoreAddress, target: StoreAddress, tell: Tell = lambda done, of: None) -> Copied:
+def copy_store(source: StoreAddress, target: StoreAddress, tell: Progress = lambda done, of: None) -> Copied:
     """Copy a store, and its kept files, to a place where there is none. ``source`` does not change; ``target`` is complete, or not
     there. ``tell`` gets the steps that are done, and how many there are.
 
@@ -97,7 +97,7 @@ class _Moved:
         return tuple(path.sub(lambda _: self._new, value) if isinstance(value, str) else value for value in row)
 
 
-def _copy_tables(old: WholeStore, new: WholeStore, moved: _Moved, tell: Tell) -> tuple[CopiedTable, ...]:
+def _copy_tables(old: WholeStore, new: WholeStore, moved: _Moved, tell: Progress) -> tuple[CopiedTable, ...]:
     counts = {table: int(old.ask(f"SELECT count(*) FROM {table.name}")[0][0]) for table in tables()}
     steps = 2 * sum(counts.values())
     done = 0

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bot.checker.findings import Finding
-from bot.checker.prove import prove
+from bot.checker.run_rules import run_rules
 from bot.language.flow.documents import Source
 from bot.language.flow.library import Library, load
 from bot.language.python.gathered import Extensions
@@ -32,7 +32,7 @@ class Only:
 
     def findings(self, *flows: str, bot: str = BOT) -> list[Finding]:
         """What they find in a bot."""
-        every = prove(library(*flows, bot=bot), sources(*flows, bot=bot))
+        every = run_rules(library(*flows, bot=bot), sources(*flows, bot=bot))
         return [finding for finding in every if finding.code in self.codes]
 
     def found(self, *flows: str, bot: str = BOT) -> list[str]:

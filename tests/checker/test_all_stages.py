@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checker.prove import prove_sound
+from bot.checker.run_rules import prove_sound
 from bot.language.flow.documents import Source
 from bot.language.flow.library import LoadResult, load
 from bot.language.python.gathered import Extensions

@@ -4,7 +4,7 @@ import pytest
 
 from bot.checker.counterexamples.counterexample import CounterexampleFinder
 from bot.checker.counterexamples.fault_tests import FAULT_TESTS
-from bot.checker.prove import prove
+from bot.checker.run_rules import run_rules
 from bot.testing.conversations.examples_from_tests import examples_from
 from bot.testing.conversations.transcript_reader import load_with_tests
 from tests.checker.played import why_not_shown
@@ -28,7 +28,7 @@ def test_a_mistake_is_told_as_a_talk_whose_test_fails_by_it(mistake: Mistake) ->
     loaded = load_with_tests(folder)
     program = loaded.program
     assert program is not None
-    found = [each for each in prove(program.library, folder.sources) if (each.path, each.line) == (path, line)]
+    found = [each for each in run_rules(program.library, folder.sources) if (each.path, each.line) == (path, line)]
     assert mistake.code in {finding.code for finding in found}
     finder = CounterexampleFinder(program.library, examples_from(program.extensions, loaded.transcripts))
     for finding in found:

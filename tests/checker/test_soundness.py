@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from bot.checker.analysis.silent_time import SilentTimes
 from bot.checker.findings import Finding
-from bot.checker.graph import Graph, Place
-from bot.checker.prove import prove
+from bot.checker.graph import Graph, StepId
 from bot.checker.rules.gateway_limits import PER_MINUTE, late_messages
+from bot.checker.run_rules import run_rules
 from bot.core.effects import Send
 from bot.core.events import Event
 from bot.core.messages import TemplateMessage
@@ -55,7 +55,7 @@ class Watched(Contact):
 
     def __init__(self, library: Library) -> None:
         super().__init__(library, library)
-        self.late: list[set[Place]] = []  # the steps that late messages may be of
+        self.late: list[set[StepId]] = []  # the steps that late messages may be of
         self.most = 0
 
     def meet(self, kind: str, detail: Any) -> None:
@@ -74,14 +74,14 @@ class Watched(Contact):
             self.late += [self._of(number, before) for number, each in enumerate(self.effects) if each in free]
         return said
 
-    def _of(self, number: int, before: list[Place]) -> set[Place]:
+    def _of(self, number: int, before: list[StepId]) -> set[StepId]:
         """The step that has decided on an effect. Whether to go on is asked where the contact is then."""
         assert self.turn is not None
         taken = [(step.flow, step.step) for step in self.turn.trace.steps if step.effects <= number]
         asks_to_go_on = self.session.frame is not None and self.session.frame.asks_to_continue
         return {*(taken[-1:] or before), *(self._place() if asks_to_go_on else [])}
 
-    def _place(self) -> list[Place]:
+    def _place(self) -> list[StepId]:
         frame = self.session.frame
         return [] if frame is None else [(frame.flow, frame.step)]
 
@@ -124,7 +124,7 @@ def codes(findings: list[Finding]) -> set[str]:
 @given(st.integers(0, 1 << 32))
 def test_what_comes_too_late_or_is_too_much_has_been_found_before(seed: int) -> None:
     written = written_by(Slower(seed))
-    library, found = written.library, prove(written.library)
+    library, found = written.library, run_rules(written.library)
     note("\n".join([str(written), *map(str, found)]))
     graph = Graph(library)
     late = (message.sent_by for message in late_messages(graph, SilentTimes(graph)))

@@ -13,7 +13,7 @@ from bot.cli.broadcast import trouble
 from bot.cli.operate import user_name
 from bot.core.clock import MovableClock
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import ConnectionLost, StoreUnavailable
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
@@ -510,14 +510,14 @@ def test_a_message_that_is_accepted_is_not_called_failed_while_its_outcome_canno
 def test_a_message_whose_commit_may_have_reached_the_database_may_be_sent(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = Store.write
+    write = EngineStore.write
 
-    def lost(store: Store, commit: Commit) -> bool:
+    def lost(store: EngineStore, commit: Commit) -> bool:
         write(store, commit)
         raise ConnectionLost("postgresql://db.example/bot")
 
     migrate(folder / "bot.db")
-    monkeypatch.setattr(Store, "write", lost)
+    monkeypatch.setattr(EngineStore, "write", lost)
     ended = call("send", CONTACT, "Hello", "--bot", folder)
     assert ended.code == 1 and "was lost: it may have done this. Look whether `bot trace" in ended.err
     assert "Hello" in call("trace", CONTACT, "--bot", folder).out

@@ -11,7 +11,7 @@ from bot.cli.operate import CommandRefused, user_name
 from bot.core.session import Session
 from bot.loading.folder import read_folder
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.sqlite_schema import migrate
 from tests.cli.terminal import call, make_bot
 
@@ -73,7 +73,7 @@ def test_each_contact_has_the_zone_of_its_number_or_what_a_flow_has_set(folder: 
     bot = folder / "bot.yml"
     bot.write_text(bot.read_text() + "timezone: Europe/Rome\ncontact_timezones: true\n")
     assert times(folder, "9:00") == ["05-07 02:00", "05-07 07:00", "05-07 08:00"]
-    store = Store(folder / "bot.db")
+    store = EngineStore(folder / "bot.db")
     commit = Commit(store.cursor(), NOW)
     commit.set_session(Session(LONDON, timezone="America/New_York"), None)
     store.write(commit)

@@ -10,7 +10,7 @@ import pytest
 from bot.core.clock import MovableClock
 from bot.store import postgres_requests
 from bot.store.contact_data import export_contact
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.kept_files import contact_path
 from bot.store.opening import engine_writer
 from bot.store.store_reader import StoreReader
@@ -76,7 +76,7 @@ def test_a_contact_is_erased_while_the_store_of_its_files_is_away_and_the_files_
     monkeypatch.setattr("bot.cli.contacts.PATIENCE", 0.0)
     (tmp_path / "bot.yml").write_text("name: Photos\n")
     with new_database(postgres, tmp_path) as store:
-        with closing(Store(store)) as engine, engine.database.transaction() as execute:
+        with closing(EngineStore(store)) as engine, engine.database.transaction() as execute:
             execute("INSERT INTO aliases (alias, contact) VALUES ('1', ?)", (CONTACT,))
         for name, value in {"BOT_STORE": store.url, "BOT_FILES": f"s3://{BUCKET}"}.items():
             monkeypatch.setenv(name, value)

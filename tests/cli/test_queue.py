@@ -7,7 +7,7 @@ import pytest
 
 from bot.store import postgres_requests
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.opening import engine_writer
 from bot.testing.emulator import MessageTemplate
 from bot.testing.emulator.emulator import CHANNELS
@@ -246,7 +246,7 @@ def test_ids_that_are_not_there_are_said_and_the_others_are_done(four: Path) -> 
 
 
 def test_many_go_in_pieces_that_the_server_takes(folder: Path) -> None:
-    with closing(Store(folder / "bot.db")) as store:
+    with closing(EngineStore(folder / "bot.db")) as store:
         commit = Commit(store.cursor(), START)
         for number in range(1200):
             commit.add_dead_letter("event", None, "it could not be read", f"event {number}")

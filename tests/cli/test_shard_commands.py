@@ -13,7 +13,7 @@ from bot.server.local_socket import LocalServer, socket_of
 from bot.store.commit import Commit
 from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, shard_of, shards_of
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.opening import engine_reader
 from bot.store.published_versions import served_version
 from bot.store.store_reader import StoreReader
@@ -26,7 +26,7 @@ from tests.patience import PATIENCE, wait_for
 def give_up(store: PostgresAddress, *contacts: str) -> None:
     """Turns of contacts that are dead letters."""
     for contact in contacts:
-        with closing(Store(shard_of(store, contact))) as own:
+        with closing(EngineStore(shard_of(store, contact))) as own:
             commit = Commit(own.cursor(), SystemClock().now())
             commit.add_dead_letter("turn", contact, "the flow is broken", "{}")
             own.write(commit)
@@ -133,10 +133,10 @@ def test_a_contact_with_numbers_in_several_shards_is_erased_from_all(
     letters = "INSERT INTO dead_letters (what, reason, body, at) VALUES ('event', 'x', ?, '2030-01-01T00:00:00+00:00')"
     aliases = "INSERT INTO aliases (alias, contact) VALUES (?, ?)"
     for shard in shards_of(divided.store):
-        with closing(Store(shard)) as own:
+        with closing(EngineStore(shard)) as own:
             own.database.write((letters, [(f"from {contact}",) for contact in ALL]))
     for alias in (BEN, EVE):
-        with closing(Store(shard_of(divided.store, alias))) as own:
+        with closing(EngineStore(shard_of(divided.store, alias))) as own:
             own.database.write((aliases, [(alias, ANN)]))
     with divided.engines(*running):
         assert divided.call("contacts", "erase", ANN, "--yes")[0] == 0

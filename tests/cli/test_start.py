@@ -13,7 +13,7 @@ import pytest
 from bot.core.session import OPTED_OUT, Session
 from bot.server.local_socket import socket_of
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.store_reader import StoreReader
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call
@@ -84,7 +84,7 @@ def test_a_contact_in_a_flow_is_waited_for_left_alone_or_cut_in_on(folder: Path)
 
 
 def test_who_has_opted_out_is_left_alone_and_listed_so(folder: Path) -> None:
-    with closing(Store(folder / "bot.db")) as store:
+    with closing(EngineStore(folder / "bot.db")) as store:
         commit = Commit(store.cursor(), datetime.now(UTC))
         commit.set_session(Session(ELSEWHERE, tags=(OPTED_OUT,)), None)
         store.write(commit)

@@ -22,7 +22,7 @@ from bot.language.python.gathered import Extensions
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Mark, Problems
 from bot.language.source.yaml_tree import read
-from bot.language.types.type_registry import TYPES, Answer, Unfit, read_variable
+from bot.language.types.type_registry import TYPES, Answer, InvalidAnswer, read_variable
 
 PAGE = (Path(__file__).parents[2] / "docs" / "language" / "data.md").read_text()
 MONDAY = datetime(2030, 5, 6, 10, tzinfo=ZoneInfo("Europe/London"))
@@ -105,7 +105,7 @@ def test_an_answer_means_what_the_page_says(declaration: str, language: str, ans
     assert problems.sorted() == []
     try:
         found = shown(variable.accept(Answer(answer.strip("`")), MONDAY, {CONTACT_LANGUAGE: language}))
-    except Unfit:
+    except InvalidAnswer:
         found = "–"
     assert found == value
 

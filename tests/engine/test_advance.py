@@ -652,14 +652,14 @@ def test_who_waits_at_a_step_that_is_gone_is_told_where_they_are_led() -> None:
 
 
 @pytest.mark.parametrize("gone", ["{set: {n: 3}, then: /new}", "{ask: We have moved., set: {n: 3}, then: /new}"])
-@pytest.mark.parametrize("is_left", ["its step", "its flow"])
-def test_a_gone_target_may_ask_and_set(gone: str, is_left: str) -> None:
+@pytest.mark.parametrize("should_yield", ["its step", "its flow"])
+def test_a_gone_target_may_ask_and_set(gone: str, should_yield: str) -> None:
     bot = BOT.replace("{timeout", f"{{gone: {gone}, timeout")
     old = "flow: main\nstart: {otherwise: true}\nsteps: {q: {ask: x}}"
     new = "\n---\nflow: new\nvars: {n: {type: integer}}\nsteps: {q: {ask: '{{ n }}?'}}"
     talk = Talk(old + new, bot)
     talk.user("x")
-    talk.edit(old.replace("q:", "r:") + new if is_left == "its step" else new.removeprefix("\n---\n"), bot)
+    talk.edit(old.replace("q:", "r:") + new if should_yield == "its step" else new.removeprefix("\n---\n"), bot)
     assert talk.user("y") == [*(["We have moved."] if "ask" in gone else []), "3?"]
 
 

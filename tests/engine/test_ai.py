@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot import handler
-from bot.core.effects import Call, Complete
+from bot.core.effects import AskModel, Call
 from bot.core.events import ContactChanged, ConversationAssigned
 from bot.language.source.languages import SORRY as SORRIES
 from bot.language.source.languages import WORDINGS
@@ -227,7 +227,7 @@ def test_a_paragraph_that_fails_ends_the_answer_also_where_the_failure_leads_now
     assert chat.paragraph("All is well.") == []
     assert chat.model("Bye.") == []
     chat.user("still there?")
-    assert any(isinstance(effect, Complete) for effect in chat.effects)
+    assert any(isinstance(effect, AskModel) for effect in chat.effects)
     assert chat.model("Yes.") == ["Yes."]
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from bot import on
-from bot.core.effects import Tell
+from bot.core.effects import RunHook
 from tests.talk import BOT, CONTACT, Talk
 
 FLOWS = """
@@ -42,8 +42,8 @@ def talk(*hooks: Any, flows: str = FLOWS, bot: str = BOT) -> Talk:
     return Talk(flows, bot, handlers={"find": find, **{hook.__name__: hook for hook in hooks}})
 
 
-def told(talk: Talk) -> list[Tell]:
-    return [effect for effect in talk.effects if isinstance(effect, Tell)]
+def told(talk: Talk) -> list[RunHook]:
+    return [effect for effect in talk.effects if isinstance(effect, RunHook)]
 
 
 @on("end")
@@ -65,7 +65,7 @@ def test_a_hook_is_told_when_the_contact_is_in_no_flow_any_more() -> None:
     going.wait("1h")
     (tell,) = told(going)
     at, variables = tell.told.pop("at"), tell.told.pop("vars")
-    assert tell == Tell("end/ended", {"contact": CONTACT, "flow": "main", "expired": True})
+    assert tell == RunHook("end/ended", {"contact": CONTACT, "flow": "main", "expired": True})
     assert (at, variables["name"]) == (going.now, None)
 
 

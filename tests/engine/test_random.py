@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from bot.core.effects import Call, Complete, Fetch, Happen, HttpRequest, Send, Transcribe
+from bot.core.effects import AskModel, Call, EmitEvent, Fetch, HttpRequest, Send, Transcribe
 from bot.core.events import (
     CallEnded,
     ContactChanged,
@@ -245,17 +245,17 @@ class Contact(Talk):
         if isinstance(event, CallEnded | SendEnded):
             self._open.discard(event.effect)
         for ordinal, effect in enumerate(self.effects):
-            if isinstance(effect, Call | Fetch | Complete | HttpRequest | Transcribe) or (
+            if isinstance(effect, Call | Fetch | AskModel | HttpRequest | Transcribe) or (
                 isinstance(effect, Send) and effect.report
             ):
                 self._open.add(effect_ref(event.id, ordinal))
-            if isinstance(effect, Happen) and effect.event.contact == CONTACT:
+            if isinstance(effect, EmitEvent) and effect.event.contact == CONTACT:
                 self._happens.append(effect.event)
             if isinstance(effect, Send):
                 assert violations(effect.message) == []
                 assert "evil.example" not in json.dumps(content(effect.message))
                 assert LEAK not in json.dumps(content(effect.message))
-            if isinstance(effect, Complete):
+            if isinstance(effect, AskModel):
                 assert_asks_well(effect)
         self._check()
         return said
@@ -298,7 +298,7 @@ class Contact(Talk):
             assert turn.wake_at is not None
 
 
-def assert_asks_well(complete: Complete) -> None:
+def assert_asks_well(complete: AskModel) -> None:
     """A request in the wire form: each call answered once, the instructions apart, and no bound broken."""
     first, *others = complete.messages
     assert first["role"] == "system"

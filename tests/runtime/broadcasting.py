@@ -11,7 +11,7 @@ import pytest
 from bot.core.messages import TemplateMessage
 from bot.store.broadcast_rows import RUNNING, Broadcast
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxWriter
 from bot.store.rows import OutboxRow
 from bot.store.store_reader import ALL_LETTERS
@@ -22,7 +22,7 @@ from tests.runtime.engine_kit import START, World, begin, sent
 SALE = {"name": "sale", "language": "en"}
 
 
-def begun(store: Store, *names: str) -> None:
+def begun(store: EngineStore, *names: str) -> None:
     """Broadcasts whose first message, to somebody else, the gateway has taken."""
     commit = Commit(store.cursor(), START)
     for name in names:

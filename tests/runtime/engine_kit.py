@@ -22,7 +22,7 @@ from bot.runtime.metrics import EngineMetrics
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
 from bot.services.gateway import webhook_events
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CallRow, OutboxRow
 from bot.store.sqlite_schema import migrate
@@ -165,7 +165,7 @@ class World:
     delivery: Hands
     performers: Hands
     turns: EngineLoop
-    store: Store
+    store: EngineStore
     reader: StoreReader
     alarms: Alarms
 
@@ -222,7 +222,7 @@ class World:
         self.inbox.close()
 
 
-def open_world(path: Path, *, room: int = 10_000, prepare: Callable[[Store], None] = lambda store: None) -> World:
+def open_world(path: Path, *, room: int = 10_000, prepare: Callable[[EngineStore], None] = lambda store: None) -> World:
     """Open a store, and take what is in it."""
     migrate(path)
     clock = MovableClock(START)
@@ -235,11 +235,11 @@ def begin(
     inbox: InboxWriter,
     *,
     room: int = 10_000,
-    prepare: Callable[[Store], None] = lambda store: None,
+    prepare: Callable[[EngineStore], None] = lambda store: None,
     advance: Advance = advance,
 ) -> World:
     """Begin the turns of a store, or of a shard, whose inbox is open."""
-    store = Store(path)
+    store = EngineStore(path)
     prepare(store)
     alarms = Alarms(clock)
     turns = EngineLoop(store, InboxReader(path), clock, advance, read, metrics=EngineMetrics(), alarms=alarms)

@@ -25,7 +25,7 @@ from bot.core.turn import Turn
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.metrics import EngineMetrics
 from bot.runtime.performers import CallAttempt, CrashQuarantine, Performers, Say
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CallRow
 from bot.store.sqlite_schema import migrate
@@ -96,7 +96,7 @@ def deadly_call(row: CallRow, say: Say) -> CallAttempt:
 
 def take(path: Path, kill_at: int | None, deadly_calls: bool) -> None:
     """Take everything there is and end; or die before the statement number ``kill_at``."""
-    store = Store(path)
+    store = EngineStore(path)
     left = [kill_at or 0]
 
     def step(statement: str) -> None:

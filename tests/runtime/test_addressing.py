@@ -10,7 +10,7 @@ from bot.core.events import MessageReceived
 from bot.runtime.batch import Batch
 from bot.runtime.engine_input import learn_alias, with_contact
 from bot.store.crash_quarantine import ORDINARY
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.sqlite_schema import migrate
 from tests.runtime.engine_kit import START, advance
 
@@ -20,7 +20,7 @@ ANN, BOB = "6281234567890", "6281234567891"
 @pytest.fixture
 def batch(tmp_path: Path) -> Iterator[Batch]:
     migrate(tmp_path / "bot.db")
-    with closing(Store(tmp_path / "bot.db")) as store:
+    with closing(EngineStore(tmp_path / "bot.db")) as store:
         yield Batch(store, advance, ORDINARY, START)
 
 

@@ -24,7 +24,7 @@ from bot.services.http_client import wait_for
 from bot.store.broadcast_rows import FINISHED, PAUSED, RUNNING, TRYING
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import ORDINARY
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, SYNC
 from bot.store.store_reader import LetterSearch, StoreReader
@@ -90,7 +90,7 @@ def test_who_has_opted_out_is_not_added(world: World) -> None:
     restarted.stop()
 
 
-def opt_out(store: Store, contact: str) -> None:
+def opt_out(store: EngineStore, contact: str) -> None:
     commit = Commit(store.cursor(), START)
     commit.set_session(Session(contact, tags=(OPTED_OUT,)), None)
     store.write(commit)
@@ -343,7 +343,7 @@ def test_what_an_earlier_run_left_unknown_is_not_taken_back(world: World, tmp_pa
     ask(world, *people(2))
     assert wait_for(partial(world.turns.begin_claim, world.delivery.wait_for(2)[0])) is None
     killed = shutil.copytree(tmp_path, tmp_path / "killed")
-    with closing(Store(killed / "bot.db")) as store:  # as a command does where no server runs
+    with closing(EngineStore(killed / "bot.db")) as store:  # as a command does where no server runs
         batch = Batch(store, advance, ORDINARY, START)
         assert operate(batch, {"do": "stop", "name": "spring"}) == {"stopped": 1, "in_flight": 1}
         store.write(batch.commit)
@@ -354,7 +354,7 @@ def test_what_an_earlier_run_left_unknown_is_not_taken_back(world: World, tmp_pa
 
 
 def test_stop_and_others_in_one_commit_end_as_they_were_asked(world: World) -> None:
-    with closing(Store(copied(world) / "bot.db")) as store:
+    with closing(EngineStore(copied(world) / "bot.db")) as store:
         batch = Batch(store, advance, ORDINARY, START)
         recipients = [{"contact": contact} for contact in people(3)]
         add = {"do": "broadcast", "name": "spring", "template": SALE, "recipients": recipients}
@@ -373,7 +373,7 @@ def test_a_stop_and_its_end_write_as_much_for_many_contacts_as_for_one(world: Wo
     ask(world, *people(300), name="autumn")
     if do == "resume":
         stop(world, "autumn")
-    with closing(Store(copied(world) / "bot.db")) as store:
+    with closing(EngineStore(copied(world) / "bot.db")) as store:
         batch = Batch(store, advance, ORDINARY, START)
         operate(batch, {"do": do, "name": "autumn"}, lambda ids: set())
         written = [
@@ -470,7 +470,7 @@ def test_of_two_requests_for_one_letter_in_one_commit_the_first_is_done(
     world.say("62811", "report")
     world.report(world.delivery.rows[0], "failed", "no")
     ids = letters(world)
-    with closing(Store(copied(world) / "bot.db")) as store:
+    with closing(EngineStore(copied(world) / "bot.db")) as store:
         batch = Batch(store, advance, ORDINARY, START)
         assert operate(batch, {"do": first, "ids": ids})["done"] == ids
         assert operate(batch, {"do": second, "ids": ids})["missing"] == ids

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.core.effects import Send, Tell
+from bot.core.effects import RunHook, Send
 from tests.runtime.engine_kit import World, advance, begin, open_world
 
 ANN = "6281234567890"
@@ -19,8 +19,8 @@ def world(tmp_path: Path) -> Iterator[World]:
     made.close()
 
 
-def tells(world: World) -> list[Tell]:
-    return [row.effect for row in world.performers.rows if isinstance(row.effect, Tell)]
+def tells(world: World) -> list[RunHook]:
+    return [row.effect for row in world.performers.rows if isinstance(row.effect, RunHook)]
 
 
 def test_each_hook_is_told_of_a_turn_that_failed(world: World) -> None:

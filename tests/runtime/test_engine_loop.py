@@ -28,7 +28,7 @@ from bot.runtime.engine_loop import AT_ONCE, CUT_OFF, EngineLoop, EngineStopped
 from bot.runtime.metrics import EngineMetrics
 from bot.services.http_client import wait_for
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import StoreUnavailable, transaction
 from bot.store.inbox import InboxReader, LogRow
 from bot.store.integrity import StoresDiffer
@@ -321,7 +321,7 @@ def test_of_what_a_flood_has_parked_only_what_is_taken_is_read(world: World, mon
 
 def test_a_parked_event_is_known_to_be_kept_by_how_it_is_written(world: World) -> None:
     world.stop()
-    commit, store = Commit(0, START), Store(world.path)
+    commit, store = Commit(0, START), EngineStore(world.path)
     events = [MessageReceived(id, ANN, START, START, "text", '"id":"kept:') for id in ("kept:1", "2")]
     for event in events:
         commit.park(event)
@@ -393,7 +393,7 @@ def test_a_message_that_was_being_sent_without_a_key_when_the_engine_died_is_unk
 
 
 def test_a_hundred_thousand_pending_messages_are_never_held_in_memory_all_at_once(tmp_path: Path) -> None:
-    def fill(store: Store) -> None:
+    def fill(store: EngineStore) -> None:
         row = ("ref", "key", ANN, '{"$Send":{"message":{"$Text":{"body":"x"}}}}', "2030-05-06T09:00:00+00:00", 0)
         with transaction(sqlite(store)):
             sqlite(store).executemany(
@@ -486,7 +486,7 @@ def test_a_message_that_may_have_been_sent_is_retried_by_a_person_who_is_sure_un
     assert again.ref != first.ref
 
 
-def began(store: Store) -> None:
+def began(store: EngineStore) -> None:
     """A run that never ended."""
     store.begin_run()
 
@@ -651,7 +651,7 @@ def test_a_disk_too_full_to_delete_what_is_old_is_one_alarm_until_there_is_room(
 def test_a_session_that_cannot_be_read_starts_anew_and_is_kept_as_a_dead_letter(world: World) -> None:
     world.say(ANN, "hi")
     world.stop()
-    store = Store(world.path)
+    store = EngineStore(world.path)
     with sqlite(store) as connection:
         connection.execute("""UPDATE sessions SET state = '{"$Session":{"colour":"red"}}'""")
     store.close()
@@ -665,7 +665,7 @@ def test_a_session_that_cannot_be_read_starts_anew_and_is_kept_as_a_dead_letter(
 def test_a_cursor_beyond_the_logs_end_refuses_to_start_in_words(tmp_path: Path, world: World) -> None:
     world.say(ANN, "hi")
     world.stop()
-    store = Store(world.path)
+    store = EngineStore(world.path)
     with sqlite(store) as connection:
         connection.execute("UPDATE meta SET cursor = 2")
     metrics, alarms = EngineMetrics(), Alarms(world.clock)
@@ -750,7 +750,7 @@ def test_what_is_over_is_kept_for_a_day_after_the_clock_was_set_forward(world: W
 def test_where_machines_share_a_store_the_clock_of_another_may_be_ahead(
     postgres: Postgres, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with new_database(postgres, tmp_path) as address, closing(Store(address)) as store:
+    with new_database(postgres, tmp_path) as address, closing(EngineStore(address)) as store:
         store.clock_set_back(START + timedelta(hours=1), timedelta())  # the last commit
         clock = MovableClock(START)
         loop = EngineLoop(

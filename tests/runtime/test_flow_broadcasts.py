@@ -21,7 +21,7 @@ from bot.runtime.broadcasting import CANARY_WAITS, NOT_STARTED, STARTING
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.metrics import EngineMetrics
 from bot.store.broadcast_rows import FINISHED, PAUSED, RUNNING, TRYING
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, OutboxRow
 from bot.store.sqlite_schema import migrate
@@ -67,7 +67,7 @@ def library(busy: str) -> Library:
 
 
 def begin(path: Path, clock: MovableClock, inbox: InboxWriter, busy: str = "skip") -> World:
-    store, alarms = Store(path), Alarms(clock)
+    store, alarms = EngineStore(path), Alarms(clock)
     take, metrics = partial(advance, library(busy)), EngineMetrics()
     turns = EngineLoop(store, InboxReader(path), clock, take, read, metrics=metrics, alarms=alarms)
     world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)

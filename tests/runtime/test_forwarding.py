@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 
 from bot.core.clock import MovableClock
-from bot.core.effects import Happen
+from bot.core.effects import EmitEvent
 from bot.core.events import Event, Forwarded, StartRequested
 from bot.core.session import Session
 from bot.core.turn import Trace, Turn
@@ -24,7 +24,7 @@ from bot.runtime.batch import Batch, effect_key
 from bot.services.gateway import webhook_events
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.database import PostgresAddress, shard_number, shards_of
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxWriter
 from bot.store.opening import serves_others
 from bot.store.store_reader import StoreReader
@@ -184,7 +184,7 @@ def test_an_alias_of_a_contact_that_is_being_erased_is_not_kept(machine: Machine
     machine.worlds[0].settle()
     machine.worlds[0].report(machine.worlds[0].delivery.pop(), alias=ANNS_OTHER)
     shard = shards_of(machine.store)[1]
-    with closing(Store(shard)) as engine:
+    with closing(EngineStore(shard)) as engine:
         engine.erase(ANN, 0, START)
     machine.worlds[1] = begin(shard, machine.clock, machine.inbox)
     machine.settle()
@@ -299,7 +299,9 @@ def test_a_status_that_names_a_number_which_was_somebody_else_s_is_not_lost(mach
 
 def test_it_is_looked_for_less_and_less_often(machine: Machine) -> None:
     machine.tell("message.delivered", message_id="of another program")
-    with patch.object(Store, "shards_of_messages", autospec=True, side_effect=Store.shards_of_messages) as asked:
+    with patch.object(
+        EngineStore, "shards_of_messages", autospec=True, side_effect=EngineStore.shards_of_messages
+    ) as asked:
         for _ in range(600):
             machine.second_passes()
     assert 5 < asked.call_count < 20
@@ -357,13 +359,14 @@ def test_what_may_follow_one_event_is_divided_among_the_shards(store: PostgresAd
         def turn(session: Session, event: Event) -> Turn:
             started = [contact_in(1)] * many + [contact_in(0, 1)] * others
             effects = [
-                Happen(StartRequested(f"{event.id}#{n}", contact, START, "f", {})) for n, contact in enumerate(started)
+                EmitEvent(StartRequested(f"{event.id}#{n}", contact, START, "f", {}))
+                for n, contact in enumerate(started)
             ]
             return Turn(session, tuple(effects) if event.id == "first" else (), None, Trace("test"))
 
         return turn
 
-    with closing(Store(shards_of(store)[0])) as engine:
+    with closing(EngineStore(shards_of(store)[0])) as engine:
         for many, others, allowed in ((1, 0, 999), (3, 0, 332), (99, 1, 9), (1000, 0, 0)):
             made = Batch(engine, causes(many, others), ORDINARY, START)
             made.take(StartRequested("first", ANN, START, "f", {}))

@@ -17,8 +17,8 @@ from bot.runtime import batch as batches
 from bot.runtime.batch import Batch
 from bot.store import engine_store, postgres_database
 from bot.store.commit import Commit
-from bot.store.database import PostgresAddress, Write, shards_of, whole_of
-from bot.store.engine_store import Store
+from bot.store.database import PendingStatement, PostgresAddress, shards_of, whole_of
+from bot.store.engine_store import EngineStore
 from bot.store.files import ConnectionLost, StoreUnavailable
 from bot.store.inbox import InboxReader, append_statement
 from bot.store.opening import log_writer, serves_others
@@ -29,7 +29,7 @@ from tests.runtime.test_forwarding import ANN, ANNS_OTHER, BOB, LIBRARY, SHARDS,
 from tests.store.test_postgres_guards import AT_ONCE, Shared, half_a_commit
 
 
-def forwards(store: Store, key: str = "a", contact: str = BOB) -> Commit:
+def forwards(store: EngineStore, key: str = "a", contact: str = BOB) -> Commit:
     """A commit of shard 0's engine that forwards something to shard 1."""
     commit = Commit(store.cursor(), START)
     commit.move_cursor(store.cursor() + 1, key)
@@ -59,14 +59,17 @@ def no_event_is_passed(shared: Shared) -> None:
     shard = shards_of(shared.address)[1]
     with (
         closing(log_writer(shared.address)) as web,
-        closing(Store(shards_of(shared.address)[0])) as engine,
+        closing(EngineStore(shards_of(shared.address)[0])) as engine,
         log_of_shard_1(shared) as log,
         ThreadPoolExecutor() as threads,
         connect(shared.address, "inbox") as holder,
     ):
         holder.execute("SELECT pg_advisory_lock(1)")
         row = (None, "slow", "x", None, "2026-01-01", b"", 1, None)
-        slow = [Write(append_statement(shard), row, shard=1), Write("SELECT pg_advisory_xact_lock(1)", (), shard=1)]
+        slow = [
+            PendingStatement(append_statement(shard), row, shard=1),
+            PendingStatement("SELECT pg_advisory_xact_lock(1)", (), shard=1),
+        ]
         commits: list[Any] = [threads.submit(web.write_each, slow)]
         assert shared.comes(lambda: shared.waiting() == 1)
         commits.append(threads.submit(engine.write, forwards(engine)))
@@ -80,7 +83,7 @@ def no_event_is_passed(shared: Shared) -> None:
 
 
 def an_event_is_forwarded_once(shared: Shared) -> None:
-    with closing(Store(shards_of(shared.address)[0])) as engine, log_of_shard_1(shared) as log:
+    with closing(EngineStore(shards_of(shared.address)[0])) as engine, log_of_shard_1(shared) as log:
         for _ in range(2):
             engine.write(forwards(engine))
         assert [row.event_id for row in log.after(0, 10)] == ["moved:a"]
@@ -92,13 +95,13 @@ def a_commit_that_is_cut_off_has_forwarded_nothing(shared: Shared) -> None:
     with ExitStack() as held, ThreadPoolExecutor() as threads, log_of_shard_1(shared) as log:
         holder = held.enter_context(connect(shared.address, "inbox"))
         holder.execute(postgres_database.in_order(1).replace("xact_", ""))
-        with closing(Store(first)) as dying:
+        with closing(EngineStore(first)) as dying:
             commit = threads.submit(dying.write, forwards(dying))
             assert shared.comes(lambda: shared.waiting() == 1)
             shared.ask("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
             assert isinstance(commit.exception(shared.patience), ConnectionLost)
         held.close()
-        with closing(Store(first)) as engine:
+        with closing(EngineStore(first)) as engine:
             assert engine.cursor() == 0 and log.after(0, 10) == []
             engine.write(forwards(engine))
             assert [row.event_id for row in log.after(0, 10)] == ["moved:a"]
@@ -109,7 +112,7 @@ def a_machine_that_is_paused_while_it_appends_stops_no_engine(shared: Shared) ->
     briefly = engine_store._WAIT_BRIEFLY.replace("2s", "200ms")
     with (
         patch.object(engine_store, "_WAIT_BRIEFLY", briefly),
-        closing(Store(shards_of(shared.address)[0])) as engine,
+        closing(EngineStore(shards_of(shared.address)[0])) as engine,
         ThreadPoolExecutor() as threads,
         closing(log_writer(shared.address)) as paused,
     ):
@@ -133,7 +136,7 @@ def what_two_shards_disagree_on_becomes_a_dead_letter(shared: Shared) -> None:
     """Each takes the other one for Bob's shard."""
     with (
         running(shared.address) as machine,
-        patch.object(Store, "shard_elsewhere", lambda store, contact: 1 - store.shard),
+        patch.object(EngineStore, "shard_elsewhere", lambda store, contact: 1 - store.shard),
     ):
         machine.say(BOB, "hello")
         assert [(contact, reason.split(",")[0]) for contact, reason in machine.letters()] == [
@@ -170,7 +173,7 @@ def unique_in_nothing(address: PostgresAddress) -> Iterator[None]:
     yield
 
 
-def in_a_commit_of_its_own(store: Store, commit: Commit) -> Iterator[Any]:
+def in_a_commit_of_its_own(store: EngineStore, commit: Commit) -> Iterator[Any]:
     """What is forwarded is appended before the commit, by another connection."""
     with closing(log_writer(shards_of(whole_of(store.address))[1])) as other:
         for shard, rows in commit.forwarded.items():
@@ -185,7 +188,7 @@ def goes_further(batch: Batch, event: Event, *shards: int) -> None:
 GUARDS: dict[str, tuple[Callable[[Shared], None], TakenOut]] = {
     "what concerns another shard is forwarded": (
         an_event_of_an_alias_is_its_contact_s,
-        without(Store, "shard_elsewhere", lambda store, contact: None),
+        without(EngineStore, "shard_elsewhere", lambda store, contact: None),
     ),
     "the lock under which places in the log are drawn": (
         no_event_is_passed,
@@ -194,7 +197,7 @@ GUARDS: dict[str, tuple[Callable[[Shared], None], TakenOut]] = {
     "an id is unique in a log": (an_event_is_forwarded_once, unique_in_nothing),
     "the cursor and what is forwarded are one commit": (
         a_commit_that_is_cut_off_has_forwarded_nothing,
-        without(Store, "_appends", in_a_commit_of_its_own),
+        without(EngineStore, "_appends", in_a_commit_of_its_own),
     ),
     "an engine does not wait for a log's lock for long": (
         a_machine_that_is_paused_while_it_appends_stops_no_engine,

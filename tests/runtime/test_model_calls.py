@@ -14,7 +14,7 @@ import pytest
 
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
-from bot.core.effects import Complete, TokenBudget
+from bot.core.effects import AskModel, TokenBudget
 from bot.language.python.decorators import handler
 from bot.language.python.gathered import extensions_in
 from bot.runtime.model_calls import FAILURES as FAILURE_ROWS
@@ -105,7 +105,7 @@ class Bench:
 
     def row(self, already: int = 0, contact: str = ANN, **effect: Any) -> CallRow:
         messages = effect.pop("messages", (SYSTEM, ASKED))
-        return CallRow(1, "e1#0", "key1", contact, Complete(messages, **effect), 0, NOON, already)
+        return CallRow(1, "e1#0", "key1", contact, AskModel(messages, **effect), 0, NOON, already)
 
     def say(self, text: str) -> bool:
         self.said.append(text)
@@ -852,7 +852,7 @@ def test_what_the_model_is_to_read_is_judged_before_it_does(bench: Bench) -> Non
         ASKED,
         {"role": "user", "content": "a bad word"},
     )
-    effect = Complete(messages, fresh=(2, 3), heard="allows")
+    effect = AskModel(messages, fresh=(2, 3), heard="allows")
     row = replace(bench.row(), effect=effect)
     ended = bench.completing(row, bench.say)
     assert (ended.outcome, ended.again, ended.usage, bench.asked()) == ("unsafe", False, (), [])

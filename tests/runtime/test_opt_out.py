@@ -20,7 +20,7 @@ from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.metrics import EngineMetrics
 from bot.store.broadcast_rows import FINISHED
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.rows import CAMPAIGN
 from bot.store.sqlite_schema import migrate
@@ -44,7 +44,7 @@ ANN, LAST = CONTACTS[0], CONTACTS[-1]
 
 
 def begin(path: Path, clock: MovableClock, inbox: InboxWriter) -> World:
-    store, engine, alarms = Store(path), partial(advance, LIBRARY), Alarms(clock)
+    store, engine, alarms = EngineStore(path), partial(advance, LIBRARY), Alarms(clock)
     begun(store, "spring")
     turns = EngineLoop(store, InboxReader(path), clock, engine, read, metrics=EngineMetrics(), alarms=alarms)
     world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)

@@ -13,7 +13,7 @@ from bot.core.values import json_text
 from bot.engine.advance import advance
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.metrics import EngineMetrics
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
@@ -48,7 +48,7 @@ steps:
 def world(tmp_path: Path) -> Iterator[World]:
     path, clock = tmp_path / "bot.db", MovableClock(START)
     migrate(path)
-    store, inbox = Store(path), InboxWriter(path, clock, patience=PATIENCE)
+    store, inbox = EngineStore(path), InboxWriter(path, clock, patience=PATIENCE)
     alarms, library = Alarms(clock), library_of(FLOWS, BOT + "signals: {taken: {by: phone}}\n")
     turn = partial(advance, library)
     turns = EngineLoop(store, InboxReader(path), clock, turn, read, metrics=EngineMetrics(), alarms=alarms)

@@ -9,7 +9,7 @@ from queue import Empty, Queue
 import pytest
 
 from bot.core.clock import MovableClock
-from bot.core.effects import Call, Complete, HttpRequest, Performed, Tell, Transcribe
+from bot.core.effects import AskModel, Call, HttpRequest, Performed, RunHook, Transcribe
 from bot.core.values import Media
 from bot.runtime.performers import CallAttempt, CallResult, Performers, PerformersByEffect, Say
 from bot.store.rows import CallRow
@@ -17,7 +17,7 @@ from tests.patience import PATIENCE
 
 NOON = datetime(2030, 5, 6, 12, 0, tzinfo=UTC)
 CALL = CallRow(1, "e1#0", "key1", "6281234567890", Call("price", {}), 0, NOON)
-COMPLETE = CallRow(2, "e2#0", "key2", "6281234567891", Complete(()), 0, NOON)
+COMPLETE = CallRow(2, "e2#0", "key2", "6281234567891", AskModel(()), 0, NOON)
 
 
 def performers(name: str, report: Callable[[CallResult], None]) -> Performers:
@@ -32,7 +32,7 @@ def test_each_row_goes_to_those_who_do_what_it_asks_for() -> None:
     outside = PerformersByEffect(
         {
             Call: partial(performers, "handlers", results.put),
-            Complete: partial(performers, "models", results.put),
+            AskModel: partial(performers, "models", results.put),
         }
     )
     outside.start()
@@ -47,7 +47,7 @@ def test_once_it_is_to_end_nothing_begins_whatever_is_still_being_waited_for() -
     outside = PerformersByEffect(
         {
             Call: partial(performers, "handlers", results.append),
-            Complete: partial(performers, "models", results.append),
+            AskModel: partial(performers, "models", results.append),
         }
     )
     outside.start()
@@ -66,7 +66,7 @@ def call(handler: str) -> Call:
 
 PEERS: dict[str, Callable[[str], Performed]] = {
     "handlers": call,
-    "hooks": lambda name: Tell(name, {}),
+    "hooks": lambda name: RunHook(name, {}),
     "services": lambda name: HttpRequest("GET", f"{name}:/orders/17"),
     "those who transcribe": lambda name: Transcribe(VOICE_NOTE, call(name)),
 }

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot import handler, on, provider
-from bot.core.effects import Call, Tell
+from bot.core.effects import Call, RunHook
 from bot.language.python.gathered import Extensions, extensions_in
 from bot.runtime.performers import CallAttempt
 from bot.runtime.python_calls import PythonCalls
@@ -24,11 +24,11 @@ def declared(*functions: Callable[..., Any]) -> Extensions:
     return extensions_in([{function.__name__: function for function in functions}])
 
 
-def row(effect: Call | Tell, key: str = "key") -> CallRow:
+def row(effect: Call | RunHook, key: str = "key") -> CallRow:
     return CallRow(1, "e1#0", key, "6281234567890", effect, 0, NOON)
 
 
-def perform(calling: PythonCalls, effect: Call | Tell, key: str = "key") -> CallAttempt:
+def perform(calling: PythonCalls, effect: Call | RunHook, key: str = "key") -> CallAttempt:
     return calling(row(effect, key), lambda text: True)
 
 
@@ -182,7 +182,7 @@ def test_a_hook_is_told_what_it_names_and_the_key_of_the_row() -> None:
     def note(flow: str, vars: dict[str, Any], idempotency_key: str) -> None:
         seen.append((flow, vars, idempotency_key))
 
-    assert perform(PythonCalls(declared(note)), Tell("end/note", TOLD), "k7").outcome == "done"
+    assert perform(PythonCalls(declared(note)), RunHook("end/note", TOLD), "k7").outcome == "done"
     assert seen == [("order", {"n": 3}, "k7")]
 
 
@@ -191,7 +191,7 @@ def test_a_hook_that_raises_is_a_line_in_the_log_without_its_text(caplog: pytest
     def note(contact: str) -> None:
         raise ValueError(contact)
 
-    perform(PythonCalls(declared(note)), Tell("end/note", TOLD))
+    perform(PythonCalls(declared(note)), RunHook("end/note", TOLD))
     (line,) = caplog.records
     assert 'hook "end/note" raised ValueError' in line.getMessage()
     assert "6281234567890" not in line.getMessage()
@@ -201,12 +201,12 @@ def test_a_hook_whose_annotations_do_not_fit_is_a_line_in_the_log(caplog: pytest
     @on("end")
     def note(flow: int) -> None: ...
 
-    perform(PythonCalls(declared(note)), Tell("end/note", TOLD))
+    perform(PythonCalls(declared(note)), RunHook("end/note", TOLD))
     assert 'hook "end/note": the argument flow: Input should be a valid integer' in caplog.text
 
 
 def test_a_hook_that_an_edit_took_away_is_told_nothing() -> None:
-    assert perform(PythonCalls(Extensions()), Tell("end/gone", TOLD)).outcome == "done"
+    assert perform(PythonCalls(Extensions()), RunHook("end/gone", TOLD)).outcome == "done"
 
 
 def test_what_raises_at_the_start_and_at_the_end_is_a_line_in_the_log_each(

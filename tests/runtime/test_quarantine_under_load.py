@@ -11,7 +11,7 @@ from bot.core.events import Event
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.runtime.engine_loop import AT_ONCE
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxWriter
 from bot.store.sqlite_schema import migrate
 from tests.patience import PATIENCE
@@ -33,7 +33,7 @@ class Load:
         self.world: World | None = None
 
     def begin(self, *, crashes: int = 0, events: int = 0) -> World:
-        def crash_and_watch(store: Store) -> None:
+        def crash_and_watch(store: EngineStore) -> None:
             for _ in range(crashes):
                 store.begin_run()
             real = store.mark_taking

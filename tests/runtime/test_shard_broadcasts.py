@@ -14,7 +14,7 @@ from bot.server.shard_requests import ask_shards
 from bot.store.broadcast_rows import EDITING, FINISHED, STOPPED, TRYING
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from tests.postgres import Postgres, divided_database
 from tests.runtime.broadcasting import SALE, people
 from tests.runtime.engine_kit import START, advance
@@ -32,7 +32,7 @@ def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
 
 def done(shard: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
     """What the engine of a shard does with a request, and after it."""
-    with closing(Store(shard)) as own:
+    with closing(EngineStore(shard)) as own:
         batch = Batch(own, advance, ORDINARY, START)
         try:
             return operate(batch, request)
@@ -56,7 +56,7 @@ def ask(store: StoreAddress, do: str, contacts: list[str] | None = None, **more:
 def states(store: StoreAddress) -> list[str | None]:
     found: list[str | None] = []
     for shard in shards_of(store):
-        with closing(Store(shard)) as own:
+        with closing(EngineStore(shard)) as own:
             broadcast = own.broadcast("spring")
             found.append(None if broadcast is None else broadcast.state)
     return found

@@ -18,7 +18,7 @@ from bot.engine.advance import advance
 from bot.runtime.batch import RequestRefused
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.metrics import EngineMetrics
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
@@ -52,7 +52,7 @@ def open_with(tmp_path: Path) -> Iterator[Callable[..., World]]:
     def begin(take: Callable[[Session, Event], Turn] | None = None) -> World:
         path, clock = tmp_path / "bot.db", MovableClock(START)
         migrate(path)
-        store, inbox = Store(path), InboxWriter(path, clock, patience=PATIENCE)
+        store, inbox = EngineStore(path), InboxWriter(path, clock, patience=PATIENCE)
         alarms, metrics, turn = Alarms(clock), EngineMetrics(), take or partial(advance, library_of(FLOWS))
         turns = EngineLoop(store, InboxReader(path), clock, turn, read, metrics=metrics, alarms=alarms)
         world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)

@@ -10,7 +10,7 @@ import pytest
 
 from bot.core.events import ConversationAssigned, HandoffClosed, SendEnded, StatusReported, Tapped
 from bot.core.values import time_text
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.rows import CAMPAIGN, OutboxRow
 from bot.store.sqlite_schema import migrate
 from tests.runtime.broadcasting import ask
@@ -281,7 +281,7 @@ def test_what_was_heard_of_a_message_is_forgotten_with_it(world: World) -> None:
 
 def test_a_million_statuses_of_strangers_are_pruned_in_pieces(tmp_path: Path) -> None:
     migrate(tmp_path / "bot.db")
-    store = Store(tmp_path / "bot.db")
+    store = EngineStore(tmp_path / "bot.db")
     old = time_text(START - timedelta(days=8))
     many = [(f"m{n}", "read", old, "") for n in range(1200)]
     insert = "INSERT INTO statuses (message_id, status, at, detail) VALUES (?, ?, ?, ?)"

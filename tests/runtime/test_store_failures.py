@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from bot.core.effects import Happen
+from bot.core.effects import EmitEvent
 from bot.core.events import Event, StartRequested
 from bot.core.session import Session
 from bot.core.turn import Trace, Turn
@@ -54,7 +54,7 @@ def test_a_session_that_cannot_be_read_while_a_turn_is_followed_up_ends_the_batc
     def turn(session: Session, event: Event) -> Turn:
         started = [StartRequested(f"{event.id}#{n}", ANN, START, "f", {}) for n in range(MOST_CAUSED)]
         started.append(StartRequested("one too many", BOB, START, "f", {}))
-        return Turn(session, tuple(map(Happen, started)) if event.id == "first" else (), None, Trace("test"))
+        return Turn(session, tuple(map(EmitEvent, started)) if event.id == "first" else (), None, Trace("test"))
 
     def session(contact: str) -> Session | None:
         if contact == BOB:

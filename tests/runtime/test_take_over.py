@@ -17,7 +17,7 @@ from bot.engine.advance import advance
 from bot.runtime.batch import RequestRefused
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.metrics import EngineMetrics
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import HandedOver, StoreReader
@@ -43,7 +43,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     path, clock = tmp_path / "bot.db", MovableClock(START)
     migrate(path)
     store, engine, alarms, inbox = (
-        Store(path),
+        EngineStore(path),
         partial(advance, LIBRARY),
         Alarms(clock),
         InboxWriter(path, clock, patience=PATIENCE),

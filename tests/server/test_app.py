@@ -19,7 +19,7 @@ import pytest
 import requests
 
 from bot.core.clock import MovableClock, SystemClock
-from bot.core.effects import Tell
+from bot.core.effects import RunHook
 from bot.core.errors import BotError
 from bot.core.session import OPTED_OUT, Session
 from bot.core.telemetry import TURNS
@@ -32,7 +32,7 @@ from bot.server.web.web_service import WebService
 from bot.settings import ModelService
 from bot.store.commit import Commit
 from bot.store.database import shard_number, shards_of
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import FileLock, StoreMissing, inbox_path
 from bot.store.integrity import StoresDiffer
 from bot.store.postgres_schema import migrate as migrate_database
@@ -335,8 +335,8 @@ def test_an_engine_of_a_shard_knows_of_the_whole_store_what_all_contacts_share(
         of_first = next(each for each in (f"628123456789{n}" for n in range(9)) if shard_number(each, 2) == 0)
         commit = Commit(0, noon)
         commit.set_session(Session(of_first, tags=(OPTED_OUT,)), None)
-        commit.add_usage(CallRow(1, "", "", of_first, Tell("", {}), 0, noon), "main", Usage("m", 700, 300, False))
-        with closing(Store(first)) as other:
+        commit.add_usage(CallRow(1, "", "", of_first, RunHook("", {}), 0, noon), "main", Usage("m", 700, 300, False))
+        with closing(EngineStore(first)) as other:
             other.write(commit)
         models = ModelService("https://models.invalid/api/v1", "key", ("m",), "authorization")
         program = load_program(read_folder(folder))

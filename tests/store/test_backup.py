@@ -11,7 +11,7 @@ import pytest
 
 from bot.core.session import Session
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import StoreDamaged, StoreMissing, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.integrity import StoresDiffer
@@ -23,7 +23,7 @@ from tests.store.store_kit import START, append, contact_files
 ANN = "6281234567890"
 
 
-def take(store: Store, upto: int) -> None:
+def take(store: EngineStore, upto: int) -> None:
     commit = Commit(store.cursor(), START)
     commit.cursor = upto
     commit.set_session(Session(ANN, visit=upto), None)
@@ -31,7 +31,7 @@ def take(store: Store, upto: int) -> None:
 
 
 def test_a_live_store_is_copied_with_all_it_has(path: Path, inbox: InboxWriter, tmp_path: Path) -> None:
-    store = Store(path)
+    store = EngineStore(path)
     for number in range(3):
         append(inbox, f"evt_{number}")
     take(store, 2)
@@ -62,7 +62,7 @@ def test_a_backup_is_its_owners_alone_whatever_the_umask(path: Path, tmp_path: P
 def test_under_load_the_engines_copy_is_never_ahead_of_the_inboxs(
     path: Path, inbox: InboxWriter, log: InboxReader, tmp_path: Path
 ) -> None:
-    store, going_on, begun = Store(path), threading.Event(), threading.Event()
+    store, going_on, begun = EngineStore(path), threading.Event(), threading.Event()
 
     def work() -> None:
         number = 0

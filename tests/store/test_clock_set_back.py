@@ -11,7 +11,7 @@ from bot.core.effects import Send
 from bot.core.messages import TextMessage
 from bot.core.session import Session
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.rows import REPLY, OutboxRow
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
@@ -22,19 +22,19 @@ MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path) -> Iterator[EngineStore]:
     migrate(tmp_path / "bot.db")
-    with closing(Store(tmp_path / "bot.db")) as made:
+    with closing(EngineStore(tmp_path / "bot.db")) as made:
         yield made
 
 
 @pytest.fixture
-def reader(store: Store) -> Iterator[StoreReader]:
+def reader(store: EngineStore) -> Iterator[StoreReader]:
     with closing(StoreReader(store.address)) as made:
         yield made
 
 
-def send(store: Store, minutes: float, outcome: str = "sent") -> None:
+def send(store: EngineStore, minutes: float, outcome: str = "sent") -> None:
     """A message is sent so many minutes after the start."""
     id, at = store.last_ids()["messages"] + 1, START + minutes * MINUTE
     row = OutboxRow(id, f"r{id}", f"k{id}", ANN, Send(TextMessage("x")), REPLY, None, at, 0, at, at, None)
@@ -53,7 +53,7 @@ def ages(reader: StoreReader, minutes: float) -> list[float]:
 
 @pytest.mark.parametrize("back", [60, 1440, 525_600], ids=["an hour", "a day", "a year"])
 def test_requests_of_before_the_clock_was_set_back_keep_their_age(
-    store: Store, reader: StoreReader, back: float
+    store: EngineStore, reader: StoreReader, back: float
 ) -> None:
     for minutes in (-2000, -1000, -30, 0):
         send(store, minutes)
@@ -65,21 +65,21 @@ def test_requests_of_before_the_clock_was_set_back_keep_their_age(
     assert [age for age in ages(reader, now) if age < 60] == [10, 20, 50]
 
 
-def test_a_dead_letter_keeps_its_age(store: Store, reader: StoreReader) -> None:
+def test_a_dead_letter_keeps_its_age(store: EngineStore, reader: StoreReader) -> None:
     send(store, 0, "failed")
     store.clock_set_back(START - 30 * MINUTE, DAY)
     assert [letter.at for letter in reader.dead_letters()] == [START - DAY]
 
 
 def test_a_template_that_went_before_the_clock_was_set_back_is_older_than_the_next_message(
-    store: Store, reader: StoreReader
+    store: EngineStore, reader: StoreReader
 ) -> None:
     send(store, 0, "replaced")
     store.clock_set_back(START - DAY, DAY)
     assert reader.last_replaced(ANN) == START - DAY
 
 
-def test_who_was_written_of_since_is_woken_and_nobody_else(store: Store) -> None:
+def test_who_was_written_of_since_is_woken_and_nobody_else(store: EngineStore) -> None:
     for contact, minutes, wakes in (("1", 0, 60), ("2", 0, None), ("3", -100, 60), ("4", 0, -90)):
         commit = Commit(store.cursor(), START + minutes * MINUTE)
         commit.set_session(Session(contact), None if wakes is None else START + wakes * MINUTE)
@@ -95,7 +95,7 @@ def test_who_was_written_of_since_is_woken_and_nobody_else(store: Store) -> None
     assert store.set_back == 1
 
 
-def test_what_waits_keeps_its_age_and_what_is_left_of_its_wait(store: Store, reader: StoreReader) -> None:
+def test_what_waits_keeps_its_age_and_what_is_left_of_its_wait(store: EngineStore, reader: StoreReader) -> None:
     row = OutboxRow(1, "r", "k", ANN, Send(TextMessage("x")), REPLY, None, START, 0, START, START + 15 * MINUTE, None)
     commit = Commit(store.cursor(), START)
     commit.add_send(row)

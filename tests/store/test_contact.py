@@ -15,7 +15,7 @@ from bot.core.clock import MovableClock
 from bot.core.values import time_text
 from bot.store.contact_data import OF_CONTACT, export_as_json, export_contact
 from bot.store.database import Execute
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import files_folder, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.kept_files import kept_files
@@ -32,8 +32,8 @@ AT = START.isoformat()
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    store = Store(path)
+def store(path: Path) -> Iterator[EngineStore]:
+    store = EngineStore(path)
     yield store
     store.close()
 
@@ -112,7 +112,7 @@ def test_an_export_with_half_a_surrogate_pair_can_be_written_to_a_file(path: Pat
 
 
 def test_nothing_of_an_erased_contact_is_left_in_any_file_and_all_of_the_others(
-    path: Path, store: Store, inbox: InboxWriter, log: InboxReader
+    path: Path, store: EngineStore, inbox: InboxWriter, log: InboxReader
 ) -> None:
     for contact in (ANN, BOB):
         fill(path, contact)
@@ -145,7 +145,7 @@ NOBODYS: dict[str, dict[str, Any]] = {
 
 @about_files
 def test_of_an_erased_contact_no_column_of_any_table_of_either_file_has_a_word(
-    path: Path, store: Store, inbox: InboxWriter, log: InboxReader
+    path: Path, store: EngineStore, inbox: InboxWriter, log: InboxReader
 ) -> None:
     fill(path, ANN)
     write_log(inbox)
@@ -187,7 +187,7 @@ def insert(execute: Execute, table: str, **row: object) -> None:
     execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
 
 
-def test_what_an_erased_contact_used_up_counts_still(path: Path, store: Store) -> None:
+def test_what_an_erased_contact_used_up_counts_still(path: Path, store: EngineStore) -> None:
     message = {"ref": "r", "key": "k", "contact": ANN, "effect": "{}", "created_at": AT}
     with beside_the_store(path) as execute:
         for at, attempts in ((START - timedelta(hours=30), 4), (START, 2)):
@@ -232,10 +232,10 @@ def test_what_came_after_the_erasure_stays(inbox: InboxWriter, log: InboxReader)
 @about_files
 def test_an_erasure_that_was_cut_short_is_finished_by_the_next_run(path: Path, clock: MovableClock) -> None:
     fill(path, ANN)
-    first = Store(path)
+    first = EngineStore(path)
     first.erase(ANN, 0, START)
     first.close()
-    second = Store(path)
+    second = EngineStore(path)
     assert not second.finish_erasures(lambda contact, upto: False)
     with closing(sqlite3.connect(inbox_path(path))) as db:
         assert db.execute("SELECT count(*) FROM log").fetchone() == (0,)

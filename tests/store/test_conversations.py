@@ -13,7 +13,7 @@ from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session
 from bot.core.turn import StepTaken, Trace, Turn
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.rows import REPLY, OutboxRow
 from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import UnreadableRecord
@@ -28,8 +28,8 @@ Take = Callable[..., None]
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    store = Store(path)
+def store(path: Path) -> Iterator[EngineStore]:
+    store = EngineStore(path)
     yield store
     store.close()
 
@@ -42,7 +42,7 @@ def reader(path: Path) -> Iterator[StoreReader]:
 
 
 @pytest.fixture
-def take(store: Store) -> Take:
+def take(store: EngineStore) -> Take:
     """Write turns that each led from one session to another. Each sent a message; one of another event came to nothing."""
 
     def write(*turns: tuple[Session, Session], event: Event | None = None) -> None:
@@ -87,7 +87,7 @@ def test_what_comes_to_nothing_makes_no_conversation_of_its_own(take: Take, read
     assert [len(found.turns) for found in reader.conversations(ANN)] == [4, 1]
 
 
-def test_lines_that_are_no_turns_are_left_out(store: Store, take: Take, reader: StoreReader) -> None:
+def test_lines_that_are_no_turns_are_left_out(store: EngineStore, take: Take, reader: StoreReader) -> None:
     take((Session(ANN), BUSY))
     commit = Commit(0, START)
     commit.add_note(ANN, "operator:1", '{"do":"send"}', "operator", "message 1")
@@ -95,13 +95,15 @@ def test_lines_that_are_no_turns_are_left_out(store: Store, take: Take, reader: 
     assert [len(found.turns) for found in reader.conversations(ANN)] == [1]
 
 
-def test_where_the_beginning_was_pruned_no_session_is_known(store: Store, take: Take, reader: StoreReader) -> None:
+def test_where_the_beginning_was_pruned_no_session_is_known(
+    store: EngineStore, take: Take, reader: StoreReader
+) -> None:
     take((Session(ANN), BUSY), (BUSY, IDLE), (IDLE, BUSY))
     sqlite(store).execute("DELETE FROM turns WHERE id = 1")
     assert [found.turns[0].session for found in reader.conversations(ANN)] == [None, IDLE]
 
 
-def test_what_another_version_wrote_is_refused_in_words(store: Store, take: Take, reader: StoreReader) -> None:
+def test_what_another_version_wrote_is_refused_in_words(store: EngineStore, take: Take, reader: StoreReader) -> None:
     take((Session(ANN), BUSY))
     sqlite(store).execute("""UPDATE turns SET effects = '[{"$Send":{"colour":"red"}}]'""")
     with pytest.raises(UnreadableRecord, match="cannot be read by this version"):
@@ -114,7 +116,7 @@ def test_the_contacts_of_a_span_of_time_are_listed(take: Take, reader: StoreRead
     assert reader.contacts_traced(START + timedelta(seconds=1)) == []
 
 
-def test_every_session_is_read_and_one_of_another_version_is_none(store: Store, reader: StoreReader) -> None:
+def test_every_session_is_read_and_one_of_another_version_is_none(store: EngineStore, reader: StoreReader) -> None:
     commit = Commit(0, START)
     for number in range(501):
         commit.set_session(Session(f"{number:04}"), None)
@@ -126,23 +128,23 @@ def test_every_session_is_read_and_one_of_another_version_is_none(store: Store, 
 
 
 def test_no_id_of_a_turn_is_used_twice(path: Path) -> None:
-    def take(store: Store) -> None:
+    def take(store: EngineStore) -> None:
         commit = Commit(0, START)
         for number in range(2):
             event = MessageReceived(f"e{number}", ANN, START, START, "text", "hi")
             commit.add_turn(Session(ANN), event, Turn(Session(ANN), (), None, Trace()), [], 10)
         store.write(commit)
 
-    def ids(store: Store) -> list[int]:
+    def ids(store: EngineStore) -> list[int]:
         return [id for (id,) in sqlite(store).execute("SELECT id FROM turns ORDER BY id")]
 
-    with closing(Store(path)) as store:
+    with closing(EngineStore(path)) as store:
         take(store)
         store.erase(ANN, 0, START)
         take(store)
         assert ids(store) == [3, 4, 5]  # the first is the note of the erasure
         store.prune(START + timedelta(days=30))
         assert ids(store) == []
-    with closing(Store(path)) as store:
+    with closing(EngineStore(path)) as store:
         take(store)
         assert ids(store) == [6, 7]

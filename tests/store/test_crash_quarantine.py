@@ -4,7 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from bot.store.crash_quarantine import lost_connection
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from tests.store.store_kit import beside_the_store
 
 CLAIMED = """
@@ -13,21 +13,21 @@ CLAIMED = """
 
 
 def test_after_two_crashes_in_a_row_the_engine_is_careful_until_it_has_caught_up(path: Path) -> None:
-    with closing(Store(path)) as store:
+    with closing(EngineStore(path)) as store:
         assert [store.begin_run().in_quarantine for _ in range(4)] == [False, False, True, True]
         store.caught_up()
         assert [store.begin_run().in_quarantine for _ in range(2)] == [False, True]
 
 
 def test_a_run_that_ended_properly_is_no_crash(path: Path) -> None:
-    with closing(Store(path)) as store:
+    with closing(EngineStore(path)) as store:
         for _ in range(4):
             assert not store.begin_run().in_quarantine
             store.end_run()
 
 
 def test_what_was_being_done_at_two_crashes_is_a_suspect(path: Path) -> None:
-    with closing(Store(path)) as store:
+    with closing(EngineStore(path)) as store:
         store.begin_run()
         wanted: tuple[set[str], ...] = (set(), {"evt_1", "k"})
         for suspects in wanted:
@@ -43,7 +43,7 @@ def test_runs_that_lost_their_connection_are_no_crashes_whether_they_say_so_befo
     path: Path,
 ) -> None:
     """Of two machines, the one that did not take over says so later."""
-    with closing(Store(path)) as store:
+    with closing(EngineStore(path)) as store:
         first = store.begin_run()
         for _ in range(3):
             store.mark_taking("evt_1")
@@ -58,7 +58,7 @@ def test_runs_that_lost_their_connection_are_no_crashes_whether_they_say_so_befo
 
 
 def test_a_run_that_lost_its_connection_ends_no_row_of_crashes(path: Path) -> None:
-    with closing(Store(path)) as store:
+    with closing(EngineStore(path)) as store:
         store.begin_run()
         lost = store.begin_run()
         with beside_the_store(path) as execute:

@@ -19,7 +19,7 @@ from bot.loading.program import load_program
 from bot.server.app import Engine
 from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.engine_tables import USAGE_BY
 from bot.store.inbox import InboxReader, InboxWriter, append_statement
 from bot.store.integrity import check_pair, health
@@ -55,7 +55,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         bot.settle()
         stopped = call("broadcast", "--stop", "sale: people", "--bot", folder)
         assert stopped.code == 0, stopped.err
-    with closing(Store(folder / "bot.db")) as engine:
+    with closing(EngineStore(folder / "bot.db")) as engine:
         engine.database.write(
             ("INSERT INTO aliases (alias, contact) VALUES (?, ?)", [("491701", CONTACTS[0]), ("491702", CONTACTS[1])]),
             ("INSERT INTO results VALUES ('2030-05-06', 'main', ?, '', 'entered', '', 7)", [("one",), ("two",)]),
@@ -211,7 +211,7 @@ def test_ids_go_on_above_all_that_were_given(copies: list[StoreAddress]) -> None
         }
     for store in copies[1:]:
         for shard in shards_of(store):
-            with closing(Store(shard)) as engine:
+            with closing(EngineStore(shard)) as engine:
                 assert next(engine.new_ids("messages")) > last["messages"]
                 assert next(engine.new_ids("turns")) > last["turns"]
 
@@ -269,7 +269,7 @@ def test_a_store_with_an_event_that_is_forwarded_and_not_taken_is_not_copied(
 def test_a_store_in_which_a_shard_has_still_to_erase_a_contact_is_not_copied(
     forwarded: PostgresAddress, tmp_path: Path
 ) -> None:
-    with closing(Store(shards_of(forwarded)[1])) as engine:
+    with closing(EngineStore(shards_of(forwarded)[1])) as engine:
         engine.erase(CONTACTS[0], engine.cursor(), START)
     with pytest.raises(CannotCopy, match="shard 0 has still to do its part"):
         copy_store(forwarded, tmp_path / "copy.db")

@@ -10,7 +10,7 @@ import pytest
 from bot.core.clock import MovableClock
 from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.kept_files import contact_path, kept_files
 from bot.store.opening import engine_reader
@@ -36,7 +36,7 @@ def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
                 body = f"from {NUMBERS}".encode()
                 inbox.append(inbox.event(None, f"evt_{place}", "x", contact, START, body, True))
         for number, shard in zip(NUMBERS, shards_of(divided), strict=True):
-            with closing(Store(shard)) as engine:
+            with closing(EngineStore(shard)) as engine:
                 engine.database.write(
                     (LETTER, [(None, each) for each in NUMBERS] + [(number, "mine"), (OTHER, "of another")]),
                     (
@@ -50,7 +50,7 @@ def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
 def go_on(shard: StoreAddress, *asked: str) -> bool:
     """An engine that is asked to erase these, and its web process, do what they can. Returns whether there is more to do."""
     with (
-        closing(Store(shard)) as engine,
+        closing(EngineStore(shard)) as engine,
         closing(InboxReader(shard)) as log,
         closing(InboxWriter(shard, MovableClock(START))) as inbox,
     ):
@@ -91,7 +91,7 @@ def test_an_engine_that_nobody_asks_goes_on_with_what_another_has_begun(store: P
     first, second, third = shards_of(store)
     assert not go_on(second, CONTACT)  # its note of the number there is gone
     for shard in (first, third):
-        with closing(Store(shard)) as engine, closing(InboxReader(shard)) as log:
+        with closing(EngineStore(shard)) as engine, closing(InboxReader(shard)) as log:
             assert engine.finish_erasures(log.has_of), "nothing of it was done in this shard"
             assert sorted(engine.asked_to_erase()) == sorted(NUMBERS)
     with closing(StoreReader(store)) as reader:

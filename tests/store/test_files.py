@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.core.clock import MovableClock
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import (
     WAL_BYTES_KEPT,
     FileLock,
@@ -40,7 +40,7 @@ def test_every_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
         migrate(tmp_path / "bot.db")
         inbox = InboxWriter(tmp_path / "bot.db", MovableClock(START), patience=PATIENCE)
         append(inbox, "evt_1")
-        store = Store(tmp_path / "bot.db")
+        store = EngineStore(tmp_path / "bot.db")
         store.begin_run()
         names = {file.name for file in tmp_path.iterdir()}
         assert {"bot.db", "bot.db-wal", "bot.db-shm", "bot.db.lock", "bot.inbox.db", "bot.inbox.db-wal"} <= names
@@ -76,7 +76,7 @@ def test_a_file_of_another_user_is_named_and_what_to_do(path: Path, monkeypatch:
 
 
 def test_commits_are_full_and_logged_ahead(path: Path, inbox: InboxWriter) -> None:
-    store = Store(path)
+    store = EngineStore(path)
     for connection in (sqlite(inbox), sqlite(store)):
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
@@ -84,8 +84,8 @@ def test_commits_are_full_and_logged_ahead(path: Path, inbox: InboxWriter) -> No
 
 
 def test_a_second_process_is_refused_in_words(path: Path) -> None:
-    program = "import sys; from pathlib import Path; from bot.store.engine_store import Store; Store(Path(sys.argv[1]))"
-    store = Store(path)
+    program = "import sys; from pathlib import Path; from bot.store.engine_store import EngineStore; EngineStore(Path(sys.argv[1]))"
+    store = EngineStore(path)
     other = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
     assert other.returncode == 1
     assert "bot.db is in use by another process: one bot runs on one store" in other.stderr
@@ -99,11 +99,11 @@ def test_a_running_server_keeps_migrations_away(path: Path, inbox: InboxWriter) 
 
 
 def test_migrating_twice_changes_nothing(path: Path) -> None:
-    before = Store(path)
+    before = EngineStore(path)
     store_id = before.store_id
     before.close()
     migrate(path)
-    after = Store(path)
+    after = EngineStore(path)
     assert after.store_id == store_id
     after.close()
 
@@ -112,12 +112,12 @@ def test_a_store_of_a_newer_version_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("INSERT INTO _sqlite_migrations (migration_set, name) VALUES ('bot-engine', '9 later')")
     connection.close()
-    for opens in (migrate, StoreReader, Store):
+    for opens in (migrate, StoreReader, EngineStore):
         with pytest.raises(StoreTooNew, match=r"bot\.db was written by a newer version"):
             opens(path)
 
 
-@pytest.mark.parametrize("opens", [StoreReader, InboxReader, Store])
+@pytest.mark.parametrize("opens", [StoreReader, InboxReader, EngineStore])
 def test_a_store_that_is_not_there_is_named(tmp_path: Path, opens: type) -> None:
     with pytest.raises(StoreMissing, match=r"there is no store at .*none.*\.db yet"):
         opens(tmp_path / "none.db")
@@ -139,7 +139,7 @@ def test_another_programs_database_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "opens", [StoreReader, InboxReader, Store, lambda path: InboxWriter(path, MovableClock(START))]
+    "opens", [StoreReader, InboxReader, EngineStore, lambda path: InboxWriter(path, MovableClock(START))]
 )
 def test_a_file_of_an_older_version_is_named_and_what_to_do(
     path: Path, opens: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch

@@ -10,7 +10,7 @@ from time import monotonic
 import pytest
 
 from bot.core.clock import MovableClock
-from bot.store.database import Write
+from bot.store.database import PendingStatement
 from bot.store.files import StoreLocked, inbox_path
 from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter
 from tests.patience import PATIENCE
@@ -169,7 +169,7 @@ def test_a_full_queue_refuses_at_once(path: Path, inbox: InboxWriter) -> None:
     with ThreadPoolExecutor(1) as callers:
         first = callers.submit(append, inbox, "evt_1")
         until(lambda: inbox._committing_since is not None)
-        inbox._gathering.writes.extend(Write("SELECT 1", (), erases=False) for _ in range(1000))
+        inbox._gathering.writes.extend(PendingStatement("SELECT 1", (), erases=False) for _ in range(1000))
         with pytest.raises(InboxBusy, match="has 1000 events waiting for their commit"):
             append(inbox, "evt_2")
         blocker.execute("ROLLBACK")
@@ -212,7 +212,7 @@ def test_the_check_fails_while_there_is_no_room_for_an_event(
 def test_the_check_writes_nothing_while_events_prove_that_they_are_kept(
     inbox: InboxWriter, clock: MovableClock
 ) -> None:
-    written: list[Write] = []
+    written: list[PendingStatement] = []
     write_each = inbox.database.write_each
     inbox.database.write_each = lambda writes: (written.extend(writes), write_each(writes))[1]  # type: ignore[method-assign,func-returns-value]
     for seconds, writes in ((0, 2), (1, 0), (1, 2), (1, 0)):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import StoreDamaged, StoreUnavailable, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.integrity import StoresDiffer, check_pair, check_whole
@@ -29,7 +29,7 @@ def come(path: Path, *ids: str) -> None:
 
 def take(path: Path) -> None:
     """The engine takes all there is."""
-    with closing(Store(path)) as store, closing(InboxReader(path)) as log:
+    with closing(EngineStore(path)) as store, closing(InboxReader(path)) as log:
         commit = Commit(store.cursor(), START)
         for row in log.after(store.cursor(), 100):
             commit.move_cursor(row.seq, row.event_id)
@@ -38,7 +38,7 @@ def take(path: Path) -> None:
 
 def prune(path: Path) -> None:
     """A week later the web process has looked after its file."""
-    with closing(InboxWriter(path, clock(), patience=PATIENCE)) as inbox, closing(Store(path)) as store:
+    with closing(InboxWriter(path, clock(), patience=PATIENCE)) as inbox, closing(EngineStore(path)) as store:
         inbox.prune(store.cursor(), timedelta(days=-1))
 
 
@@ -270,8 +270,8 @@ class Damaged:
     ],
     ids=["row", "rows", "write", "run", "clock", "prune", "numbers", "erase", "erasures"],
 )
-def test_damage_that_is_met_while_it_runs_names_the_file(path: Path, use: Callable[[Store], object]) -> None:
-    with closing(Store(path)) as store, pytest.MonkeyPatch.context() as patched:
+def test_damage_that_is_met_while_it_runs_names_the_file(path: Path, use: Callable[[EngineStore], object]) -> None:
+    with closing(EngineStore(path)) as store, pytest.MonkeyPatch.context() as patched:
         patched.setattr(store.database, "connection", Damaged())
         with pytest.raises(StoreDamaged, match=r"bot\.db is damaged .*: stop the bot, then `bot restore"):
             use(store)

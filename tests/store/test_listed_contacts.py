@@ -8,7 +8,7 @@ import pytest
 
 from bot.core.events import LISTED, ContactChanged
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from tests.store.store_kit import START
 
 ANN, BEN = "6281230000001", "6281230000002"
@@ -16,20 +16,20 @@ LISTED_ANN = ContactChanged("", ANN, START, LISTED, "Ann", None, ("gold",), desc
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    store = Store(path)
+def store(path: Path) -> Iterator[EngineStore]:
+    store = EngineStore(path)
     yield store
     store.close()
 
 
-def write(store: Store, **contacts: ContactChanged | None) -> None:
+def write(store: EngineStore, **contacts: ContactChanged | None) -> None:
     commit = Commit(0, START)
     for contact, event in contacts.items():
         commit.list_contact(contact, event)
     store.write(commit)
 
 
-def test_a_contact_waits_until_it_is_listed_and_is_forgotten_when_it_is_taken(store: Store) -> None:
+def test_a_contact_waits_until_it_is_listed_and_is_forgotten_when_it_is_taken(store: EngineStore) -> None:
     write(store, **{ANN: None, BEN: None})
     assert (store.wanted_contacts(), store.listed_contact(ANN)) == ([ANN, BEN], None)
     write(store, **{ANN: LISTED_ANN})
@@ -41,7 +41,7 @@ def test_a_contact_waits_until_it_is_listed_and_is_forgotten_when_it_is_taken(st
     assert (store.wanted_contacts(), store.listed_contact(ANN)) == ([], None)
 
 
-def test_the_store_knows_when_the_list_was_read_to_its_end(store: Store) -> None:
+def test_the_store_knows_when_the_list_was_read_to_its_end(store: EngineStore) -> None:
     assert store.list_read_at() is None
     commit = Commit(0, START + timedelta(hours=1))
     commit.list_read()

@@ -11,7 +11,7 @@ import pytest
 from bot.core.alarms import Alarms
 from bot.core.clock import SystemClock
 from bot.store import lock_watch
-from bot.store.database import PostgresAddress, Write
+from bot.store.database import PendingStatement, PostgresAddress
 from bot.store.lock_watch import watches_locks
 from bot.store.opening import engine_writer, log_writer
 from tests.patience import PATIENCE, wait_for
@@ -42,7 +42,7 @@ def test_the_session_that_holds_a_lock_has_its_name_in_the_alarm_until_it_lets_g
         watches_locks({"no event is accepted": database}, alarms, waited=0),
     ):
         with dba_locks(address, "inbox.log") as dba:
-            kept = threads.submit(database.write_each, [Write(APPEND, ())])
+            kept = threads.submit(database.write_each, [PendingStatement(APPEND, ())])
             wait_for(lambda: bool(alarms.current()))
             (alarm,) = alarms.current()
             pid = dba.info.backend_pid
@@ -57,9 +57,11 @@ def test_the_session_that_holds_a_lock_has_its_name_in_the_alarm_until_it_lets_g
 def test_a_session_that_itself_waits_for_the_lock_is_not_blamed(address: PostgresAddress) -> None:
     with closing(log_writer(address)) as first, closing(log_writer(address)) as second, ThreadPoolExecutor() as threads:
         with dba_locks(address, "inbox.log") as dba:
-            threads.submit(first.write_each, [Write(APPEND, ())])
+            threads.submit(first.write_each, [PendingStatement(APPEND, ())])
             wait_for(lambda: first.held_up(0) is not None)
-            threads.submit(second.write_each, [Write(APPEND, ())])  # it waits for the first, which waits for the DBA
+            threads.submit(
+                second.write_each, [PendingStatement(APPEND, ())]
+            )  # it waits for the first, which waits for the DBA
             wait_for(lambda: second.held_up(0) is not None)
             assert f"the session {dba.info.backend_pid} (nightly report" in (second.held_up(0) or ("", ""))[0]
 

@@ -13,7 +13,7 @@ from sqlite_utils import Database
 from bot.core.clock import SystemClock
 from bot.store import sqlite_schema, store_schema
 from bot.store.database import PostgresAddress, StoreAddress, shards_of
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import ENGINE_FILE, INBOX_FILE, StoreOutdated, StoreTooNew, StoreUnavailable
 from bot.store.inbox import InboxWriter
 from bot.store.opening import engine_reader, engine_writer, log_writer, other_engines, signal_key
@@ -69,7 +69,7 @@ def colours(store: StoreAddress) -> list[str]:
 def test_a_later_version_adds_one_migration_which_a_store_of_either_kind_gets_once(
     store: StoreAddress, later: Patch
 ) -> None:
-    with closing(Store(store)) as opened:
+    with closing(EngineStore(store)) as opened:
         before = opened.store_id, signal_key(store)
     later(EXPANDS)
     with pytest.raises(StoreOutdated, match="is of an older version: start the server once"):
@@ -77,7 +77,7 @@ def test_a_later_version_adds_one_migration_which_a_store_of_either_kind_gets_on
     for _ in range(2):
         prepare(store)
     assert colours(store) == ["red"]
-    with closing(Store(store)) as opened, closing(log_writer(store)) as log:
+    with closing(EngineStore(store)) as opened, closing(log_writer(store)) as log:
         assert (opened.store_id, signal_key(store)) == before
         assert log.all("SELECT colour FROM log") == []
 
@@ -118,7 +118,10 @@ def test_a_new_file_is_as_its_migrations_make_it(file: str, later: Patch) -> Non
 def test_programs_of_the_version_before_go_on_while_a_newer_one_expands_the_schema(
     address: PostgresAddress, later: Patch
 ) -> None:
-    with closing(InboxWriter(address, SystemClock(), patience=PATIENCE)) as inbox, closing(Store(address)) as engine:
+    with (
+        closing(InboxWriter(address, SystemClock(), patience=PATIENCE)) as inbox,
+        closing(EngineStore(address)) as engine,
+    ):
         inbox.append(inbox.event(None, "before", "x", None, SystemClock().now(), b"", True))
         engine.session("1")
         later(EXPANDS)
@@ -128,14 +131,14 @@ def test_programs_of_the_version_before_go_on_while_a_newer_one_expands_the_sche
         assert engine.session("1") is None
         engine.database.require()
     prepare(address)  # and when one starts again
-    Store(address).close()
+    EngineStore(address).close()
 
 
 def test_programs_that_are_too_old_for_a_contracted_schema_are_refused_and_those_that_run_notice(
     address: PostgresAddress, later: Patch
 ) -> None:
     with (
-        closing(Store(address)) as engine,
+        closing(EngineStore(address)) as engine,
         closing(log_writer(address)) as web,
         other_engines(address, lambda: True) as others_run,
     ):
@@ -145,11 +148,11 @@ def test_programs_that_are_too_old_for_a_contracted_schema_are_refused_and_those
         for notices in (engine.database.require, web.require, others_run):
             with pytest.raises(StoreTooNew, match="was written by a newer version of this program"):
                 notices()
-    for opens in (Store, log_writer, prepare):
+    for opens in (EngineStore, log_writer, prepare):
         with pytest.raises(StoreTooNew):
             opens(address)
     later(EXPANDS)  # the version that stopped to use what is gone
-    Store(address).close()
+    EngineStore(address).close()
 
 
 def test_a_migration_brings_all_shards_and_their_views_up_to_date_while_the_version_before_runs(
@@ -159,7 +162,7 @@ def test_a_migration_brings_all_shards_and_their_views_up_to_date_while_the_vers
         store = replace(made, shards=3)
         prepare(store)
         inbox = before.enter_context(closing(InboxWriter(store, SystemClock(), patience=PATIENCE)))
-        engines = [before.enter_context(closing(Store(shard))) for shard in shards_of(store)]
+        engines = [before.enter_context(closing(EngineStore(shard))) for shard in shards_of(store)]
         reader = before.enter_context(closing(StoreReader(store)))
         assert reader.sessions() == []
         later(EXPANDS)

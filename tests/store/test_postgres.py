@@ -16,7 +16,7 @@ import bot.store
 from bot.core.clock import SystemClock
 from bot.core.errors import BotError
 from bot.store import postgres_database
-from bot.store.database import PostgresAddress, Write
+from bot.store.database import PendingStatement, PostgresAddress
 from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
 from bot.store.inbox import _APPEND, InboxBusy, InboxReader, InboxWriter
 from bot.store.opening import DriverMissing, engine_reader, engine_writer, log_writer, other_engines, works_elsewhere
@@ -238,7 +238,9 @@ def test_a_sender_is_answered_before_the_engines_of_other_machines_are_woken(
 
 def test_a_text_that_no_index_takes_is_refused_alone_and_blocks_no_commit(address: PostgresAddress) -> None:
     long = "".join(chr(0x4E00 + number * 7919 % 20000) for number in range(9000))
-    writes = [Write(APPEND, (None, id, "x", None, "2026-01-01", b"", 1, None)) for id in (long, "short", "e" * 300)]
+    writes = [
+        PendingStatement(APPEND, (None, id, "x", None, "2026-01-01", b"", 1, None)) for id in (long, "short", "e" * 300)
+    ]
     with closing(log_writer(address)) as database:
         database.write_each(writes)
         assert [write.error is None for write in writes] == [False, True, True]

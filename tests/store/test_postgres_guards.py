@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from bot.store import postgres_database
-from bot.store.database import PostgresAddress, Write
+from bot.store.database import PendingStatement, PostgresAddress
 from bot.store.files import ConnectionLost
 from bot.store.inbox import _APPEND, InboxReader
 from bot.store.opening import engine_reader, engine_writer, log_writer, other_engines
@@ -52,8 +52,8 @@ class Shared:
         return self.ask("SELECT cursor FROM meta")
 
 
-def append(event_id: str, delivery: str | None = None) -> Write:
-    return Write(APPEND, (delivery, event_id, "x", None, "2026-01-01", b"", 1, None))
+def append(event_id: str, delivery: str | None = None) -> PendingStatement:
+    return PendingStatement(APPEND, (delivery, event_id, "x", None, "2026-01-01", b"", 1, None))
 
 
 @contextmanager
@@ -112,7 +112,9 @@ def no_event_is_passed(store: Shared) -> None:
         connect(store.address, "inbox") as holder,
     ):
         holder.execute("SELECT pg_advisory_lock(1)")
-        commits = [threads.submit(slow.write_each, [append("slow"), Write("SELECT pg_advisory_xact_lock(1)", ())])]
+        commits = [
+            threads.submit(slow.write_each, [append("slow"), PendingStatement("SELECT pg_advisory_xact_lock(1)", ())])
+        ]
         assert store.comes(lambda: store.waiting() == 1)
         commits.append(threads.submit(quick.write_each, [append("quick")]))
         assert store.comes(lambda: store.waiting() == 2 or commits[1].done())

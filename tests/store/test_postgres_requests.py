@@ -17,7 +17,7 @@ from bot.runtime.metrics import EngineMetrics
 from bot.store import postgres_requests
 from bot.store.commit import Commit
 from bot.store.database import Answer, PostgresAddress
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxReader
 from bot.store.opening import ask_elsewhere, serves_others
 from bot.store.postgres_database import connect
@@ -77,7 +77,7 @@ def test_what_was_committed_with_its_answer_is_not_done_again(address: PostgresA
     dead = Event()
 
     def dies(request: dict[str, Any]) -> None:
-        with closing(Store(address)) as store:
+        with closing(EngineStore(address)) as store:
             commit = Commit(store.cursor(), START)
             commit.answer(request["asked_as"], {"id": 7})
             store.write(commit)
@@ -96,7 +96,7 @@ def test_what_was_committed_with_its_answer_is_not_done_again(address: PostgresA
 def test_what_an_engine_does_is_committed_with_its_answer_and_a_question_has_none(address: PostgresAddress) -> None:
     """Parts of the engine beside its loop add to the answer of a question."""
     clock = MovableClock(START)
-    with connect(address, "engine") as connection, closing(Store(address)) as store:
+    with connect(address, "engine") as connection, closing(EngineStore(address)) as store:
         connection.execute("INSERT INTO requests (id, body) VALUES ('a', ''), ('b', '')")
         loop = EngineLoop(
             store, InboxReader(address), clock, advance, read, metrics=EngineMetrics(), alarms=Alarms(clock)

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.core.effects import Complete, Send
+from bot.core.effects import AskModel, Send
 from bot.core.events import Event, ResetRequested, SignalReceived, StartRequested
 from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session, UnreadableSession
 from bot.core.values import Record, Usage, json_text
 from bot.store import store_reader
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.engine_tables import HANDED_OVER, USAGE_BY, UsageSum
 from bot.store.files import StoreDamaged
 from bot.store.rows import REPLY, CallRow, OutboxRow
@@ -37,8 +37,8 @@ VARIABLES = {
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    store = Store(path)
+def store(path: Path) -> Iterator[EngineStore]:
+    store = EngineStore(path)
     yield store
     store.close()
 
@@ -55,33 +55,35 @@ def in_a_flow(contact: str) -> Session:
     return Session(contact, name="Ann", last_inbound=START, visit=3, frames=(frame,))
 
 
-def write(store: Store, *contacts: str) -> None:
+def write(store: EngineStore, *contacts: str) -> None:
     commit = Commit(0, START)
     for contact in contacts:
         commit.set_session(in_a_flow(contact), START + timedelta(hours=1))
     store.write(commit)
 
 
-def test_a_commit_is_seen_at_once_and_every_value_comes_back_as_it_went(store: Store, reader: StoreReader) -> None:
+def test_a_commit_is_seen_at_once_and_every_value_comes_back_as_it_went(
+    store: EngineStore, reader: StoreReader
+) -> None:
     assert reader.session(ANN) is None
     write(store, ANN)
     assert reader.session(ANN) == in_a_flow(ANN) == store.session(ANN)
     assert reader.last_inbound(ANN) == START
 
 
-def test_what_is_not_committed_is_not_seen(store: Store, reader: StoreReader) -> None:
+def test_what_is_not_committed_is_not_seen(store: EngineStore, reader: StoreReader) -> None:
     sqlite(store).execute("BEGIN IMMEDIATE")
     sqlite(store).execute("INSERT INTO sessions (contact, visit, updated_at, state) VALUES ('1', 0, '', '')")
     assert reader.counts()["sessions"] == 0
     sqlite(store).execute("ROLLBACK")
 
 
-def test_what_is_handed_over_is_found_without_reading_the_other_sessions(store: Store) -> None:
+def test_what_is_handed_over_is_found_without_reading_the_other_sessions(store: EngineStore) -> None:
     plan = [row[3] for row in sqlite(store).execute(f"EXPLAIN QUERY PLAN {HANDED_OVER}", (10,))]
     assert plan == ["SEARCH sessions USING INDEX sessions_handed_over (handed_over_at>?)"]
 
 
-def test_the_sessions_are_listed_in_pages(store: Store, reader: StoreReader) -> None:
+def test_the_sessions_are_listed_in_pages(store: EngineStore, reader: StoreReader) -> None:
     write(store, "3", "1", "2")
     first = reader.sessions(limit=2)
     assert [one.contact for one in first] == ["1", "2"]
@@ -89,7 +91,7 @@ def test_the_sessions_are_listed_in_pages(store: Store, reader: StoreReader) -> 
     assert [one.contact for one in reader.sessions(after="2")] == ["3"]
 
 
-def test_the_queue_shows_what_waits_and_why(store: Store, reader: StoreReader) -> None:
+def test_the_queue_shows_what_waits_and_why(store: EngineStore, reader: StoreReader) -> None:
     expires = START + timedelta(minutes=15)
     row = OutboxRow(1, "evt_1#0", "key", ANN, Send(TextMessage("hi")), REPLY, None, START, 0, START, expires, None)
     commit = Commit(0, START)
@@ -101,21 +103,21 @@ def test_the_queue_shows_what_waits_and_why(store: Store, reader: StoreReader) -
     assert (pending.attempts, pending.due_at, pending.detail) == (2, START + timedelta(seconds=4), "503")
 
 
-def test_a_session_of_another_version_is_refused_in_words(store: Store, reader: StoreReader) -> None:
+def test_a_session_of_another_version_is_refused_in_words(store: EngineStore, reader: StoreReader) -> None:
     write(store, ANN)
     sqlite(store).execute("""UPDATE sessions SET state = '{"$Session":{"colour":"red"}}'""")
     with pytest.raises(UnreadableSession, match="cannot be read by this version"):
         reader.session(ANN)
 
 
-def test_damage_that_a_question_meets_names_the_file(store: Store, reader: StoreReader) -> None:
+def test_damage_that_a_question_meets_names_the_file(store: EngineStore, reader: StoreReader) -> None:
     sqlite(store).execute("UPDATE meta SET written_at = 'yesterday'")
     with pytest.raises(StoreDamaged, match=r"bot\.db is damaged .*: stop the bot, then `bot restore"):
         reader.requests_for(START)
 
 
 def test_a_store_that_nobody_has_open_can_be_read(path: Path) -> None:
-    store = Store(path)
+    store = EngineStore(path)
     write(store, ANN)
     store.close()
     reader = StoreReader(path)
@@ -125,14 +127,14 @@ def test_a_store_that_nobody_has_open_can_be_read(path: Path) -> None:
 
 
 @about_files
-def test_sqlite_utils_can_query_a_live_store(path: Path, store: Store) -> None:
+def test_sqlite_utils_can_query_a_live_store(path: Path, store: EngineStore) -> None:
     write(store, ANN)
     command = [sys.executable, "-m", "sqlite_utils", "rows", str(path), "sessions", "-c", "contact", "-c", "wake_at"]
     rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert rows == [{"contact": ANN, "wake_at": "2030-05-06T10:00:00.000000+00:00"}]
 
 
-def test_usage_is_summed_up_by_contact_flow_model_and_day(store: Store, reader: StoreReader) -> None:
+def test_usage_is_summed_up_by_contact_flow_model_and_day(store: EngineStore, reader: StoreReader) -> None:
     used = [
         (START, ANN, "help", Usage("a/one", 100, 20)),
         (START + timedelta(hours=20), ANN, "help", Usage("b/two", 10, 2, estimated=True)),
@@ -140,7 +142,7 @@ def test_usage_is_summed_up_by_contact_flow_model_and_day(store: Store, reader: 
     ]
     for at, contact, flow, usage in used:
         commit = Commit(0, at)
-        commit.add_usage(CallRow(1, "e#0", "key", contact, Complete(()), 0, at), flow, usage)
+        commit.add_usage(CallRow(1, "e#0", "key", contact, AskModel(()), 0, at), flow, usage)
         store.write(commit)
     assert reader.usage(START, "contact") == [UsageSum(BEN, 1, 500, 5, 0), UsageSum(ANN, 2, 110, 22, 1)]
     assert [one.name for one in reader.usage(START, "flow")] == ["shop", "help"]
@@ -152,7 +154,7 @@ def test_usage_is_summed_up_by_contact_flow_model_and_day(store: Store, reader: 
     assert counted == (400, 200, 905), "a request counts two hundred tokens at least against a budget"
 
 
-def test_where_nothing_was_used_that_is_none(store: Store, reader: StoreReader) -> None:
+def test_where_nothing_was_used_that_is_none(store: EngineStore, reader: StoreReader) -> None:
     assert (reader.used(None, START), reader.used(ANN, START)) == (0, 0)
     assert all(reader.usage(START, by) == [] for by in USAGE_BY)
 
@@ -171,7 +173,7 @@ def test_a_turn_that_was_given_up_says_what_to_do_by_its_event(event: Event, adv
 
 @pytest.mark.parametrize("at_once", [1, 2, 5, 6, 100])
 def test_dead_letters_that_are_searched_in_pieces_are_the_same(
-    store: Store, reader: StoreReader, monkeypatch: pytest.MonkeyPatch, at_once: int
+    store: EngineStore, reader: StoreReader, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     commit = Commit(store.cursor(), START)
     for reason in ("this", "that") * 3:

@@ -11,7 +11,7 @@ import pytest
 
 from bot.core.session import Session
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import (
     FileLock,
     RestoreUnfinished,
@@ -36,7 +36,7 @@ def take(path: Path, *ids: str, visit: int) -> None:
     with closing(InboxWriter(path, clock(), patience=PATIENCE)) as inbox:
         for id in ids:
             append(inbox, id)
-    with closing(Store(path)) as store, closing(InboxReader(path)) as log:
+    with closing(EngineStore(path)) as store, closing(InboxReader(path)) as log:
         commit = Commit(store.cursor(), START)
         for row in log.after(store.cursor(), 100):
             commit.move_cursor(row.seq, row.event_id)
@@ -207,7 +207,7 @@ def test_killed_at_any_step_it_is_as_it_was_or_is_finished(path: Path, tmp_path:
         reader.execute("SELECT * FROM meta").fetchall()  # it is open, so that a -wal and a -shm stand beside it
     while killed_at_rename(path, number):
         if (path.parent / "bot.restoring").exists():
-            for opens in (StoreReader, Store, InboxReader):
+            for opens in (StoreReader, EngineStore, InboxReader):
                 with pytest.raises(RestoreUnfinished, match="was cut short: `bot restore` finishes it"):
                     opens(path)
         states.append(finish_restore(path))

@@ -8,7 +8,7 @@ from bot.core.events import ResetRequested
 from bot.core.session import Session
 from bot.core.turn import Counted, Trace, Turn
 from bot.store.commit import Commit
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.store_reader import StoreReader
 from tests.store.store_kit import START
 
@@ -18,7 +18,7 @@ ENTERED: Counted = ("shop", "size", "", "entered", "")
 ANSWERED: Counted = ("shop", "size", "", "answered", "[S]")
 
 
-def count(store: Store, days: int, *counted: Counted) -> None:
+def count(store: EngineStore, days: int, *counted: Counted) -> None:
     commit = Commit(store.cursor(), START + days * DAY)
     turn = Turn(Session(ANN), (), None, Trace("reset"), results=counted)
     commit.add_turn(Session(ANN), ResetRequested(f"e{days}", ANN, START), turn, [], 1)
@@ -31,7 +31,7 @@ def results(path: Path, days: int) -> list[tuple[str, str, int]]:
 
 
 def test_counts_of_a_day_add_up_over_commits(path: Path) -> None:
-    with closing(Store(path)) as store:
+    with closing(EngineStore(path)) as store:
         count(store, 0, ENTERED, ENTERED, ANSWERED)
         count(store, 0, ENTERED)
         count(store, 1, ENTERED)
@@ -44,7 +44,7 @@ def test_counts_of_a_day_add_up_over_commits(path: Path) -> None:
 
 
 def test_results_outlive_the_trace_and_are_kept_for_as_many_days_as_are_set(path: Path) -> None:
-    with closing(Store(path, results_days=90)) as store:
+    with closing(EngineStore(path, results_days=90)) as store:
         count(store, 0, ENTERED)
         store.prune(START + 90 * DAY)
         assert len(results(path, 0)) == 1
@@ -53,7 +53,7 @@ def test_results_outlive_the_trace_and_are_kept_for_as_many_days_as_are_set(path
 
 
 def test_an_erased_contact_stays_counted(path: Path) -> None:
-    with closing(Store(path)) as store:
+    with closing(EngineStore(path)) as store:
         count(store, 0, ENTERED)
         store.erase(ANN, 0, START)
         assert results(path, 0) == [("2030-05-06", "entered", 1)]

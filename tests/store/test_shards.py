@@ -26,7 +26,7 @@ from bot.store.broadcast_rows import (
 )
 from bot.store.commit import Commit
 from bot.store.database import PostgresAddress, ServingMachine, StoreAddress, shard_number, shards_of, whole_of
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.engine_tables import ALL_SESSION_STATES, SESSION_SUMMARIES
 from bot.store.files import ShardsDiffer
 from bot.store.inbox import InboxReader, InboxWriter
@@ -133,7 +133,7 @@ def test_an_id_is_given_once_in_all_shards(store: PostgresAddress) -> None:
     drawn: list[int] = []
     for _ in range(2):
         for shard in shards_of(store):
-            with closing(Store(shard)) as engine:
+            with closing(EngineStore(shard)) as engine:
                 ids = engine.new_ids("messages")
                 own = [next(ids) for _ in range(100)]
                 assert own == sorted(own)
@@ -192,7 +192,7 @@ def message(id: int, at: datetime, contact: str = CONTACTS[0]) -> OutboxRow:
 
 
 def test_all_engines_have_ended_properly_or_one_has_not(store: PostgresAddress) -> None:
-    with closing(StoreReader(store)) as whole, closing(Store(shards_of(store)[2])) as engine:
+    with closing(StoreReader(store)) as whole, closing(EngineStore(shards_of(store)[2])) as engine:
         assert whole.ended_clean()
         engine.begin_run()
         assert not whole.ended_clean()
@@ -202,7 +202,7 @@ def test_all_engines_have_ended_properly_or_one_has_not(store: PostgresAddress) 
 
 def test_a_clock_that_was_set_back_is_measured_by_the_last_commit_of_all(store: PostgresAddress) -> None:
     for shard, at in zip(shards_of(store), (NOON, NOON + HOUR, NOON), strict=True):
-        with closing(Store(shard)) as engine:
+        with closing(EngineStore(shard)) as engine:
             commit = Commit(0, at)
             commit.move_cursor(1, "evt")
             commit.add_send(row := message(next(engine.new_ids("messages")), at))
@@ -217,7 +217,7 @@ def test_a_contact_s_messages_are_found_though_other_shards_gave_later_ids_befor
 ) -> None:
     monkeypatch.setattr(store_reader, "_FEW_MESSAGES", 0)
     contact = next(contact for contact in CONTACTS if shard_number(contact, SHARDS) == 1)
-    with closing(Store(shards_of(store)[0])) as first, closing(Store(shards_of(store)[1])) as second:
+    with closing(EngineStore(shards_of(store)[0])) as first, closing(EngineStore(shards_of(store)[1])) as second:
         for engine, at, count in ((first, NOON, 1), (second, NOON, 1), (first, NOON + HOUR, 40)):
             commit = Commit(0, at)
             for id in islice(engine.new_ids("messages"), count):
@@ -242,7 +242,7 @@ def broadcast(store: PostgresAddress) -> PostgresAddress:
     """A store with a broadcast whose recipients are in all shards."""
     add = "INSERT INTO recipients (broadcast, contact, body, added_at, edit) VALUES ('sale', ?, '[]', '', 0)"
     for number, shard in enumerate(shards_of(store)):
-        with closing(Store(shard)) as engine:
+        with closing(EngineStore(shard)) as engine:
             begins, commit = NOON + number * HOUR, Commit(0, NOON)
             commit.set_broadcast(None, Broadcast("sale", FlowToStart("main"), RUNNING, begins_at=begins))
             engine.write(commit)
@@ -288,7 +288,7 @@ def test_recipients_wait_as_long_as_the_broadcast_does_in_their_shard(broadcast:
 
 
 def test_the_oldest_that_waits_is_that_of_all_shards(store: PostgresAddress) -> None:
-    with closing(Store(shards_of(store)[0])) as first, closing(Store(shards_of(store)[1])) as second:
+    with closing(EngineStore(shards_of(store)[0])) as first, closing(EngineStore(shards_of(store)[1])) as second:
         for engine, at in ((first, NOON - HOUR), (second, NOON), (first, NOON + HOUR)):
             commit = Commit(0, at)
             commit.add_send(row := message(next(engine.new_ids("messages")), at))
@@ -300,7 +300,7 @@ def test_the_oldest_that_waits_is_that_of_all_shards(store: PostgresAddress) -> 
 
 
 def test_ids_of_a_shard_that_had_nothing_to_do_follow_those_that_others_gave_meanwhile(store: PostgresAddress) -> None:
-    with closing(Store(shards_of(store)[0])) as idle, closing(Store(shards_of(store)[1])) as busy:
+    with closing(EngineStore(shards_of(store)[0])) as idle, closing(EngineStore(shards_of(store)[1])) as busy:
         before = next(idle.new_ids("turns"))
         meanwhile = [*islice(busy.new_ids("turns"), 100)]
         idle.drop_drawn_ids()

@@ -22,7 +22,7 @@ import pytest
 from bot.core.errors import BotError
 from bot.store import store_copy, store_schema
 from bot.store.database import PostgresAddress, StoreAddress, WholeStore
-from bot.store.engine_store import Store
+from bot.store.engine_store import EngineStore
 from bot.store.files import (
     StoreDamaged,
     StoreExists,
@@ -152,7 +152,7 @@ def test_a_store_is_the_same_there_and_back_and_goes_on_with_the_next_ids(
         for store in places[1:]:
             assert photos(store) == photo
             with (
-                closing(Store(store)) as engine,
+                closing(EngineStore(store)) as engine,
                 closing(log_writer(store)) as log,
                 closing(InboxReader(store)) as reader,
             ):
@@ -195,7 +195,7 @@ def test_a_store_in_use_is_not_copied(
     full: Path, database: PostgresAddress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.store.postgres_copy._LEAVES_SECONDS", 0.0)
-    for opens in (Store, log_writer):
+    for opens in (EngineStore, log_writer):
         for store, error in (
             (full, "is in use by another process"),
             (database, "is in use.*: stop the bot on each machine"),

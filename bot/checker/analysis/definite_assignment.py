@@ -23,7 +23,7 @@ from bot.checker.analysis.transfer_functions import (
     nobody_reads,
     place_uses,
 )
-from bot.checker.graph import Cause, Edge, Graph, Opening, Place, Root
+from bot.checker.graph import Cause, Edge, Graph, Opening, Root, StepId
 
 By = EdgeTransfer | Root | None
 """How a conversation got to a step: by an edge, by a root that opened the flow, or (None) by a return to a flow that waited."""
@@ -36,7 +36,7 @@ class Arrival(NamedTuple):
     of a step twice.
     """
 
-    place: Place
+    place: StepId
     by: By
     null: VariableSet
 
@@ -47,34 +47,34 @@ class DefiniteAssignment:
     def __init__(self, graph: Graph, nulls: NullAnalysis) -> None:
         self._graph = graph
         self.nulls = nulls
-        self.at: dict[Place, NullState] = {}
-        self._came: dict[Place, list[tuple[VariableSet, Arrival]]] = {}
-        self._ends: dict[Place, NullState] = {}  # what may be null at the end of the frame, by the step before it
-        self._failing: set[Place] = set()
+        self.at: dict[StepId, NullState] = {}
+        self._came: dict[StepId, list[tuple[VariableSet, Arrival]]] = {}
+        self._ends: dict[StepId, NullState] = {}  # what may be null at the end of the frame, by the step before it
+        self._failing: set[StepId] = set()
         self.stack = FrameStack(graph)
         self._texts = dict(self._texts_at())
         self._transfers = dict(self._all_ways(graph.analysis(Reachability)))
         self._declarations = Declarations(graph, self.nulls, self._given())
         self._inputs = {id(root): self._given_to(root) for root in graph.roots}
-        self._runs_of: dict[Place, list[Place]] = {}  # the steps that run a flow, by the flow's first step
-        self._before = defaultdict[Place, list[Place]](list)  # the steps before each step, in the same frame
-        self._returning: dict[Place, list[Place]] = {}  # the steps from which a conversation returns to each step
+        self._runs_of: dict[StepId, list[StepId]] = {}  # the steps that run a flow, by the flow's first step
+        self._before = defaultdict[StepId, list[StepId]](list)  # the steps before each step, in the same frame
+        self._returning: dict[StepId, list[StepId]] = {}  # the steps from which a conversation returns to each step
         self._link()
         self._above = {place: above for place in graph.steps if (above := self.stack.may_change_below(place))}
-        self._emptied: dict[VariableSet, tuple[Place, By]] = {}  # what gives null to a kept variable
-        self._waiting: dict[Place, None] = {}  # a queue in which each step stands once
+        self._emptied: dict[VariableSet, tuple[StepId, By]] = {}  # what gives null to a kept variable
+        self._waiting: dict[StepId, None] = {}  # a queue in which each step stands once
         self._settle()
 
-    def came(self, place: Place, name: VariableSet) -> Arrival | None:
+    def came(self, place: StepId, name: VariableSet) -> Arrival | None:
         """How a conversation got to a step at which a variable is null; None where a frame begins."""
         return next((came for names, came in self._came.get(place, ()) if names & name), None)
 
-    def rested(self, place: Place, seen: OnRead = nobody_reads) -> NullState:
+    def rested(self, place: StepId, seen: OnRead = nobody_reads) -> NullState:
         """What may be null while a conversation is at a step, after its own texts have been evaluated."""
         state = after_texts(self._texts[place], self.at[place], seen)
         return state.empty(self._emptied_above(place)) if place in self._above and self._emptied else state
 
-    def _emptied_above(self, place: Place) -> VariableSet:
+    def _emptied_above(self, place: StepId) -> VariableSet:
         """The kept variables to which flows that are open on top of a step may give null."""
         return sum(self._emptied) & self._declarations.kept(place)
 
@@ -83,11 +83,11 @@ class DefiniteAssignment:
         state = rested if transfer.done else self.at[transfer.edge.source]
         return transfer.left(state, self._brought(transfer.edge, state), seen)
 
-    def transfers(self, place: Place) -> Iterator[EdgeTransfer]:
+    def transfers(self, place: StepId) -> Iterator[EdgeTransfer]:
         """The edges from a step. Those of failures are among them only where the step can fail."""
         return (transfer for transfer in self._transfers[place] if place in self._failing or not transfer.fails)
 
-    def transfers_in_frame(self, place: Place) -> Iterator[EdgeTransfer]:
+    def transfers_in_frame(self, place: StepId) -> Iterator[EdgeTransfer]:
         """The edges by which a conversation stays in its frame, or by which the frame ends."""
         return (
             transfer
@@ -107,12 +107,12 @@ class DefiniteAssignment:
 
     # -- preparing -------------------------------------------------------------------------------------------------
 
-    def _texts_at(self) -> Iterator[tuple[Place, list[AnalysedText]]]:
+    def _texts_at(self) -> Iterator[tuple[StepId, list[AnalysedText]]]:
         for place, step in self._graph.steps.items():
             flow = self._graph.flow(place)
             yield place, self.nulls.texts(place_uses(step, flow), flow)
 
-    def _all_ways(self, reachability: Reachability) -> Iterator[tuple[Place, list[EdgeTransfer]]]:
+    def _all_ways(self, reachability: Reachability) -> Iterator[tuple[StepId, list[EdgeTransfer]]]:
         for place, step in self._graph.steps.items():
             flow, outcomes = self._graph.flow(place), step.outcomes
             edges = (edge for edge in self._graph.edges[place] if reachability.can_be_taken(edge))
@@ -158,7 +158,7 @@ class DefiniteAssignment:
             del self._waiting[place]
             self._follow(place)
 
-    def _follow(self, place: Place) -> None:
+    def _follow(self, place: StepId) -> None:
         if self._emptied and self._above.get(place) is Opening.INTERRUPTION:  # its question is put again
             for name in bits_of(self._emptied_above(place)):
                 self._meet(place, self.at[place].empty(name), self._emptied[name])
@@ -191,7 +191,7 @@ class DefiniteAssignment:
         self._note_emptied(place, transfer, past.emptied & transfer.names)
         self._go_on(transfer.edge, past, (place, transfer))
 
-    def _note_emptied(self, place: Place, by: By, names: VariableSet) -> None:
+    def _note_emptied(self, place: StepId, by: By, names: VariableSet) -> None:
         """Note the kept variables among those that get null: flows that wait below see that."""
         flow = by.place if isinstance(by, Root) else place
         fresh = [name for name in bits_of(names & self._declarations.kept(flow)) if name not in self._emptied]
@@ -199,7 +199,7 @@ class DefiniteAssignment:
         if fresh:
             self._waiting |= dict.fromkeys(place for place in self._above if place in self.at)
 
-    def _go_on(self, edge: Edge, past: NullState, came: tuple[Place, By]) -> None:
+    def _go_on(self, edge: Edge, past: NullState, came: tuple[StepId, By]) -> None:
         if edge.target is not None and self.stack.may_stay(edge):
             met = self._declarations.crossed(edge, past)
             if edge.returns:  # a variable that has a value there still has it, unless it was set to null since then
@@ -208,7 +208,7 @@ class DefiniteAssignment:
         elif _ends(edge):
             self._end(edge.source, past)
 
-    def _meet(self, place: Place, state: NullState, came: tuple[Place, By] | None) -> None:
+    def _meet(self, place: StepId, state: NullState, came: tuple[StepId, By] | None) -> None:
         """Note that a conversation may get to a step in this state, and look at the step again if that is new."""
         known = self.at.get(place)
         met = state if known is None else known | state
@@ -222,7 +222,7 @@ class DefiniteAssignment:
 
     # -- failures --------------------------------------------------------------------------------------------------
 
-    def _noting(self, place: Place) -> OnRead:
+    def _noting(self, place: StepId) -> OnRead:
         """Note that a step may fail: where null leaves a hole, the text may be empty, and an empty text is no message."""
 
         def note(text: AnalysedText, read: NullEffect) -> None:
@@ -231,12 +231,12 @@ class DefiniteAssignment:
 
         return note
 
-    def _may_fail(self, place: Place) -> bool:
+    def _may_fail(self, place: StepId) -> bool:
         if place not in self._failing and self._is_unsure(place):
             self._failing.add(place)
         return place in self._failing
 
-    def _is_unsure(self, place: Place) -> bool:
+    def _is_unsure(self, place: StepId) -> bool:
         """Whether a step may fail although no variable is null."""
         step = self._graph.steps[place]
         breaks = any(edge.cause is Cause.FAILED for edge in self._graph.edges[place])
@@ -251,7 +251,7 @@ class DefiniteAssignment:
 
     # -- flows that are run ----------------------------------------------------------------------------------------
 
-    def _end(self, place: Place, state: NullState) -> None:
+    def _end(self, place: StepId, state: NullState) -> None:
         """Note the state in which the frame may end after a step, and so after all steps before it. The steps that
         run the flow are looked at again.
         """
@@ -290,7 +290,7 @@ class DefiniteAssignment:
             fresh = fresh.known(self._declarations.kept(root.by, root.place) & ~state.null)
         return self._inputs[id(root)].into(fresh, state)
 
-    def _runs(self, place: Place) -> list[Root]:
+    def _runs(self, place: StepId) -> list[Root]:
         return [root for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from bot.checker.analysis.null_effects import NullAnalysis, VariableSet
 from bot.checker.analysis.transfer_functions import NullState, bits_of
-from bot.checker.graph import Edge, Graph, Opening, Place, Root
+from bot.checker.graph import Edge, Graph, Opening, Root, StepId
 from bot.checker.graph.edges import strongly_connected_components
 from bot.core.session import CUTS_IN
 from bot.language.flow.definition import Flow
@@ -17,7 +17,7 @@ from bot.language.keys.patterns import certain_groups
 from bot.language.types.text_types import LONGEST, TextVariable
 from bot.language.types.variable import Variable
 
-_ANYBODY: Place = ("", "")  # stands for the first steps of all flows that interrupt others
+_ANYBODY: StepId = ("", "")  # stands for the first steps of all flows that interrupt others
 
 
 class FrameStack:
@@ -32,24 +32,24 @@ class FrameStack:
         self._planned = {
             graph.opened_by(plan.target.text)
             for plan in plans
-            if graph.library.busy_of(plan.target.text, plan.busy) in CUTS_IN
+            if graph.library.busy_policy(plan.target.text, plan.busy) in CUTS_IN
         }
-        self.returns: Mapping[Place, tuple[Place, ...]] = self._find_returns()
-        self._below: dict[Place, int] = {}  # the flows that are certainly open further down
+        self.returns: Mapping[StepId, tuple[StepId, ...]] = self._find_returns()
+        self._below: dict[StepId, int] = {}  # the flows that are certainly open further down
         self._settle()
 
     def may_stay(self, edge: Edge) -> bool:
         """Whether a conversation that takes the edge may stay in its frame."""
         return edge.target is not None and self._stays(edge, edge.target, self._below.get(edge.source, 0))
 
-    def may_change_below(self, place: Place) -> Opening | None:
+    def may_change_below(self, place: StepId) -> Opening | None:
         """What can open a flow on top of a step, so that it changes kept variables meanwhile: an interruption, else a run."""
         above = set(self._above(place))
         return Opening.INTERRUPTION if _ANYBODY in above else Opening.RUN if above else None
 
-    def path_back(self, place: Place, target: Place) -> tuple[Edge, ...]:
+    def path_back(self, place: StepId, target: StepId) -> tuple[Edge, ...]:
         """A shortest path from a flow that is opened on top of a step back to the step's flow, at another step."""
-        waiting = deque[tuple[Place, tuple[Edge, ...]]]((begun, ()) for begun in self._begun_above(place))
+        waiting = deque[tuple[StepId, tuple[Edge, ...]]]((begun, ()) for begun in self._begun_above(place))
         seen = {begun for begun, _ in waiting}
         while waiting:
             here, edges = waiting.popleft()
@@ -62,28 +62,28 @@ class FrameStack:
                     waiting.append((there, path))
         return ()
 
-    def _begun_above(self, place: Place) -> Iterator[Place]:
+    def _begun_above(self, place: StepId) -> Iterator[StepId]:
         for above in self._above(place):
             yield from self._interrupters() if above == _ANYBODY else (above,)
 
-    def _stays(self, edge: Edge, target: Place, below: int) -> bool:
+    def _stays(self, edge: Edge, target: StepId, below: int) -> bool:
         return target[0] == edge.source[0] or not self._bits[target[0]] & below
 
     # -- what may be gone back to ----------------------------------------------------------------------------------
 
-    def _interrupters(self) -> Iterator[Place]:
+    def _interrupters(self) -> Iterator[StepId]:
         """The steps at which conversations begin, or go on, that interrupt others."""
         yield from self._planned
         yield from self._graph.interrupters
 
-    def _above(self, place: Place) -> Iterator[Place]:
+    def _above(self, place: StepId) -> Iterator[StepId]:
         """The first steps of the frames that may be opened on top of a step."""
         yield from (root.place for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN)
         open_above = self._planned or self._graph.flow(place).interrupted is not None
         if self._graph.takes_words(place) and (open_above or self._graph.steps[place].kind.stays_valid):
             yield _ANYBODY
 
-    def _find_returns(self) -> Mapping[Place, tuple[Place, ...]]:
+    def _find_returns(self) -> Mapping[StepId, tuple[StepId, ...]]:
         entered = _Entered(edge for edges in self._graph.edges.values() for edge in edges)
         over, found = self._switched_to(entered), {}
         for place in self._graph.steps:
@@ -94,9 +94,9 @@ class FrameStack:
                 found[place] = targets
         return found
 
-    def _switched_to(self, entered: "_Entered") -> Mapping[Place, int]:
+    def _switched_to(self, entered: "_Entered") -> Mapping[StepId, int]:
         """For each step, the steps of other flows that transitions lead to after it, in its frame or in frames above."""
-        graph, found = self._graph, dict[Place, int]()
+        graph, found = self._graph, dict[StepId, int]()
         onward = {
             place: [*self._above(place), *(edge.target for edge in graph.edges[place] if edge.target is not None)]
             for place in graph.steps
@@ -115,7 +115,7 @@ class FrameStack:
     # -- what is there for certain ---------------------------------------------------------------------------------
 
     def _settle(self) -> None:
-        waiting = deque[Place]()
+        waiting = deque[StepId]()
         for root in self._graph.roots:
             if root.opening is not Opening.RUN:
                 self._meet(root.place, 0, waiting)
@@ -131,7 +131,7 @@ class FrameStack:
                 if edge.target is not None and not edge.goes_back and self._stays(edge, edge.target, below):
                     self._meet(edge.target, 0 if edge.alone or edge.returns else below, waiting)
 
-    def _meet(self, place: Place, below: int, waiting: deque[Place]) -> None:
+    def _meet(self, place: StepId, below: int, waiting: deque[StepId]) -> None:
         known = self._below.get(place)
         if known is None or known & below != known:
             self._below[place] = below if known is None else known & below
@@ -147,13 +147,13 @@ class _Entered:
         self._of_flow: dict[str, int] = {}
         for place, bit in self._bits.items():
             self._of_flow[place[0]] = self._of_flow.get(place[0], 0) | bit
-        self._known: dict[int, tuple[Place, ...]] = {}
+        self._known: dict[int, tuple[StepId, ...]] = {}
 
     def by(self, edge: Edge) -> int:
         """The step of another flow that an edge leads to, as a set; empty where it leads to none."""
         return self._bits[edge.target] if edge.target is not None and _switches_flow(edge) else 0
 
-    def within(self, bits: int, flow: str) -> tuple[Place, ...]:
+    def within(self, bits: int, flow: str) -> tuple[StepId, ...]:
         """The members of a set that are steps of a flow, in order."""
         bits &= self._of_flow.get(flow, 0)
         if bits not in self._known:
@@ -182,7 +182,7 @@ class Declarations:
         self._bare = self._spread({name: own & ~self._initial[name] for name, own in self._own.items()})
         self._misfits: dict[tuple[str, str], VariableSet] = {}
 
-    def at(self, place: Place) -> VariableSet:
+    def at(self, place: StepId) -> VariableSet:
         """The variables that a frame may have at a step: those of the step's flow, and of flows that the frame has
         been in before.
         """
@@ -203,7 +203,7 @@ class Declarations:
                 known |= self._nulls.of(*_by_pattern(flow))
         return NullState(self._nulls.everything & ~known)
 
-    def kept(self, *places: Place) -> VariableSet:
+    def kept(self, *places: StepId) -> VariableSet:
         """The variables that the flows of all these steps keep (`keep`): they are the same in each."""
         found = self._nulls.everything
         for flow, _ in places:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bot.checker.analysis.longest_paths import UNBOUNDED, Constraint, LongestPaths, Node, by_node
 from bot.checker.analysis.timed_graph import StepNode, StepNodes, keeps_waiting, messages_said
-from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
+from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, StepId
 from bot.checker.graph.edges import strongly_connected_components
 from bot.core.immutable import immutable
 from bot.core.text import most_tokens
@@ -30,7 +30,7 @@ class FlowLoad:
     first: int | None
     turn: int | None
     conversation: int | None
-    cycle: Place | None
+    cycle: StepId | None
 
 
 def flow_loads(library: Library) -> list[FlowLoad]:
@@ -56,7 +56,7 @@ class ModelLoad:
     ``request`` is the most tokens that one request counts.
     """
 
-    place: Place
+    place: StepId
     contact: int | None
     request: int
     at_once: int
@@ -99,11 +99,11 @@ class _ConversationLoads:
         self._longest = LongestPaths(by_node(self._constraints()), dict(self._nodes.bounds.items()))
         self._order = {place: number for number, place in enumerate(graph.steps)}
 
-    def most(self, place: Place) -> int | None:
+    def most(self, place: StepId) -> int | None:
         """The most messages from a step on; None where there is no end."""
         return _counted(self._longest.seconds[self._nodes.first(place)])
 
-    def cycle(self, place: Place) -> Place | None:
+    def cycle(self, place: StepId) -> StepId | None:
         """A step that such a conversation reaches again and again: the first one that waits, else any."""
         node: Node | None = self._nodes.first(place)
         while node is not None:
@@ -129,7 +129,7 @@ class _ConversationLoads:
                 for after in self._nodes.after(edge) or (None,):
                     yield here, Constraint(sent, after, inner, times)
 
-    def _reminders(self, place: Place, step: Step) -> int:
+    def _reminders(self, place: StepId, step: Step) -> int:
         """The most messages of a question's reminders."""
         remind = step.defaults.remind
         most = 1 if remind is None or remind.most is None else remind.most
@@ -170,11 +170,11 @@ class TurnLoads:
             bounds[step_node] = bounds[FrameLoad(step_node)] = most
         self._longest = LongestPaths(by_node(self._constraints()), bounds)
 
-    def most(self, place: Place) -> float:
+    def most(self, place: StepId) -> float:
         """The most messages of a turn from a step on, the step's own included; `UNBOUNDED` where there is no limit."""
         return self._longest.seconds[self._nodes.first(place)]
 
-    def after_rest(self, place: Place) -> float:
+    def after_rest(self, place: StepId) -> float:
         """The most messages of a turn that leaves a step at which the conversation waited."""
         turns: list[float] = [0]
         for edge in (edge for edge in self._graph.edges[place] if edge.cause is not Cause.TURN):
@@ -182,7 +182,7 @@ class TurnLoads:
             turns.append(self._said(edge) + max(onward, default=0))
         return max(turns)
 
-    def onward(self, place: Place) -> list[Place]:
+    def onward(self, place: StepId) -> list[StepId]:
         """The steps at which a turn can go on from a step, and the flows that run in between."""
         opened = (first.place for first, _ in self._nodes.run_at(place))
         return [*opened, *(step_node.place for edge in self._at_once(place) for step_node in self._after(edge))]
@@ -198,7 +198,7 @@ class TurnLoads:
             for edge in self._at_once(place):
                 yield from self._left_by(edge)
 
-    def _come_to(self, place: Place) -> Iterator[tuple[Node, Constraint]]:
+    def _come_to(self, place: StepId) -> Iterator[tuple[Node, Constraint]]:
         """The constraints of a step: its own messages, and those of the flows that it runs."""
         put, own = self._nodes.put(place), self._graph.steps[place].kind.most_messages
         yield put, Constraint(own)
@@ -218,7 +218,7 @@ class TurnLoads:
             yield here, Constraint(sent, after, inner, times)
             yield FrameLoad(here), Constraint(sent, FrameLoad(after), inner, times)
 
-    def _at_once(self, place: Place) -> Iterator[Edge]:
+    def _at_once(self, place: StepId) -> Iterator[Edge]:
         """The edges that a turn can take through a step. A turn passes a wait if its time may be over when the step is entered."""
         passes = not self._graph.steps[place].kind.pauses
         causes = (Cause.TURN, *_AT_ONCE) if passes else (Cause.TIME,) if place in self._over else ()
@@ -242,17 +242,17 @@ class TurnLoads:
         changing = (place for place in self._over if self._waits.moves_on(place, self._given_around(place)))
         return map(self._nodes.put, changing)
 
-    def _given_around(self, place: Place) -> set[str]:
+    def _given_around(self, place: StepId) -> set[str]:
         """The variables that get a value on the cycles of a turn through a step."""
         return {name for each in self._circles[place] for name in self._given_by(each)}
 
     @cached_property
-    def _circles(self) -> Mapping[Place, Sequence[Place]]:
+    def _circles(self) -> Mapping[StepId, Sequence[StepId]]:
         """For each step, the steps of the cycles that a turn can take through it."""
         found = strongly_connected_components({place: self.onward(place) for place in self._graph.steps})
         return {place: component for component in found for place in component}
 
-    def _given_by(self, place: Place) -> Iterator[str]:
+    def _given_by(self, place: StepId) -> Iterator[str]:
         """The variables that a step or an edge from it assigns."""
         step, variables = self._graph.steps[place], self._graph.flow(place).variables
         yield from (item.name for item in step.options.assigned(variables))
@@ -274,14 +274,14 @@ class PassableWaits:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
-    def may_be_over(self, place: Place) -> bool:
+    def may_be_over(self, place: StepId) -> bool:
         """Whether a step may wait for a time that has passed already."""
         kind = self._graph.steps[place].kind
         if kind.rest is None or kind.rest.what is not RestFor.TIME or kind.rest.longest is not None:
             return False
         return kind.rest.over or all(self._may_have_passed(moment, place) for moment in kind.moments())
 
-    def moves_on(self, place: Place, given: Collection[str]) -> bool:
+    def moves_on(self, place: StepId, given: Collection[str]) -> bool:
         """Whether a step may wait for another time when a turn reaches it again. ``given`` are the variables that get
         a value in between.
 
@@ -292,12 +292,12 @@ class PassableWaits:
             for moment in self._graph.steps[place].kind.moments()
         )
 
-    def _may_have_passed(self, moment: Template, place: Place) -> bool:
+    def _may_have_passed(self, moment: Template, place: StepId) -> bool:
         """Whether the time may have passed. One that is computed from now alone is always in the future."""
         reckoned = moment.names and moment.names <= CLOCK
         return not reckoned and any(case.kind is not ValueKind.DURATION for case in self._cases(moment, place))
 
-    def _cases(self, moment: Template, place: Place) -> AbstractValues:
+    def _cases(self, moment: Template, place: StepId) -> AbstractValues:
         variables = self._graph.flow(place).variables
         known = {name: variables[name].abstract_values for name in moment.names if name in variables}
         return AbstractText(moment).evaluate(known).values

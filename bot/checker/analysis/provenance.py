@@ -8,7 +8,7 @@ from bot.checker.analysis.definite_assignment import definite_assignment
 from bot.checker.analysis.null_effects import VariableSet
 from bot.checker.analysis.reachability import Reachability, edges_of
 from bot.checker.analysis.transfer_functions import EdgeTransfer, bits_of
-from bot.checker.graph import AFTER_RUN, Edge, Graph, Place, Root
+from bot.checker.graph import AFTER_RUN, Edge, Graph, Root, StepId
 from bot.language.steps.step_facts import FlowRun
 
 BroughtValue = tuple[FlowRun, str]
@@ -28,9 +28,9 @@ class NullOrigin:
     opened: Root | None = None
     edge: Edge | None = None
     brought: BroughtValue | None = None
-    over: Place | None = None
+    over: StepId | None = None
 
-    def why(self, place: Place) -> str:
+    def why(self, place: StepId) -> str:
         """Why a variable has no value at a step, in words."""
         if self.brought is not None:
             run, theirs = self.brought
@@ -54,7 +54,7 @@ class Provenance:
         self._reachability = graph.analysis(Reachability)
         self._assigned = graph.analysis(definite_assignment)
 
-    def of(self, place: Place, name: VariableSet, transfer: EdgeTransfer | None = None) -> NullOrigin:
+    def of(self, place: StepId, name: VariableSet, transfer: EdgeTransfer | None = None) -> NullOrigin:
         """Why a variable may be null at a step, or on an edge from it."""
         origin, backwards = NullOrigin(), list[Edge]()
         if transfer is not None:
@@ -102,7 +102,7 @@ class Provenance:
         given = ((run, ours, theirs) for run in runs for ours, theirs in self._brought_by(run, transfer.edge.source))
         return next(((run, theirs) for run, ours, theirs in given if self._assigned.nulls.of(ours) == name), None)
 
-    def _brought_by(self, run: FlowRun, place: Place) -> Iterator[tuple[str, str]]:
+    def _brought_by(self, run: FlowRun, place: StepId) -> Iterator[tuple[str, str]]:
         """Our variables with theirs: outputs, and what both flows keep."""
         yield from run.outputs.items()
         ours, theirs = self._graph.flow(place).kept, self._graph.flow(self._graph.opened_by(run.flow)).kept
@@ -117,9 +117,9 @@ class Provenance:
             return edges_of(self._reachability.ending[edge.cause].get(first))
         return ()
 
-    def _to_end_with(self, first: Place, name: VariableSet) -> tuple[Edge, ...]:
+    def _to_end_with(self, first: StepId, name: VariableSet) -> tuple[Edge, ...]:
         """A path from the beginning of a frame to an end at which a variable may be null."""
-        came: dict[Place, EdgeTransfer | None] = {first: None}
+        came: dict[StepId, EdgeTransfer | None] = {first: None}
         waiting = deque([first])
         while waiting:
             place = waiting.popleft()
@@ -132,7 +132,7 @@ class Provenance:
         return ()
 
     def _back_to(
-        self, first: Place, transfer: EdgeTransfer, name: VariableSet, came: dict[Place, EdgeTransfer | None]
+        self, first: StepId, transfer: EdgeTransfer, name: VariableSet, came: dict[StepId, EdgeTransfer | None]
     ) -> tuple[Edge, ...]:
         """The edges up to an edge along which the variable is null, as far as they can be followed."""
         backwards: list[Edge] = []

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 
-from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Opening, Place
+from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Opening, StepId
 from bot.checker.graph.edges import reachable
 
 LinkedPath = tuple["LinkedPath | None", Edge | None, "LinkedPath | None"]
@@ -42,20 +42,20 @@ class Reachability:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._below = graph.below
-        self._runs_of: dict[Place, list[Place]] = {}
+        self._runs_of: dict[StepId, list[StepId]] = {}
         for root in graph.roots:
             if root.opening is Opening.RUN and root.by is not None:
                 self._runs_of.setdefault(root.place, []).append(root.by)
-        self.ending: dict[Cause, dict[Place, LinkedPath]] = {cause: {} for cause in AFTER_RUN}
+        self.ending: dict[Cause, dict[StepId, LinkedPath]] = {cause: {} for cause in AFTER_RUN}
         self._find_ends()
         self._leaving = self._find_leaving()
-        self.reached: dict[Place, LinkedPath | None] = self._spread()
+        self.reached: dict[StepId, LinkedPath | None] = self._spread()
 
-    def path_to(self, place: Place | None) -> tuple[Edge, ...]:
+    def path_to(self, place: StepId | None) -> tuple[Edge, ...]:
         """A shortest path from a root to a step; empty for one that is not reached."""
         return edges_of(None if place is None else self.reached.get(place))
 
-    def can_end(self, place: Place) -> bool:
+    def can_end(self, place: StepId) -> bool:
         """Whether the frame can end from this step, alone or together with the flows below it."""
         return place in self._leaving or any(place in found for found in self.ending.values())
 
@@ -72,7 +72,7 @@ class Reachability:
     # -- ends, backwards -------------------------------------------------------------------------------------------
 
     def _find_ends(self) -> None:
-        waiting: deque[tuple[Place, Cause]] = deque()
+        waiting: deque[tuple[StepId, Cause]] = deque()
         for place, edges in self._graph.edges.items():
             for edge in edges:
                 if edge.target is None and not edge.ends_all:
@@ -84,7 +84,7 @@ class Reachability:
             for run in self._runs_of.get(place, ()):
                 self._after_run(run, cause, waiting)
 
-    def _after_run(self, run: Place, cause: Cause, waiting: deque[tuple[Place, Cause]]) -> None:
+    def _after_run(self, run: StepId, cause: Cause, waiting: deque[tuple[StepId, Cause]]) -> None:
         """The flow that a step runs can end: note that the frame can end by the edges after it."""
         for edge in self._graph.edges[run]:
             if edge.cause is cause and not edge.ends_all:
@@ -94,7 +94,7 @@ class Reachability:
                     self._note(run, how, edge, onward, waiting)
 
     def _note(
-        self, place: Place, cause: Cause, edge: Edge, onward: LinkedPath | None, waiting: deque[tuple[Place, Cause]]
+        self, place: StepId, cause: Cause, edge: Edge, onward: LinkedPath | None, waiting: deque[tuple[StepId, Cause]]
     ) -> None:
         if place not in self.ending[cause] and self._leads_on(edge) and not self._goes_below(edge):
             inner = self._inner(edge) if edge.cause in AFTER_RUN else None
@@ -108,10 +108,10 @@ class Reachability:
         """Whether an edge returns to a flow that is open further down. The frame is over then, and its end reaches no step."""
         return edge.target is not None and edge.target[0] in self._below[edge.source[0]]
 
-    def _find_leaving(self) -> set[Place]:
+    def _find_leaving(self) -> set[StepId]:
         """The steps from which a frame can end together with the flows below it."""
         edges = [edge for several in self._graph.edges.values() for edge in several if self._leads_on(edge)]
-        before: dict[Place, list[Place]] = {opened: list(runs) for opened, runs in self._runs_of.items()}
+        before: dict[StepId, list[StepId]] = {opened: list(runs) for opened, runs in self._runs_of.items()}
         found = {edge.source for edge in edges if edge.ends_all}
         for edge in edges:
             if edge.target is not None:
@@ -122,9 +122,9 @@ class Reachability:
 
     # -- what is reached, forwards ---------------------------------------------------------------------------------
 
-    def _spread(self) -> dict[Place, LinkedPath | None]:
+    def _spread(self) -> dict[StepId, LinkedPath | None]:
         roots = (root for root in self._graph.roots if root.by is None and root.opening is not Opening.TAP)
-        found: dict[Place, LinkedPath | None] = {root.place: None for root in roots}
+        found: dict[StepId, LinkedPath | None] = {root.place: None for root in roots}
         waiting = deque(found)
         while waiting:
             place = waiting.popleft()
@@ -135,7 +135,7 @@ class Reachability:
                     waiting.append(target)
         return found
 
-    def _onward(self, place: Place, path: LinkedPath | None) -> Iterator[tuple[Place, LinkedPath]]:
+    def _onward(self, place: StepId, path: LinkedPath | None) -> Iterator[tuple[StepId, LinkedPath]]:
         for edge in self._graph.edges[place]:
             if edge.target is not None and not edge.returns and self.can_be_taken(edge):
                 yield edge.target, (path, edge, self._inner(edge) if edge.cause in AFTER_RUN else None)

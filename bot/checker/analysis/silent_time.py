@@ -19,11 +19,11 @@ from bot.checker.analysis.timed_graph import (
     speaks,
     timed_edges,
 )
-from bot.checker.graph import Cause, Edge, Graph, Opening, Place, Root
+from bot.checker.graph import Cause, Edge, Graph, Opening, Root, StepId
 from bot.checker.graph.edges import reachable
 from bot.core.session import CUTS_IN, SENDING_WINDOW
 
-Sender = Place | Edge
+Sender = StepId | Edge
 """Something that sends messages: a step, or an edge on which something is said."""
 
 _MOST_SHOWN = 800  # steps and edges of a path; in longer ones the flows that run in between are left out
@@ -183,7 +183,7 @@ class SilentTimes:
             yield here, Constraint(onward=here, inner=_over(place[0]), anew=True)
             yield here, Constraint(onward=_PLANNED, inner=here, times=0)
 
-    def _interrupting(self, flow: str) -> Iterator[Place]:
+    def _interrupting(self, flow: str) -> Iterator[StepId]:
         """The first steps of the flows that can interrupt this one. A flow that is open below it cannot."""
         never = {flow, *self._graph.below[flow]}
         return (place for place in self._graph.interrupters if place[0] not in never)
@@ -220,7 +220,7 @@ _OPENING = (Opening.RUN, Opening.INTERRUPTION, Opening.PLAN)
 class SubFlowSummaries:
     """The time from each step to the end of its frame: without a word of the contact, and since their last word."""
 
-    def __init__(self, graph: Graph, timed_edges: Mapping[Place, tuple[TimedEdge, ...]], nodes: StepNodes) -> None:
+    def __init__(self, graph: Graph, timed_edges: Mapping[StepId, tuple[TimedEdge, ...]], nodes: StepNodes) -> None:
         self._graph = graph
         self._timed_edges = timed_edges
         self._nodes = nodes
@@ -248,12 +248,12 @@ class SubFlowSummaries:
             ends = self._nodes.every(opened) if most > 1 else self._nodes.first(opened).ends
             yield ends[timed.edge.cause is not Cause.FLOW]
 
-    def _in_frames(self) -> list[Place]:
+    def _in_frames(self) -> list[StepId]:
         """The steps that such frames reach."""
         opened = [root.place for root in self._graph.roots if root.opening in _OPENING]
         return list(reachable([*opened, *self._graph.interrupters], self._targets))
 
-    def _targets(self, place: Place) -> Iterator[Place]:
+    def _targets(self, place: StepId) -> Iterator[StepId]:
         return (timed.edge.target for timed in self._timed_edges[place] if timed.edge.target is not None)
 
     def _on(self, timed: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
@@ -287,7 +287,7 @@ class SubFlowSummaries:
         if later is not None:
             yield heard, Constraint(onward=later, edge=edge)
 
-    def _elements(self, opened: Place, more: int) -> Iterator[tuple[Node, Constraint]]:
+    def _elements(self, opened: StepId, more: int) -> Iterator[tuple[Node, Constraint]]:
         """The constraints of a flow that runs once for each element of a list: for no element, or for one and some
         more. The last run may expire.
         """

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from bot.checker.analysis.longest_paths import UNBOUNDED
-from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
+from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, StepId
 from bot.checker.graph.edges import reachable
 from bot.core.immutable import immutable
 from bot.language.expressions.abstract_texts import AbstractText
@@ -34,7 +34,7 @@ class StepNode:
     ``ends`` are the ends of its frame: those without expiry or failure, and those by expiry or failure.
     """
 
-    place: Place
+    place: StepId
     puts: bool
     ends: tuple[Ends, Ends] = field(init=False)
 
@@ -62,17 +62,17 @@ class StepNodes:
         self._used_up = {place: StepNode(place, puts=False) for place in bounds}
         self.bounds = {self._entered[place]: most for place, most in bounds.items()}
         self._put = {place: StepNode(place, puts=True) for place in graph.steps}
-        self._every: dict[Place, tuple[Ends, Ends]] = {}
+        self._every: dict[StepId, tuple[Ends, Ends]] = {}
 
-    def put(self, place: Place) -> StepNode:
+    def put(self, place: StepId) -> StepNode:
         """The node at which a step sends its message."""
         return self._put[place]
 
-    def first(self, place: Place) -> StepNode:
+    def first(self, place: StepId) -> StepNode:
         """The node at which a frame begins, by its first step."""
         return self._entered.get(place) or self._put[place]
 
-    def run_at(self, place: Place) -> list[tuple[StepNode, int]]:
+    def run_at(self, place: StepId) -> list[tuple[StepNode, int]]:
         """The nodes at which the flows begin that a step runs, each with how often it may run in a row."""
         runs = self._graph.steps[place].kind.flows_run()
         return [(self.first(self._graph.opened_by(run.flow)), run.most) for run in runs]
@@ -81,7 +81,7 @@ class StepNodes:
         """The nodes that count a visit, each with the node at which the step then sends its message."""
         return ((step_node, self._put[place]) for place, step_node in self._entered.items())
 
-    def every(self, place: Place) -> tuple[Ends, Ends]:
+    def every(self, place: StepId) -> tuple[Ends, Ends]:
         """The ends of all frames that a step opens one after another, for the elements of a list."""
         if place not in self._every:
             self._every[place] = _ends_of(self.first(place))
@@ -112,11 +112,11 @@ class TimedEdge:
 
     edge: Edge
     seconds: float
-    runs: tuple[tuple[Place, int], ...] = ()
+    runs: tuple[tuple[StepId, int], ...] = ()
     in_window: bool = False
 
 
-def timed_edges(graph: Graph) -> Mapping[Place, tuple[TimedEdge, ...]]:
+def timed_edges(graph: Graph) -> Mapping[StepId, tuple[TimedEdge, ...]]:
     """The edges of each step. Edges that are equal for the time, such as several answers, are left out."""
     return {place: _different(graph, place, step) for place, step in graph.steps.items()}
 
@@ -136,7 +136,7 @@ def keeps_waiting(edge: Edge) -> bool:
     return (edge.target is not None and not edge.puts) or (edge.cause is Cause.REMINDER and edge.again)
 
 
-def _different(graph: Graph, place: Place, step: Step) -> tuple[TimedEdge, ...]:
+def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]:
     runs = tuple((graph.opened_by(run.flow), run.most) for run in step.kind.flows_run())
     reminders = _reminders_at(graph, place)
     plans = bool(step.options.schedule)
@@ -174,7 +174,7 @@ _APART = ("timeout", "visits.else")
 """Outcomes that differ from others of the same cause: one expires the flow, the other skips the step."""
 
 
-def _reminders_at(graph: Graph, place: Place) -> int:
+def _reminders_at(graph: Graph, place: StepId) -> int:
     """How many reminders follow each other at a step: none after the time-out, if that comes first."""
     step = graph.steps[place]
     stays = any(edge.cause is Cause.REMINDER and keeps_waiting(edge) for edge in graph.edges[place])
@@ -224,13 +224,13 @@ def _longest_rest(step: Step, reminders: int) -> float:
     return _until_timeout(step, _reminded(step, reminders)) or UNBOUNDED
 
 
-def rests_during_run(graph: Graph, place: Place) -> Iterator[tuple[Place, float]]:
+def rests_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, float]]:
     """The steps at which the conversation can be while a step runs a flow, each with how long it stays there at most."""
 
-    def opened(at: Place) -> list[Place]:
+    def opened(at: StepId) -> list[StepId]:
         return [graph.opened_by(run.flow) for run in graph.steps[at].kind.flows_run()]
 
-    def onward(at: Place) -> list[Place]:
+    def onward(at: StepId) -> list[StepId]:
         return opened(at) + [edge.target for edge in graph.edges[at] if edge.target is not None and not edge.ends_all]
 
     for each in reachable(opened(place), onward):

@@ -26,7 +26,7 @@ from bot.checker.exploring.moves import move_sentence
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.exploring.search import MoveSearch
 from bot.checker.findings import Finding
-from bot.checker.graph import Edge, Graph, Place
+from bot.checker.graph import Edge, Graph, StepId
 from bot.core.immutable import immutable
 from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
@@ -85,7 +85,7 @@ class CounterexampleFinder:
             whole=finding.code in ONLY_AFTER_ROUTE,
         )
 
-    def place_of(self, finding: Finding) -> Place | None:
+    def place_of(self, finding: Finding) -> StepId | None:
         """The step in whose lines a finding is; None for a finding in `bot.yml`, or before the first step."""
         flows = [flow for flow in self._library.flows.values() if _is_above(flow.mark, finding)]
         flow = max(flows, key=lambda flow: flow.mark.line, default=None)
@@ -112,7 +112,7 @@ class CounterexampleFinder:
         return state
 
 
-def _way_on(finding: Finding, place: Place | None) -> Edge | None:
+def _way_on(finding: Finding, place: StepId | None) -> Edge | None:
     """The edge on which a finding is, if a text of that edge may fail."""
     last = finding.story[-1] if finding.story and finding.code in _FAILING else None
     return last if last is not None and last.source == place else None

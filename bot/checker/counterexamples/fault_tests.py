@@ -17,7 +17,7 @@ from bot.checker.counterexamples.finding_case import (
 )
 from bot.checker.exploring.explorer import ExploredSend, ExploredState
 from bot.checker.exploring.message_view import approximate_duration, message_parts, quoted, short
-from bot.checker.graph import Place
+from bot.checker.graph import StepId
 from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.core.effects import Send
 from bot.core.errors import BotError
@@ -25,7 +25,7 @@ from bot.core.turn import StepTaken
 from bot.language.expressions.templates import Expression, Template
 from bot.language.flow.definition import Step
 from bot.language.source.problems import Mark
-from bot.language.steps.step_facts import Offered, SentText
+from bot.language.steps.step_facts import ChoiceFacts, SentText
 from bot.language.steps.transition import END
 
 _MISMATCH = ": mismatch: "
@@ -310,7 +310,7 @@ def show_few(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     if case.place is None or not case.is_passed(state):
         return None
     sends = list(case.library.flows[case.place[0]].steps[case.place[1]].kind.sends())
-    least = max((sent.least for sent in sends if isinstance(sent, Offered)), default=0)
+    least = max((sent.least for sent in sends if isinstance(sent, ChoiceFacts)), default=0)
     titles = {sent.text.source for sent in sends if isinstance(sent, SentText) and sent.title}
     for number, line in enumerate(lines := list(messages(state))):
         parts = line["bot"] if isinstance(line["bot"], Mapping) else {}
@@ -342,7 +342,7 @@ def _late(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     return VisibleFault(f"the bot may not {_would(late)}: {_why(late.silence)}", tuple(messages(state)))
 
 
-def _sent_by(state: ExploredState) -> Iterator[tuple[Place | None, ExploredSend]]:
+def _sent_by(state: ExploredState) -> Iterator[tuple[StepId | None, ExploredSend]]:
     """The messages of the last turns, each with its step: the one that sent it, or the one that was left."""
     sent = iter(state.sent)
     for turn in state.turns:

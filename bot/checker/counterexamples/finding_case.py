@@ -10,7 +10,7 @@ from bot.checker.exploring.message_view import message_parts
 from bot.checker.exploring.moves import HandlerResult, move_line
 from bot.checker.exploring.search import is_taken
 from bot.checker.findings import Finding
-from bot.checker.graph import Edge, Place
+from bot.checker.graph import Edge, StepId
 from bot.core.effects import Send
 from bot.core.errors import BotError
 from bot.core.events import TimeReached
@@ -84,12 +84,12 @@ class FindingCase:
 
     library: Library
     finding: Finding
-    place: Place | None
+    place: StepId | None
     way: Edge | None
     texts: tuple[Template | Expression, ...]
 
     @classmethod
-    def of(cls, library: Library, finding: Finding, place: Place | None, way: Edge | None) -> "FindingCase":
+    def of(cls, library: Library, finding: Finding, place: StepId | None, way: Edge | None) -> "FindingCase":
         """Look up the texts at the finding's place: those of a step, or those of a flow or the bot that a step inherits,
         or those that use the definition there.
         """

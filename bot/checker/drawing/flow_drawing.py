@@ -16,7 +16,7 @@ from bot.checker.drawing.drawing_model import (
     short,
 )
 from bot.checker.findings import Finding
-from bot.checker.graph import Edge, Graph, Opening, Place, Root
+from bot.checker.graph import Edge, Graph, Opening, Root, StepId
 from bot.checker.rules import TITLES
 from bot.language.flow.definition import FIRST, Flow, Step, Trigger
 from bot.language.flow.documents import BOT_FILE
@@ -125,8 +125,8 @@ class _FlowDrawing:
     flags: FindingIndex
     everything: bool
     sketch: DrawingBuilder = field(default_factory=DrawingBuilder)
-    steps: dict[Place, str] = field(default_factory=dict)  # the boxes of the steps
-    leaving: dict[tuple[Place, str], str] = field(default_factory=dict)  # the boxes of the targets outside the flow
+    steps: dict[StepId, str] = field(default_factory=dict)  # the boxes of the steps
+    leaving: dict[tuple[StepId, str], str] = field(default_factory=dict)  # the boxes of the targets outside the flow
 
     def drawn(self) -> Drawing:
         """Return the finished drawing."""
@@ -142,10 +142,10 @@ class _FlowDrawing:
             self._opens(place)
         return self.sketch.drawing(self.flow.name, self.flow.about)
 
-    def _places(self) -> Iterator[tuple[Place, Step]]:
+    def _places(self) -> Iterator[tuple[StepId, Step]]:
         return (((self.flow.name, step.name), step) for step in self.flow.steps.values())
 
-    def _step(self, place: Place, step: Step) -> None:
+    def _step(self, place: StepId, step: Step) -> None:
         """Add a box for a step, and before it a box for what leads into it from other flows."""
         flags = self.flags.at_step(*place)
         of_flow = self.flags.at_flow(self.flow.name) if step.name == self.flow.first else ()
@@ -159,7 +159,7 @@ class _FlowDrawing:
             self.sketch.line(start, self.steps[place])
 
     @cached_property
-    def _begun(self) -> dict[Place, tuple[str, ...]]:
+    def _begun(self) -> dict[StepId, tuple[str, ...]]:
         return entry_points(self.graph, self.flow.name, everything=self.everything)
 
     def _end_of(self, edge: Edge, step: Step) -> str:
@@ -170,12 +170,12 @@ class _FlowDrawing:
             return self._out(edge.source, BoxKind.FLOW, name_of(self.graph, edge.target), edge.target)
         return self._out(edge.source, BoxKind.END, _written(edge, step))
 
-    def _opens(self, place: Place) -> None:
+    def _opens(self, place: StepId) -> None:
         for root in self.graph.roots_by.get(place, ()):
             target = self._out(place, BoxKind.FLOW, name_of(self.graph, root.place), root.place)
             self.sketch.line(self.steps[place], target, OPENS[root.opening], Stroke.DOTTED, way=way_into(place, root))
 
-    def _out(self, source: Place, look: BoxKind, title: str, place: Place | None = None) -> str:
+    def _out(self, source: StepId, look: BoxKind, title: str, place: StepId | None = None) -> str:
         if (source, title) not in self.leaving:
             self.leaving[source, title] = self.sketch.box(look, title, stands_for="/".join(place or ()))
         return self.leaving[source, title]
@@ -187,12 +187,12 @@ def way_of(edge: Edge) -> str:
     return f"{'/'.join(edge.source)} {outcome}"
 
 
-def way_into(place: Place, root: Root) -> str:
+def way_into(place: StepId, root: Root) -> str:
     """What a trace says where a step has opened a flow: ``main/size → offer/price``, the one step after the other."""
     return f"{'/'.join(place)} → {'/'.join(root.place)}"
 
 
-def name_of(graph: Graph, place: Place) -> str:
+def name_of(graph: Graph, place: StepId) -> str:
     """The name of a step of another flow: the flow's name alone if the flow begins with this step."""
     flow, step = place
     return flow if step == graph.library.flows[flow].first else f"{flow}/{step}"
@@ -232,12 +232,12 @@ def start_conditions(start: Trigger | None) -> Iterator[str]:
         yield "for the first time" if start.contact == FIRST else "not for the first time"
 
 
-def entry_points(graph: Graph, name: str, *, everything: bool = False) -> dict[Place, tuple[str, ...]]:
+def entry_points(graph: Graph, name: str, *, everything: bool = False) -> dict[StepId, tuple[str, ...]]:
     """The steps of a flow that conversations enter, each with how: from other flows, or from any step.
 
     With ``everything``, what leads there from any step is drawn from each of them.
     """
-    found: dict[Place, list[str]] = {}
+    found: dict[StepId, list[str]] = {}
     for root in graph.roots:
         if root.place[0] == name and root.opening is not Opening.TAP:
             found.setdefault(root.place, []).extend(_opened(graph, root))
@@ -251,7 +251,7 @@ def entry_points(graph: Graph, name: str, *, everything: bool = False) -> dict[P
     return {place: tuple(dict.fromkeys(lines)) for place, lines in found.items()}
 
 
-def _inherited(graph: Graph, place: Place) -> Iterator[str]:
+def _inherited(graph: Graph, place: StepId) -> Iterator[str]:
     """The inherited outcomes by which other steps of the flow lead to a step."""
     for edge in graph.edges_to[place]:
         if edge.source == place or edge.source[0] != place[0] or edge.transition is None or edge.returns:

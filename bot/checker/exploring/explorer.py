@@ -30,7 +30,7 @@ from bot.checker.exploring.moves import (
     WaitMove,
     WriteMove,
 )
-from bot.core.effects import Call, Complete, Fetch, HttpRequest, Send
+from bot.core.effects import AskModel, Call, Fetch, HttpRequest, Send
 from bot.core.events import (
     CallEnded,
     ContactChanged,
@@ -56,7 +56,7 @@ from bot.language.flow.library import Library
 from bot.language.python.annotations import Results
 from bot.language.python.gathered import Extensions
 
-ExternalEffect = Call | Complete | Fetch | HttpRequest
+ExternalEffect = Call | AskModel | Fetch | HttpRequest
 """Effects with a result that a step waits for."""
 _MOST_TURNS = 500  # of one move, until nothing happens any more
 _MOST_OPTIONS = 100  # that are remembered: as many as a contact can tap at the gateway
@@ -157,7 +157,7 @@ class Explorer:
                 fits = isinstance(asked, HttpRequest) and f"{asked.method} {asked.address}" == request
                 return move if fits else None
             case ModelResult():
-                return move if isinstance(asked, Complete) else None
+                return move if isinstance(asked, AskModel) else None
             case FileResult():
                 return move if isinstance(asked, Fetch) else None
             case TapMove(title=title):

@@ -35,7 +35,7 @@ from bot.checker.exploring.sample_values import (
 )
 from bot.checker.graph import Graph, Opening
 from bot.checker.pattern_texts import text_matching
-from bot.core.effects import Call, Complete, Fetch, HttpRequest
+from bot.core.effects import AskModel, Call, Fetch, HttpRequest
 from bot.core.errors import BotError
 from bot.core.events import TimeReached
 from bot.core.session import Frame
@@ -263,7 +263,7 @@ class ResultProposals:
                 yield from self._returned(call, state, flow, step)
             case HttpRequest() as request:
                 yield from self._responded(request, flow, step)
-            case Complete() as complete:
+            case AskModel() as complete:
                 yield from self._spoken(complete, state, flow, step)
             case Fetch():
                 yield FileResult()
@@ -319,7 +319,7 @@ class ResultProposals:
                 body |= shape
         return body
 
-    def _spoken(self, complete: Complete, state: ExploredState, flow: Flow, step: Step) -> Iterator[EffectResult]:
+    def _spoken(self, complete: AskModel, state: ExploredState, flow: Flow, step: Step) -> Iterator[EffectResult]:
         exits = [outcome.removeprefix("exits.") for outcome in step.transitions if outcome.startswith("exits.")]
         tools = {tool["function"]["name"]: tool["function"] for tool in complete.tools}
         for name in exits:

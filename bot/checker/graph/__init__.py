@@ -5,6 +5,6 @@ within a frame. Openings of frames (starts, plans, `run`, interruptions) are roo
 """
 
 from bot.checker.graph.bot_graph import Graph, Opening, Root
-from bot.checker.graph.edges import AFTER_RUN, Cause, Edge, Place
+from bot.checker.graph.edges import AFTER_RUN, Cause, Edge, StepId
 
-__all__ = ["AFTER_RUN", "Cause", "Edge", "Graph", "Opening", "Place", "Root"]
+__all__ = ["AFTER_RUN", "Cause", "Edge", "Graph", "Opening", "Root", "StepId"]

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, TypeVar
 
-from bot.checker.graph.edges import Cause, Edge, Place, reachable
+from bot.checker.graph.edges import Cause, Edge, StepId, reachable
 from bot.core.immutable import immutable
 from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.abstract_values import LOST, AbstractValues
@@ -38,13 +38,13 @@ TextOrExpression = Template | Expression
 class EdgeBuilder:
     """Builds the edges of a bot."""
 
-    def __init__(self, library: Library, steps: Mapping[Place, Step]) -> None:
+    def __init__(self, library: Library, steps: Mapping[StepId, Step]) -> None:
         self._library, self._steps = library, steps
         self._failing = FallibleTexts(library)
         self._broken = failing_flows(library.flows, library.bot.words)
         self._breakable = failing_flows(library.flows, library.bot.words, texts=True)
 
-    def edges(self) -> Mapping[Place, tuple[Edge, ...]]:
+    def edges(self) -> Mapping[StepId, tuple[Edge, ...]]:
         """The edges that lead from each step."""
         found = {
             place: [*self._by_ways(place, step), *self._by_words(place, step)] for place, step in self._steps.items()
@@ -55,7 +55,7 @@ class EdgeBuilder:
         self._correct(found)
         return {place: tuple(edges) for place, edges in found.items()}
 
-    def _by_ways(self, place: Place, step: Step) -> Iterator[Edge]:
+    def _by_ways(self, place: StepId, step: Step) -> Iterator[Edge]:
         rest = step.kind.rest
         cause = Cause.TURN if rest is None else _BY_REST[rest.what]
         failing = self._failing_at(place, step, cause)
@@ -79,7 +79,7 @@ class EdgeBuilder:
             return [first, Cause.RESULT] if resolved.success else [first]
         return [first, Cause.TURN] if step.kind.takes_pending_input and first is Cause.REPLY else [first]
 
-    def _failing_at(self, place: Place, step: Step, cause: Cause) -> dict[Cause, bool]:
+    def _failing_at(self, place: StepId, step: Step, cause: Cause) -> dict[Cause, bool]:
         """For each cause, whether a text or value that is evaluated then can fail."""
         found: dict[Cause, bool] = {}
         self._note(found, [Cause.TURN], place, tuple(used.text for used in step.kind.uses()))
@@ -93,7 +93,7 @@ class EdgeBuilder:
         return found
 
     def _note(
-        self, found: dict[Cause, bool], causes: Iterable[Cause], place: Place, texts: Sequence[TextOrExpression]
+        self, found: dict[Cause, bool], causes: Iterable[Cause], place: StepId, texts: Sequence[TextOrExpression]
     ) -> None:
         if not all(isinstance(text, Template) and text.constant for text in texts):
             can_be = self._failing.any_of(place[0], texts)
@@ -112,7 +112,7 @@ class EdgeBuilder:
             yield Cause.FAILED
 
     def _edge(
-        self, place: Place, resolved: ResolvedTransition, cause: Cause, *, fails: bool = False, idle: bool = False
+        self, place: StepId, resolved: ResolvedTransition, cause: Cause, *, fails: bool = False, idle: bool = False
     ) -> Edge:
         target, puts, ends_all = self._lead(place, resolved.target)
         again, transition = resolved.target == AGAIN, resolved.written
@@ -120,7 +120,7 @@ class EdgeBuilder:
         alone = resolved.of_bot and (resolved.target or "").startswith("/")
         return Edge(*own, fails=fails, idle=idle, again=again, alone=alone)
 
-    def _by_words(self, place: Place, step: Step) -> Iterator[Edge]:
+    def _by_words(self, place: StepId, step: Step) -> Iterator[Edge]:
         """The edges of words: one from each step at which a word is understood. The same text may be a word at several levels."""
         if not step.kind.takes_words:
             return
@@ -137,7 +137,7 @@ class EdgeBuilder:
                 own = place, target, name, Cause.REPLY, mark, transition, False, puts, ends_all, said
                 yield Edge(*own, again=again, alone=alone)
 
-    def _lead(self, place: Place, target: str | None) -> tuple[Place | None, bool, bool]:
+    def _lead(self, place: StepId, target: str | None) -> tuple[StepId | None, bool, bool]:
         """The step that a target leads to, whether its question or message is sent, and whether all frames end."""
         if target is None:
             return place, False, False
@@ -149,7 +149,7 @@ class EdgeBuilder:
             return opened_by(self._library, target), True, False
         return (place[0], target), True, False
 
-    def _lead_back(self, edges: dict[Place, list[Edge]]) -> None:
+    def _lead_back(self, edges: dict[StepId, list[Edge]]) -> None:
         """Add the edges of `back`: it ends the frame, or returns to a question that was left before."""
         returning = [edge for found in edges.values() for edge in found if _written(edge) == BACK]
         if not returning:
@@ -161,7 +161,7 @@ class EdgeBuilder:
             for question in dict.fromkeys(e.source for e in left if e.target in come_from):
                 edges[edge.source].append(_to(edge, question))
 
-    def _correct(self, edges: dict[Place, list[Edge]]) -> None:
+    def _correct(self, edges: dict[StepId, list[Edge]]) -> None:
         """Add the edges of corrected answers: they return to the step at which the contact corrected one."""
         correcting = [
             edge
@@ -180,7 +180,7 @@ class EdgeBuilder:
         return unanswered and edge.target not in (None, edge.source) and self._steps[edge.source].kind.asks
 
 
-def opened_by(library: Library, target: str) -> Place:
+def opened_by(library: Library, target: str) -> StepId:
     """The step at which ``flow``, ``/flow`` or ``/flow/step`` begins."""
     name, _, step = target.removeprefix("/").partition("/")
     return name, step or library.flows[name].first
@@ -198,14 +198,14 @@ def _written(edge: Edge) -> str | None:
     return None if edge.transition is None or edge.transition.then is None else edge.transition.then.text
 
 
-def _to(edge: Edge, target: Place) -> Edge:
+def _to(edge: Edge, target: StepId) -> Edge:
     """A copy of the edge that returns to an earlier step."""
     transition, success, word = edge.transition, edge.success, edge.word
     return Edge(edge.source, target, edge.outcome, edge.cause, edge.mark, transition, success, word=word, returns=True)
 
 
-def _reverse(edges: Mapping[Place, list[Edge]]) -> dict[Place, list[Place]]:
-    before: dict[Place, list[Place]] = {}
+def _reverse(edges: Mapping[StepId, list[Edge]]) -> dict[StepId, list[StepId]]:
+    before: dict[StepId, list[StepId]] = {}
     for place, found in edges.items():
         for edge in found:
             if edge.target is not None:
@@ -239,9 +239,9 @@ REOPEN = "reopen"
 class OldTaps:
     """The questions with buttons of a bot in which they can be opened again; none in all others."""
 
-    def __init__(self, library: Library, steps: Mapping[Place, Step]) -> None:
+    def __init__(self, library: Library, steps: Mapping[StepId, Step]) -> None:
         self._steps = steps
-        self._flows: dict[str, list[Place]] = {}
+        self._flows: dict[str, list[StepId]] = {}
         defaults = [library.bot.defaults, *(flow.defaults for flow in library.flows.values())]
         if any(level.old_taps == REOPEN for level in defaults):
             for place, step in steps.items():
@@ -251,7 +251,7 @@ class OldTaps:
         self._next = {place: (number + 1) % len(ring) for ring in rings for number, place in enumerate(ring)}
 
     @property
-    def questions(self) -> Iterator[Place]:
+    def questions(self) -> Iterator[StepId]:
         """All questions with buttons. The conversation in which one was asked may be over."""
         return (place for questions in self._flows.values() for place in questions)
 
@@ -262,7 +262,7 @@ class OldTaps:
                 for target in self._opened_from(place):
                     yield Edge(place, target, "old tap", Cause.REPLY, step.mark, returns=True)
 
-    def _opened_from(self, place: Place) -> Iterator[Place]:
+    def _opened_from(self, place: StepId) -> Iterator[StepId]:
         """The next such question of the same flow. The first one of a flow also leads to the other flows: to their
         first one, or to all if these do not lead to each other.
         """
@@ -296,17 +296,17 @@ class Root:
     known. ``busy`` is what happens while the contact is in a flow, ``inputs`` are the values that it is given.
     """
 
-    place: Place
+    place: StepId
     opening: Opening
     mark: Mark
-    by: Place | None = None
+    by: StepId | None = None
     after: timedelta | None = None
     busy: str | None = None
     inputs: tuple[Assignment, ...] = ()
     event: str | None = None
 
 
-def roots_of(library: Library, steps: Mapping[Place, Step], edges: Iterable[Edge]) -> tuple[Root, ...]:
+def roots_of(library: Library, steps: Mapping[StepId, Step], edges: Iterable[Edge]) -> tuple[Root, ...]:
     """The steps at which frames begin. A flow to which nothing in the bot leads is one that a program starts."""
     found = [*_started(library), *_opened_by_words(library), *_opened_by_steps(library, steps)]
     led_to = {root.place[0] for root in found}
@@ -343,7 +343,7 @@ def _opened_by_words(library: Library) -> Iterator[Root]:
             yield Root(opened_by(library, target), Opening.WORD, word.mark, inputs=word.transition.set)
 
 
-def _opened_by_steps(library: Library, steps: Mapping[Place, Step]) -> Iterator[Root]:
+def _opened_by_steps(library: Library, steps: Mapping[StepId, Step]) -> Iterator[Root]:
     for place, step in steps.items():
         for run in step.kind.flows_run():
             yield Root(opened_by(library, run.flow), Opening.RUN, run.mark, place, timedelta(0), inputs=run.inputs)
@@ -355,13 +355,19 @@ def _opened_by_steps(library: Library, steps: Mapping[Place, Step]) -> Iterator[
                 start.target.mark,
                 place,
                 timedelta(0),
-                library.busy_of(start.target.text, start.busy),
+                library.busy_policy(start.target.text, start.busy),
                 start.inputs,
             )
         for plan in step.options.schedule:
             opened, mark = opened_by(library, plan.target.text), plan.target.mark
             yield Root(
-                opened, Opening.PLAN, mark, place, plan.after, library.busy_of(plan.target.text, plan.busy), plan.inputs
+                opened,
+                Opening.PLAN,
+                mark,
+                place,
+                plan.after,
+                library.busy_policy(plan.target.text, plan.busy),
+                plan.inputs,
             )
 
 
@@ -374,7 +380,7 @@ class Graph:
 
     library: Library
     sources: tuple[Source, ...] = ()
-    steps: Mapping[Place, Step] = field(init=False)
+    steps: Mapping[StepId, Step] = field(init=False)
     _analyses: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -382,14 +388,14 @@ class Graph:
         object.__setattr__(self, "steps", found)
 
     @cached_property
-    def edges(self) -> Mapping[Place, tuple[Edge, ...]]:
+    def edges(self) -> Mapping[StepId, tuple[Edge, ...]]:
         """The edges that lead from each step."""
         return EdgeBuilder(self.library, self.steps).edges()
 
     @cached_property
-    def edges_to(self) -> Mapping[Place, tuple[Edge, ...]]:
+    def edges_to(self) -> Mapping[StepId, tuple[Edge, ...]]:
         """The edges that lead to each step, from other steps and from itself."""
-        found: dict[Place, list[Edge]] = {place: [] for place in self.steps}
+        found: dict[StepId, list[Edge]] = {place: [] for place in self.steps}
         for edges in self.edges.values():
             for edge in edges:
                 if edge.target is not None:
@@ -402,15 +408,15 @@ class Graph:
         return roots_of(self.library, self.steps, (edge for edges in self.edges.values() for edge in edges))
 
     @cached_property
-    def interrupters(self) -> tuple[Place, ...]:
+    def interrupters(self) -> tuple[StepId, ...]:
         """The steps at which a conversation goes on that a message of the contact puts on top of another."""
         started = [root.place for root in self.roots if root.opening is Opening.INTERRUPTION]
         return (*started, *(place for place, step in self.steps.items() if step.kind.stays_valid))
 
     @cached_property
-    def roots_by(self) -> Mapping[Place, tuple[Root, ...]]:
+    def roots_by(self) -> Mapping[StepId, tuple[Root, ...]]:
         """The roots that a step opens, by the step."""
-        found: dict[Place, list[Root]] = {}
+        found: dict[StepId, list[Root]] = {}
         for root in self.roots:
             if root.by is not None:
                 found.setdefault(root.by, []).append(root)
@@ -452,14 +458,14 @@ class Graph:
         found: Analysis = self._analyses[make]
         return found
 
-    def flow(self, place: Place) -> Flow:
+    def flow(self, place: StepId) -> Flow:
         """The flow of a step."""
         return self.library.flows[place[0]]
 
-    def opened_by(self, target: str) -> Place:
+    def opened_by(self, target: str) -> StepId:
         """The step at which ``flow``, ``/flow`` or ``/flow/step`` begins."""
         return opened_by(self.library, target)
 
-    def takes_words(self, place: Place) -> bool:
+    def takes_words(self, place: StepId) -> bool:
         """Whether words and starts take effect while a conversation waits there."""
         return self.steps[place].kind.takes_words

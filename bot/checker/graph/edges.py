@@ -9,7 +9,7 @@ from bot.core.immutable import immutable
 from bot.language.source.problems import Mark
 from bot.language.steps.transition import BACK, Transition
 
-Place = tuple[str, str]
+StepId = tuple[str, str]
 """A flow and one of its steps."""
 
 
@@ -44,8 +44,8 @@ class Edge:
     flow below which no other goes on.
     """
 
-    source: Place
-    target: Place | None
+    source: StepId
+    target: StepId | None
     outcome: str
     cause: Cause
     mark: Mark
@@ -96,10 +96,10 @@ def reachable(starts: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) 
     return found
 
 
-def cycle_through(place: Place, edges: Mapping[Place, Sequence[Edge]], among: Collection[Place]) -> tuple[Edge, ...]:
+def cycle_through(place: StepId, edges: Mapping[StepId, Sequence[Edge]], among: Collection[StepId]) -> tuple[Edge, ...]:
     """A shortest path from a step back to itself through some steps; through another step if possible. Empty: there is none."""
     itself = next((edge for edge in edges[place] if edge.target == place), None)
-    came: dict[Place, Edge] = {}
+    came: dict[StepId, Edge] = {}
     waiting = deque([place])
     while waiting:
         here = waiting.popleft()
@@ -112,7 +112,7 @@ def cycle_through(place: Place, edges: Mapping[Place, Sequence[Edge]], among: Co
     return () if itself is None else (itself,)
 
 
-def _way(end: Place, start: Place, came: Mapping[Place, Edge]) -> tuple[Edge, ...]:
+def _way(end: StepId, start: StepId, came: Mapping[StepId, Edge]) -> tuple[Edge, ...]:
     found: list[Edge] = []
     while end != start:
         found.append(came[end])

@@ -8,18 +8,18 @@ from enum import Enum
 from typing import Any, cast, get_args
 
 from bot.core.effects import (
+    AskModel,
     Call,
-    Complete,
     Effect,
+    EmitEvent,
     Fetch,
-    Happen,
     HttpRequest,
     Performed,
     Publish,
     PutContact,
     ReadContact,
+    RunHook,
     Send,
-    Tell,
     Transcribe,
 )
 from bot.core.events import Event, SignalReceived, StartRequested
@@ -140,7 +140,7 @@ _PERFORMED = get_args(Performed)
 
 def has_result(effect: Effect | None) -> bool:
     """Whether the conversation waits for a result of the effect."""
-    return isinstance(effect, _PERFORMED) and not isinstance(effect, Tell | Publish)
+    return isinstance(effect, _PERFORMED) and not isinstance(effect, RunHook | Publish)
 
 
 def same_effect(one: Effect, other: Effect) -> bool:
@@ -185,16 +185,16 @@ def _bare(effect: Effect) -> Effect:
     match effect:
         case Send(message, instead):
             return Send(_without_ids(message), None if instead is None else _without_ids(instead))
-        case Complete():
+        case AskModel():
             return replace(effect, flow="", within=0.0, tries=0)
         case HttpRequest():
             return replace(effect, seconds=0.0, within=0.0, tries=0, cache=0.0)
         case Transcribe(by=by):
             return replace(effect, by=cast(Call | HttpRequest, _bare(by)), within=0.0, tries=0)
-        case Call() | Fetch() | Tell():
+        case Call() | Fetch() | RunHook():
             return replace(effect, within=0.0, tries=0)
-        case Happen(event=event):
-            return Happen(replace(event, id=""))
+        case EmitEvent(event=event):
+            return EmitEvent(replace(event, id=""))
     return effect
 
 
@@ -236,7 +236,7 @@ def _parts(effect: Effect | None) -> Iterator[str]:
         case Call(handler, arguments):
             yield f"call {handler}"
             yield from _named(arguments)
-        case Complete(messages=messages, tools=tools, models=models):
+        case AskModel(messages=messages, tools=tools, models=models):
             yield f"ask {' or '.join(models) or 'the model'}"
             yield from (f"tool {tool['function']['name']}" for tool in tools)
             yield from (f"{message['role']}: {shown(message.get('content'))}" for message in messages)
@@ -249,13 +249,13 @@ def _parts(effect: Effect | None) -> Iterator[str]:
         case Transcribe(by=by):
             yield "transcribe the voice note"
             yield from _parts(by)
-        case Happen(event=StartRequested(contact=contact, flow=flow, data=data)):
+        case EmitEvent(event=StartRequested(contact=contact, flow=flow, data=data)):
             yield f"start /{flow} for {contact}"
             yield from _named(data)
-        case Happen(event=SignalReceived(contact=contact, name=name, data=data)):
+        case EmitEvent(event=SignalReceived(contact=contact, name=name, data=data)):
             yield f"signal {name} to {contact}"
             yield from _named(data)
-        case Tell(hook, told):
+        case RunHook(hook, told):
             yield f"tell the hook {hook}"
             yield from _named(told)
         case Publish(name, _, data):

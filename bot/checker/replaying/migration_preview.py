@@ -15,7 +15,7 @@ from bot.engine.scheduled_flows import is_there
 from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
 from bot.language.steps.transition import END
-from bot.language.types.type_registry import Mismatch
+from bot.language.types.type_registry import TypeMismatch
 
 
 class MigrationKind(Enum):
@@ -113,5 +113,5 @@ def _forgotten(library: Library, session: Session, now: datetime) -> Iterator[Mi
             if variable is not None and variable.keep:
                 try:
                     variable.coerce(value, now)
-                except Mismatch:
+                except TypeMismatch:
                     yield MigrationOutcome(f"{flow.name}: {name}", MigrationKind.FORGOTTEN, mark=variable.mark)

@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Graph, Opening, Place
+from bot.checker.graph import Graph, Opening, StepId
 from bot.language.expressions.abstract_texts import AbstractText, failing_definition
 from bot.language.expressions.abstract_values import NULL, UNKNOWN, AbstractValue, AbstractValues, bounded, just
 from bot.language.expressions.formats import shown
@@ -18,7 +18,7 @@ from bot.language.source.problems import Mark, did_you_mean
 from bot.language.steps.step_facts import Given, Outcome, Saved, SavedResult, only_if
 from bot.language.steps.transition import evaluate, templates_in
 from bot.language.types.text_types import ChoiceVariable
-from bot.language.types.type_registry import Mismatch, Variable
+from bot.language.types.type_registry import TypeMismatch, Variable
 
 _MOST = 256  # combinations of values of the variables of a condition
 _QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
@@ -58,7 +58,7 @@ class _Judge:
         self._values = graph.analysis(PossibleValues)
         self._reads: dict[Expression, AbstractText] = {}
 
-    def findings(self, place: Place, given: Sequence[Given]) -> Iterator[tuple[str, Mark, str, str]]:
+    def findings(self, place: StepId, given: Sequence[Given]) -> Iterator[tuple[str, Mark, str, str]]:
         """The code, where and what is wrong with the last of these conditions, and what to do."""
         *before, condition = (each.condition for each in given)
         known, mark, it = self._values.of(self._graph.flow(place)), condition.mark, f"`{condition.source}`"
@@ -217,7 +217,7 @@ def _as_value(variable: Variable, value: Any) -> AbstractValue:
     """A value as its variable takes it; null for one that does not fit."""
     try:
         return just(variable.coerce(value, None))
-    except Mismatch:
+    except TypeMismatch:
         return NULL
 
 

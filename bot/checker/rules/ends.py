@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Edge, Graph, Place
+from bot.checker.graph import Edge, Graph, StepId
 from bot.checker.graph.edges import cycle_through, reachable
 from bot.language.steps.step_facts import RestFor, SentText
 
@@ -26,7 +26,7 @@ def _unreached(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
     heads = [
         place for place in unreached if all(e.source == place or e.source not in among for e in graph.edges_to[place])
     ]
-    reported: set[Place] = set()
+    reported: set[StepId] = set()
     for place in (*heads, *unreached):
         if place not in reported:
             reported.update(
@@ -36,13 +36,13 @@ def _unreached(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
             yield Finding.at("W101", step.mark, f'nobody reaches step "{step.name}"', _why(place, graph, reachability))
 
 
-def _led_to(place: Place, graph: Graph) -> Iterator[Place]:
+def _led_to(place: StepId, graph: Graph) -> Iterator[StepId]:
     """The steps to which a step leads, and the flows that it runs or schedules: nobody reaches them either."""
     yield from (edge.target for edge in graph.edges[place] if edge.target is not None)
     yield from (root.place for root in graph.roots_by.get(place, ()))
 
 
-def _why(place: Place, graph: Graph, reachability: Reachability) -> str:
+def _why(place: StepId, graph: Graph, reachability: Reachability) -> str:
     """What to do about it. After a run, the flow that is run never ends in this way."""
     runs = [edge.source for edge in graph.edges_to[place] if not reachability.can_be_taken(edge)]
     if runs:
@@ -54,7 +54,7 @@ def _why(place: Place, graph: Graph, reachability: Reachability) -> str:
 def _endless(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
     """The steps at which a conversation goes round for ever: no path leads to an end, whatever anybody does."""
     stuck = {place for place in reachability.reached if not reachability.can_end(place)}
-    reported: set[Place] = set()
+    reported: set[StepId] = set()
     for place in (place for place in graph.steps if place in stuck):
         cycle = None if place in reported else cycle_through(place, graph.edges, stuck)
         if cycle:
@@ -66,10 +66,10 @@ def _endless(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
             yield Finding.at("W102", step.mark, what, fix, (*reachability.path_to(place), *cycle))
 
 
-def _around(place: Place, graph: Graph, stuck: set[Place]) -> set[Place]:
+def _around(place: StepId, graph: Graph, stuck: set[StepId]) -> set[StepId]:
     """The other such steps of the same cycle: one report is enough for all."""
 
-    def near(here: Place) -> Iterator[Place]:
+    def near(here: StepId) -> Iterator[StepId]:
         others = [e.target for e in graph.edges[here]] + [e.source for e in graph.edges_to[here]]
         return (other for other in others if other in stuck)
 
@@ -88,7 +88,7 @@ def find_successes_in_failures(graph: Graph) -> Iterator[Finding]:
                 yield _run_into(graph, place, before, next(edge for edge in failing if edge.source in reached))
 
 
-def _fallen_into(graph: Graph) -> Iterator[tuple[Place, Place]]:
+def _fallen_into(graph: Graph) -> Iterator[tuple[StepId, StepId]]:
     """The steps that tell something and lead no further, each with the step before it, if that can only go on to it."""
     for flow in graph.library.flows.values():
         names = list(flow.steps)
@@ -121,10 +121,10 @@ _APOLOGY = re.compile(
 )
 
 
-def _without_failures(graph: Graph, place: Place) -> dict[Place, None]:
+def _without_failures(graph: Graph, place: StepId) -> dict[StepId, None]:
     """The steps that a conversation reaches where nothing fails, and the step before ``place`` ends the conversation."""
 
-    def onward(here: Place) -> Iterator[Place]:
+    def onward(here: StepId) -> Iterator[StepId]:
         yield from (root.place for root in graph.roots_by.get(here, ()))
         for edge in graph.edges[here]:
             falls = edge.target == place and edge.success and _falls(graph, edge)
@@ -134,7 +134,7 @@ def _without_failures(graph: Graph, place: Place) -> dict[Place, None]:
     return reachable([root.place for root in graph.roots if root.by is None], onward)
 
 
-def _run_into(graph: Graph, place: Place, before: Place, failing: Edge) -> Finding:
+def _run_into(graph: Graph, place: StepId, before: StepId, failing: Edge) -> Finding:
     step = graph.steps[before]
     what = f'step "{step.name}" goes on to "{place[1]}", which is otherwise for failures only, such as'
     what += f' `{failing.outcome}` of step "{failing.source[1]}"'

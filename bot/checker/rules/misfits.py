@@ -9,7 +9,7 @@ from typing import Any
 from bot.checker.analysis.null_effects import NullAnalysis
 from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Graph, Place, Root
+from bot.checker.graph import Graph, Root, StepId
 from bot.checker.graph.edges import reachable
 from bot.language.expressions.abstract_texts import failing_definition
 from bot.language.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
@@ -47,7 +47,7 @@ class _Misfits:
         self._graph = graph
         self._nulls = graph.analysis(NullAnalysis)
 
-    def at(self, place: Place, step: Step) -> Iterator[Found]:
+    def at(self, place: StepId, step: Step) -> Iterator[Found]:
         """The values that never fit at a step."""
         flow = self._graph.flow(place)
         transitions = (edge.transition for edge in self._graph.edges[place] if edge.transition is not None)
@@ -154,7 +154,7 @@ class _Inputs:
         for run in (run for step in graph.steps.values() for run in step.kind.flows_run()):
             self._read[run.flow].update(run.outputs.values())
 
-    def unread(self, root: Root, by: Place) -> Iterator[Finding]:
+    def unread(self, root: Root, by: StepId) -> Iterator[Finding]:
         """The inputs that neither the opened flow reads, nor any flow to which its transitions lead."""
         flows = reachable([root.place[0]], self._graph.crossed.__getitem__) if root.inputs else ()
         for item in root.inputs:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Cause, Edge, Graph, Place
+from bot.checker.graph import Cause, Edge, Graph, StepId
 from bot.language.source.languages import ENGLISH, SORRY
 from bot.language.steps.step_facts import RestFor
 from bot.language.steps.transition import BACK, ROUTE
@@ -38,13 +38,13 @@ def find_unasked_tools(graph: Graph) -> Iterator[Finding]:
             yield Finding.at("W902", mark, what, fix)
 
 
-def _silent_failure(graph: Graph, place: Place) -> Edge | None:
+def _silent_failure(graph: Graph, place: StepId) -> Edge | None:
     """An edge on which a model fails and nothing is sent."""
-    ways = (edge for edge in graph.edges[place] if graph.steps[place].lets_down(edge.outcome) and not edge.fails)
+    ways = (edge for edge in graph.edges[place] if graph.steps[place].is_model_failure(edge.outcome) and not edge.fails)
     return next((edge for edge in ways if _is_silent(graph, edge, {place})), None)
 
 
-def _is_silent(graph: Graph, edge: Edge, seen: set[Place]) -> bool:
+def _is_silent(graph: Graph, edge: Edge, seen: set[StepId]) -> bool:
     """Whether a path may wait or end without any message. A repeated question, or a message that another step takes,
     counts as a message.
     """

@@ -14,11 +14,11 @@ from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.steps.choices import IT
-from bot.language.steps.step_facts import Offered, SavedResult, SentText
+from bot.language.steps.step_facts import ChoiceFacts, SavedResult, SentText
+from bot.language.types.sample_scopes import Values, in_words
 from bot.language.types.structured_types import ListVariable
 from bot.language.types.text_types import TextVariable
-from bot.language.types.trials import Values, in_words
-from bot.language.types.variable import Answer, Unfit, Variable
+from bot.language.types.variable import Answer, InvalidAnswer, Variable
 
 
 @rule(W402="too many choices, or too few", W403="choices that may read the same")
@@ -27,7 +27,7 @@ def find_unfit_choices(graph: Graph) -> Iterator[Finding]:
     found: dict[Mark, Finding] = {}
     for asked in steps(graph.library):
         titles = [sent for sent in asked.step.kind.sends() if isinstance(sent, SentText) and sent.title]
-        offers = [sent for sent in asked.step.kind.sends() if isinstance(sent, Offered)]
+        offers = [sent for sent in asked.step.kind.sends() if isinstance(sent, ChoiceFacts)]
         for finding in (*_same_titles(asked, titles), *(f for offered in offers for f in _all_alike(asked, offered))):
             found.setdefault(Mark(finding.path, finding.line, finding.column), finding)
         if not asked.seen.spoken:
@@ -35,7 +35,7 @@ def find_unfit_choices(graph: Graph) -> Iterator[Finding]:
     yield from found.values()
 
 
-def _counts(asked: AskedStep, offered: Offered) -> Iterator[Finding]:
+def _counts(asked: AskedStep, offered: ChoiceFacts) -> Iterator[Finding]:
     what, made = f'step "{asked.step.name}"', _most_of(offered.source, asked.flow.variables)
     if offered.source is not None and made is not None and made > offered.room:
         text = f"{what}: {offered.source.source} may have {made} elements, {offered.room} can be shown"
@@ -54,13 +54,13 @@ def _most_of(source: Expression | None, variables: Mapping[str, Variable]) -> in
     return variable.most if isinstance(variable, ListVariable) else None
 
 
-def _fewest(asked: AskedStep, offered: Offered) -> tuple[Values, list[Expression | None]] | None:
+def _fewest(asked: AskedStep, offered: ChoiceFacts) -> tuple[Values, list[Expression | None]] | None:
     """The fewest choices of the flow file that are shown together, and the values for which that happens."""
     conditions = [condition for condition in offered.fixed if condition is not None]
     names = set[str]().union(*(condition.names for condition in conditions))
     fewest: tuple[Values, list[Expression | None]] | None = None
-    for values in asked.seen.trials.of(names):
-        scope = asked.seen.trials.scope(values)
+    for values in asked.seen.sample_scopes.of(names):
+        scope = asked.seen.sample_scopes.scope(values)
         try:
             shown = [each for each in offered.fixed if each is None or each.evaluate(scope)]
         except TemplateFailed:
@@ -85,8 +85,8 @@ def _equal(asked: AskedStep, one: SentText, other: SentText) -> Iterator[Values]
     """The values for which both choices are shown and read the same, if all values are known."""
     given = (*one.given, *other.given)
     names = one.text.names.union(other.text.names, *(each.condition.names for each in given))
-    for values in asked.seen.trials.of(names) if asked.seen.trials.finite(names) else ():
-        scope = asked.seen.trials.scope(values)
+    for values in asked.seen.sample_scopes.of(names) if asked.seen.sample_scopes.finite(names) else ():
+        scope = asked.seen.sample_scopes.scope(values)
         try:
             shown = all(bool(each.condition.evaluate(scope)) == each.holds for each in given)
             titles = {clip(sent.text.render(scope).strip(), sent.most or LONGEST) for sent in (one, other)}
@@ -96,7 +96,7 @@ def _equal(asked: AskedStep, one: SentText, other: SentText) -> Iterator[Values]
             yield values
 
 
-def _all_alike(asked: AskedStep, offered: Offered) -> Iterator[Finding]:
+def _all_alike(asked: AskedStep, offered: ChoiceFacts) -> Iterator[Finding]:
     """Choices of a list whose title does not depend on the element."""
     title = offered.title
     if title is not None and IT.isdisjoint(title.names):
@@ -166,7 +166,7 @@ def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str, str]]:
 def _is_answer(variable: Variable, text: str, language: str | None) -> bool:
     try:
         variable.accept(Answer(text), _SOME_DAY, {CONTACT_LANGUAGE: language})
-    except (Unfit, TemplateFailed):
+    except (InvalidAnswer, TemplateFailed):
         return False
     return True
 

@@ -9,7 +9,7 @@ from bot.language.flow.library import Library
 from bot.language.source.languages import SENTENCES
 from bot.language.steps.step_facts import SentText
 from bot.language.steps.transition import Transition, Words
-from bot.language.types.trials import Trials
+from bot.language.types.sample_scopes import SampleScopes
 from bot.language.types.variable import Variable
 
 
@@ -20,12 +20,12 @@ class TextScope:
     variables: Mapping[str, Variable]
     language: str | None
     spoken: str
-    trials: Trials
+    sample_scopes: SampleScopes
 
     @classmethod
     def of(cls, variables: Mapping[str, Variable], language: str | None, spoken: str) -> "TextScope":
         """Make one."""
-        return cls(variables, language, spoken, Trials(variables, language))
+        return cls(variables, language, spoken, SampleScopes(variables, language))
 
 
 @immutable

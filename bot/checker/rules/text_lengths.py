@@ -17,7 +17,7 @@ from bot.language.expressions.templates import Template, is_plain, values_shown
 from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
 from bot.language.steps.step_facts import SentText
-from bot.language.types.trials import Values, in_words
+from bot.language.types.sample_scopes import Values, in_words
 
 _LANGUAGE = re.compile(r"\|\s*(?:date|time|number|currency)\b|\blanguage\b")
 _TAGS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
@@ -59,14 +59,14 @@ class _Text:
 
     def is_far_below(self, most: int) -> bool:
         """Whether it need not be tried: it has room for each value, also for one that a filter writes out."""
-        longest = max(_WRITTEN_OUT, self.seen.trials.longest(self.text.names))
+        longest = max(_WRITTEN_OUT, self.seen.sample_scopes.longest(self.text.names))
         return not self.text.constant and len(self.text.source) + self.text.source.count("{{") * longest <= most
 
     def rendered(self) -> Iterator[tuple[Values, str]]:
         """The texts that it may evaluate to, each with the values for it."""
         names = set(self.text.names).union(*(given.condition.names for given in self.sent.given))
-        for values in self.seen.trials.of(names):
-            scope = self.seen.trials.scope(values)
+        for values in self.seen.sample_scopes.of(names):
+            scope = self.seen.sample_scopes.scope(values)
             try:
                 if all(bool(each.condition.evaluate(scope)) == each.holds for each in self.sent.given):
                     yield values, self.text.render(scope)

@@ -7,7 +7,7 @@ from bot.checker.analysis.null_effects import AnalysedText, NullEffect, Variable
 from bot.checker.analysis.provenance import NullOrigin, Provenance
 from bot.checker.analysis.transfer_functions import EdgeTransfer, OnRead, bits_of, notice_uses
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Graph, Place
+from bot.checker.graph import Graph, StepId
 from bot.core.immutable import immutable
 from bot.language.expressions.templates import Definition, Expression
 from bot.language.source.problems import Mark
@@ -21,7 +21,7 @@ _BY_NULL = {"failed", "mismatch"}  # the failures that null may cause
 class _Fault:
     """A variable that may be null where a text is evaluated: at a step, or on an edge from it."""
 
-    place: Place
+    place: StepId
     transfer: EdgeTransfer | None
     text: AnalysedText
     name: VariableSet
@@ -58,7 +58,7 @@ def _faults(graph: Graph, assigned: DefiniteAssignment) -> Iterator[_Fault]:
         yield from found
 
 
-def _into(found: list[_Fault], place: Place, transfer: EdgeTransfer | None, *, expected: bool) -> OnRead:
+def _into(found: list[_Fault], place: StepId, transfer: EdgeTransfer | None, *, expected: bool) -> OnRead:
     """A function that collects faults. ``expected``: the step has a transition for such failures, so they are no faults."""
 
     def note(text: AnalysedText, read: NullEffect) -> None:
@@ -91,14 +91,14 @@ class _FaultReport:
         mark = self.fault.text.used.text.mark
         return Finding.at("W308" if shared else "W301", mark, what, fix, self.origin.story)
 
-    def _giving(self, by: Place) -> str:
+    def _giving(self, by: StepId) -> str:
         """How the flow gets the value of the flow that opened it."""
         passed = f'pass it on, with: {{{self.name}: "{{{{ {self.name} }}}}"}}'
         if self.graph.flow(by).variables[self.name].value is None:
             return passed
         return f"give it the same `value` here as in flow {by[0]}; or, if that can change, {passed}"
 
-    def _not_given(self, by: Place | None) -> str:
+    def _not_given(self, by: StepId | None) -> str:
         """Why a flow has no value for a variable that the flow below it has."""
         assert by is not None and self.origin.opened is not None
         return (
@@ -139,7 +139,7 @@ def find_closed_exits(graph: Graph) -> Iterator[Finding]:
             yield Finding.at("W306", need.mark, what, "give it a value before, or take it out of `needs`", origin.story)
 
 
-def _structures(graph: Graph) -> Iterator[tuple[Place, Need]]:
+def _structures(graph: Graph) -> Iterator[tuple[StepId, Need]]:
     for place, step in graph.steps.items():
         for need in step.kind.needs():
             if isinstance(graph.flow(place).variables[need.variable], STRUCTURES):

@@ -25,7 +25,7 @@ from bot.language.steps.control_steps import UnreadStep
 from bot.language.steps.http_services import HttpService
 from bot.language.steps.intent_step import INTENTS, SURE, Intent
 from bot.language.steps.slot_step import SLOT_FILLING
-from bot.language.steps.step_facts import Given, Offered, Outcome, Used
+from bot.language.steps.step_facts import ChoiceFacts, Given, Outcome, Used
 from bot.language.steps.step_kind import StepKind
 from bot.language.steps.step_options import (
     SIGNAL,
@@ -41,7 +41,7 @@ from bot.language.steps.step_options import (
 from bot.language.steps.template_message import SentTemplate
 from bot.language.steps.transcription import Transcription
 from bot.language.steps.transition import END, Signals, Transition, Words
-from bot.language.types.variable import Mismatch, Variable
+from bot.language.types.variable import TypeMismatch, Variable
 
 
 class ResolvedTransition(transitions.Transition):
@@ -236,7 +236,7 @@ class Step:
             return signal_given(self.signals, outcome)
         return self.outcomes[outcome].given if outcome in self.outcomes else ()
 
-    def lets_down(self, outcome: str) -> bool:
+    def is_model_failure(self, outcome: str) -> bool:
         """Whether it is a model that could not answer the contact, if the step is left so: an error, or a bound."""
         if not self.kind.asks_models:
             return False
@@ -300,7 +300,7 @@ class Flow:
         for name, variable in self.kept.items():
             try:
                 values[name] = variable.coerce(kept.get(name, given.get(name, variable.value)), now)
-            except Mismatch:
+            except TypeMismatch:
                 values[name] = variable.value
         return values
 
@@ -330,7 +330,7 @@ class Flow:
         if kind.takes_words and (asks_to_go_on or (kind.waits and kind.asks_models)):
             return True
         return any(
-            isinstance(sent, Offered) or (isinstance(sent, SentTemplate) and sent.replies) for sent in kind.sends()
+            isinstance(sent, ChoiceFacts) or (isinstance(sent, SentTemplate) and sent.replies) for sent in kind.sends()
         )
 
 

@@ -9,7 +9,7 @@ from bot.language.flow.bot_file import BOT_KEYS
 from bot.language.flow.definition import Flow
 from bot.language.flow.documents import BOT_FILE, Documents
 from bot.language.flow.flow_checks import ELSEWHERE
-from bot.language.flow.flow_file import FLOW_KEYS, unread_step
+from bot.language.flow.flow_file import FLOW_KEYS, placeholder_step
 from bot.language.source.problems import Mark, Problem, Problems
 from bot.language.source.yaml_tree import Map, Node, Scalar, one_or_more
 from bot.language.steps.transition import RESERVED
@@ -150,8 +150,9 @@ def without(flows: Mapping[str, Flow], faulty: Collection[tuple[str, str]]) -> d
     found = {}
     for name, flow in flows.items():
         steps = {
-            step: unread_step(step, each.mark) if (name, step) in faulty else each for step, each in flow.steps.items()
+            step: placeholder_step(step, each.mark) if (name, step) in faulty else each
+            for step, each in flow.steps.items()
         }
         slots = {slot: mark for slot, mark in flow.slots.items() if slot in steps}
-        found[name] = replace(flow, steps=steps or {STEPS: unread_step(STEPS, flow.mark)}, slots=slots)
+        found[name] = replace(flow, steps=steps or {STEPS: placeholder_step(STEPS, flow.mark)}, slots=slots)
     return found

@@ -32,7 +32,7 @@ from bot.language.steps.step_facts import SavedResult, Used
 from bot.language.steps.tools import STRUCTURES
 from bot.language.steps.transition import ALL, END, NEXT, Assignment, Cleared, Word, Words, evaluate, templates_in
 from bot.language.types.type_registry import check_written, to_fit
-from bot.language.types.variable import Mismatch, Variable
+from bot.language.types.variable import TypeMismatch, Variable
 
 CONTACT_FIELDS = ("id", "name", "email", "tags")
 ELSEWHERE = {
@@ -375,7 +375,7 @@ def _check_value(
         return
     try:
         variable.coerce(value, None)
-    except Mismatch as mismatch:
+    except TypeMismatch as mismatch:
         problems.add(
             "E303", mark, f'"{value}" does not fit {variable.name}: {mismatch}', to_fit(variable, value, known)
         )

@@ -43,7 +43,7 @@ from bot.language.steps.control_steps import UnreadStep
 from bot.language.steps.custom_steps import all_kinds
 from bot.language.steps.intent_step import A_WHILE, INTENTS, PICK, Intent, IntentStep
 from bot.language.steps.slot_step import LOOK, SLOT_FILLING, SlotStep
-from bot.language.steps.step_facts import Falls, Outcome
+from bot.language.steps.step_facts import DefaultTarget, Outcome
 from bot.language.steps.step_kind import ReadContext, StepKind
 from bot.language.steps.step_options import (
     DEFAULTS,
@@ -264,7 +264,7 @@ def _read_steps(fields: Fields, defaults: Defaults, reading: ReadContext) -> dic
         node = List(node.mark, ())
     entries = entries_of(node, fields.problems, f"{fields.what}: {_STEPS.name}", form)
     found = {
-        key.text: _read_step(key, item, defaults, reading) or unread_step(key.text, key.mark)
+        key.text: _read_step(key, item, defaults, reading) or placeholder_step(key.text, key.mark)
         for key, item in _steps_in(entries, reading)
     }
     if isinstance(node, Map) and not node.entries:
@@ -366,7 +366,7 @@ def _with_definitions(step: Step) -> Step:
     return replace(step, fingerprint=digest([step.fingerprint, used])) if used else step
 
 
-def unread_step(name: str, mark: Mark) -> Step:
+def placeholder_step(name: str, mark: Mark) -> Step:
     """What stands in place of a step."""
     options = read_step_options(Fields(Map(mark, ()), Problems(), name), saves=False)
     return Step(name, mark, UnreadStep(), options, Defaults(), "")
@@ -449,7 +449,7 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
         refused[step_options.RESET.name] = only, "put it on a question"
     if kind.takes_pending_input or (kind.can_bring_later and kind.waits):
         refused[step_options.RETRY.name] = anything
-    if not any(outcome.falls is Falls.THEN for outcome in kind.outcomes().values()):
+    if not any(outcome.falls is DefaultTarget.THEN for outcome in kind.outcomes().values()):
         refused[step_options.THEN.name] = nowhere
     for key, (why, fix) in refused.items():
         if fields.has(key):
@@ -495,7 +495,7 @@ def intents_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
         timeout = Timed(mark, A_WHILE, transition=Transition(mark, then=Target(END, mark)))
     defaults = Defaults(timeout=timeout)
     about = "A model says which flow a message is about."
-    return _made(INTENTS, about, PICK, IntentStep(mark, intents, bot.sure, bot.ai), mark, defaults, problems)
+    return _generated_flow(INTENTS, about, PICK, IntentStep(mark, intents, bot.sure, bot.ai), mark, defaults, problems)
 
 
 def slot_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> Flow | None:
@@ -505,20 +505,22 @@ def slot_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems)
         return None
     mark = next(iter(marks.values()))
     about = "A model looks for answers in a message."
-    return _made(SLOT_FILLING, about, LOOK, SlotStep(mark, marks, bot.ai), mark, Defaults(), problems)
+    return _generated_flow(SLOT_FILLING, about, LOOK, SlotStep(mark, marks, bot.ai), mark, Defaults(), problems)
 
 
-def _made(name: str, about: str, step: str, kind: StepKind, mark: Mark, defaults: Defaults, problems: Problems) -> Flow:
+def _generated_flow(
+    name: str, about: str, step: str, kind: StepKind, mark: Mark, defaults: Defaults, problems: Problems
+) -> Flow:
     """A flow of one step that is written in no file."""
     options = read_step_options(Fields(Map(mark, ()), problems, name), saves=False)
     steps = {step: Step(step, mark, kind, options, defaults, fingerprint=name)}
-    return wired(Flow(name, mark, about, Trigger(mark, otherwise=True), {}, defaults, {}, steps), problems)
+    return with_transitions(Flow(name, mark, about, Trigger(mark, otherwise=True), {}, defaults, {}, steps), problems)
 
 
 # -- where the outcomes of its steps lead -----------------------------------------------------------
 
 
-def wired(flow: Flow, problems: Problems) -> Flow:
+def with_transitions(flow: Flow, problems: Problems) -> Flow:
     """The flow with the transitions of each step; an outcome that leads nowhere is a problem."""
     steps = {}
     for step in flow.steps.values():
@@ -567,21 +569,26 @@ class _Resolver:
     def _own(self, name: str, outcome: Outcome) -> ResolvedTransition:
         """An outcome of the step's kind: what is written for it, else what such an outcome falls back to."""
         transition, success = outcome.transition, outcome.success
-        if transition is not None and (transition.then is not None or outcome.falls is Falls.WRITTEN):
+        if transition is not None and (transition.then is not None or outcome.falls is DefaultTarget.WRITTEN):
             return self._leading(name, transition, success=success)
         then = self._step.options.then
-        if outcome.falls is Falls.THEN and then is not None and then.then is not None and then.then.text == STAY:
+        if (
+            outcome.falls is DefaultTarget.THEN
+            and then is not None
+            and then.then is not None
+            and then.then.text == STAY
+        ):
             return self._leading(name, replace(transition or then, then=then.then), success=success)
         mark = self._step.mark if transition is None else transition.mark
         target: str | None = None
         match outcome.falls:
-            case Falls.THEN:
+            case DefaultTarget.THEN:
                 target = self._following if then is None or then.then is None else self._named(then.then.text)
                 transition = transition or then
-            case Falls.ERRORS if "else" not in (self._step.defaults.errors or {}):
+            case DefaultTarget.ERRORS if "else" not in (self._step.defaults.errors or {}):
                 fix = "add errors: {else: end}, or another target"
                 self._missing("errors.else", "a failure of this step leads nowhere", fix)
-            case Falls.WRITTEN:
+            case DefaultTarget.WRITTEN:
                 key, _, inner = name.partition(".")
                 fix = f"write {inner}: and a target under {key}" if inner else f"write {name}: and a target"
                 self._missing(name, f'"{name}" leads nowhere', fix)

@@ -30,7 +30,7 @@ from bot.language.flow.definition import CONTACTS, MADE_FLOWS, BotDefinition, Fl
 from bot.language.flow.documents import BOT_FILE, Documents, Source, read_documents
 from bot.language.flow.faulty_parts import MISSING, PartIndex, faulty_steps, follow_ups, without
 from bot.language.flow.flow_checks import check, check_sound
-from bot.language.flow.flow_file import intents_flow, read_flow, slot_flow, wired
+from bot.language.flow.flow_file import intents_flow, read_flow, slot_flow, with_transitions
 from bot.language.flow.translations import Translations, read_translations
 from bot.language.python.decorators import HookSpec
 from bot.language.python.gathered import Extensions
@@ -175,7 +175,7 @@ class Library:
         """The same bot with addresses by which it can be reached. Translations need none."""
         return replace(self, addresses=addresses)
 
-    def busy_of(self, where: str, busy: str | None) -> str:
+    def busy_policy(self, where: str, busy: str | None) -> str:
         """What becomes of a start of ``flow`` or ``flow/step`` while the contact is in a flow: as it says, else as the flow says."""
         flow = self.flows.get(where.removeprefix("/").partition("/")[0])
         own = None if flow is None or flow.trigger is None else flow.trigger.busy
@@ -289,7 +289,7 @@ class _Loading:
 
     def read(self, documents: Documents, problems: Problems) -> tuple[BotDefinition, dict[str, Flow]]:
         """Read and check a bot and its flows."""
-        bot = _the_bot(documents, self.extensions, problems)
+        bot = _read_bot_file(documents, self.extensions, problems)
         flows = _the_flows(documents, bot, self.extensions, self.texts, problems)
         check(bot, flows, self.extensions.own, problems, self.unread)
         self._forgive(documents, problems)
@@ -319,7 +319,7 @@ class _Loading:
         return translated
 
 
-def _the_bot(documents: Documents, extensions: Extensions, problems: Problems) -> BotDefinition:
+def _read_bot_file(documents: Documents, extensions: Extensions, problems: Problems) -> BotDefinition:
     top = Mark(BOT_FILE, 1, 1)
     if not documents.bots:
         if BOT_FILE not in problems.unread:
@@ -335,7 +335,7 @@ def _the_flows(
 ) -> dict[str, Flow]:
     flows: dict[str, Flow] = {}
     for node in documents.flows:
-        flow = wired(read_flow(node, bot, extensions, texts, problems), problems)
+        flow = with_transitions(read_flow(node, bot, extensions, texts, problems), problems)
         if flow.name in flows:
             first = flows[flow.name].mark
             problems.add(

@@ -141,13 +141,13 @@ class Targets:
 
 
 # -- steps that lead in a circle without waiting ----------------------------------------------------
-Place = tuple[str, str]  # a flow and one of its steps
+StepId = tuple[str, str]  # a flow and one of its steps
 
 
 def check_loops(flows: Mapping[str, Flow], failing: Collection[str], problems: Problems) -> None:
     """Report the first circle that a turn could go round in for ever. ``failing`` are the flows that can fail."""
     onward = _onward(flows, failing)
-    done: set[Place] = set()
+    done: set[StepId] = set()
     for place in onward:
         circle = _circle_from(place, onward, done)
         if circle:
@@ -164,18 +164,18 @@ class _Leads(NamedTuple):
     on visits. `None` is the end of the flow. ``freely``: those past its work that no bound on visits counts.
     """
 
-    runs: list[Place]
-    past: list[Place | None]
-    freely: list[Place | None]
-    used_up: list[Place | None]
+    runs: list[StepId]
+    past: list[StepId | None]
+    freely: list[StepId | None]
+    used_up: list[StepId | None]
 
-    def on(self, past: list[Place | None], through: Collection[Place]) -> list[Place | None]:
+    def on(self, past: list[StepId | None], through: Collection[StepId]) -> list[StepId | None]:
         """Where a turn goes on to in the flow: ``past`` where the step can be, as the flows can that begin at ``through``."""
         passes = not self.runs or any(first in through for first in self.runs)
         return [*self.used_up, *(past if passes else ())]
 
 
-def _onward(flows: Mapping[str, Flow], failing: Collection[str]) -> dict[Place, list[Place]]:
+def _onward(flows: Mapping[str, Flow], failing: Collection[str]) -> dict[StepId, list[StepId]]:
     """Where a turn can go on to from each step, again and again: by its ways, into a flow that it runs, and past that."""
     steps = {(flow.name, step.name): step for flow in flows.values() for step in flow.steps.values()}
     leads = {place: _leads(place, step, flows, failing) for place, step in steps.items()}
@@ -186,13 +186,13 @@ def _onward(flows: Mapping[str, Flow], failing: Collection[str]) -> dict[Place, 
     }
 
 
-def _leads(place: Place, step: Step, flows: Mapping[str, Flow], failing: Collection[str]) -> _Leads:
+def _leads(place: StepId, step: Step, flows: Mapping[str, Flow], failing: Collection[str]) -> _Leads:
     """A bound on visits counts them in each frame; `again` is none.
 
     A failure leads on where it comes from outside, again and again: of calls, refusals and flows that fail, not of texts.
     """
 
-    def places(transitions: Iterable[ResolvedTransition]) -> list[Place | None]:
+    def places(transitions: Iterable[ResolvedTransition]) -> list[StepId | None]:
         return [_place(resolved.target, place, flows) for resolved in transitions if resolved.target is not None]
 
     bounded = step.options.visits is not None and step.transitions["visits.else"].target != AGAIN
@@ -218,7 +218,7 @@ def _is_later(outcome: str) -> bool:
     return outcome in ("other", "retry", "retry.else", "remind", "timeout") or outcome.startswith(SIGNAL)
 
 
-def _place(target: str, place: Place, flows: Mapping[str, Flow]) -> Place | None:
+def _place(target: str, place: StepId, flows: Mapping[str, Flow]) -> StepId | None:
     if target in (END, BACK):
         return None
     if target == AGAIN:
@@ -229,13 +229,13 @@ def _place(target: str, place: Place, flows: Mapping[str, Flow]) -> Place | None
     return name, step or next(iter(flows[name].steps), "") if name in flows else ""
 
 
-def _through(leads: Mapping[Place, _Leads]) -> set[Place]:
+def _through(leads: Mapping[StepId, _Leads]) -> set[StepId]:
     """The steps from which a turn can reach the end of their flow without a wait."""
-    before: dict[Place | None, list[Place]] = {}
+    before: dict[StepId | None, list[StepId]] = {}
     for place, each in leads.items():
         for found in (*each.runs, *each.past, *each.used_up):
             before.setdefault(found, []).append(place)
-    through: set[Place] = set()
+    through: set[StepId] = set()
     waiting = list(before.get(None, ()))
     while waiting:
         place = waiting.pop()
@@ -246,9 +246,9 @@ def _through(leads: Mapping[Place, _Leads]) -> set[Place]:
     return through
 
 
-def _circle_from(place: Place, onward: Mapping[Place, list[Place]], done: set[Place]) -> list[Place]:
+def _circle_from(place: StepId, onward: Mapping[StepId, list[StepId]], done: set[StepId]) -> list[StepId]:
     """Depth-first search with its own stack: a flow of 10,000 steps must not overflow Python's."""
-    path: dict[Place, Iterator[Place]] = {} if place in done else {place: iter(onward[place])}
+    path: dict[StepId, Iterator[StepId]] = {} if place in done else {place: iter(onward[place])}
     while path:
         current, following = next(reversed(path.items()))
         step = next((step for step in following if step not in done), None)

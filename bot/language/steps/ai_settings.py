@@ -6,7 +6,7 @@ from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.core.effects import Complete, TokenBudget
+from bot.core.effects import AskModel, TokenBudget
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.text import head
@@ -199,9 +199,9 @@ class AiSettings:
         within: float,
         since: datetime | None = None,
         **more: Any,
-    ) -> Complete:
+    ) -> AskModel:
         """A question to a model, with these settings and ``more``. ``since`` is when the turn began whose budget it is."""
-        return Complete(
+        return AskModel(
             messages=messages,
             models=self.models,
             max_tokens=self.max_tokens,
@@ -217,7 +217,7 @@ class AiSettings:
             **more,
         )
 
-    def question(self, rules: str, text: str, flow: str, within: float) -> Complete:
+    def question(self, rules: str, text: str, flow: str, within: float) -> AskModel:
         """One question to a model: what it does with this text of a contact, by these rules."""
         system = {"role": "system", "content": rules}
         user = {"role": "user", "content": head(text, self.hears) or NOTHING_TO_READ}

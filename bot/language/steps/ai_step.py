@@ -20,7 +20,7 @@ from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.language.steps.exits import EXITS, exit_outcomes
 from bot.language.steps.message_parts import check_length
 from bot.language.steps.output_guard import CUT, messages_of
-from bot.language.steps.step_facts import Falls, Need, Outcome, SentText, Spends, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, Need, Outcome, SentText, Spends, StepFailed, Used
 from bot.language.steps.step_kind import (
     Awaited,
     KeepWaiting,
@@ -102,12 +102,12 @@ class AiStep(StepKind):
         """Each exit, `other`, the ends of turns and budget where they are declared, and failures."""
         found = exit_outcomes(self.brief.exits)
         if self.other is not None:
-            found["other"] = Outcome(self.other, Falls.STAY, success=False)
+            found["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
         if self.turns_over is not None:
-            found["turns.else"] = Outcome(self.turns_over, Falls.WRITTEN, success=False)
+            found["turns.else"] = Outcome(self.turns_over, DefaultTarget.WRITTEN, success=False)
         if self.budget_over is not None:
-            found["budget.else"] = Outcome(self.budget_over, Falls.WRITTEN, success=False)
-        found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
+            found["budget.else"] = Outcome(self.budget_over, DefaultTarget.WRITTEN, success=False)
+        found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
         return found
 
     def uses(self) -> Iterator[Used]:

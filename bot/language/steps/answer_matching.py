@@ -30,7 +30,7 @@ from bot.language.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext,
 DONE, PAGE = MOST, MOST + 1  # reply ids above those of the choices: the end of many answers, then each page
 
 
-class Offer:
+class ShownChoices:
     """The choices of a question as they are shown with what it holds: the page, and by their hash those picked."""
 
     def __init__(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> None:
@@ -167,14 +167,14 @@ Reading = Callable[[], Callable[[Any], bool]]
 """Reads a reply as a value of the question's variable, and returns a test for whether another value is the same."""
 
 
-def meaning(offer: Offer, reply: Reply, read: Reading) -> LeaveStep | WaitHere | None:
+def meaning(offer: ShownChoices, reply: Reply, read: Reading) -> LeaveStep | WaitHere | None:
     """What a reply means; None where it is none of the choices."""
     if reply.tap is not None:
         return _tapped(offer, reply.tap)
     return None if reply.text is None else _typed(offer, reply.text, read)
 
 
-def _tapped(offer: Offer, tap: ReplyId) -> LeaveStep | WaitHere | None:
+def _tapped(offer: ShownChoices, tap: ReplyId) -> LeaveStep | WaitHere | None:
     """A tap on one of the question's own buttons or rows."""
     for choice in offer.shown:
         if choice.index == tap.choice and choice.hash == tap.hash:
@@ -186,7 +186,7 @@ def _tapped(offer: Offer, tap: ReplyId) -> LeaveStep | WaitHere | None:
     return _finish(offer, offer.picked) or _go_on(offer)
 
 
-def _typed(offer: Offer, text: str, read: Reading) -> LeaveStep | WaitHere | None:
+def _typed(offer: ShownChoices, text: str, read: Reading) -> LeaveStep | WaitHere | None:
     """A title, a word, a number or a value, of whatever page."""
     options = [_option(choice.option, number, offer) for number, choice in enumerate(offer.shown, start=1)]
     many = offer.choices.many
@@ -200,7 +200,7 @@ def _typed(offer: Offer, text: str, read: Reading) -> LeaveStep | WaitHere | Non
     return None
 
 
-def _one(offer: Offer, text: str, options: list[Option], read: Reading) -> int | None:
+def _one(offer: ShownChoices, text: str, options: list[Option], read: Reading) -> int | None:
     """The choice by its title or word; else by its place or its value, unless these are two choices."""
     index = match(text, options, offer.choices.how)
     if index is not None or offer.choices.how == EXACT:
@@ -211,12 +211,12 @@ def _one(offer: Offer, text: str, options: list[Option], read: Reading) -> int |
     return place if valued in (None, place) else valued if place is None else None
 
 
-def _option(option: Option, number: int, offer: Offer) -> Option:
+def _option(option: Option, number: int, offer: ShownChoices) -> Option:
     """Where the numbers are written out, they mean what they stand at, even where titles are numbers too."""
     return Option(option.title, (*option.words, str(number))) if offer.choices.numbered else option
 
 
-def _several(offer: Offer, many: Many, text: str, options: list[Option]) -> LeaveStep | WaitHere | None:
+def _several(offer: ShownChoices, many: Many, text: str, options: list[Option]) -> LeaveStep | WaitHere | None:
     """One answer is taken like a tap; several are all that the contact has to say."""
     done = _option(Option(offer.done(many)), len(options) + 1, offer)
     if offer.choices.how == EXACT:
@@ -232,7 +232,7 @@ def _several(offer: Offer, many: Many, text: str, options: list[Option]) -> Leav
     return _finish(offer, list(dict.fromkeys([*offer.picked, *(choice.hash for choice in chosen)])))
 
 
-def _take(offer: Offer, choice: ShownChoice) -> LeaveStep | WaitHere:
+def _take(offer: ShownChoices, choice: ShownChoice) -> LeaveStep | WaitHere:
     """The answer; one of several is marked, and taken back when it is chosen again."""
     many = offer.choices.many
     if many is None:
@@ -251,7 +251,7 @@ def _leave(choice: ShownChoice, value: Any) -> LeaveStep:
     return LeaveStep(choice.outcome, saved=value) if choice.saves else LeaveStep(choice.outcome)
 
 
-def _finish(offer: Offer, picked: list[str]) -> LeaveStep | None:
+def _finish(offer: ShownChoices, picked: list[str]) -> LeaveStep | None:
     """Leave with the values of all that is picked, in that order; None where those are too few or too many."""
     many = offer.choices.many
     if many is None or not many.allows(len(picked)):
@@ -260,7 +260,7 @@ def _finish(offer: Offer, picked: list[str]) -> LeaveStep | None:
     return LeaveStep("then", saved=[values[known] for known in picked])
 
 
-def _go_on(offer: Offer, **changed: Any) -> WaitHere:
+def _go_on(offer: ShownChoices, **changed: Any) -> WaitHere:
     return WaitHere(step_state={**offer.step_state, **changed})
 
 

@@ -19,13 +19,13 @@ from bot.language.keys.text_shapes import TEXT, WORDS
 from bot.language.source.problems import Problems
 from bot.language.source.word_matching import normalise
 from bot.language.source.yaml_tree import List, Node, Scalar
-from bot.language.steps.answer_matching import Offer, meaning
+from bot.language.steps.answer_matching import ShownChoices, meaning
 from bot.language.steps.choice_reader import CHOICES, MANY, read_choices
 from bot.language.steps.choices import Choices, FixedChoice
 from bot.language.steps.message_parts import SENDING, check_error_names, check_length, check_text
 from bot.language.steps.step_facts import (
     AnswerText,
-    Falls,
+    DefaultTarget,
     Outcome,
     Saved,
     SavedResult,
@@ -49,7 +49,7 @@ from bot.language.steps.step_kind import (
 from bot.language.steps.step_options import SAVE, SOME_HAVE
 from bot.language.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
 from bot.language.types.structured_types import FileVariable
-from bot.language.types.type_registry import Answer, Mismatch, Unfit, Variable
+from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch, Variable
 
 KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
 _KEEPING = (*KEEPING_ERRORS, *SENDING)
@@ -163,13 +163,13 @@ class AskStep(StepKind):
         """Each choice, any other answer (``then``), `skip` and `other`; where a file is kept, that this may fail."""
         found = {} if self.choices is None else self.choices.outcomes()
         if self._ends_by_then:
-            found["then"] = Outcome(None, Falls.THEN)
+            found["then"] = Outcome(None, DefaultTarget.THEN)
         if self.skip_words:
-            found["skip"] = Outcome(self.skip, Falls.THEN, saves=SavedResult.NULL)
+            found["skip"] = Outcome(self.skip, DefaultTarget.THEN, saves=SavedResult.NULL)
         if self.other is not None:
-            found["other"] = Outcome(self.other, Falls.STAY, success=False)
+            found["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
         if self._keeping is not None:
-            found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
+            found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
         return found
 
     @property
@@ -287,13 +287,13 @@ class AskStep(StepKind):
             return lambda _: False
         try:
             read = _accepted(variable, context, reply)
-        except Unfit:
+        except InvalidAnswer:
             return lambda _: False
 
         def is_same(value: Any) -> bool:
             try:
                 return bool(variable.coerce(value, context.now) == read)
-            except Mismatch:
+            except TypeMismatch:
                 return False
 
         return is_same
@@ -305,7 +305,7 @@ class AskStep(StepKind):
             return LeaveStep("then", saved=reply.text) if reply.text and reply.text.strip() else None
         try:
             value = _accepted(self.variable, context, reply)
-        except Unfit:
+        except InvalidAnswer:
             return None
         if self.choices is not None and self.choices.hides(context, context.step_state, value):
             return None
@@ -326,7 +326,7 @@ class AskStep(StepKind):
             return None
         try:
             _accepted(self.variable, context, reply)
-        except Unfit as unfit:
+        except InvalidAnswer as unfit:
             return None if unfit.objection is None else unfit.objection.render({**context.scope, "it": unfit.it})
         return None
 
@@ -341,13 +341,13 @@ class AskStep(StepKind):
         raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
 
 
-def _offered(choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> Offer:
+def _offered(choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> ShownChoices:
     """What is offered; with numbers where the gateway has refused buttons and lists."""
-    return Offer(replace(choices, numbered=True) if step_state.get("plain") else choices, context, step_state)
+    return ShownChoices(replace(choices, numbered=True) if step_state.get("plain") else choices, context, step_state)
 
 
 def _accepted(variable: Variable, context: StepContext, reply: Reply) -> Any:
-    """The value that a reply stands for. Raises `Unfit`."""
+    """The value that a reply stands for. Raises `InvalidAnswer`."""
     return variable.accept(Answer(reply.text, reply.media, reply.location), context.now, context.scope)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Self
 
-from bot.core.effects import Complete
+from bot.core.effects import AskModel
 from bot.core.immutable import immutable
 from bot.core.messages import clip
 from bot.core.text import PICTURE_TOKENS, estimate, head, without_invisible
@@ -99,7 +99,7 @@ class Brief:
         """The tool that a call of the model's names."""
         return next((tool for tool in self.tools if tool.name == call), None)
 
-    def request(self, context: StepContext, exchange: Exchange) -> Complete:
+    def request(self, context: StepContext, exchange: Exchange) -> AskModel:
         """The question to the model, with the exchange so far."""
         first = {"role": "system", "content": self._system(context, exchange)}
         return self.settings.asking(

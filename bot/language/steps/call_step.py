@@ -16,7 +16,7 @@ from bot.language.source.problems import did_you_mean, nearest
 from bot.language.source.yaml_tree import Map
 from bot.language.steps.attempts import TRIES_KEY, WITHIN_KEY
 from bot.language.steps.message_parts import check_error_names
-from bot.language.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, SavedResult, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, Rest, RestFor, SavedResult, StepFailed, Used
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -75,8 +75,8 @@ class CallStep(StepKind):
         perhaps = self.spec is not None and self.spec.gives_null
         saves = SavedResult.PERHAPS if perhaps else SavedResult.VALUE
         annotation = Any if self.spec is None else self.spec.returns
-        then = Outcome(None, Falls.THEN, saves=saves, annotation=annotation)
-        return {"then": then, "errors.else": Outcome(None, Falls.ERRORS, success=False)}
+        then = Outcome(None, DefaultTarget.THEN, saves=saves, annotation=annotation)
+        return {"then": then, "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False)}
 
     def uses(self) -> Iterator[Used]:
         """The templates among the arguments."""

@@ -15,9 +15,9 @@ from bot.language.source.word_matching import EXACT, LONGEST, WHOLE, Option
 from bot.language.source.yaml_tree import Scalar
 from bot.language.steps.step_facts import (
     AnswerText,
-    Falls,
+    ChoiceFacts,
+    DefaultTarget,
     Null,
-    Offered,
     Outcome,
     Saved,
     SavedResult,
@@ -150,7 +150,7 @@ class FixedChoice:
         """The outcome of choosing it, alone or where there may be ``several`` answers."""
         saved = SavedResult.VALUE if several else Saved(self.value, self.mark)
         saves = saved if self.saves else SavedResult.NOTHING
-        return Outcome(self.transition, Falls.THEN, given=only_if(self.condition), saves=saves)
+        return Outcome(self.transition, DefaultTarget.THEN, given=only_if(self.condition), saves=saves)
 
     @property
     def constant(self) -> bool:
@@ -239,7 +239,7 @@ class Choices:
         several = self.many is not None
         found = {choice.outcome: choice.outcome_of(several) for choice in self.fixed if choice.leads or not several}
         if self.made is not None and not several:
-            found[PICKED] = Outcome(None, Falls.THEN, saves=self.made.saves)
+            found[PICKED] = Outcome(None, DefaultTarget.THEN, saves=self.made.saves)
         return found
 
     def answers(self) -> Iterator[AnswerText]:
@@ -251,12 +251,12 @@ class Choices:
             )
 
     @property
-    def offered(self) -> Offered:
+    def offered(self) -> ChoiceFacts:
         """How many there are, as far as that is known."""
         fixed = tuple(choice.condition for choice in self.fixed)
         source, title = (None, None) if self.made is None else (self.made.source, self.made.title)
         least = 1 if self.many is None else self.many.least
-        return Offered(self.mark, fixed, source, title, MOST - len(self.fixed), least)
+        return ChoiceFacts(self.mark, fixed, source, title, MOST - len(self.fixed), least)
 
     def saved_values(self) -> Iterator[Saved]:
         """The values that the fixed choices save; none where several can be chosen, since that is a list."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Self
 
-from bot.core.effects import Complete
+from bot.core.effects import AskModel
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.text import estimate, without_invisible
@@ -14,7 +14,7 @@ from bot.language.keys.fields import Fields
 from bot.language.steps.ai_settings import ANSWER_TOKENS, ONE_QUESTION, AiSettings, answer_of, read_own_settings
 from bot.language.steps.brief import instructions_of, most_instructions
 from bot.language.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
-from bot.language.steps.step_facts import Falls, Outcome, Rest, Spends, Used
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, Spends, Used
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -76,8 +76,8 @@ class ClassifyStep(StepKind):
     def outcomes(self) -> dict[str, Outcome]:
         """Each exit, ``other`` where none fits, and failures."""
         found = exit_outcomes(self.exits)
-        found["other"] = Outcome(self.other, Falls.WRITTEN)
-        found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
+        found["other"] = Outcome(self.other, DefaultTarget.WRITTEN)
+        found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
         return found
 
     def uses(self) -> Iterator[Used]:
@@ -112,7 +112,7 @@ class ClassifyStep(StepKind):
         return LeaveStep(next(picked, "other"), pending_input=None if said is None else Reply(said))
 
 
-def to_sort(text: str, rules: str, settings: AiSettings, flow: str, within: float) -> Complete:
+def to_sort(text: str, rules: str, settings: AiSettings, flow: str, within: float) -> AskModel:
     """The question to a model that sorts a text by these rules."""
     question = settings.question(rules, text, flow, within)
     return replace(question, max_tokens=ANSWER_TOKENS, temperature=0, said=None)

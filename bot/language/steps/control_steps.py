@@ -31,7 +31,7 @@ from bot.language.source.problems import Mark, Problems
 from bot.language.source.wall_clock import minutes_in, read_iso
 from bot.language.source.yaml_tree import Map, Node
 from bot.language.steps.schedule import CLOCK, duration_of, in_time, start_of
-from bot.language.steps.step_facts import Falls, FlowRun, Given, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, FlowRun, Given, Null, Outcome, Rest, RestFor, StepFailed, Used
 from bot.language.steps.step_kind import (
     Awaited,
     FlowEnded,
@@ -100,12 +100,14 @@ class BranchStep(StepKind):
         found = {}
         for index, (condition, target) in enumerate(self.conditions):
             given = (*self._untrue(index), Given(condition))
-            found[self._name(index)] = Outcome(Transition(target.mark, then=target), Falls.STAY, given=given)
+            found[self._name(index)] = Outcome(Transition(target.mark, then=target), DefaultTarget.STAY, given=given)
         none = self._untrue(len(self.conditions))
         if self.otherwise is not None:
-            found["else"] = Outcome(Transition(self.otherwise.mark, then=self.otherwise), Falls.STAY, given=none)
+            found["else"] = Outcome(
+                Transition(self.otherwise.mark, then=self.otherwise), DefaultTarget.STAY, given=none
+            )
         else:
-            found["then"] = Outcome(None, Falls.THEN, given=none)
+            found["then"] = Outcome(None, DefaultTarget.THEN, given=none)
         return found
 
     def _untrue(self, index: int) -> tuple[Given, ...]:
@@ -218,8 +220,10 @@ class WaitStep(StepKind):
 
     def outcomes(self) -> dict[str, Outcome]:
         """``then``; and ``other``, which without a target stays."""
-        found = {"then": Outcome(None, Falls.THEN)}
-        return found if self.other is None else {**found, "other": Outcome(self.other, Falls.STAY, success=False)}
+        found = {"then": Outcome(None, DefaultTarget.THEN)}
+        return (
+            found if self.other is None else {**found, "other": Outcome(self.other, DefaultTarget.STAY, success=False)}
+        )
 
     @property
     def fails(self) -> bool:
@@ -352,7 +356,10 @@ class RunStep(StepKind):
 
     def outcomes(self) -> dict[str, Outcome]:
         """``then`` and ``expired``, which leads where `then` does unless it is written."""
-        return {"then": Outcome(None, Falls.THEN), "expired": Outcome(self.expired, Falls.THEN, success=False)}
+        return {
+            "then": Outcome(None, DefaultTarget.THEN),
+            "expired": Outcome(self.expired, DefaultTarget.THEN, success=False),
+        }
 
     @property
     def fails(self) -> bool:

@@ -37,7 +37,7 @@ from bot.language.source.yaml_tree import Node
 from bot.language.steps import KINDS
 from bot.language.steps.attempts import TRIES_KEY, WITHIN_KEY
 from bot.language.steps.call_step import check_errors
-from bot.language.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, Rest, RestFor, StepFailed, Used
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -97,10 +97,10 @@ class CustomStep(StepKind):
 
     def outcomes(self) -> dict[str, Outcome]:
         """``then``, those that are declared, which must be written, and failures of a call."""
-        found = {"then": Outcome(None, Falls.THEN)}
-        found |= {name: Outcome(transition, Falls.WRITTEN) for name, transition in self.transitions.items()}
+        found = {"then": Outcome(None, DefaultTarget.THEN)}
+        found |= {name: Outcome(transition, DefaultTarget.WRITTEN) for name, transition in self.transitions.items()}
         if self.spec.outside is not None:
-            found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
+            found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
         return found
 
     def uses(self) -> Iterator[Used]:

@@ -10,7 +10,7 @@ from bot.language.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, ei
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.yaml_tree import Map, Node, Scalar
-from bot.language.steps.step_facts import Falls, Outcome, Used, only_if
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Used, only_if
 from bot.language.steps.transition import (
     CONDITION,
     TO_TARGET,
@@ -126,7 +126,7 @@ def exit_outcomes(exits: tuple[Exit, ...]) -> dict[str, Outcome]:
     """Each exit's outcome: where it leads must be written."""
     return {
         exit_.outcome: Outcome(
-            exit_.transition, Falls.WRITTEN, given=only_if(exit_.condition), known=frozenset(exit_.needs)
+            exit_.transition, DefaultTarget.WRITTEN, given=only_if(exit_.condition), known=frozenset(exit_.needs)
         )
         for exit_ in exits
     }

@@ -12,7 +12,7 @@ from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, e
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
 from bot.language.python.decorators import HANDOFF
-from bot.language.steps.step_facts import Falls, Outcome, Rest, RestFor, SentText, Used
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, RestFor, SentText, Used
 from bot.language.steps.step_kind import (
     Awaited,
     HandOver,
@@ -67,7 +67,7 @@ class HandoffStep(StepKind):
 
     def outcomes(self) -> dict[str, Outcome]:
         """``closed`` must be written: nobody should be forgotten after a hand-over."""
-        return {"closed": Outcome(self.closed, Falls.WRITTEN)}
+        return {"closed": Outcome(self.closed, DefaultTarget.WRITTEN)}
 
     def uses(self) -> Iterator[Used]:
         """The note and the words to the contact."""

@@ -35,7 +35,7 @@ from bot.language.source.yaml_tree import Map, Node, Scalar
 from bot.language.steps.attempts import ATTEMPT_KEYS, CACHE_KEY, TRIES_KEY, WITHIN_KEY, Attempts
 from bot.language.steps.http_services import HEADERS, HttpService, Named, is_header
 from bot.language.steps.message_parts import check_error_names
-from bot.language.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, Rest, RestFor, StepFailed, Used
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -248,8 +248,8 @@ class HttpStep(StepKind):
 
     def outcomes(self) -> dict[str, Outcome]:
         """``then`` for an answer of 200 to 299, and ``errors.else`` for each failure that is not named."""
-        known = Outcome(None, Falls.THEN, known=self.gives)
-        return {"then": known, "errors.else": Outcome(None, Falls.ERRORS, success=False)}
+        known = Outcome(None, DefaultTarget.THEN, known=self.gives)
+        return {"then": known, "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False)}
 
     def uses(self) -> Iterator[Used]:
         """The values that are put in, and what is taken out of the answer."""

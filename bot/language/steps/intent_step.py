@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 
-from bot.core.effects import Complete
+from bot.core.effects import AskModel
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import BUTTON_TITLE, Buttons, Choice, clip
@@ -14,10 +14,10 @@ from bot.language.source.problems import Mark
 from bot.language.source.word_matching import normalise
 from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.classify_step import NONE, WITHIN, label, to_sort
-from bot.language.steps.step_facts import Falls, Outcome, Spends
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends
 from bot.language.steps.step_kind import (
     Awaited,
-    OfferMessage,
+    Redirect,
     Reply,
     ReplyId,
     StepContext,
@@ -90,7 +90,7 @@ class IntentStep(StepKind):
         """What a contact can make it ask of a model."""
         return self.settings.spends(estimate(self._rules(self.intents)) + 50)
 
-    def question(self, text: str, intents: tuple[Intent, ...]) -> Complete:
+    def question(self, text: str, intents: tuple[Intent, ...]) -> AskModel:
         """The question to a model which of these flows a text is about."""
         return to_sort(text, self._rules(intents), self.settings, INTENTS, WITHIN)
 
@@ -111,23 +111,23 @@ class IntentStep(StepKind):
             return self._did_you_mean(context, context.step_state)
         reply, intents = context.pending_input, self._open(context)
         if reply is None or not reply.text or not intents:
-            return OfferMessage("other", reply)
+            return Redirect("other", reply)
         return WaitForEffect(effect=self.question(reply.text, intents), step_state={"said": reply.text})
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """Offer the message to the flow that it is about. After a failure it is about none; an agent answers it instead."""
         if not isinstance(event, CallEnded):
-            return OfferMessage("other", None)
+            return Redirect("other", None)
         message = Reply(text=context.step_state["said"])
         if event.outcome != "done":
-            return OfferMessage("other", message, problem=f"the model: {event.detail or event.outcome}")
+            return Redirect("other", message, problem=f"the model: {event.detail or event.outcome}")
         intents = self._open(context)
         flow, likely, found = self.picked(event.value["text"], intents)
         notes = (f"about {', '.join(f'{name} {sure} %' for name, sure in found.items()) or 'no flow'}",)
         if flow is not None:
-            return OfferMessage(f"exits.{flow}", message, flow, notes=notes)
+            return Redirect(f"exits.{flow}", message, flow, notes=notes)
         if not likely:
-            return OfferMessage("other", message, notes=notes)
+            return Redirect("other", message, notes=notes)
         return self._did_you_mean(context, {"said": message.text, "likely": list(likely)}, notes)
 
     def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
@@ -139,13 +139,13 @@ class IntentStep(StepKind):
         """The title of one of the flows; anything else is a message like any other."""
         said = None if reply.text is None else normalise(reply.text)
         named = (name for name, choice in self._choices(context) if normalise(choice.title) == said)
-        return self._chosen(context, next(named, None)) or OfferMessage("other", reply, anew=True)
+        return self._chosen(context, next(named, None)) or Redirect("other", reply, anew=True)
 
     def _chosen(self, context: StepContext, name: str | None) -> StepResult | None:
         message = Reply(text=context.step_state["said"])
         if name is None or name == NONE:
-            return None if name is None else OfferMessage("other", message)
-        return OfferMessage(f"exits.{name}", message, name)
+            return None if name is None else Redirect("other", message)
+        return Redirect(f"exits.{name}", message, name)
 
     def _did_you_mean(self, context: StepContext, state: Mapping[str, object], notes: tuple[str, ...] = ()) -> WaitHere:
         asked = Buttons(
@@ -175,7 +175,7 @@ class IntentStep(StepKind):
 
 
 def _leading(mark: Mark, target: str) -> Outcome:
-    return Outcome(Transition(mark, then=Target(target, mark)), Falls.WRITTEN)
+    return Outcome(Transition(mark, then=Target(target, mark)), DefaultTarget.WRITTEN)
 
 
 def _read(answer: str, names: list[str]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bot.core.effects import Complete
+from bot.core.effects import AskModel
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import clip
@@ -14,8 +14,8 @@ from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.brief import objection
 from bot.language.steps.classify_step import WITHIN, to_sort
 from bot.language.steps.output_guard import links_in
-from bot.language.steps.step_facts import Falls, Outcome, Rest, Spends
-from bot.language.steps.step_kind import Awaited, OfferMessage, Reply, StepContext, StepKind, StepResult, WaitForEffect
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, Spends
+from bot.language.steps.step_kind import Awaited, Redirect, Reply, StepContext, StepKind, StepResult, WaitForEffect
 from bot.language.steps.tools import as_answer, read_arguments
 from bot.language.steps.transition import END, Target, Transition
 from bot.language.types.type_registry import Variable
@@ -62,7 +62,7 @@ class SlotStep(StepKind):
         state = {"said": said, "flow": flow, "asked": list(questions), "found": dict(found)}
         return WaitForEffect(effect=self._question(context, said, questions), step_state=state)
 
-    def _question(self, context: StepContext, said: str, questions: Mapping[str, str]) -> Complete:
+    def _question(self, context: StepContext, said: str, questions: Mapping[str, str]) -> AskModel:
         lines = [f"{step}: {clip(' '.join(text.split()), MOST_QUESTION)}" for step, text in questions.items()]
         rules = _RULES.format(name=next(iter(questions)), today=context.now)
         asked = clip("\n".join(lines), MOST_QUESTIONS)
@@ -70,17 +70,17 @@ class SlotStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Nobody comes here but by `look`."""
-        return OfferMessage("other", None)
+        return Redirect("other", None)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """Offer the message again, with the answers in it. An agent who takes over answers it instead."""
         if not isinstance(event, CallEnded):
-            return OfferMessage("other", None)
+            return Redirect("other", None)
         state = context.step_state
         message, outcome = Reply(text=state["said"]), f"found.{state['flow']}"
         if event.outcome != "done":
             problem = f"the model: {event.detail or event.outcome}"
-            return OfferMessage("other", message, found=state["found"], problem=problem)
+            return Redirect("other", message, found=state["found"], problem=problem)
         values, notes = read_values(event.value["text"], state["asked"])
         for step, value in [*values.items()]:
             reason = self._objection(context, value, state["said"])
@@ -88,7 +88,7 @@ class SlotStep(StepKind):
                 del values[step]
                 notes.append(f"{step}: not taken: {reason}")
         outcome = outcome if values and outcome in self.outcomes() else "other"
-        return OfferMessage(outcome, message, found={**values, **state["found"]}, notes=tuple(notes))
+        return Redirect(outcome, message, found={**values, **state["found"]}, notes=tuple(notes))
 
     def _objection(self, context: StepContext, value: str, said: str) -> str | None:
         """Why a value may not be kept, because it may be said later. Addresses of the contact's own message may."""
@@ -97,7 +97,7 @@ class SlotStep(StepKind):
 
 
 def _ending(mark: Mark) -> Outcome:
-    return Outcome(Transition(mark, then=Target(END, mark)), Falls.WRITTEN)
+    return Outcome(Transition(mark, then=Target(END, mark)), DefaultTarget.WRITTEN)
 
 
 def read_values(answer: str, asked: list[str]) -> tuple[dict[str, str], list[str]]:

@@ -17,7 +17,7 @@ REFUSED_WITHIN = timedelta(minutes=15)
 """How long a reply is tried again. A step that waits for the gateway's answer waits as long."""
 
 
-class Falls(Enum):
+class DefaultTarget(Enum):
     """Where an outcome leads when nothing is written for it."""
 
     THEN = "then"  # where the step's `then` leads
@@ -77,7 +77,7 @@ class Outcome:
     """
 
     transition: Transition | None
-    falls: Falls
+    falls: DefaultTarget
     success: bool = True
     given: tuple[Given, ...] = ()
     saves: SavedResult | Saved = SavedResult.VALUE
@@ -205,7 +205,7 @@ class SentText:
 
 
 @immutable
-class Offered:
+class ChoiceFacts:
     """How much a question offers to choose from, and ``least`` how many answers it takes.
 
     ``fixed`` are the conditions of the choices that stand in the flow file, None where there is none. ``source`` is the

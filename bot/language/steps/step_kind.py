@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
-from bot.core.effects import Call, Complete, Fetch, HttpRequest
+from bot.core.effects import AskModel, Call, Fetch, HttpRequest
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -31,11 +31,11 @@ from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.http_services import HttpService
 from bot.language.steps.step_facts import (
     AnswerText,
-    Falls,
+    ChoiceFacts,
+    DefaultTarget,
     FlowRun,
     FlowStart,
     Need,
-    Offered,
     Outcome,
     Rest,
     RestFor,
@@ -211,7 +211,7 @@ class WaitForEffect(_Waiting):
     ``listens``: words and taps are heard meanwhile, and `StepKind.answer` gets what the contact writes.
     """
 
-    effect: Call | Fetch | Complete | HttpRequest
+    effect: Call | Fetch | AskModel | HttpRequest
     listens: bool = False
 
 
@@ -251,7 +251,7 @@ class PostponeMessage:
 
 
 @immutable
-class OfferMessage:
+class Redirect:
     """End the flow, and offer a message to the conversation without it: to the start of ``flow``, or to what comes after all
     starts; ``anew``: like one that has just come. ``found``: with these answers to slots, by step. ``outcome``, ``notes`` and ``problem`` are
     for the trace.
@@ -267,10 +267,10 @@ class OfferMessage:
 
 
 Waits = WaitHere | WaitForEffect | WaitForSend | KeepWaiting | RunFlow | HandOver
-StepResult = LeaveStep | Waits | PostponeMessage | OfferMessage
+StepResult = LeaveStep | Waits | PostponeMessage | Redirect
 
 
-Sent = SentFile | SentTemplate | SentText | Offered
+Sent = SentFile | SentTemplate | SentText | ChoiceFacts
 
 
 @immutable
@@ -342,7 +342,7 @@ class StepKind:
     @property
     def fails(self) -> bool:
         """Whether it may fail although each of its texts can be evaluated."""
-        return any(outcome.falls is Falls.ERRORS for outcome in self.outcomes().values())
+        return any(outcome.falls is DefaultTarget.ERRORS for outcome in self.outcomes().values())
 
     @property
     def refusable(self) -> bool:
@@ -396,7 +396,7 @@ class StepKind:
 
     def outcomes(self) -> dict[str, Outcome]:
         """All outcomes of the step, except those of its step options."""
-        return {"then": Outcome(None, Falls.THEN)}
+        return {"then": Outcome(None, DefaultTarget.THEN)}
 
     def uses(self) -> Iterator[Used]:
         """Every template and expression of the step, to be checked and prepared."""

@@ -17,7 +17,7 @@ from bot.language.steps.message_parts import ELSE, SENDING, check_error_names
 from bot.language.steps.step_facts import (
     REFUSED_WITHIN,
     AnswerText,
-    Falls,
+    DefaultTarget,
     Outcome,
     Rest,
     RestFor,
@@ -163,13 +163,13 @@ class TemplateStep(StepKind):
     def outcomes(self) -> dict[str, Outcome]:
         """Without `replies`: ``then``. With: each reply and `other`."""
         found = {
-            reply.outcome: Outcome(reply.transition, Falls.THEN, given=only_if(reply.condition))
+            reply.outcome: Outcome(reply.transition, DefaultTarget.THEN, given=only_if(reply.condition))
             for reply in self.replies
         }
         if not self.replies:
-            found["then"] = Outcome(None, Falls.THEN)
+            found["then"] = Outcome(None, DefaultTarget.THEN)
         elif self.other is not None:
-            found["other"] = Outcome(self.other, Falls.STAY, success=False)
+            found["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
         return found
 
     def sends(self) -> Iterator[Sent]:

@@ -54,7 +54,7 @@ from bot.language.types.structured_types import (
     MediaVariable,
     ObjectVariable,
 )
-from bot.language.types.type_registry import Answer, Mismatch, Unfit, Variable
+from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch, Variable
 
 REMEMBER = "remember"  # the tool by which a model notes values
 LEAVE = "leave_"  # how the tools begin by which it leaves
@@ -422,7 +422,7 @@ def noted(arguments: Mapping[str, Any], names: Collection[str], context: StepCon
         variable = context.variables[name]
         try:
             values[name] = _noted_value(variable, value, context)
-        except (Unfit, Mismatch) as error:
+        except (InvalidAnswer, TypeMismatch) as error:
             example = getattr(variable, "example", None)
             wrong.append(f"{name} does not fit: {error}{f', like {example}' if example else ''}. Ask for it.")
     return values, " ".join(wrong)

@@ -13,7 +13,7 @@ from bot.language.keys.fields import Fields
 from bot.language.steps.ai_settings import ONE_QUESTION, AiSettings, answer_of, read_own_settings
 from bot.language.steps.brief import bearing_mark, instructions_of, most_instructions, objection
 from bot.language.steps.output_guard import CUT, canary
-from bot.language.steps.step_facts import Falls, Outcome, Rest, Spends, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, Spends, StepFailed, Used
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -68,8 +68,8 @@ class WriteStep(StepKind):
     def outcomes(self) -> dict[str, Outcome]:
         """``then``, with the text; and failures."""
         return {
-            "then": Outcome(None, Falls.THEN, annotation=str),
-            "errors.else": Outcome(None, Falls.ERRORS, success=False),
+            "then": Outcome(None, DefaultTarget.THEN, annotation=str),
+            "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
         }
 
     def uses(self) -> Iterator[Used]:

@@ -16,7 +16,7 @@ from bot.language.keys.key_schemas import pattern
 from bot.language.source.problems import Problems
 from bot.language.source.text_patterns import matches
 from bot.language.source.yaml_tree import Node
-from bot.language.types.variable import Mismatch, Variable, fitting, mismatch
+from bot.language.types.variable import TypeMismatch, Variable, fitting, mismatch
 
 _LABEL = r"[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?"
 _EMAIL = rf"[^\s@\"<>(),;:\\.]+(?:\.[^\s@\"<>(),;:\\.]+)*@(?:{_LABEL}\.)+[\p{{L}}\p{{N}}]{{2,63}}"
@@ -54,7 +54,7 @@ class EmailVariable(Variable):
         name, _, domain = value.strip().rpartition("@")
         address = f"{name}@{domain.lower()}"
         if len(address) > 254 or len(name) > 64 or not matches(_email(), address):
-            raise Mismatch("it is no email address")
+            raise TypeMismatch("it is no email address")
         return address
 
 
@@ -116,7 +116,7 @@ class PhoneVariable(Variable):
             raise mismatch(value, "a phone number")
         found = _PHONE.fullmatch(_digits(text))
         if found is None:
-            raise Mismatch("it is no phone number with its country code")
+            raise TypeMismatch("it is no phone number with its country code")
         return found[1]
 
 

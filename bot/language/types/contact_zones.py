@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from bot.core.immutable import immutable
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.types.text_types import TextVariable
-from bot.language.types.variable import Mismatch
+from bot.language.types.variable import TypeMismatch
 
 
 def zone_named(name: str) -> ZoneInfo | None:
@@ -71,5 +71,5 @@ class TimezoneVariable(TextVariable):
 
     def _bounded(self, value: str) -> str:
         if zone_named(value) is None:
-            raise Mismatch("it is no time zone like Asia/Jakarta")
+            raise TypeMismatch("it is no time zone like Asia/Jakarta")
         return value

@@ -16,7 +16,7 @@ from bot.language.source.wall_clock import ISO_DAY, ISO_MOMENT, in_zone, read_cl
 from bot.language.source.yaml_tree import Node
 from bot.language.types import date_reading
 from bot.language.types.date_reading import read_date, read_moment, read_time
-from bot.language.types.variable import Answer, Mismatch, Unfit, Variable, fitting, mismatch
+from bot.language.types.variable import Answer, InvalidAnswer, TypeMismatch, Variable, fitting, mismatch
 
 
 def _keys(kind: str, present: str, example: str, form: re.Pattern[str]) -> KeySet:
@@ -82,11 +82,11 @@ class _OnCalendar(Variable):
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> Any:
         found, present = Variable._taken(self, answer, now, language), self._from_value(now, now)
         if self.after is not None and found <= self._bound(self.after, now):
-            raise Unfit("it is too early")
+            raise InvalidAnswer("it is too early")
         if self.before is not None and found >= self._bound(self.before, now):
-            raise Unfit("it is too late")
+            raise InvalidAnswer("it is too late")
         if self.within is not None and not present <= found <= present + self.within:
-            raise Unfit(f"it is not within {wall_clock.duration_words(self.within)}")
+            raise InvalidAnswer(f"it is not within {wall_clock.duration_words(self.within)}")
         return found
 
     def _bound(self, written: str, now: datetime) -> Any:
@@ -190,7 +190,7 @@ class TimeVariable(Variable):
 
     def _bounded(self, value: time) -> time:
         if self.least is not None and value < self.least:
-            raise Mismatch(f"it is before {self.least:%H:%M}")
+            raise TypeMismatch(f"it is before {self.least:%H:%M}")
         if self.most is not None and value > self.most:
-            raise Mismatch(f"it is after {self.most:%H:%M}")
+            raise TypeMismatch(f"it is after {self.most:%H:%M}")
         return value

@@ -11,7 +11,7 @@ from bot.language.expressions.formats import MOST_DIGITS, decimal_sign
 from bot.language.keys.declared_keys import KeySet, KeySpec, number
 from bot.language.keys.fields import Fields
 from bot.language.source.word_matching import normalise
-from bot.language.types.variable import Mismatch, Variable, fitting, mismatch
+from bot.language.types.variable import TypeMismatch, Variable, fitting, mismatch
 
 MAX_INTEGER = 10**15
 _THOUSANDS = re.compile(r"(?<![\d.,])([1-9]\d{0,2})[.,](\d{3})(?![\d.,])")
@@ -71,9 +71,9 @@ class NumberVariable(Variable):
         try:
             number = Decimal(str(value))
         except InvalidOperation:
-            raise Mismatch("it is no number") from None
+            raise TypeMismatch("it is no number") from None
         if not number.is_finite() or abs(number.adjusted()) > MOST_DIGITS:
-            raise Mismatch("it is not a number with an end, or has too many digits")
+            raise TypeMismatch("it is not a number with an end, or has too many digits")
         return self._typed(number)
 
     def _typed(self, number: Decimal) -> Any:
@@ -81,9 +81,9 @@ class NumberVariable(Variable):
 
     def _bounded(self, value: Any) -> Any:
         if self.least is not None and value < self.least:
-            raise Mismatch(f"it is less than {self.least}")
+            raise TypeMismatch(f"it is less than {self.least}")
         if self.most is not None and value > self.most:
-            raise Mismatch(f"it is more than {self.most}")
+            raise TypeMismatch(f"it is more than {self.most}")
         return value
 
 
@@ -107,7 +107,7 @@ class IntegerVariable(NumberVariable):
 
     def _typed(self, number: Decimal) -> int:
         if abs(number) > MAX_INTEGER or number != number.to_integral_value():
-            raise Mismatch("it is no whole number, or too large")
+            raise TypeMismatch("it is no whole number, or too large")
         return int(number)
 
 

@@ -16,7 +16,7 @@ from bot.language.keys.key_schemas import pattern
 from bot.language.source.problems import Problems
 from bot.language.source.wall_clock import in_zone
 from bot.language.source.yaml_tree import Node
-from bot.language.types.variable import KEEP, Answer, Mismatch, Unfit, Variable, mismatch
+from bot.language.types.variable import KEEP, Answer, InvalidAnswer, TypeMismatch, Variable, mismatch
 
 _SIZE = re.compile(r"([1-9]\d{0,5}) ?(KB|MB)")
 
@@ -70,7 +70,7 @@ class ListVariable(Variable):
 
     def _bounded(self, value: list[Any]) -> list[Any]:
         if self.most is not None and len(value) > self.most:
-            raise Mismatch(f"it has {len(value)} elements, {self.most} are allowed")
+            raise TypeMismatch(f"it has {len(value)} elements, {self.most} are allowed")
         return value
 
 
@@ -97,12 +97,12 @@ class ObjectVariable(Variable):
 def _zoned(value: Any, now: datetime | None) -> Any:
     """A value in which every time is in the bot's zone.
 
-    Raises `Mismatch` where it is larger or deeper than a conversation keeps values.
+    Raises `TypeMismatch` where it is larger or deeper than a conversation keeps values.
     """
     try:
         return _in_zone(value, None if now is None else now.tzinfo, MOST_LEVELS, Measure())
     except ValueTooLarge as error:
-        raise Mismatch(str(error)) from error
+        raise TypeMismatch(str(error)) from error
 
 
 def _in_zone(value: Any, zone: tzinfo | None, levels: int, measure: Measure) -> Any:
@@ -184,16 +184,16 @@ class MediaVariable(FileVariable):
         return cls.read_files(name, value, fields, _KINDS.read(fields) or MEDIA_KINDS)
 
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> Media:
-        """The file. Raises `Unfit` for anything else, and for files of other kinds."""
+        """The file. Raises `InvalidAnswer` for anything else, and for files of other kinds."""
         if answer.media is None or answer.media.kind not in self.kinds:
-            raise Unfit(f"a file is expected: {', '.join(self.kinds)}")
+            raise InvalidAnswer(f"a file is expected: {', '.join(self.kinds)}")
         return answer.media
 
     def _from_value(self, value: Any, now: datetime | None) -> Media:
         if not isinstance(value, Media):
             raise mismatch(value, "a file")
         if value.kind not in self.kinds:
-            raise Mismatch(f"it is none of {', '.join(self.kinds)}")
+            raise TypeMismatch(f"it is none of {', '.join(self.kinds)}")
         return value
 
 
@@ -242,14 +242,14 @@ class AnswerVariable(FileVariable):
         return _sent(media.kind, media.caption, file=media)
 
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> Record:
-        """What was sent. Raises `Unfit` for what it does not accept."""
+        """What was sent. Raises `InvalidAnswer` for what it does not accept."""
         if answer.location is not None and _LOCATION in self.accepts:
             return _sent(_LOCATION, None, location=answer.location)
         if answer.media is not None and answer.media.kind in self.kinds:
             return self.of_file(answer.media)
         if answer.text and answer.text.strip() and _TEXT in self.accepts:
             return _sent(_TEXT, answer.text.strip())
-        raise Unfit(f"one of these is expected: {', '.join(self.accepts)}")
+        raise InvalidAnswer(f"one of these is expected: {', '.join(self.accepts)}")
 
     def _from_value(self, value: Any, now: datetime | None) -> Record:
         if isinstance(value, Record) and value.name_of_type == self.type:
@@ -282,7 +282,7 @@ class LocationVariable(Variable):
 
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> Location:
         if answer.location is None:
-            raise Unfit("a place on the map is expected")
+            raise InvalidAnswer("a place on the map is expected")
         return answer.location
 
     def _from_value(self, value: Any, now: datetime | None) -> Location:

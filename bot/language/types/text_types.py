@@ -15,7 +15,7 @@ from bot.language.keys.text_shapes import Keys, Part
 from bot.language.source.text_patterns import matches
 from bot.language.source.word_matching import normalise
 from bot.language.source.yaml_tree import Scalar, one_or_more
-from bot.language.types.variable import Mismatch, Variable, mismatch
+from bot.language.types.variable import TypeMismatch, Variable, mismatch
 
 LONGEST = TEXT_BODY  # characters: no message of a contact has more
 FILLER = "m"  # of which a text of the greatest length is made
@@ -50,7 +50,7 @@ class TextVariable(Variable):
         if example is not None:
             try:
                 variable._bounded(example)
-            except Mismatch as error:
+            except TypeMismatch as error:
                 what = f'the example "{example}" does not fit: {error}'
                 _EXAMPLE.report(fields, "E303", what, "change the example, or what the variable takes")
         return variable
@@ -88,9 +88,9 @@ class TextVariable(Variable):
 
     def _bounded(self, value: str) -> str:
         if len(value) > self.most:
-            raise Mismatch(f"it is longer than {self.most} characters")
+            raise TypeMismatch(f"it is longer than {self.most} characters")
         if self.pattern is not None and not matches(self.pattern, value):
-            raise Mismatch("it does not match the pattern")
+            raise TypeMismatch("it does not match the pattern")
         return value
 
 
@@ -129,5 +129,5 @@ class ChoiceVariable(Variable):
 
     def _one(self, found: Sequence[str]) -> str:
         if not found:
-            raise Mismatch(f"it is none of {', '.join(self.of)}")
+            raise TypeMismatch(f"it is none of {', '.join(self.of)}")
         return found[0]

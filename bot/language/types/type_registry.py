@@ -43,10 +43,10 @@ from bot.language.types.structured_types import (
     ObjectVariable,
 )
 from bot.language.types.text_types import ChoiceVariable, TextVariable
-from bot.language.types.variable import KEEP, NEEDED, Answer, AnswerCheck, Mismatch, Unfit, Variable
+from bot.language.types.variable import KEEP, NEEDED, Answer, AnswerCheck, InvalidAnswer, TypeMismatch, Variable
 from bot.language.types.yes_no_type import BooleanVariable
 
-__all__ = ["TYPES", "Answer", "Mismatch", "Unfit", "Variable", "read_variable"]
+__all__ = ["TYPES", "Answer", "InvalidAnswer", "TypeMismatch", "Variable", "read_variable"]
 
 TYPES: dict[str, type[Variable]] = {
     variable.type: variable
@@ -169,7 +169,7 @@ def _starting_at(variable: Variable, initial: Node, problems: Problems) -> Varia
         return variable
     try:
         value = variable.coerce(plain(initial), None)
-    except Mismatch as error:
+    except TypeMismatch as error:
         what = f'variable "{variable.name}": its value does not fit: {error}'
         problems.add("E303", initial.mark, what, to_fit(variable))
         return variable

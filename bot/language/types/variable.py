@@ -23,7 +23,7 @@ NEEDED = KeySpec("needed", BOOLEAN, "Whether a start that does not give it is re
 KEEP = KeySpec("keep", BOOLEAN, "Whether its value stays with the contact for good, for all flows that declare it so.")
 
 
-class Unfit(BotError):
+class InvalidAnswer(BotError):
     """A contact's answer is no value of the variable. The text does not repeat the answer.
 
     ``objection`` is what the contact gets instead of the step's `retry`, where the variable says so, and ``it``
@@ -36,7 +36,7 @@ class Unfit(BotError):
         self.it = it
 
 
-class Mismatch(BotError):
+class TypeMismatch(BotError):
     """A value that a flow or a handler gives does not fit the variable. The text does not repeat the value."""
 
 
@@ -135,17 +135,17 @@ class Variable:
     def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
         """The value of an answer that passes all checks. ``now`` is in the bot's time zone, ``scope`` is the turn's.
 
-        Raises `Unfit`, and `TemplateFailed` if a check fails.
+        Raises `InvalidAnswer`, and `TemplateFailed` if a check fails.
         """
         scope = scope or {}
         try:
             value = self._taken(answer, now, scope.get(CONTACT_LANGUAGE))
-        except (Unfit, Mismatch) as reason:
-            raise Unfit(str(reason), self.error, answer.text) from reason
+        except (InvalidAnswer, TypeMismatch) as reason:
+            raise InvalidAnswer(str(reason), self.error, answer.text) from reason
         for check in self.checks:
             if not check.condition.evaluate({**scope, "it": value}):
                 objection, it = (self.error, answer.text) if check.error is None else (check.error, value)
-                raise Unfit("it does not pass the check", objection, it)
+                raise InvalidAnswer("it does not pass the check", objection, it)
         return value
 
     def texts(self) -> Iterator[Template | Expression]:
@@ -161,7 +161,7 @@ class Variable:
         """Load the data for understanding answers in these languages, so that no contact waits for it."""
 
     def coerce(self, value: Any, now: datetime | None) -> Any:
-        """A value as one of this variable's; null stays null. Raises `Mismatch`.
+        """A value as one of this variable's; null stays null. Raises `TypeMismatch`.
 
         ``now``, in the bot's time zone, is None while a flow is checked. Bounds that move with it, as a date's,
         are for answers only: a day that was right when it was given may have passed since.
@@ -169,14 +169,14 @@ class Variable:
         return None if value is None else self._bounded(self._from_value(value, now))
 
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> Any:
-        """The value of an answer, within the bounds. Raises `Unfit` or `Mismatch`."""
+        """The value of an answer, within the bounds. Raises `InvalidAnswer` or `TypeMismatch`."""
         text = (answer.text or "").strip()
         if not text:
-            raise Unfit("a text is expected")
+            raise InvalidAnswer("a text is expected")
         return self._bounded(self._from_text(text, now, language))
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> Any:
-        raise Unfit(f"{self.type} is no answer that can be written")
+        raise InvalidAnswer(f"{self.type} is no answer that can be written")
 
     def _from_value(self, value: Any, now: datetime | None) -> Any:
         raise NotImplementedError
@@ -186,12 +186,12 @@ class Variable:
 
 
 def fitting(found: Found | None, otherwise: str) -> Found:
-    """What was read of an answer. Raises `Unfit` with this reason where that is nothing."""
+    """What was read of an answer. Raises `InvalidAnswer` with this reason where that is nothing."""
     if found is None:
-        raise Unfit(otherwise)
+        raise InvalidAnswer(otherwise)
     return found
 
 
-def mismatch(value: Any, wanted: str) -> Mismatch:
+def mismatch(value: Any, wanted: str) -> TypeMismatch:
     """The error for a value of the wrong kind."""
-    return Mismatch(f"{kind_of(value)} is not {wanted}")
+    return TypeMismatch(f"{kind_of(value)} is not {wanted}")

@@ -98,7 +98,7 @@ def resume_broadcast(console: Console, user: User) -> Response:
 
 
 def _outcomes(console: Console, name: str) -> dict[str, int]:
-    return console.seldom(("outcomes", name), lambda: console.reader.outcomes(name))
+    return console.cached(("outcomes", name), lambda: console.reader.outcomes(name))
 
 
 def _in_words(counts: Mapping[str, int]) -> dict[str, int]:

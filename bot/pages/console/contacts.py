@@ -27,7 +27,7 @@ def contacts(console: Console, user: User) -> str | Response:
     found, further = reader.find_contacts(search, PAGE + 1, after, by_number=reads())
     if more_found := len(found) > PAGE:
         further = found[PAGE - 1].place
-    waiting = console.seldom("waiting_at", reader.waiting_at)
+    waiting = console.cached("waiting_at", reader.waiting_at)
     more = {name: value for name, value in asked.items() if value}
     return render_template(
         "contacts.html",
@@ -37,7 +37,7 @@ def contacts(console: Console, user: User) -> str | Response:
         newest=f"{url_for('contacts')}?{urlencode(more)}" if after else "",
         later=f"{url_for('contacts')}?{urlencode(more | {'after': sealed(further)})}" if further else "",
         cut=bool(further) and not more_found,
-        total=console.seldom("sessions", lambda: reader.counts()["sessions"]),
+        total=console.cached("sessions", lambda: reader.counts()["sessions"]),
         flows=sorted({flow for flow, _ in waiting}),
         steps=sorted({step for flow, step in waiting if asked["flow"] in ("", flow)}),
         states=CONTACT_STATES,

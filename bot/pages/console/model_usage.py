@@ -22,7 +22,7 @@ def usage(console: Console, user: User) -> str:
     by = request.args.get("by", "day")
     by = by if by in USAGE_BY else "day"
     since = datetime.combine(days[0], time(), UTC)
-    sums = console.seldom(("usage", since, by), lambda: console.reader.usage(since, by))
+    sums = console.cached(("usage", since, by), lambda: console.reader.usage(since, by))
     if by == "contact" and not reads():  # equal ones are in the order of their numbers, which tells of them
         sums = sorted(sums, key=lambda each: (-each.prompt_tokens - each.completion_tokens, sealed(each.name)))
     shown = sums if by == "day" else sums[:MOST]

@@ -69,7 +69,7 @@ class Console:
                 served = served_version(self.reader.database)
                 file = (self.folder.path / BOT_FILE).stat() if served is None else None
                 what = "bot", served, file and (file.st_mtime_ns, file.st_size)
-                self._bot = self.seldom(what, partial(self._read_served_bot, served), lambda _: THE_SAME_FILES_LAST)
+                self._bot = self.cached(what, partial(self._read_served_bot, served), lambda _: THE_SAME_FILES_LAST)
             g.served_bot = self._bot
         found: tuple[str, ZoneInfo] = g.served_bot
         return found
@@ -79,7 +79,7 @@ class Console:
         files = read_folder(path) if served is None else files_of(self.reader.database, served.number, path)
         return (files.name, files.timezone) if files.is_named else self._bot
 
-    def seldom(self, what: object, read: Callable[[], T], seconds: Callable[[T], float] = lambda found: 0.0) -> T:
+    def cached(self, what: object, read: Callable[[], T], seconds: Callable[[T], float] = lambda found: 0.0) -> T:
         """What ``read`` returns, kept for all users: for ``seconds``, and if reading takes long, for fifty times as long as it took."""
         begun = monotonic()
         if what in self._kept and begun < self._kept[what][0]:

@@ -21,7 +21,7 @@ PARTS = ANSWERED, TIMED_OUT, LEFT, FAILED
 def results(console: Console, user: User) -> str:
     """The results of one flow, and of one of its steps by day."""
     days, rows = _asked(console)
-    flows = results_by_flow(_names(console), rows, console.seldom("waiting_at", console.reader.waiting_at))
+    flows = results_by_flow(_names(console), rows, console.cached("waiting_at", console.reader.waiting_at))
     flow = request.args.get("flow", "")
     if flow not in flows:
         flow = next((name for name, steps in flows.items() if any(step.ways for step in steps)), next(iter(flows), ""))

@@ -37,7 +37,7 @@ class TemplateList:
 
 def template_list(console: Console) -> TemplateList:
     """The approved templates of the gateway's list. It does not say how many texts fill one: the flows that send it do."""
-    return console.seldom(
+    return console.cached(
         "templates", lambda: _listed(console), lambda found: TROUBLE_SECONDS if found.trouble else KEPT_SECONDS
     )
 

@@ -14,7 +14,7 @@ def versions(console: Console, user: User) -> str:
     """All versions that are kept, and which one is served."""
     database = console.reader.database
     newest = newest_version(database)
-    listed = console.seldom(("versions", newest), lambda: history(database, console.folder.path))
+    listed = console.cached(("versions", newest), lambda: history(database, console.folder.path))
     return render_template("versions.html", listed=listed, served=served_version(database))
 
 

@@ -10,7 +10,7 @@ from itertools import count
 from bot.checker.drawing import FindingIndex, draw_bot, draw_flow, svg
 from bot.checker.drawing.drawing_model import BoxFinding
 from bot.checker.graph import Graph
-from bot.checker.prove import prove
+from bot.checker.run_rules import run_rules
 from bot.core.defects import guard
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -71,7 +71,7 @@ class FlowMap:
 
     def check(self) -> None:
         """Run the checks, and mark what they find."""
-        flags = FindingIndex.of(self.program.library, prove(self.program.library, self._folder.sources))
+        flags = FindingIndex.of(self.program.library, run_rules(self.program.library, self._folder.sources))
         with self._lock:
             self._flags = flags
             self._drawn.clear()

@@ -13,7 +13,7 @@ from flask import Flask, Response, abort, jsonify, redirect, render_template, re
 from werkzeug.wrappers import Response as AnyResponse
 
 from bot.checker.drawing.svg import STYLE
-from bot.core.effects import Complete, Send
+from bot.core.effects import AskModel, Send
 from bot.core.errors import BotError
 from bot.core.filetypes import FILE_TYPES
 from bot.core.session import Session
@@ -179,7 +179,7 @@ class _Pages:
         """What a model is asked, and a person answers."""
         questions = self._playground.questions
         row = None if questions is None else questions.of(session.contact)
-        if row is None or not isinstance(row.effect, Complete):
+        if row is None or not isinstance(row.effect, AskModel):
             return ""
         effect, library = row.effect, self._playground.simulation.library
         return render_template(

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from bot.checker.exploring.moves import ModelResult
 from bot.core.clock import MovableClock
-from bot.core.effects import Complete
+from bot.core.effects import AskModel
 from bot.core.session import Session
 from bot.language.flow.library import Library
 from bot.runtime.performers import CallAttempt
@@ -35,7 +35,7 @@ class Questions:
 
     def __call__(self, row: CallRow) -> Speaker | CallAttempt:
         """Ask the person, until they answer, time has passed, or nobody waits for it any more."""
-        assert isinstance(row.effect, Complete)
+        assert isinstance(row.effect, AskModel)
         within = timedelta(seconds=row.effect.within)
         deadline = self._clock.elapsed() + within.total_seconds()
         with self._condition:
@@ -79,7 +79,7 @@ class Questions:
         return self._asked.get(row.contact) is row and row.key not in self._answers
 
 
-def acts_at(library: Library, session: Session, effect: Complete) -> list[str]:
+def acts_at(library: Library, session: Session, effect: AskModel) -> list[str]:
     """What can be written for a model beside a text: what it does with its tools; without any, the names that it picks from."""
     frame = session.frame
     flow = None if frame is None else library.flows.get(frame.flow)

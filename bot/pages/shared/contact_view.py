@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from bot.core.effects import Complete, Effect
+from bot.core.effects import AskModel, Effect
 from bot.core.immutable import immutable
 from bot.core.session import Session
 from bot.core.text import head, printable
@@ -194,14 +194,14 @@ def _page_id(event_id: str) -> str:
 
 
 def _effect(effect: Effect, status: str, detail: str) -> DecidedEffect:
-    if isinstance(effect, Complete):
+    if isinstance(effect, AskModel):
         asked = prompt_of(effect)
         tools = ", ".join(tool["function"]["name"] for tool in effect.tools)
         return DecidedEffect(effect_in_words(effect), asked=asked, tools=tools)
     return DecidedEffect(effect_in_words(effect), status, detail)
 
 
-def prompt_of(effect: Complete) -> tuple[tuple[str, str], ...]:
+def prompt_of(effect: AskModel) -> tuple[tuple[str, str], ...]:
     """What a model is given, as (role, text)."""
     return tuple((message["role"], _content(message)) for message in effect.messages)
 

@@ -23,7 +23,7 @@ def shard_to_move(machines: Sequence[ServingMachine], shards: int) -> int | None
     return shard if difference >= 2 else None
 
 
-def is_left(machines: Sequence[ServingMachine], shard: int) -> bool:
+def should_yield(machines: Sequence[ServingMachine], shard: int) -> bool:
     """Whether this machine leaves a shard on which no engine works to another one, which waits for it and works on fewer. Of machines that
     work on as many, each has shards that it is the first to take.
     """

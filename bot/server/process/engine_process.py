@@ -20,7 +20,7 @@ from bot.runtime.engine_loop import EngineStopped
 from bot.runtime.wake_pipe import WakePipe
 from bot.server import local_socket
 from bot.server.app import Engine
-from bot.server.process.balance import is_left, shard_to_move
+from bot.server.process.balance import shard_to_move, should_yield
 from bot.server.process.child import end_with, tell_up
 from bot.server.process.program_loader import ProgramLoader, VersionRefused
 from bot.settings import Settings
@@ -228,8 +228,8 @@ def _reload(engine: Engine, loader: ProgramLoader) -> bool:
 
 
 def _is_left(store: StoreAddress, database: Database) -> bool:
-    """Whether this machine leaves a shard that is free to another one: `bot.server.process.balance.is_left`."""
-    return not isinstance(store, Path) and store.shard is not None and is_left(database.machines(), store.shard)
+    """Whether this machine leaves a shard that is free to another one: `bot.server.process.balance.should_yield`."""
+    return not isinstance(store, Path) and store.shard is not None and should_yield(database.machines(), store.shard)
 
 
 class ShardWatch:

@@ -7,8 +7,8 @@ from typing import Any
 
 from flask import Response, request
 
-from bot.server.web.web_server import LATER, App, Environ
-from bot.store.database import Write
+from bot.server.web.web_server import DEFERRED, App, Environ
+from bot.store.database import PendingStatement
 from bot.store.inbox import InboxWriter
 
 
@@ -25,20 +25,20 @@ class CommitBarrier:
         self._gathering = _Batch()
         self._committing: _Batch | None = None
 
-    def answer_after(self, write: Write, answer: Callable[[], Response]) -> Response:
+    def answer_after(self, write: PendingStatement, answer: Callable[[], Response]) -> Response:
         """Return what a view has to return so that ``answer()`` is sent when a write is committed, failed or is late.
 
         Behind any other server than `WebServer`, such as Flask's test client, it waits for the commit and returns
         ``answer()``.
         """
-        send = request.environ.pop(LATER, None)
+        send = request.environ.pop(DEFERRED, None)
         if send is None:
             self._inbox.commit(write)
             return answer()
         self._add(write, send, lambda environ, start: answer()(environ, start))
         return _PLACEHOLDER
 
-    def _add(self, write: Write, send: Callable[[App], None], answer: App) -> None:
+    def _add(self, write: PendingStatement, send: Callable[[App], None], answer: App) -> None:
         batch = self._gathering
         if not batch.writes:
             loop = asyncio.get_running_loop()
@@ -80,7 +80,7 @@ class _Batch:
     __slots__ = ("answers", "timer", "writes")
 
     def __init__(self) -> None:
-        self.writes: list[Write] = []
+        self.writes: list[PendingStatement] = []
         self.answers: list[tuple[Callable[[App], None], App]] = []
         self.timer: asyncio.TimerHandle | None = None
 

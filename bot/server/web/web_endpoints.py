@@ -19,7 +19,7 @@ from bot.server.shard_requests import silent_in_words
 from bot.server.web.commit_barrier import CommitBarrier
 from bot.server.web.web_server import Environ
 from bot.services.gateway.webhook_events import Envelope, Verdict, envelope, verify
-from bot.store.database import Write
+from bot.store.database import PendingStatement
 from bot.store.inbox import InboxBusy, InboxRefused, InboxWriter
 
 DELIVERY_ID = 200  # characters; a longer one is ignored
@@ -87,7 +87,7 @@ class WebhookEndpoint:
         self._metrics.delivery(what, self._clock.elapsed() - began)
         return response
 
-    def _appended(self, write: Write) -> tuple[str, Response]:
+    def _appended(self, write: PendingStatement) -> tuple[str, Response]:
         try:
             appended = self._inbox.appended(write)
         except InboxBusy:
@@ -119,7 +119,7 @@ class WebhookEndpoint:
                 f"{missing} missing" if missing else "X-Service-Timestamp is no number of seconds",
             )
 
-    def _stale(self, write: Write, event: Envelope) -> Response:
+    def _stale(self, write: PendingStatement, event: Envelope) -> Response:
         """A rightly signed event that nobody has seen is lost if its sender does not stamp each try anew."""
         try:
             is_lost = self._inbox.is_lost(write)

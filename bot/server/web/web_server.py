@@ -1,7 +1,7 @@
 """An HTTP server for the web app: an event loop on an inherited socket, within limits, with a stop that drops no request.
 
 asyncio reads sockets, httptools (the parser of Node.js) reads requests. The view of an address in ``in_loop`` runs in the
-loop itself: it must not wait for anything, but its answer may be sent later (`LATER`). All other views run on a few
+loop itself: it must not wait for anything, but its answer may be sent later (`DEFERRED`). All other views run on a few
 threads. An answer is sent when it is whole: nothing is streamed.
 
 What a sender can do is limited. A request that does not arrive in time ends with its connection, and so does the slowest
@@ -40,7 +40,7 @@ READ_BYTES = 64 << 10
 REQUEST_SECONDS = 30.0  # for a whole request to arrive, from connecting or from the last answer on
 DRAIN_SECONDS = 8.0  # a sender gives up after 5
 QUIET_SECONDS = 0.2  # how long a connection that is kept alive may use for a request that is on its way
-LATER = "bot.later"
+DEFERRED = "bot.later"
 """A key in the environment of a view that runs in the loop. Its value is a function, ``send(app)``. A view that takes it
 out of the environment is answered later: by the WSGI app with which the function is called, once and in the loop's
 thread. What the view itself returns has to be a response as well, and is not sent."""
@@ -376,9 +376,9 @@ class _Connection(asyncio.BufferedProtocol):
             asyncio.get_running_loop().call_soon(self._answer_next)  # the other connections have their turn first
 
     def _answer_here(self, request: _Request, environ: Environ) -> None:
-        environ[LATER] = partial(self._answer_later, request, environ)
+        environ[DEFERRED] = partial(self._answer_later, request, environ)
         answer = _answer_of(self._server.app, environ)
-        if environ.pop(LATER, None) is not None:
+        if environ.pop(DEFERRED, None) is not None:
             self._send(request, answer)
 
     def _answer_later(self, request: _Request, environ: Environ, app: App) -> None:

@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from bot.checker.exploring.moves import ModelResult
-from bot.core.effects import Complete
+from bot.core.effects import AskModel
 from bot.core.errors import BotError
 from bot.language.source.problems import did_you_mean
 from bot.language.steps.tools import LEAVE, REMEMBER
@@ -66,14 +66,14 @@ def _call(word: str, given: str) -> tuple[str, Mapping[str, Any]]:
     return name, arguments
 
 
-def results_for(effect: Complete) -> Iterator[str]:
+def results_for(effect: AskModel) -> Iterator[str]:
     """What the calls have brought that the model made just before it is asked this: ``orders_find: {"number": 17}``."""
     names = {call["id"]: call["function"]["name"] for sent in effect.messages for call in sent.get("tool_calls", ())}
     last = takewhile(lambda sent: sent["role"] == "tool", reversed(effect.messages))
     yield from reversed([f"{names[sent['tool_call_id']]}: {sent['content']}" for sent in last])
 
 
-def acts_of(effect: Complete) -> Iterator[str]:
+def acts_of(effect: AskModel) -> Iterator[str]:
     """What a model that is asked this can do beside its text, as it is written by hand."""
     for tool in effect.tools:
         name, properties = tool["function"]["name"], tool["function"]["parameters"].get("properties", {})

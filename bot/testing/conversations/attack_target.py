@@ -12,7 +12,7 @@ from bot.checker.exploring.moves import HandlerResult, HttpResult, ModelResult, 
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.exploring.search import MoveSearch
 from bot.checker.graph import Graph
-from bot.core.effects import Complete
+from bot.core.effects import AskModel
 from bot.core.immutable import immutable
 from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
@@ -134,11 +134,11 @@ def _letters(text: str) -> str:
     return "".join(char for char in text.replace("\\n", " ") if char.isalnum())
 
 
-def _asks(state: ExploredState, target: AttackTarget) -> Complete | None:
+def _asks(state: ExploredState, target: AttackTarget) -> AskModel | None:
     """The request to the model at the step, if it is being asked."""
     frame, awaited = state.frame, state.awaited
     here = frame is not None and target.is_of(frame.flow, frame.step)
-    return awaited[1] if here and awaited is not None and isinstance(awaited[1], Complete) else None
+    return awaited[1] if here and awaited is not None and isinstance(awaited[1], AskModel) else None
 
 
 def _written(moves: MoveSequence, number: int, text: str) -> MoveSequence | None:

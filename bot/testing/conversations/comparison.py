@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from bot.core.effects import Complete, Effect, Publish
+from bot.core.effects import AskModel, Effect, Publish
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
@@ -19,7 +19,7 @@ from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.library import Library
 from bot.language.source.yaml_tree import List, Map, Node, Scalar, one_or_more
 from bot.language.steps.tools import LEAVE, REMEMBER
-from bot.language.types.type_registry import Answer, Mismatch, Unfit, Variable
+from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch, Variable
 from bot.store.trace_rows import TurnTraced
 from bot.testing.conversations.expectation_reader import EXIT
 from bot.testing.conversations.stubs import ObservedCall
@@ -302,7 +302,7 @@ def filled_in(turns: Sequence[TurnTraced], session: Session, library: Library) -
     for turn in turns:
         event = turn.event
         flow = library.flows.get(turn.steps[0]["flow"]) if turn.steps else None
-        if flow is not None and isinstance(event, CallEnded) and isinstance(asked.get(event.effect), Complete):
+        if flow is not None and isinstance(event, CallEnded) and isinstance(asked.get(event.effect), AskModel):
             for name, value in _noted(event.value):
                 if name in flow.variables:
                     now = turn.at.astimezone(library.bot.timezone)
@@ -323,9 +323,9 @@ def _with(known: dict[str, Any], variable: Variable, text: str, now: datetime) -
     """The values with one more, as its variable takes it; unchanged if that depends on something unknown here."""
     try:
         return known | {variable.name: variable.accept(Answer(text), now, known)}
-    except (Unfit, Mismatch):
+    except (InvalidAnswer, TypeMismatch):
         return known
     except TemplateFailed:
-        with suppress(Mismatch):
+        with suppress(TypeMismatch):
             return known | {variable.name: variable.coerce(text, now)}
         return known | {variable.name: text}

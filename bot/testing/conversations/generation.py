@@ -18,7 +18,7 @@ from bot.checker.exploring.explorer import ExploredState, Explorer
 from bot.checker.exploring.moves import RefusalMove, WaitMove
 from bot.checker.exploring.proposals import LONG, Proposals
 from bot.checker.exploring.search import MoveSearch, digest
-from bot.checker.graph import Edge, Graph, Place
+from bot.checker.graph import Edge, Graph, StepId
 from bot.checker.graph.edges import cycle_through
 from bot.core.immutable import immutable
 from bot.core.session import Frame
@@ -128,7 +128,7 @@ class PathFinder:
         self._coverage = coverage
         self._begins = begins
         self._found: list[ConversationPath] = []
-        self._met: dict[Place | None, list[ExploredState]] = {}  # by the step at which they rest, None: in no flow
+        self._met: dict[StepId | None, list[ExploredState]] = {}  # by the step at which they rest, None: in no flow
         self.taken: set[CoverageKey] = set()
 
     def fewest(self) -> Iterator[ConversationPath]:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from bot.checker.counterexamples.finding_case import document
-from bot.core.effects import Complete, Effect, HttpRequest, Transcribe
+from bot.core.effects import AskModel, Effect, HttpRequest, Transcribe
 from bot.core.events import CallEnded, CallProgressed
 from bot.language.source.wall_clock import UNITS, duration_words
 from bot.loading.program import Program
@@ -154,7 +154,7 @@ class RecordedSimulation(Simulation):
         asked = self._outside_in(turns)
         self._lines.extend(answers_in(new, asked, self._asked_again))
         waiting = {frame.awaited_effect for frame in self.session().frames} - self._asked_again
-        again = {name for name in waiting if name is not None and isinstance(asked.get(name), Complete)}
+        again = {name for name in waiting if name is not None and isinstance(asked.get(name), AskModel)}
         self._asked_again |= again
         self._lines.extend([_ASKED_AGAIN] * len(again))
         self._lines.extend({"bot": parts_of(message)} for message in self.heard())
@@ -197,7 +197,7 @@ def answers_in(
                 effect = asked.get(name)
                 if isinstance(effect, HttpRequest):
                     yield {"http": {f"{effect.method} {effect.address}": _http(ended)}}
-                elif isinstance(effect, Complete) and (ended.outcome == "done" or ended.outcome in _MODEL_FAILS):
+                elif isinstance(effect, AskModel) and (ended.outcome == "done" or ended.outcome in _MODEL_FAILS):
                     if name in asked_again and ended.outcome == "down":
                         yield from [_ASKED_AGAIN] * (effect.tries - 2)  # between the first and the last
                     yield {"model": _model(ended, said[name])}

@@ -18,7 +18,7 @@ from time import monotonic, sleep
 from typing import Any, Literal, Protocol, Self, cast
 
 from bot.core.clock import Clock, MovableClock
-from bot.core.effects import Complete
+from bot.core.effects import AskModel
 from bot.core.errors import BotError
 from bot.core.session import Session
 from bot.language.flow.definition import BotDefinition
@@ -179,7 +179,7 @@ class Simulation:
     def model_seconds(self) -> float:
         """How long the model that is asked now has to answer."""
         effects = [effect for turn in self.trace() for effect in turn.effects]
-        return max(effect.within for effect in effects if isinstance(effect, Complete))
+        return max(effect.within for effect in effects if isinstance(effect, AskModel))
 
     def flood(self, texts: Iterable[str]) -> None:
         """The contact writes several messages at once. Returns when all are acknowledged; the bot may still be busy."""

@@ -5,17 +5,17 @@ from datetime import timedelta
 from typing import Any
 
 from bot.core.effects import (
+    AskModel,
     Call,
-    Complete,
     Effect,
+    EmitEvent,
     Fetch,
-    Happen,
     HttpRequest,
     ListContacts,
     Publish,
     PutContact,
     ReadContact,
-    Tell,
+    RunHook,
     Transcribe,
 )
 from bot.core.events import (
@@ -158,7 +158,7 @@ def effect_in_words(effect: Effect) -> str:
             return f"keep the {effect.media.kind}"
         case Transcribe():
             return f"transcribe the voice note: {effect_in_words(effect.by)}"
-        case Complete():
+        case AskModel():
             tools = [tool["function"]["name"] for tool in effect.tools]
             more = f", with {', '.join(tools)}" if tools else ""
             pictures = sum(PICTURE in message for message in effect.messages)
@@ -166,9 +166,9 @@ def effect_in_words(effect: Effect) -> str:
             return f"ask {' or '.join(effect.models) or 'the model'}: {len(effect.messages)} messages{more}"
         case HttpRequest():
             return line_of(f"request {effect.method} {effect.address}")
-        case Happen(event=event):
+        case EmitEvent(event=event):
             return f"for {event.contact}: {event_in_words(event)}"
-        case Tell():
+        case RunHook():
             return f"tell the hook {line_of(effect.hook)}"
         case Publish():
             return line_of(f"event {effect.name}: {value_in_words(effect.data)}")

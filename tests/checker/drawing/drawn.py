@@ -3,7 +3,7 @@
 from bot.checker.drawing import FindingIndex, draw_bot, draw_flow
 from bot.checker.drawing.drawing_model import Drawing, Stroke
 from bot.checker.graph import Graph
-from bot.checker.prove import prove
+from bot.checker.run_rules import run_rules
 from bot.language.flow.library import Library
 from tests.checker.proved import BOT, library, sources
 
@@ -24,7 +24,7 @@ def overview(*documents: str, bot: str = BOT, everything: bool = False) -> Drawi
 
 
 def _flags(found: Library, *documents: str, bot: str) -> FindingIndex:
-    every = prove(found, sources(*documents, bot=bot))
+    every = run_rules(found, sources(*documents, bot=bot))
     return FindingIndex.of(found, [finding for finding in every if finding.code in FLAGGED])
 
 

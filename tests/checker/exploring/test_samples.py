@@ -18,7 +18,7 @@ from bot.language.python.annotations import Arguments, parameters_schema, reader
 from bot.language.python.decorators import spec_of
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import Map, read
-from bot.language.types.type_registry import Answer, Unfit, Variable, read_variable
+from bot.language.types.type_registry import Answer, InvalidAnswer, Variable, read_variable
 
 NOW = datetime(2030, 5, 6, 10, tzinfo=UTC)
 
@@ -38,7 +38,7 @@ def taken(declared: str) -> list[Any]:
     for text in sample_texts(declared_variable, NOW, large=True):
         try:
             values.append(declared_variable.accept(Answer(text), NOW))
-        except Unfit:
+        except InvalidAnswer:
             continue
     return values
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.checker.prove import prove
+from bot.checker.run_rules import run_rules
 from bot.language.flow.documents import Source
 from bot.language.flow.library import load
 from bot.language.python.gathered import Extensions
@@ -32,7 +32,7 @@ def found(locale: str, flow: str = FLOW, bot: str = BOT) -> list[str]:
     sources = [Source(path, text.encode()) for path, text in files.items()]
     loaded = load(sources, Extensions())
     assert loaded.library is not None, [str(problem) for problem in loaded.problems]
-    every = prove(loaded.library, sources)
+    every = run_rules(loaded.library, sources)
     own = (each for each in every if each.code in OWN)
     return [f"{each.path}:{each.line}:{each.column} {each.code} {each.what}" for each in own]
 

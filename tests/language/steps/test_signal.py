@@ -1,6 +1,6 @@
 """``signal``: another contact's conversation hears of something. How it is heard: tests/engine/test_signals.py."""
 
-from bot.core.effects import Happen
+from bot.core.effects import EmitEvent
 from bot.core.events import SignalReceived
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
@@ -14,7 +14,7 @@ def test_it_goes_to_the_other_contact_with_its_data() -> None:
         SIGNALS,
     )
     talk.user("hi")
-    assert talk.effects == [Happen(SignalReceived("e1#0", "6281234567895", talk.now, "paid", {"amount": 3}, "a/s"))]
+    assert talk.effects == [EmitEvent(SignalReceived("e1#0", "6281234567895", talk.now, "paid", {"amount": 3}, "a/s"))]
 
 
 def test_it_may_go_to_several_and_to_oneself() -> None:
@@ -24,7 +24,7 @@ def test_it_may_go_to_several_and_to_oneself() -> None:
         SIGNALS,
     )
     talk.user("hi")
-    assert [effect.event.contact for effect in talk.effects if isinstance(effect, Happen)] == [CONTACT]
+    assert [effect.event.contact for effect in talk.effects if isinstance(effect, EmitEvent)] == [CONTACT]
 
 
 def test_a_signal_gets_what_it_needs() -> None:

@@ -1,6 +1,6 @@
 """``start``: a flow starts for other contacts. The whole way to them, by the store, is tried by examples/dispatch."""
 
-from bot.core.effects import Happen
+from bot.core.effects import EmitEvent
 from bot.core.events import StartRequested
 from tests.talk import CONTACT, Talk, problems_of
 
@@ -26,7 +26,7 @@ steps: {ask: {ask: Free?}}
 def test_it_starts_for_each_of_several_contacts() -> None:
     talk = Talk(DISPATCH)
     assert talk.user("taxi") == ["Asked."]
-    events = [effect.event for effect in talk.effects if isinstance(effect, Happen)]
+    events = [effect.event for effect in talk.effects if isinstance(effect, EmitEvent)]
     assert [event.contact for event in events] == ["6281234567891", "6281234567892"]
     data = {"place": "1 of 2", "asks": CONTACT}
     first = StartRequested("e1#0", "6281234567891", talk.now, "offer/ask", data, "interrupt", "dispatch/ask")

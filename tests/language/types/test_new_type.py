@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from bot.checker.prove import prove
+from bot.checker.run_rules import run_rules
 from bot.core.immutable import immutable
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.types.type_registry import TYPES
-from bot.language.types.variable import Mismatch, Variable
+from bot.language.types.variable import TypeMismatch, Variable
 from tests.checker.proved import BOT
 from tests.talk import library_of
 
@@ -45,13 +45,13 @@ class PlateVariable(Variable):
 
     def _from_value(self, value: Any, now: datetime | None) -> str:
         if not isinstance(value, str):
-            raise Mismatch("it is no plate")
+            raise TypeMismatch("it is no plate")
         return value
 
 
 def test_a_bot_with_a_variable_of_a_new_type_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TYPES, "plate", PlateVariable)
-    found = [str(finding) for finding in prove(library_of(FLOW, BOT))]
+    found = [str(finding) for finding in run_rules(library_of(FLOW, BOT))]
     assert not [each for each in found if "never fits" in each], found
 
 

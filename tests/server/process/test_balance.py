@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.server.process import engine_process
-from bot.server.process.balance import is_left, shard_to_move
+from bot.server.process.balance import shard_to_move, should_yield
 from bot.server.process.engine_process import LEFT_SECONDS, MOVE_SECONDS, ShardWatch
 from bot.store.database import PostgresAddress, ServingMachine, shards_of
 
@@ -42,17 +42,18 @@ def test_no_shard_moves_while_another_has_no_engine_and_none_that_has_just_moved
 
 def test_a_free_shard_is_left_to_a_machine_that_works_on_fewer_and_waits_for_it() -> None:
     this, other = machine({0, 1}, 4, is_this=True), machine({3}, 4)
-    assert is_left([this, other], 2)
-    assert not is_left([machine({0, 1}, 4), machine({3}, 4, is_this=True)], 2)
-    assert not is_left([this, machine({3}, 4, waits=False)], 2)
-    assert not is_left([this], 2)
-    assert not is_left([], 2), "its first session is only to come"
+    assert should_yield([this, other], 2)
+    assert not should_yield([machine({0, 1}, 4), machine({3}, 4, is_this=True)], 2)
+    assert not should_yield([this, machine({3}, 4, waits=False)], 2)
+    assert not should_yield([this], 2)
+    assert not should_yield([], 2), "its first session is only to come"
 
 
 def test_of_machines_that_work_on_as_many_one_takes_a_free_shard_and_each_takes_some() -> None:
     takes = [
         [
-            not is_left([machine(set(), 4, is_this=place == this) for place in range(3)], shard) for this in range(3)
+            not should_yield([machine(set(), 4, is_this=place == this) for place in range(3)], shard)
+            for this in range(3)
         ].index(True)
         for shard in range(4)
     ]
@@ -75,7 +76,7 @@ def test_from_any_beginning_the_shares_become_even_and_stay_so() -> None:
                 ]
                 for this in range(count)
             ]
-            (at[moved],) = [this for this, view in enumerate(views) if not is_left(view, moved)]
+            (at[moved],) = [this for this, view in enumerate(views) if not should_yield(view, moved)]
         works = [at.count(place) for place in range(count)]
         assert max(works) - min(works) <= 1, works
 

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask, request
 
 from bot.server.web import web_server as serving
-from bot.server.web.web_server import LATER, WebServer
+from bot.server.web.web_server import DEFERRED, WebServer
 from tests.patience import PATIENCE, wait_for
 from tests.searches import search, tries
 
@@ -410,7 +410,7 @@ def test_an_answer_that_is_sent_later_holds_up_nobody_and_keeps_its_place() -> N
 
     def app(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
         if environ["wsgi.input"].read() == b"wait":
-            held.append(environ.pop(LATER))
+            held.append(environ.pop(DEFERRED))
             start("202 Accepted", [])
             return []
         for send in held:
@@ -479,7 +479,7 @@ def test_requests_cut_anywhere_are_answered_and_spoilt_ones_cost_nobody_else_any
     def app(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
         body = str(len(environ["wsgi.input"].read())).encode()
         if environ["PATH_INFO"] == "/later":
-            asyncio.get_running_loop().call_later(0.001, environ.pop(LATER), lambda _, start: said(start, body))
+            asyncio.get_running_loop().call_later(0.001, environ.pop(DEFERRED), lambda _, start: said(start, body))
         return said(start, body)
 
     def said(start: Callable[..., Any], body: bytes) -> list[bytes]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.core.effects import Complete, HttpRequest
+from bot.core.effects import AskModel, HttpRequest
 from bot.core.events import CallEnded, SendEnded, Tapped
 from bot.core.session import Plan
 from bot.testing.simulation.turn_words import effect_in_words, event_in_words, plan_in_words
@@ -22,9 +22,9 @@ def answer(**more: Any) -> str:
 def test_a_question_names_its_models_and_tools_and_counts_its_messages() -> None:
     prompt = ({"role": "system", "content": "Be kind. " * 500}, {"role": "user", "content": "hi"})
     tools = tuple({"type": "function", "function": {"name": name}} for name in ("orders_find", "leave_done"))
-    asked = Complete(prompt, tools, models=("acme/large", "acme/small"))
+    asked = AskModel(prompt, tools, models=("acme/large", "acme/small"))
     assert effect_in_words(asked) == "ask acme/large or acme/small: 2 messages, with orders_find, leave_done"
-    assert effect_in_words(Complete(prompt)) == "ask the model: 2 messages"
+    assert effect_in_words(AskModel(prompt)) == "ask the model: 2 messages"
 
 
 def test_a_request_is_its_method_and_its_address() -> None:

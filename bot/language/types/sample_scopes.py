@@ -24,7 +24,7 @@ Values = Mapping[str, Any]
 """The values of the variables of a text, by name."""
 
 
-class Trials:
+class SampleScopes:
     """Picks the values with which the texts of a flow are tried out."""
 
     def __init__(self, variables: Mapping[str, Variable], language: str | None = None) -> None:

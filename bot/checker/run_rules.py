@@ -1,4 +1,4 @@
-"""`prove` applies all rules to a bot and returns what would go wrong in it."""
+"""`run_rules` applies all rules to a bot and returns what would go wrong in it."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from bot.language.flow.documents import Source
 from bot.language.flow.library import Library
 
 
-def prove(library: Library, sources: Iterable[Source] = ()) -> list[Finding]:
+def run_rules(library: Library, sources: Iterable[Source] = ()) -> list[Finding]:
     """What would go wrong in a bot that loads, by file, line and column.
 
     ``sources`` are the YAML files that it was loaded from; their comments allow findings.
