@@ -225,7 +225,7 @@ class Live:
 
     @property
     def ends_or_moves(self) -> bool:
-        """Whether anybody does not go on at the step where they are."""
+        """True if anybody does not go on at the step where they are."""
         from bot.checker.replaying.migration_preview import MigrationKind
 
         stays = MigrationKind.RENAMED, MigrationKind.EDITED, MigrationKind.ASKED

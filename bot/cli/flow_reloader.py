@@ -39,7 +39,7 @@ class BotFiles:
         return program
 
     def changed(self) -> bool:
-        """Whether a file was saved since the bot was loaded."""
+        """True if a file was saved since the bot was loaded."""
         return fingerprint(self.path) != self._loaded
 
 

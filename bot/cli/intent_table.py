@@ -33,7 +33,7 @@ class TriedExample:
 
     @property
     def ok(self) -> bool:
-        """Whether the contact gets to the flow."""
+        """True if the contact gets to the flow."""
         return self.found in (self.flow, ASKS)
 
 

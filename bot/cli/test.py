@@ -178,7 +178,7 @@ def command(
 
 
 def passes(bot: Folder, loaded: "LoadedTests") -> bool:
-    """Whether all tests of a bot pass, and its recorded evaluations. It prints how each went."""
+    """True if all tests of a bot pass, and its recorded evaluations. It prints how each went."""
     from bot.testing.conversations.coverage import Coverage
 
     assert loaded.program is not None

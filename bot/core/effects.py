@@ -81,7 +81,7 @@ class ListContacts:
 
     @property
     def skips(self) -> bool:
-        """Whether this is the last page, read before those between."""
+        """True if this is the last page, read before those between."""
         return self.step == 1 and self.last is not None
 
 

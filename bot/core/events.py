@@ -138,7 +138,7 @@ def by_id(id: str) -> str:
 
 
 def is_by_id(contact: str) -> bool:
-    """Whether a contact is named `by_id`."""
+    """True if a contact is named `by_id`."""
     return contact.startswith(_BY_ID)
 
 

@@ -210,7 +210,7 @@ def violations(message: Message) -> list[str]:
 
 
 def fits(message: Message) -> bool:
-    """Whether it is one of most messages: a text, or plain buttons, within all limits."""
+    """True if it is one of most messages: a text, or plain buttons, within all limits."""
     if isinstance(message, TextMessage):
         return len(message.body) <= TEXT_BODY and not message.body.isspace() and message.body != ""
     if not isinstance(message, Buttons) or message.header is not None or not 1 <= len(message.buttons) <= BUTTONS:
@@ -348,7 +348,7 @@ def _choices(choices: tuple[Choice, ...], what: str, title_limit: int) -> Iterat
 
 
 def is_link(url: str) -> bool:
-    """Whether a text is an http or https address: it names a host, and has no spaces."""
+    """True if a text is an http or https address: it names a host, and has no spaces."""
     return _LINK.fullmatch(url) is not None
 
 

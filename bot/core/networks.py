@@ -14,7 +14,7 @@ _SPECIAL_6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", 
 
 
 def is_address(host: str) -> bool:
-    """Whether a host is given by its IP address, so that no name server is asked."""
+    """True if a host is given by its IP address, so that no name server is asked."""
     try:
         ip_address(host)
     except ValueError:
@@ -23,12 +23,12 @@ def is_address(host: str) -> bool:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host is the loopback interface, by its name or by one of its addresses."""
+    """True if a host is the loopback interface, by its name or by one of its addresses."""
     return host == "localhost" or (is_address(host) and ip_address(host).is_loopback)
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the Internet, and neither of a private network nor kept for special uses."""
+    """True if an IP address is one of the Internet, and neither of a private network nor kept for special uses."""
     match ip_address(address):
         case IPv4Address() as ip:
             return not any(ip in network for network in _SPECIAL_4)

@@ -54,7 +54,7 @@ class Frame:
 
     @property
     def is_occupied(self) -> bool:
-        """Whether it waits for the end of something, or for more of the contact's messages: nothing interrupts that."""
+        """True if it waits for the end of something, or for more of the contact's messages: nothing interrupts that."""
         return self.awaited_effect is not None or self.gathers_since is not None
 
     @property
@@ -195,7 +195,7 @@ class Session:
 
     @property
     def opted_out(self) -> bool:
-        """Whether the contact has opted out and only wants answers."""
+        """True if the contact has opted out and only wants answers."""
         return OPTED_OUT in self.tags
 
     @property
@@ -205,7 +205,7 @@ class Session:
         return self.taken_at if frame is None or frame.team is None else frame.entered_at
 
     def window_is_open(self, now: datetime) -> bool:
-        """Whether a message that is no template can be sent."""
+        """True if a message that is no template can be sent."""
         return self.last_inbound is not None and now < self.last_inbound + SENDING_WINDOW
 
     @property
@@ -223,7 +223,7 @@ class Session:
         return self.waits_for_effect and self.frames[-1].accepts_messages is False
 
     def awaits(self, effect: str) -> bool:
-        """Whether nothing goes on before the end of this effect."""
+        """True if nothing goes on before the end of this effect."""
         if self.voice_note is not None and self.voice_note.effect == effect:
             return True
         return bool(self.frames) and self.frames[-1].awaited_effect == effect

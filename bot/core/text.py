@@ -96,7 +96,7 @@ def without_invisible(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text shows nothing."""
+    """True if a text shows nothing."""
     return not without_invisible(text).strip()
 
 
@@ -138,7 +138,7 @@ def json_object(content: bytes | str) -> dict[str, Any]:
 
 
 def is_phone(number: str) -> bool:
-    """Whether a message can go to a number of digits only (spec: Phone number format)."""
+    """True if a message can go to a number of digits only (spec: Phone number format)."""
     return _PHONE.fullmatch(number) is not None
 
 
@@ -151,7 +151,7 @@ def sender_id(value: Any) -> str | None:
 
 
 def is_contact(text: str) -> bool:
-    """Whether the store may know a contact by this: its digits, or its `sender_id`."""
+    """True if the store may know a contact by this: its digits, or its `sender_id`."""
     return text.isdecimal() or sender_id(text) is not None
 
 

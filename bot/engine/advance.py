@@ -530,7 +530,7 @@ OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (_earlier_template, _old_tap, _to_w
 
 
 def _is_current(turn: TurnContext, frame: Frame, reply: Reply) -> bool:
-    """Whether a reply may belong to the question that waits. Of taps only its own do, whatever name its step had then."""
+    """True if a reply may belong to the question that waits. Of taps only its own do, whatever name its step had then."""
     tap = reply.tap
     if tap is None:
         return True
@@ -611,7 +611,7 @@ _PARKED = "kept:"
 
 
 def is_kept(message: MessageReceived | Tapped) -> bool:
-    """Whether a step has put off a parked message. The others were parked unread."""
+    """True if a step has put off a parked message. The others were parked unread."""
     return message.id.startswith(_PARKED)
 
 

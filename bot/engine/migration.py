@@ -21,7 +21,7 @@ class StepChange(Enum):
 
     @property
     def moves(self) -> bool:
-        """Whether the contact cannot keep waiting at the step."""
+        """True if the contact cannot keep waiting at the step."""
         return self in (StepChange.ANEW, StepChange.GONE)
 
 
@@ -82,5 +82,5 @@ def target_when_gone(library: Library, frame: Frame) -> str | None:
 
 
 def is_note_of_edit(note: str) -> bool:
-    """Whether a note in a trace says that the turn has met an edit."""
+    """True if a note in a trace says that the turn has met an edit."""
     return note.endswith(("was edited", "is gone"))

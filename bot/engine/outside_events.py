@@ -89,7 +89,7 @@ def take_send(executor: Executor, event: SendEnded) -> None:
 
 
 def _is_lost(event: SendEnded, frame: Frame) -> bool:
-    """Whether a message with which the active step waits did not reach the contact.
+    """True if a message with which the active step waits did not reach the contact.
 
     A model that is still at work is waited for, whatever happens to the paragraphs that were sent already.
     """
@@ -205,7 +205,7 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
 
 
 def _is_older(turn: TurnContext, event: ConversationAssigned | HandoffClosed) -> bool:
-    """Whether the gateway has told something newer of who has the conversation. A delivery that failed comes again, up to hours
+    """True if the gateway has told something newer of who has the conversation. A delivery that failed comes again, up to hours
     later: an agent who has resolved it long since would silence the bot for good.
     """
     session, occurred_at = turn.session, event.occurred_at

@@ -101,14 +101,14 @@ def count_due(turn: TurnContext, plan: Plan) -> None:
 
 
 def is_decided(turn: TurnContext, plan: Plan) -> bool:
-    """Whether something happens to a plan that is due: it starts, or it is left out. Else it waits."""
+    """True if something happens to a plan that is due: it starts, or it is left out. Else it waits."""
     if plan.signal is not None:
         return can_be_heard(turn, plan)
     return plan.busy == "skip" or can_start(turn, plan)
 
 
 def can_be_heard(turn: TurnContext, plan: Plan) -> bool:
-    """Whether a signal is heard now, or never will be. Else it waits: a call has not ended, a voice note is being transcribed, an
+    """True if a signal is heard now, or never will be. Else it waits: a call has not ended, a voice note is being transcribed, an
     agent has the conversation, or the flow that it is for was interrupted.
     """
     session = turn.session
@@ -129,7 +129,7 @@ def heard_at(turn: TurnContext, frame: Frame, plan: Plan) -> Signals:
 
 
 def can_start(turn: TurnContext, plan: Plan) -> bool:
-    """Whether a plan's flow can start now. A contact who talks to a person, whose call has not ended, or whose voice note is
+    """True if a plan's flow can start now. A contact who talks to a person, whose call has not ended, or whose voice note is
     being transcribed, is not interrupted.
     """
     session, frame = turn.session, turn.session.frame
@@ -233,7 +233,7 @@ def fitting_inputs(library: Library, where: str, data: Mapping[str, Any], now: d
 
 
 def is_there(library: Library, plan: Plan) -> bool:
-    """Whether there is still the flow, and the step, that a plan starts; or its signal."""
+    """True if there is still the flow, and the step, that a plan starts; or its signal."""
     if plan.signal is not None:
         return plan.signal in library.bot.signals
     return _has(library, plan.flow)

@@ -483,7 +483,7 @@ class TurnContext:
 
     @property
     def keeps_quiet(self) -> bool:
-        """Whether the contact has opted out and did not ask for the message that would be sent now."""
+        """True if the contact has opted out and did not ask for the message that would be sent now."""
         return self.session.unsolicited and self.session.opted_out
 
     def send(self, message: Message, *, report: bool = False) -> str | None:

@@ -178,7 +178,7 @@ class _Modules(MetaPathFinder, ExecutionLoader):
             raise SyntaxError(str(error), (path, 1, 1, None)) from None
 
     def is_package(self, fullname: str) -> bool:
-        """Whether it is the `__init__.py` of a folder."""
+        """True if it is the `__init__.py` of a folder."""
         return self._files[fullname].path.endswith("/__init__.py")
 
     def problem(self, error: BaseException) -> Problem:

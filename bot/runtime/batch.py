@@ -228,7 +228,7 @@ class Batch:
         return self.commit.statuses.get(message) or self.store.status(message)
 
     def knows(self, contact: str) -> bool:
-        """Whether there has been any event or message of this contact."""
+        """True if there has been any event or message of this contact."""
         session = self.session(contact)
         return session.visit > 0 or session != Session(contact)
 
@@ -475,7 +475,7 @@ def _is_idle(session: Session, turn: Turn) -> bool:
 
 
 def _was_waiting(session: Session, turn: Turn) -> bool:
-    """Whether a turn may want to be woken again for a time that has come: something else was due by then as well, behind a
+    """True if a turn may want to be woken again for a time that has come: something else was due by then as well, behind a
     schedule, behind messages that were gathered, or while the contact rested.
     """
     gathered = session.gathers and not turn.session.gathers

@@ -348,7 +348,7 @@ def _take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back
 
 
 def is_of_flow(batch: Batch, send_id: int) -> bool:
-    """Whether a message with the priority of broadcasts was sent by a flow that one has started: the session hears of it."""
+    """True if a message with the priority of broadcasts was sent by a flow that one has started: the session hears of it."""
     place = batch.store.place_in_broadcast(send_id)
     return place is None or _is_flow(_known(batch, place.broadcast))
 
@@ -385,7 +385,7 @@ def _judge(batch: Batch, place: BroadcastPlace, ref: str, state: str, code: str,
 
 
 def is_about_text(code: str, detail: str) -> bool:
-    """Whether a refusal is about the text of one parameter, and so about one recipient: 132005 (it is too long), the platform's
+    """True if a refusal is about the text of one parameter, and so about one recipient: 132005 (it is too long), the platform's
     own 132018 (it has line breaks, say), or a code about parameters whose details name one, and not its type.
     """
     if code in _ABOUT_TEXTS:
@@ -408,7 +408,7 @@ def _count(batch: Batch, broadcast: Broadcast, state: str, code: str) -> None:
 
 
 def is_enough(recent: Sequence[str]) -> bool:
-    """Whether the last message was one refusal too many, by the codes of the last messages: "" for one that was taken.
+    """True if the last message was one refusal too many, by the codes of the last messages: "" for one that was taken.
 
     What a code says of the template or its parameters holds for everybody; what it says of a contact only if it says
     so of nearly all.
@@ -425,13 +425,13 @@ def _is_current(broadcast: Broadcast, place: BroadcastPlace, ref: str) -> bool:
 
 
 def _was_corrected(batch: Batch, place: BroadcastPlace, ref: str) -> bool:
-    """Whether a message's recipient has other parameters since it was made."""
+    """True if a message's recipient has other parameters since it was made."""
     broadcast = _known(batch, place.broadcast)
     return place.edit == broadcast.edit and not _is_of(broadcast, place, ref)
 
 
 def _is_of(broadcast: Broadcast, place: BroadcastPlace, ref: str) -> bool:
-    """Whether a message is the recipient's present one, or the first that followed from the present start of its flow."""
+    """True if a message is the recipient's present one, or the first that followed from the present start of its flow."""
     present = _ref(place.broadcast, place.contact, place.retries)
     if _is_flow(broadcast):  # a start that waited for a conversation has the name of what ended that
         return f"{present}#" in ref or "broadcast:" not in ref
@@ -525,7 +525,7 @@ def _start_flows(batch: Batch) -> None:
 
 
 def _may_go(batch: Batch, recipient: Recipient) -> bool:
-    """Whether the contact has not opted out; else what waits for it is cancelled."""
+    """True if the contact has not opted out; else what waits for it is cancelled."""
     if batch.session(recipient.contact).opted_out:
         batch.commit.opted_out.add(recipient.contact)
         return False
@@ -566,7 +566,7 @@ def _start(batch: Batch, recipient: Recipient, broadcast: Broadcast) -> None:
 
 
 def _is_out(batch: Batch, broadcast: Broadcast, take_back: TakeBack) -> bool:
-    """Whether the message that goes alone is on its way. One that waits for long is to hold up nobody: it is taken back, but
+    """True if the message that goes alone is on its way. One that waits for long is to hold up nobody: it is taken back, but
     one of a flow, whose contact is in the flow already.
     """
     canary, name = broadcast.canary, broadcast.name

@@ -177,7 +177,7 @@ class Delivery:
             return self._scheduler.takes(rows)
 
     def takes_again(self) -> bool:
-        """Whether it would take some of the rows now that it did not take."""
+        """True if it would take some of the rows now that it did not take."""
         with self._lock:
             return self._scheduler.takes_again()
 

@@ -82,7 +82,7 @@ class SendConsumer(Consumer[OutboxRow], Protocol):
         ...
 
     def takes_again(self) -> bool:
-        """Whether it would take some now that it did not take."""
+        """True if it would take some now that it did not take."""
         ...
 
     def take_back(self, ids: Set[int]) -> Set[int]:
@@ -252,7 +252,7 @@ class EngineInput:
 
 
 def can_wait(result: SendResult) -> bool:
-    """Whether a result only says that a message was sent, so that nobody waits for its commit."""
+    """True if a result only says that a message was sent, so that nobody waits for its commit."""
     row = result.row
     expected = result.state == "sent" and result.alias is None
     return expected and row.priority == REPLY and isinstance(row.effect, Send) and not row.effect.report

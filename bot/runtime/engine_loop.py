@@ -227,11 +227,11 @@ class EngineLoop:
         self._begin_ask(row).add_done_callback(answered)
 
     def may_crash(self, row: CallRow) -> bool:
-        """Whether a call may have crashed the engine: see `bot.store.crash_quarantine`."""
+        """True if a call may have crashed the engine: see `bot.store.crash_quarantine`."""
         return self._cycle.may_crash(row)
 
     def is_suspect(self, row: CallRow) -> bool:
-        """Whether a call was in progress at two crashes: it is not made again."""
+        """True if a call was in progress at two crashes: it is not made again."""
         return row.key in self._cycle.run.suspects
 
     @property
@@ -496,7 +496,7 @@ class EngineCycle:
         return Bounds(rows[-1].seq if rows else self.cursor, min(upto, now), ids["messages"], ids["calls"])
 
     def may_crash(self, taken: SendResult | CallResult | CallRow | LogRow | DueRow) -> bool:
-        """Whether something may have crashed the engine: it is marked before it is taken, and ends its commit."""
+        """True if something may have crashed the engine: it is marked before it is taken, and ends its commit."""
         begun = self._begun
         if begun is None or not self.run.in_quarantine:
             return False
@@ -633,7 +633,7 @@ class EngineCycle:
             self._alarms.clear(QUARANTINE)
 
     def all_done(self) -> bool:
-        """Whether nothing waits to be sent or called, and no result is awaited."""
+        """True if nothing waits to be sent or called, and no result is awaited."""
         return self._done_upto(sys.maxsize, sys.maxsize)
 
     def _done_upto(self, send: int, call: int) -> bool:
@@ -641,7 +641,7 @@ class EngineCycle:
 
     @property
     def clock_is_set(self) -> bool:
-        """Whether the clock has been set since the last cycle."""
+        """True if the clock has been set since the last cycle."""
         return bool(self._set_by or self._jumps.pending())
 
     def _set_back(self, by: timedelta, how: str) -> None:

@@ -91,12 +91,12 @@ def _name(request: HttpRequest) -> str:
 
 
 def _repeatable(request: HttpRequest) -> bool:
-    """Whether a request may be sent twice: by its method, or because the author has given it a key."""
+    """True if a request may be sent twice: by its method, or because the author has given it a key."""
     return request.method not in UNSAFE or IDEMPOTENCY_KEY.lower() in {name.lower() for name in request.headers}
 
 
 def _passes(request: HttpRequest, status: int) -> bool:
-    """Whether another attempt may help: not if the service refused the request, but perhaps if it failed."""
+    """True if another attempt may help: not if the service refused the request, but perhaps if it failed."""
     return status in PASSING or (status >= 500 and _repeatable(request))
 
 

@@ -75,7 +75,7 @@ class AnswerReader:
 
     @property
     def begun(self) -> bool:
-        """Whether anything of an answer has come, even if it is only reasoning or a call."""
+        """True if anything of an answer has come, even if it is only reasoning or a call."""
         return self._stream is not None and self._stream.begun
 
     def used(self) -> Usage:
@@ -206,7 +206,7 @@ class Paragraphs:
         return next((line for line in reversed(self._lines) if line), "")
 
     def _may_go_on(self) -> bool:
-        """Whether the paragraph may continue after a blank line."""
+        """True if the paragraph may continue after a blank line."""
         return _introduces(self._last()) or _is_of_list(self._last())
 
     def _goes_on(self, line: str) -> bool:

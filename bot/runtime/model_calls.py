@@ -66,7 +66,7 @@ class ModelBreaker:
         self._troubles: dict[str, _Trouble] = {}
 
     def allows(self, model: str) -> bool:
-        """Whether the model may be asked now. After a pause one caller may ask, and the others wait until it reports the result."""
+        """True if the model may be asked now. After a pause one caller may ask, and the others wait until it reports the result."""
         with self._lock:
             trouble = self._troubles.get(model)
             if trouble is None or trouble.until is None:

@@ -84,7 +84,7 @@ class CrashQuarantine:
     is_suspect: Callable[[CallRow], bool] = lambda row: False
 
     def is_for(self, row: CallRow) -> bool:
-        """Whether a call is made alone."""
+        """True if a call is made alone."""
         return self.may_crash(row) and self.concerns(row)
 
 
@@ -96,7 +96,7 @@ class Prompter(Protocol):
         ...
 
     def waits(self, row: CallRow) -> bool:
-        """Whether the person is being asked about this row."""
+        """True if the person is being asked about this row."""
         ...
 
 

@@ -157,7 +157,7 @@ class RateLimiter:
         return {name: max(window.left(now) - self._in_flight, 0) for name, window in windows.items()}
 
     def day_used_up(self, now: float) -> bool:
-        """Whether no request of the day is left, not even for replies."""
+        """True if no request of the day is left, not even for replies."""
         return self._day.left(now) <= self._in_flight
 
     def said_none_for(self, now: float) -> float:

@@ -232,7 +232,7 @@ class Scheduler:
         return [row for row in rows if self._has_room_for(row)]
 
     def takes_again(self) -> bool:
-        """Whether some of the rows that were left in the file fit now: all can be offered again, in order."""
+        """True if some of the rows that were left in the file fit now: all can be offered again, in order."""
         routes = {route for route in self._left_routes if not self._is_held(route)}
         queues = {name for name in self._left_queues if name not in self._queues}
         self._left_routes -= routes

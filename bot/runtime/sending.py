@@ -190,7 +190,7 @@ class SendAttempt:
 
     @property
     def must_be_stored(self) -> bool:
-        """Whether the contact's next message waits until this end is durable: after a crash the message would be tried again,
+        """True if the contact's next message waits until this end is durable: after a crash the message would be tried again,
         and might then be taken, behind the next one. One that was sent has its key, and a flood's have no share anyway.
         """
         return self.state not in ("sent", "over_share")
@@ -384,7 +384,7 @@ class Sender:
         return key if self._is_message(queue, content) else f"{key}-instead"
 
     def _is_message(self, queue: ContactQueue, content: Content) -> bool:
-        """Whether this is the message itself, and not what goes in its place."""
+        """True if this is the message itself, and not what goes in its place."""
         return content is getattr(queue.rows[0].effect, "message", None)
 
     def _result(

@@ -129,12 +129,12 @@ class SharedLimiter:
 
     @property
     def works(self) -> bool:
-        """Whether permits can still be drawn. If not, the engine must begin anew."""
+        """True if permits can still be drawn. If not, the engine must begin anew."""
         return not self._has_ended
 
     @property
     def drawing(self) -> bool:
-        """Whether permits may come at any moment, although nothing is answered and no time passes."""
+        """True if permits may come at any moment, although nothing is answered and no time passes."""
         return self._is_asked or self._draws
 
     def take(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
@@ -171,7 +171,7 @@ class SharedLimiter:
             return self._limiter.room(now)
 
     def day_used_up(self, now: float) -> bool:
-        """Whether no request of the day is left for any shard, not even for replies."""
+        """True if no request of the day is left for any shard, not even for replies."""
         with self._lock:
             return self._limiter.day_used_up(now)
 

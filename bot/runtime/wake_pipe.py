@@ -46,7 +46,7 @@ class WakePipe(threading.Condition):
         self.notify()
 
     def was_written(self) -> bool:
-        """Whether another process has written since it was asked last or was waited for."""
+        """True if another process has written since it was asked last or was waited for."""
         ready = self._written.poll(0)
         for file, _ in ready:
             os.read(file, 65536)

@@ -296,7 +296,7 @@ class Engine:
         self._loop.operate({"do": "note_command", "call": call})
 
     def has_taken_all(self) -> bool:
-        """Whether every event that has come was taken, and perhaps parked."""
+        """True if every event that has come was taken, and perhaps parked."""
         return not self._inbox.has_after(self._loop.operate({"do": "status"})["cursor"])
 
     @property
@@ -305,7 +305,7 @@ class Engine:
         return self._loop.run_number
 
     def is_calling(self) -> bool:
-        """Whether a call is under way, or could begin now: of Python, a service or a model, or for a file."""
+        """True if a call is under way, or could begin now: of Python, a service or a model, or for a file."""
         return not self._performers.idle()
 
     def settled(self) -> bool:
@@ -350,7 +350,7 @@ def _not_delivered(row: CallRow, say: Say) -> CallAttempt:
 
 
 def _is_moderated(row: CallRow) -> bool:
-    """Whether a handler judges a model's prompts or answers. Like any handler, it may end the process."""
+    """True if a handler judges a model's prompts or answers. Like any handler, it may end the process."""
     return isinstance(row.effect, AskModel) and bool(row.effect.heard or row.effect.said)
 
 

@@ -87,7 +87,7 @@ def _ask_engine(store: StoreAddress, request: dict[str, Any], timeout: float) ->
 
 
 def answers(store: StoreAddress, timeout: float = 1.0) -> bool:
-    """Whether a server runs on ``store``, on whichever machine, and answers within ``timeout`` seconds. Raises as `ask_engine`."""
+    """True if a server runs on ``store``, on whichever machine, and answers within ``timeout`` seconds. Raises as `ask_engine`."""
     try:
         return "error" not in ask_engine(store, {"do": "status"}, timeout)
     except NotRunning:

@@ -367,7 +367,7 @@ class _Exchange:
         return self.client._failed(self, code, text)
 
     def left(self) -> bool:
-        """Whether libcurl has taken some of the request."""
+        """True if libcurl has taken some of the request."""
         return self._body.tell() > 0 or bool(self.curl.getinfo(pycurl.REQUEST_SIZE))
 
     def _write(self, data: bytes) -> int | None:
@@ -415,7 +415,7 @@ class _Unpacked:
 
     @property
     def is_cut(self) -> bool:
-        """Whether its end has not come."""
+        """True if its end has not come."""
         return self._zlib is not None and not self._zlib.eof
 
 

@@ -234,7 +234,7 @@ class Commit:
         self._sessions[session.contact] = session, (*session_row(session, wake_at), self._at)
 
     def wakes_at(self, contact: str, wake_at: datetime) -> bool:
-        """Whether this commit leaves it at that a contact's session is woken at this time."""
+        """True if this commit leaves it at that a contact's session is woken at this time."""
         written = self._sessions.get(contact)
         return written is None or written[1][4] == time_text(wake_at)
 
@@ -258,12 +258,12 @@ class Commit:
 
     @property
     def lets_recipients_wait(self) -> bool:
-        """Whether somebody may wait for a broadcast after this commit who did not before."""
+        """True if somebody may wait for a broadcast after this commit who did not before."""
         return any(sql in self._rows for sql in _LETS_WAIT)
 
     @property
     def frees_recipients(self) -> bool:
-        """Whether other recipients may have their turn after it: it starts flows of a broadcast, or the time of some has come."""
+        """True if other recipients may have their turn after it: it starts flows of a broadcast, or the time of some has come."""
         return broadcast_rows.BEGAN in self._rows or broadcast_rows.RELEASE in self._rows
 
     def add_recipient(
@@ -454,7 +454,7 @@ class Commit:
 
     @property
     def adds_events(self) -> bool:
-        """Whether there are new events to deliver."""
+        """True if there are new events to deliver."""
         return engine_tables.ADD_EVENT in self._rows
 
     def event_again(self, row: EventRow, attempts: int, due_at: datetime, detail: str) -> None:

@@ -196,5 +196,5 @@ def finish_erasures(engine: Database, files: KeptFiles, in_log: Callable[[str, i
 
 
 def _is_own(engine: Database, contact: str) -> bool:
-    """Whether a contact is in the shard of this engine."""
+    """True if a contact is in the shard of this engine."""
     return shard_of(whole_of(engine.place), contact) == engine.place

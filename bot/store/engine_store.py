@@ -185,7 +185,7 @@ class EngineStore(EngineRows):
         return self._of_all(engine_tables.SESSION_STATES_OF, contacts)
 
     def knows(self, contact: str) -> bool:
-        """Whether a contact has a session."""
+        """True if a contact has a session."""
         return self.database.one(engine_tables.SESSION_STATE, storable(contact)) is not None
 
     def contact_in(self, conversation: str) -> str | None:
@@ -255,12 +255,12 @@ class EngineStore(EngineRows):
         return [id for (id,) in self.database.all(_EARLY, time_text(since))]
 
     def alias_is_known(self, shard: int, alias: str, contact: str) -> bool:
-        """Whether another shard knows whose alias a number is, or takes it for a contact's own number."""
+        """True if another shard knows whose alias a number is, or takes it for a contact's own number."""
         sql = _ALIAS_IS_KNOWN.format(self._shards[shard].schema("engine"))
         return self.database.one(sql, storable(alias), storable(contact)) is not None
 
     def is_being_erased(self, contact: str) -> bool:
-        """Whether a contact was erased, and the log still has to forget it."""
+        """True if a contact was erased, and the log still has to forget it."""
         return self.database.one(_IS_BEING_ERASED, storable(contact)) is not None
 
     # Rows
@@ -339,7 +339,7 @@ class EngineStore(EngineRows):
 
     @property
     def has_events(self) -> bool:
-        """Whether there may be events to deliver."""
+        """True if there may be events to deliver."""
         return self._has_events
 
     @reads_rows
@@ -375,7 +375,7 @@ class EngineStore(EngineRows):
         return None if row is None else (row[0], row[1])
 
     def broadcasts_wait(self) -> bool:
-        """Whether any broadcast has a message that could go into the outbox."""
+        """True if any broadcast has a message that could go into the outbox."""
         if self._some_wait is None:
             self._some_wait = bool(self.database.one(broadcast_rows.SOME_WAIT)[0])
         return self._some_wait

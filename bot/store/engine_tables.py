@@ -154,7 +154,7 @@ class DeadSend:
 
     @property
     def may_be_sent(self) -> bool:
-        """Whether nobody can tell whether it was sent."""
+        """True if nobody can tell whether it was sent."""
         return self.outcome == "unknown"
 
 

@@ -83,7 +83,7 @@ class Appended:
 
     @property
     def duplicate(self) -> bool:
-        """Whether the log had this event already, by the event's id, the delivery's, or the message's."""
+        """True if the log had this event already, by the event's id, the delivery's, or the message's."""
         return self.seq is None
 
 
@@ -211,7 +211,7 @@ class InboxWriter:
         return Appended(event.row if event.rows_changed else None)
 
     def is_lost(self, write: PendingStatement) -> bool:
-        """Whether a `stale_event` was new: then it may be lost. Raises `InboxBusy`."""
+        """True if a `stale_event` was new: then it may be lost. Raises `InboxBusy`."""
         self._require_commit(write)
         return write.rows_changed > 0
 
@@ -394,11 +394,11 @@ class InboxReader:
         ]
 
     def has(self, event_id: str) -> bool:
-        """Whether the log has an event. If it has, the same event is a repetition."""
+        """True if the log has an event. If it has, the same event is a repetition."""
         return self.database.one(_HAS, event_id) is not None
 
     def has_after(self, seq: int) -> bool:
-        """Whether there are events after a place in the log."""
+        """True if there are events after a place in the log."""
         return self.database.one(_HAS_AFTER, seq) is not None
 
     def count_after(self, seq: int) -> int:
@@ -410,7 +410,7 @@ class InboxReader:
         return [seq for (seq,) in self.database.all(_OF_CONTACT, storable(contact), upto)]
 
     def has_of(self, contact: str, upto: int) -> bool:
-        """Whether there are such events."""
+        """True if there are such events."""
         return self.database.one(_OF_CONTACT, storable(contact), upto) is not None
 
     @reads_rows

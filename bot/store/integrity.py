@@ -67,7 +67,7 @@ def check_whole(path: Path, seconds: float = LOOK_SECONDS) -> None:
 
 
 def is_empty(path: Path) -> bool:
-    """Whether a file is missing or contains nothing."""
+    """True if a file is missing or contains nothing."""
     return not path.exists() or path.stat().st_size == 0
 
 

@@ -70,7 +70,7 @@ def _postgres(address: PostgresAddress, part: Part, *, role: str = "reader", alo
 
 
 def is_shared(store: StoreAddress) -> bool:
-    """Whether several machines may serve a store. One engine writes it; those of the others wait for their turn."""
+    """True if several machines may serve a store. One engine writes it; those of the others wait for their turn."""
     return not isinstance(store, Path)
 
 
@@ -114,7 +114,7 @@ def other_engines(store: StoreAddress, able: Callable[[], bool]) -> Iterator[Cal
 
 
 def works_elsewhere(store: StoreAddress) -> bool:
-    """Whether an engine works on a store that several machines share, or on a shard. Raises `bot.store.files.StoreUnavailable`."""
+    """True if an engine works on a store that several machines share, or on a shard. Raises `bot.store.files.StoreUnavailable`."""
     if isinstance(store, Path):
         return False
     from bot.store.postgres_database import engine_runs

@@ -262,7 +262,7 @@ class DeadLetter:
 
     @property
     def can_be_retried(self) -> bool:
-        """Whether it is of a message or of an event out."""
+        """True if it is of a message or of an event out."""
         return self.what in _SENT_AGAIN
 
     @property
@@ -292,7 +292,7 @@ class EngineRows:
         return None if row is None else read_session(row[0])
 
     def opted_out(self, contact: str) -> bool:
-        """Whether a contact has opted out, also if its session cannot be read."""
+        """True if a contact has opted out, also if its session cannot be read."""
         row = self.database.one(engine_tables.SESSION_OPTED_OUT, storable(contact))
         return row is not None and bool(row[0])
 
@@ -327,7 +327,7 @@ class StoreReader(EngineRows):
         return int(self.database.one(_CURSOR)[0])
 
     def ended_clean(self) -> bool:
-        """Whether the last run of each engine ended properly; True if there was none, False while one runs."""
+        """True if the last run of each engine ended properly; True if there was none, False while one runs."""
         return bool(self.database.one(_CLEAN)[0])
 
     def counts(self) -> dict[str, int]:
@@ -408,7 +408,7 @@ class StoreReader(EngineRows):
         return self.database.all(_BY_TURN, *asked, end, limit, begin), f"t{begin}"
 
     def keeps(self, contact: str) -> bool:
-        """Whether something is kept of a contact, who may have no session."""
+        """True if something is kept of a contact, who may have no session."""
         return bool(self.database.one(_IS_KEPT, storable(contact))[0])
 
     def all_sessions(self) -> Iterator[Session | None]:

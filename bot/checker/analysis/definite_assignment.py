@@ -96,7 +96,7 @@ class DefiniteAssignment:
         )
 
     def ends_with(self, transfer: EdgeTransfer, name: VariableSet) -> bool:
-        """Whether the frame ends by an edge, other than by expiry, while a variable may be null."""
+        """True if the frame ends by an edge, other than by expiry, while a variable may be null."""
         return _ends(transfer.edge) and bool(
             transfer.past(self.left(transfer, self.rested(transfer.edge.source))).null & name
         )
@@ -237,7 +237,7 @@ class DefiniteAssignment:
         return place in self._failing
 
     def _is_unsure(self, place: StepId) -> bool:
-        """Whether a step may fail although no variable is null."""
+        """True if a step may fail although no variable is null."""
         step = self._graph.steps[place]
         breaks = any(edge.cause is Cause.FAILED for edge in self._graph.edges[place])
         if (
@@ -302,7 +302,7 @@ def definite_assignment(graph: Graph) -> DefiniteAssignment:
 
 
 def _ends(edge: Edge) -> bool:
-    """Whether a frame ends by an edge, and the step that ran its flow goes on."""
+    """True if a frame ends by an edge, and the step that ran its flow goes on."""
     return edge.target is None and not (edge.ends_all or edge.expires or edge.breaks)
 
 

@@ -39,7 +39,7 @@ class FrameStack:
         self._settle()
 
     def may_stay(self, edge: Edge) -> bool:
-        """Whether a conversation that takes the edge may stay in its frame."""
+        """True if a conversation that takes the edge may stay in its frame."""
         return edge.target is not None and self._stays(edge, edge.target, self._below.get(edge.source, 0))
 
     def may_change_below(self, place: StepId) -> Opening | None:
@@ -247,7 +247,7 @@ def _with_value(flow: Flow) -> list[str]:
 
 
 def _carries(ours: Variable, theirs: Variable) -> bool:
-    """Whether every value of one variable is a value of another: they have the same type, or the other is a text that takes it."""
+    """True if every value of one variable is a value of another: they have the same type, or the other is a text that takes it."""
     if theirs.type == "text":
         return theirs.may_be_made_of(ours.kind)
     return (ours.type, theirs.type) == ("integer", "number") or ours.type == theirs.type

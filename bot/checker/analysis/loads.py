@@ -138,7 +138,7 @@ class _ConversationLoads:
 
 
 def _counts(edge: Edge) -> bool:
-    """Whether an edge counts: not if the contact can take it any number of times, and not if something fails on it."""
+    """True if an edge counts: not if the contact can take it any number of times, and not if something fails on it."""
     goes_round = edge.again and edge.cause is Cause.REPLY
     return not (edge.fails or edge.returns or edge.word is not None or goes_round or keeps_waiting(edge))
 
@@ -275,14 +275,14 @@ class PassableWaits:
         self._graph = graph
 
     def may_be_over(self, place: StepId) -> bool:
-        """Whether a step may wait for a time that has passed already."""
+        """True if a step may wait for a time that has passed already."""
         kind = self._graph.steps[place].kind
         if kind.rest is None or kind.rest.what is not RestFor.TIME or kind.rest.longest is not None:
             return False
         return kind.rest.over or all(self._may_have_passed(moment, place) for moment in kind.moments())
 
     def moves_on(self, place: StepId, given: Collection[str]) -> bool:
-        """Whether a step may wait for another time when a turn reaches it again. ``given`` are the variables that get
+        """True if a step may wait for another time when a turn reaches it again. ``given`` are the variables that get
         a value in between.
 
         A time that is computed from now and from variables is taken to be in the future.
@@ -293,7 +293,7 @@ class PassableWaits:
         )
 
     def _may_have_passed(self, moment: Template, place: StepId) -> bool:
-        """Whether the time may have passed. One that is computed from now alone is always in the future."""
+        """True if the time may have passed. One that is computed from now alone is always in the future."""
         reckoned = moment.names and moment.names <= CLOCK
         return not reckoned and any(case.kind is not ValueKind.DURATION for case in self._cases(moment, place))
 

@@ -132,12 +132,12 @@ class Dependency(NamedTuple):
 
     @property
     def onward(self) -> bool:
-        """Whether a path continues by it."""
+        """True if a path continues by it."""
         return self.target == self.constraint.onward
 
     @property
     def plain(self) -> bool:
-        """Whether a path continues by it in the same frame, where visits are counted."""
+        """True if a path continues by it in the same frame, where visits are counted."""
         return self.onward and not self.several and not self.constraint.opens
 
 
@@ -160,7 +160,7 @@ class Component:
 
     @property
     def endless(self) -> bool:
-        """Whether a path can repeat a cycle without a limit."""
+        """True if a path can repeat a cycle without a limit."""
         return self._rounds >= UNBOUNDED
 
     def seconds(self) -> Mapping[Node, float]:

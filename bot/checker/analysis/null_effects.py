@@ -134,7 +134,7 @@ class AnalysedText:
 
     @cached_property
     def never_fails(self) -> bool:
-        """Whether it can be evaluated whatever its variables are, null aside."""
+        """True if it can be evaluated whatever its variables are, null aside."""
         return self.constant or self._nulls.reads(self.used.text).never_fails(self._known_kinds)
 
     @cached_property

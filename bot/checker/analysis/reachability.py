@@ -56,11 +56,11 @@ class Reachability:
         return edges_of(None if place is None else self.reached.get(place))
 
     def can_end(self, place: StepId) -> bool:
-        """Whether the frame can end from this step, alone or together with the flows below it."""
+        """True if the frame can end from this step, alone or together with the flows below it."""
         return place in self._leaving or any(place in found for found in self.ending.values())
 
     def can_be_taken(self, edge: Edge) -> bool:
-        """Whether an edge can be taken. An edge after a `run` cannot be taken if the flow never ends in this way."""
+        """True if an edge can be taken. An edge after a `run` cannot be taken if the flow never ends in this way."""
         return edge.cause not in AFTER_RUN or self._inner(edge) is not None
 
     def _inner(self, edge: Edge) -> LinkedPath | None:
@@ -105,7 +105,7 @@ class Reachability:
         return not edge.fails and not edge.returns and self.can_be_taken(edge)
 
     def _goes_below(self, edge: Edge) -> bool:
-        """Whether an edge returns to a flow that is open further down. The frame is over then, and its end reaches no step."""
+        """True if an edge returns to a flow that is open further down. The frame is over then, and its end reaches no step."""
         return edge.target is not None and edge.target[0] in self._below[edge.source[0]]
 
     def _find_leaving(self) -> set[StepId]:

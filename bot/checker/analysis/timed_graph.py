@@ -127,12 +127,12 @@ def messages_said(edge: Edge) -> int:
 
 
 def speaks(edge: Edge) -> bool:
-    """Whether an edge or a reminder sends something."""
+    """True if an edge or a reminder sends something."""
     return messages_said(edge) > 0 or edge.cause is Cause.REMINDER
 
 
 def keeps_waiting(edge: Edge) -> bool:
-    """Whether the conversation keeps waiting at its step. Its time-out does not begin again then."""
+    """True if the conversation keeps waiting at its step. Its time-out does not begin again then."""
     return (edge.target is not None and not edge.puts) or (edge.cause is Cause.REMINDER and edge.again)
 
 
@@ -156,7 +156,7 @@ def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]
 
 
 def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
-    """Whether an edge is not taken, whatever the values are, while the window is closed: a condition of it does not hold
+    """True if an edge is not taken, whatever the values are, while the window is closed: a condition of it does not hold
     then, or the step waits for the contact then.
     """
     if step.kind.waits and edge.success and edge.cause is Cause.RESULT:

@@ -99,7 +99,7 @@ class TransferFunction:
 
     @cached_property
     def never_fail(self) -> bool:
-        """Whether each value can be evaluated and fits its variable, null aside."""
+        """True if each value can be evaluated and fits its variable, null aside."""
         return all(assigned.never_fails for assigned in self._assigned_values)
 
     def given(self, state: NullState, seen: OnRead) -> NullState:
@@ -141,17 +141,17 @@ class AssignedValue:
         return self.texts[0].names if isinstance(self._value, Template) else 0
 
     def may_be_null(self, null: VariableSet) -> bool:
-        """Whether the value may be null. A list or a record never is, whatever it contains."""
+        """True if the value may be null. A list or a record never is, whatever it contains."""
         return self._value is None or (isinstance(self._value, Template) and self.texts[0].read(null).nothing)
 
     @property
     def gives_null(self) -> bool:
-        """Whether null is written for it."""
+        """True if null is written for it."""
         return self._value is None
 
     @property
     def never_fails(self) -> bool:
-        """Whether it can be evaluated and fits the variable. A literal was checked when the bot was loaded."""
+        """True if it can be evaluated and fits the variable. A literal was checked when the bot was loaded."""
         if not all(text.never_fails for text in self.texts):
             return False
         alone = isinstance(self._value, Template) and not self._value.constant
@@ -213,7 +213,7 @@ class EdgeTransfer:
 
     @cached_property
     def never_fails(self) -> bool:
-        """Whether nothing on the edge can fail, null aside."""
+        """True if nothing on the edge can fail, null aside."""
         functions = (self._saved, self._set, self._at_transition)
         texts = (*self._heard, *self._texts)
         return (

@@ -83,7 +83,7 @@ def _failed(state: ExploredState, case: FindingCase, text: Template | Expression
 
 
 def _is_empty(text: Template, name: str) -> bool:
-    """Whether a text is nothing but its variables."""
+    """True if a text is nothing but its variables."""
     try:
         return not text.render({**dict.fromkeys(text.names), name: None}).strip()
     except BotError:
@@ -148,7 +148,7 @@ def _null_in(text: Template | Expression, name: str) -> str:
 
 
 def _is_null(state: ExploredState, case: FindingCase, name: str) -> bool:
-    """Whether a conversation is in the flow, and the variable is null."""
+    """True if a conversation is in the flow, and the variable is null."""
     frame = state.frame
     here = frame is not None and (case.place is None or frame.flow == case.place[0])
     return frame is not None and here and case.library.values_of(frame, state.session).get(name, SOMETHING) is None
@@ -185,7 +185,7 @@ def filled(text: Template, said: str, name: str) -> str | None:
 
 
 def _is_of(value: str, name: str) -> bool:
-    """Whether a value is read from a variable."""
+    """True if a value is read from a variable."""
     return re.match(rf"\s*{re.escape(name)}\b", value) is not None
 
 
@@ -226,7 +226,7 @@ def _conditions(case: FindingCase) -> list[Expression]:
 
 
 def _asks(step: Step, outcome: str, condition: Expression) -> bool:
-    """Whether an outcome is the one of a true condition."""
+    """True if an outcome is the one of a true condition."""
     given = step.outcomes[outcome].given
     return bool(given) and given[-1].condition is condition and given[-1].holds
 

@@ -100,7 +100,7 @@ class FindingCase:
         return cls(library, finding, place, way, tuple(texts.values()))
 
     def is_tag(self, text: Template | Expression) -> bool:
-        """Whether a text is a tag that the step or the edge from it gives."""
+        """True if a text is a tag that the step or the edge from it gives."""
         if self.place is None:
             return False
         step = self.library.flows[self.place[0]].steps[self.place[1]]
@@ -110,7 +110,7 @@ class FindingCase:
         )
 
     def is_of_step(self, note: str) -> bool:
-        """Whether a turn's note is about the step."""
+        """True if a turn's note is about the step."""
         return self.place is not None and note.startswith(f"{'/'.join(self.place)}: ")
 
     def rendered(self, text: Template, state: ExploredState) -> Iterator[str]:
@@ -123,7 +123,7 @@ class FindingCase:
                 continue
 
     def is_passed(self, state: ExploredState) -> bool:
-        """Whether the last turns pass the step, and take the edge, if there is one."""
+        """True if the last turns pass the step, and take the edge, if there is one."""
         steps = (step for turn in state.turns for step in turn.trace.steps)
         if self.way is not None:
             return any(is_taken(self.way, step) for step in steps)

@@ -206,7 +206,7 @@ def _written(edge: Edge, step: Step) -> str:
 
 
 def _others(edge: Edge, edges: Iterable[Edge]) -> bool:
-    """Whether the step has other outcomes beside the one without a name, by an answer or a condition."""
+    """True if the step has other outcomes beside the one without a name, by an answer or a condition."""
     return any(other.success and other.outcome != edge.outcome for other in edges)
 
 
@@ -280,7 +280,7 @@ _INHERITED = ("retry", "remind", "timeout", "errors", "signals")
 
 
 def is_significant(graph: Graph, edge: Edge) -> bool:
-    """Whether an edge is the step's own: it is not inherited, does not stay at the step, and does not return to an earlier one."""
+    """True if an edge is the step's own: it is not inherited, does not stay at the step, and does not return to an earlier one."""
     step = graph.steps[edge.source]
     if edge.word is not None:
         word = step.options.words.get(edge.word or "")
@@ -293,7 +293,7 @@ def is_significant(graph: Graph, edge: Edge) -> bool:
 
 
 def leads_elsewhere(graph: Graph, edge: Edge) -> bool:
-    """Whether an edge that is the step's own leads into another flow. The flow's own words count, the bot's do not."""
+    """True if an edge that is the step's own leads into another flow. The flow's own words count, the bot's do not."""
     if edge.target is None or edge.target[0] == edge.source[0] or edge.returns:
         return False
     if edge.word is None:
@@ -302,7 +302,7 @@ def leads_elsewhere(graph: Graph, edge: Edge) -> bool:
 
 
 def _own_transition(step: Step, edge: Edge) -> bool:
-    """Whether the step itself says where an inheritable outcome leads. If it does not, the outcome has the mark of
+    """True if the step itself says where an inheritable outcome leads. If it does not, the outcome has the mark of
     what is inherited.
     """
     return any(transition.mark == edge.mark for _, transition in step.options.defaults.transitions())

@@ -76,7 +76,7 @@ class ExploredSend:
 
     @property
     def is_late(self) -> bool:
-        """Whether it was outside the window, and had no template to replace it."""
+        """True if it was outside the window, and had no template to replace it."""
         late = self.silence is None or self.silence >= SENDING_WINDOW
         return self.outcome == "failed" and late and not isinstance(self.message, TemplateMessage)
 
@@ -114,7 +114,7 @@ class ExploredState:
 
     @property
     def is_late(self) -> bool:
-        """Whether the window is closed."""
+        """True if the window is closed."""
         return not self.session.window_is_open(self.now)
 
     def local(self, zone: tzinfo) -> datetime:

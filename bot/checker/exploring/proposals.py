@@ -219,7 +219,7 @@ class Proposals:
 
 
 def accepts_text(work: TurnContext, text: str) -> bool:
-    """Whether the step at which a turn begins accepts a text as an answer."""
+    """True if the step at which a turn begins accepts a text as an answer."""
     try:
         return work.known_step is not None and work.step.kind.answer(work.step_context(), Reply(text)) is not None
     except BotError:
@@ -379,7 +379,7 @@ def _errors_of(step: Step) -> list[str]:
 
 
 def _passes(answer: HttpResult) -> bool:
-    """Whether a request is repeated after such an answer."""
+    """True if a request is repeated after such an answer."""
     return answer.status in _PASSING or answer.status >= 500 or answer.fails not in (None, "too_large")
 
 

@@ -124,7 +124,7 @@ class MoveSearch:
             heappush(self._tries[taken], _Try(rated, next(self._numbers), state, move, moves, taken))
 
     def _is_astray(self, state: ExploredState, taken: int) -> bool:
-        """Whether none of the next edges leads from where the conversation is, or it has ended too early."""
+        """True if none of the next edges leads from where the conversation is, or it has ended too early."""
         route, frames = self._route, state.session.frames
         if taken == len(route):
             return False
@@ -146,7 +146,7 @@ class MoveSearch:
         return state
 
     def _tells(self, state: ExploredState) -> bool:
-        """Whether a state shows what is searched for, at the end of the route if that is required."""
+        """True if a state shows what is searched for, at the end of the route if that is required."""
         turns = (turn for each in state.path() for turn in each.turns)
         behind = not self._whole or progress(self._route, 0, turns) == len(self._route)
         return behind and self._shown(state)
@@ -167,7 +167,7 @@ def progress(route: Sequence[Edge], taken: int, turns: Iterable[Turn]) -> int:
 
 
 def is_taken(edge: Edge, step: StepTaken) -> bool:
-    """Whether a turn's step is this edge."""
+    """True if a turn's step is this edge."""
     if (step.flow, step.step) != edge.source or step.outcome is None:
         return False
     if edge.word is None:
@@ -176,7 +176,7 @@ def is_taken(edge: Edge, step: StepTaken) -> bool:
 
 
 def suits(edge: Edge, move: Move) -> bool:
-    """Whether a move is likely to make a conversation take an edge."""
+    """True if a move is likely to make a conversation take an edge."""
     if edge.cause in _SILENT:
         return isinstance(move, WaitMove) and move.duration != LONG
     if edge.cause is Cause.PERSON:

@@ -175,7 +175,7 @@ class EdgeBuilder:
             edges[edge.target] += [_to(answer, edge.source) for answer in answers]
 
     def _leaves_question(self, edge: Edge) -> bool:
-        """Whether an edge leaves a question without an answer; `back` returns to such a question."""
+        """True if an edge leaves a question without an answer; `back` returns to such a question."""
         unanswered = edge.word is not None or edge.cause is Cause.TIMEOUT or edge.outcome in ("other", "retry.else")
         return unanswered and edge.target not in (None, edge.source) and self._steps[edge.source].kind.asks
 
@@ -223,7 +223,7 @@ class FallibleTexts:
         }
 
     def any_of(self, flow: str, texts: Iterable[Template | Expression]) -> bool:
-        """Whether any of a flow's texts and expressions can fail. A text with values can: they may all be null."""
+        """True if any of a flow's texts and expressions can fail. A text with values can: they may all be null."""
         return any(self._can_fail(text, self._known[flow]) for text in texts)
 
     def _can_fail(self, text: Template | Expression, known: Mapping[str, AbstractValues]) -> bool:
@@ -467,5 +467,5 @@ class Graph:
         return opened_by(self.library, target)
 
     def takes_words(self, place: StepId) -> bool:
-        """Whether words and starts take effect while a conversation waits there."""
+        """True if words and starts take effect while a conversation waits there."""
         return self.steps[place].kind.takes_words

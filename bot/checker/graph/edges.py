@@ -62,17 +62,17 @@ class Edge:
 
     @property
     def goes_back(self) -> bool:
-        """Whether the flows below the step to which it returns are those that were below it before."""
+        """True if the flows below the step to which it returns are those that were below it before."""
         return self.returns and self.transition is not None
 
     @property
     def expires(self) -> bool:
-        """Whether the frame ends here because nobody answered."""
+        """True if the frame ends here because nobody answered."""
         return self.outcome == "timeout" and self._ends_here
 
     @property
     def breaks(self) -> bool:
-        """Whether the frame ends here because its step failed."""
+        """True if the frame ends here because its step failed."""
         return self.outcome.startswith("errors.") and self._ends_here
 
     @property

@@ -139,12 +139,12 @@ _PERFORMED = get_args(Performed)
 
 
 def has_result(effect: Effect | None) -> bool:
-    """Whether the conversation waits for a result of the effect."""
+    """True if the conversation waits for a result of the effect."""
     return isinstance(effect, _PERFORMED) and not isinstance(effect, RunHook | Publish)
 
 
 def same_effect(one: Effect, other: Effect) -> bool:
-    """Whether two effects are the same to the contact, or ask the same question. The time that a result may take does
+    """True if two effects are the same to the contact, or ask the same question. The time that a result may take does
     not count, nor do the ids of choices, which contain the step's name, and the addresses of signals.
     """
     if one == other:
@@ -169,7 +169,7 @@ def choice_ids(effect: Effect) -> list[str]:
 
 
 def differs_in_choices(one: Effect, other: Effect) -> bool:
-    """Whether two messages say the same and only offer other choices."""
+    """True if two messages say the same and only offer other choices."""
     if not (isinstance(one, Send) and isinstance(other, Send)):
         return False
     return list(_texts(one.message)) == list(_texts(other.message)) and _choices(one.message) != _choices(other.message)

@@ -77,7 +77,7 @@ class _Judge:
             yield "W303", mark, what, "put it before them, or leave it out"
 
     def _are_taken(self, before: Sequence[Expression], condition: Expression, known: Known) -> bool:
-        """Whether some earlier condition is true whenever this one is."""
+        """True if some earlier condition is true whenever this one is."""
         if condition.names & known.keys() and any(each.source == condition.source for each in before):
             return True
         names = sorted(

@@ -102,13 +102,13 @@ def _fallen_into(graph: Graph) -> Iterator[tuple[StepId, StepId]]:
 
 
 def _falls(graph: Graph, edge: Edge) -> bool:
-    """Whether no target is written for an edge."""
+    """True if no target is written for an edge."""
     written = edge.transition is not None and edge.transition.then is not None
     return not written and graph.steps[edge.source].options.then is None
 
 
 def _is_failure(edge: Edge, graph: Graph) -> bool:
-    """Whether an edge is taken because something went wrong. Else, it may be any other case; then the step must say so."""
+    """True if an edge is taken because something went wrong. Else, it may be any other case; then the step must say so."""
     if edge.outcome == "else" and edge.target is not None:
         step = graph.steps[edge.target]
         texts = (sent.text.source for sent in step.kind.sends() if isinstance(sent, SentText))

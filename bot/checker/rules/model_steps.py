@@ -45,7 +45,7 @@ def _silent_failure(graph: Graph, place: StepId) -> Edge | None:
 
 
 def _is_silent(graph: Graph, edge: Edge, seen: set[StepId]) -> bool:
-    """Whether a path may wait or end without any message. A repeated question, or a message that another step takes,
+    """True if a path may wait or end without any message. A repeated question, or a message that another step takes,
     counts as a message.
     """
     transition = edge.transition

@@ -53,12 +53,12 @@ class _Text:
 
     @property
     def open(self) -> bool:
-        """Whether it shows a value that has no known maximum length."""
+        """True if it shows a value that has no known maximum length."""
         bounded = {name for name, variable in self.seen.variables.items() if variable.bounded}
         return not values_shown(self.text, whole=True) <= bounded | {"now", "today"}
 
     def is_far_below(self, most: int) -> bool:
-        """Whether it need not be tried: it has room for each value, also for one that a filter writes out."""
+        """True if it need not be tried: it has room for each value, also for one that a filter writes out."""
         longest = max(_WRITTEN_OUT, self.seen.sample_scopes.longest(self.text.names))
         return not self.text.constant and len(self.text.source) + self.text.source.count("{{") * longest <= most
 
@@ -154,12 +154,12 @@ def _has_lines(text: _Text) -> Finding | None:
 
 
 def _always_there(text: Template) -> bool:
-    """Whether some text is written beside the values; or it is one value alone, for whose null another rule exists."""
+    """True if some text is written beside the values; or it is one value alone, for whose null another rule exists."""
     return is_plain(text) or ("{%" not in text.source and bool(_TAGS.sub("", text.source).strip()))
 
 
 def _has_hole(reads: AbstractText, values: Values) -> bool:
-    """Whether null leaves a hole in it, which `bot.checker.rules.uninitialised` reports."""
+    """True if null leaves a hole in it, which `bot.checker.rules.uninitialised` reports."""
     known: dict[str, AbstractValues] = {
         name: frozenset({LOST if value is None else just(value)}) for name, value in values.items()
     }

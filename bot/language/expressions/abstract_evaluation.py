@@ -81,7 +81,7 @@ def takes(name: str) -> frozenset[ValueKind]:
 
 
 def takes_null(name: str, argument: int) -> bool:
-    """Whether an argument of a filter or a function may be null, counted from the first in its brackets."""
+    """True if an argument of a filter or a function may be null, counted from the first in its brackets."""
     return argument in _SPARED.get(name, ())
 
 
@@ -212,7 +212,7 @@ class Evaluator:
         return ANYTHING
 
     def _taken(self, name: str, arguments: Iterable[AbstractValues]) -> bool:
-        """Whether a filter or a function accepts some of these arguments."""
+        """True if a filter or a function accepts some of these arguments."""
         found = (
             self.there(argument) if takes_null(name, number) else self._not_null(argument)
             for number, argument in enumerate(arguments)
@@ -331,7 +331,7 @@ class Evaluator:
 
 
 def _are_whole(*values: AbstractValue) -> bool:
-    """Whether these are whole numbers; true and false count as 1 and 0."""
+    """True if these are whole numbers; true and false count as 1 and 0."""
     return all(value.whole or value.kind is ValueKind.BOOLEAN for value in values)
 
 

@@ -31,12 +31,12 @@ class Evaluation:
 
     @property
     def nothing(self) -> bool:
-        """Whether it may be null."""
+        """True if it may be null."""
         return any(found.kind is ValueKind.NULL for found in self.values)
 
     @property
     def only_nothing(self) -> bool:
-        """Whether it is null, if it is anything."""
+        """True if it is null, if it is anything."""
         return all(found.kind is ValueKind.NULL for found in self.values)
 
     @property
@@ -67,7 +67,7 @@ class AbstractText:
         return Evaluation(every, hole, fails, all(each.blank for each in found))
 
     def never_fails(self, known: Mapping[str, AbstractValues]) -> bool:
-        """Whether it is evaluated without a failure whatever its variables are, null aside."""
+        """True if it is evaluated without a failure whatever its variables are, null aside."""
         plain = all(is_plain(each) for each in self._wordings if isinstance(each, Template))
         return (plain and not self._expression) or _Safety(known).all_of(self._trees)
 
@@ -119,7 +119,7 @@ class _Showing:
         return self._evaluator.shows(value)
 
     def _if(self, node: nodes.If) -> bool:
-        """Whether some branch does not fail."""
+        """True if some branch does not fail."""
         passes, left = False, True
         for test, body in ((node.test, node.body), *((each.test, each.body) for each in node.elif_)):
             if left:
@@ -163,7 +163,7 @@ class _Safety:
         self._evaluator = Evaluator(known)
 
     def all_of(self, trees: Iterable[nodes.Node]) -> bool:
-        """Whether none of these ever fails."""
+        """True if none of these ever fails."""
         waiting = list(trees)
         while waiting:
             node = waiting.pop()
@@ -232,5 +232,5 @@ def _below(node: nodes.Node) -> Iterable[nodes.Node]:
 
 
 def _written(node: nodes.Filter | nodes.Call) -> bool:
-    """Whether its arguments are written out."""
+    """True if its arguments are written out."""
     return all(isinstance(argument, nodes.Const) for argument in node.args) and not node.kwargs

@@ -131,7 +131,7 @@ def kinds_of_type(annotation: Any) -> frozenset[ValueKind]:
 
 
 def may_be_taken(kind: ValueKind, annotation: Any) -> bool:
-    """Whether any value of a kind is taken by an argument of Python's with an annotation."""
+    """True if any value of a kind is taken by an argument of Python's with an annotation."""
     wanted = kinds_of_type(annotation)
     unknown = kind in (ValueKind.ANY, ValueKind.NULL) or ValueKind.ANY in wanted
     return unknown or any(kind in _TAKEN.get(each, ()) for each in wanted)
@@ -191,5 +191,5 @@ def ordered(left: AbstractValue, right: AbstractValue, compare: Callable[[Any, A
 
 
 def _are_alike(left: AbstractValue, right: AbstractValue) -> bool:
-    """Whether two values are of one kind: a comparison takes true and false as numbers."""
+    """True if two values are of one kind: a comparison takes true and false as numbers."""
     return left.kind is right.kind or {left.kind, right.kind} <= {ValueKind.BOOLEAN, ValueKind.NUMBER}

@@ -296,12 +296,12 @@ def exact(value: Any) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number, which true and false are not."""
+    """True if a value is a number, which true and false are not."""
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number by its type."""
+    """True if a value is a whole number by its type."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

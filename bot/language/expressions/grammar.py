@@ -238,7 +238,7 @@ def _is_text(node: nodes.Node) -> bool:
 
 
 def _is_message_field(node: nodes.Node) -> bool:
-    """Whether it is ``message.kind`` or the like."""
+    """True if it is ``message.kind`` or the like."""
     match node:
         case nodes.Getattr(node=nodes.Name(name=name), attr=attribute):
             return name == _MESSAGE and attribute in MESSAGE_FIELDS

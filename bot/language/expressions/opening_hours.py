@@ -39,7 +39,7 @@ class Hours:
         return None
 
     def is_open(self, moment: datetime) -> bool:
-        """Whether it is open at a moment."""
+        """True if it is open at a moment."""
         return self.opens(moment) == moment
 
 

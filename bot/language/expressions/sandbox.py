@@ -213,7 +213,7 @@ class TemplateCodeGenerator(NativeCodeGenerator):
 
 
 def _is_quick(node: nodes.Compare) -> bool:
-    """Whether something is compared with one constant, which takes no longer for a large value."""
+    """True if something is compared with one constant, which takes no longer for a large value."""
     first, (operand, *more) = node.expr, node.ops
     written_out = isinstance(first, nodes.Const) or isinstance(operand.expr, nodes.Const)
     return written_out and not more and operand.op not in ("in", "notin")

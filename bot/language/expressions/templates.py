@@ -82,7 +82,7 @@ class _Program:
         return parse_template(self.source)
 
     def calls_function(self, name: str) -> bool:
-        """Whether a built-in function is called in it."""
+        """True if a built-in function is called in it."""
         called = (call.node for call in self.tree.find_all(nodes.Call))
         return any(isinstance(each, nodes.Name) and each.name == name for each in called)
 
@@ -317,7 +317,7 @@ def parse_expression(source: str) -> nodes.Template:
 
 
 def is_single(tree: nodes.Template) -> bool:
-    """Whether a text is exactly one ``{{ }}``."""
+    """True if a text is exactly one ``{{ }}``."""
     match tree.body:
         case [nodes.Output(nodes=[only])]:
             return not isinstance(only, nodes.TemplateData)
@@ -365,7 +365,7 @@ def _size(loop: nodes.For) -> int:
 
 
 def is_plain(text: Template) -> bool:
-    """Whether a text contains nothing but values of variables, so that it need not be parsed."""
+    """True if a text contains nothing but values of variables, so that it need not be parsed."""
     return not text.definitions and _PLAIN.fullmatch(text.source) is not None
 
 

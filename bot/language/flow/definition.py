@@ -70,7 +70,7 @@ class ResolvedTransition(transitions.Transition):
 
     @property
     def of_bot(self) -> bool:
-        """Whether it is written in ``bot.yml``, which does not know where the contact is."""
+        """True if it is written in ``bot.yml``, which does not know where the contact is."""
         return self.mark.path == BOT_FILE
 
     @property
@@ -186,7 +186,7 @@ class Step:
 
     @cached_property
     def splits(self) -> bool:
-        """Whether it sends contacts different ways by `share()`: results are counted for each of these."""
+        """True if it sends contacts different ways by `share()`: results are counted for each of these."""
         conditions = (given.condition for outcome in self.outcomes.values() for given in outcome.given)
         return not self.kind.waits and any(condition.calls_function(SHARE) for condition in conditions)
 
@@ -217,12 +217,12 @@ class Step:
 
     @property
     def unread(self) -> bool:
-        """Whether it only stands in place of a step with a problem."""
+        """True if it only stands in place of a step with a problem."""
         return isinstance(self.kind, UnreadStep)
 
     @property
     def waits_for_ever(self) -> bool:
-        """Whether it is written that it has no time-out."""
+        """True if it is written that it has no time-out."""
         return self.defaults.timeout is not None and self.defaults.timeout.never
 
     @property
@@ -237,7 +237,7 @@ class Step:
         return self.outcomes[outcome].given if outcome in self.outcomes else ()
 
     def is_model_failure(self, outcome: str) -> bool:
-        """Whether it is a model that could not answer the contact, if the step is left so: an error, or a bound."""
+        """True if it is a model that could not answer the contact, if the step is left so: an error, or a bound."""
         if not self.kind.asks_models:
             return False
         return outcome.startswith("errors.") or (outcome in self.outcomes and not self.outcomes[outcome].success)
@@ -325,7 +325,7 @@ class Flow:
         return FlowMachine(self.steps, (each for step in self.steps.values() for each in step.transitions.values()))
 
     def can_be_tapped(self, step: Step) -> bool:
-        """Whether something is sent at a step that can be tapped. Whether to go on is asked wherever a flow cut in."""
+        """True if something is sent at a step that can be tapped. Whether to go on is asked wherever a flow cut in."""
         kind, asks_to_go_on = step.kind, self.interrupted == "ask"
         if kind.takes_words and (asks_to_go_on or (kind.waits and kind.asks_models)):
             return True

@@ -62,7 +62,7 @@ _NAMED = ("steps", "vars")
 
 
 def _is_confined(keys: tuple[str, str]) -> bool:
-    """Whether nothing else in the bot can depend on what was not read under a key of a flow."""
+    """True if nothing else in the bot can depend on what was not read under a key of a flow."""
     key, below = keys
     return key in _ALONE or (key in ("", *_NAMED) and bool(below))
 

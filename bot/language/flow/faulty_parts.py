@@ -45,7 +45,7 @@ class BotPart:
     step: str | None = None
 
     def may_have(self, code: str, other: "BotPart | None") -> bool:
-        """Whether what is missing in another part may be what a misspelt key of this one says."""
+        """True if what is missing in another part may be what a misspelt key of this one says."""
         if self == other:
             return True
         of_step = code in OF_STEPS

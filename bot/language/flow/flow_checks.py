@@ -600,7 +600,7 @@ def _check_taken_first(bot: BotDefinition, flow: Flow, problems: Problems) -> No
 def _does_the_same(
     word: Word | None, answer: ResolvedTransition | None, step: Step, bot: BotDefinition, flow: Flow
 ) -> bool:
-    """Whether a word only leads to where the answer only leads, too: the contact sees no difference."""
+    """True if a word only leads to where the answer only leads, too: the contact sees no difference."""
     if word is None or answer is None or word.transition.then is None or step.options.changes_something:
         return False
     target = word.transition.then.text

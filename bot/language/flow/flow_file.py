@@ -273,7 +273,7 @@ def _read_steps(fields: Fields, defaults: Defaults, reading: ReadContext) -> dic
 
 
 def _is_step(node: Node, reading: ReadContext) -> bool:
-    """Whether it is a map with a verb."""
+    """True if it is a map with a verb."""
     return isinstance(node, Map) and any(key.text in reading.kinds for key, _ in node.entries)
 
 

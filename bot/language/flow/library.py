@@ -191,7 +191,7 @@ class Library:
 
     @property
     def asks_models(self) -> bool:
-        """Whether any step asks a model. Without one, nobody is asked what a message is about, or which answers it holds."""
+        """True if any step asks a model. Without one, nobody is asked what a message is about, or which answers it holds."""
         flows = (flow for flow in self.flows.values() if flow.name not in MADE_FLOWS)
         return any(step.kind.asks_models for flow in flows for step in flow.steps.values())
 
@@ -208,18 +208,18 @@ class Library:
 
     @property
     def makes_addresses(self) -> bool:
-        """Whether any text makes an address for a signal."""
+        """True if any text makes an address for a signal."""
         return any("signal_url" in used.text.names for flow in self.flows.values() for used in uses_of_flow(flow))
 
     @property
     def keeps_files(self) -> bool:
-        """Whether any flow keeps the files that contacts send."""
+        """True if any flow keeps the files that contacts send."""
         of_flows = (variable for flow in self.flows.values() for variable in flow.variables.values())
         return any(isinstance(variable, FileVariable) and variable.keep for variable in of_flows)
 
     @property
     def names_history(self) -> bool:
-        """Whether any text or condition asks for the messages of the conversation."""
+        """True if any text or condition asks for the messages of the conversation."""
         return any(HISTORY in used.text.names for used in uses_of_all(self.bot, self.flows))
 
     def prepare(self) -> None:

@@ -130,7 +130,7 @@ class Targets:
             self._problems.add("E102", target.mark, f'no step "{step}" in flow {name}', fix)
 
     def _lacks(self, flow: Flow, step: str) -> bool:
-        """Whether it is certain that a flow has no step of this name."""
+        """True if it is certain that a flow has no step of this name."""
         return step not in flow.steps and flow.mark.path not in self._unread
 
     def check_flow(self, name: str, mark: Mark, fix: str = "") -> None:
@@ -214,7 +214,7 @@ def _leads(place: StepId, step: Step, flows: Mapping[str, Flow], failing: Collec
 
 
 def _is_later(outcome: str) -> bool:
-    """Whether a step at which a conversation waits is left so by a message, by silence or by a signal alone."""
+    """True if a step at which a conversation waits is left so by a message, by silence or by a signal alone."""
     return outcome in ("other", "retry", "retry.else", "remind", "timeout") or outcome.startswith(SIGNAL)
 
 

@@ -79,7 +79,7 @@ class KeySpec(Generic[Written]):
         return self.form.read(node, fields.problems, f"{fields.what}: {self.name}")
 
     def written(self, fields: Fields) -> bool:
-        """Whether it is written."""
+        """True if it is written."""
         return fields.has(self.name)
 
     def mark(self, fields: Fields) -> Mark:

@@ -40,11 +40,11 @@ class Fields:
         return self._nodes.get(key)
 
     def has(self, key: str) -> bool:
-        """Whether a key is written."""
+        """True if a key is written."""
         return key in self._nodes
 
     def null(self, key: str) -> bool:
-        """Whether a key is missing or written without a value."""
+        """True if a key is missing or written without a value."""
         node = self.raw(key)
         return node is None or (isinstance(node, Scalar) and node.value is None)
 
@@ -189,7 +189,7 @@ def refuse_altered(node: Node, problems: Problems, *, number: bool = True) -> No
 
 
 def _is_usual(node: Scalar) -> bool:
-    """Whether a number is written as people do, and YAML keeps all its digits."""
+    """True if a number is written as people do, and YAML keeps all its digits."""
     return _USUAL.fullmatch(node.text) is not None and Decimal(node.text) == Decimal(str(node.value))
 
 
@@ -220,7 +220,7 @@ def _in_ascii(text: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can be the name of a flow, a step or a variable."""
+    """True if a text can be the name of a flow, a step or a variable."""
     return re.fullmatch(NAME_PATTERN, text) is not None
 
 

@@ -57,12 +57,12 @@ class Spot:
 
     @property
     def on_key(self) -> bool:
-        """Whether the node is the key itself: a title or a word."""
+        """True if the node is the key itself: a title or a word."""
         return self.part in (Part.TITLE, Part.HEADING, Part.WORD)
 
     @property
     def needed(self) -> bool:
-        """Whether every language needs its own: there are words in it, and not only values and addresses."""
+        """True if every language needs its own: there are words in it, and not only values and addresses."""
         return self.part in (Part.TEXT, Part.TITLE, Part.HEADING) and any(map(_has_words, texts_of(self.node)))
 
 

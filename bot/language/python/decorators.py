@@ -90,7 +90,7 @@ class HandlerParameter:
 
     @property
     def takes_null(self) -> bool:
-        """Whether null is a value of it."""
+        """True if null is a value of it."""
         return may_be_null(self.annotation)
 
 
@@ -113,12 +113,12 @@ class HandlerSpec:
 
     @property
     def gives_null(self) -> bool:
-        """Whether it says of itself that it may return null."""
+        """True if it says of itself that it may return null."""
         return self.returns is not Any and may_be_null(self.returns)
 
     @property
     def writes(self) -> bool:
-        """Whether it says of itself that it changes something: it takes a key for that, or returns nothing."""
+        """True if it says of itself that it changes something: it takes a key for that, or returns nothing."""
         return self.takes_key or self.returns is type(None)
 
     def provided_by(self, providers: Collection[str]) -> Self:
@@ -129,7 +129,7 @@ class HandlerSpec:
 
 
 def may_be_null(annotation: Any) -> bool:
-    """Whether null is a value of an annotation."""
+    """True if null is a value of an annotation."""
     return annotation in (Any, object, None, type(None)) or type(None) in typing.get_args(annotation)
 
 

@@ -187,7 +187,7 @@ class Problems:
         return frozenset(found.path for found in self._found if found.code in codes)
 
     def any_of(self, codes: Collection[str]) -> bool:
-        """Whether one of these codes has been found."""
+        """True if one of these codes has been found."""
         return any(problem.code in codes for problem in self._found)
 
     def sorted(self) -> list[Problem]:

@@ -58,7 +58,7 @@ _of_turn: ContextVar[PatternTime | None] = ContextVar("_of_turn", default=None)
 
 
 def matches(pattern: Any, text: str) -> bool:
-    """Whether a pattern matches a text in full, in the time that it has."""
+    """True if a pattern matches a text in full, in the time that it has."""
     return named_parts(pattern, text) is not None
 
 
@@ -86,7 +86,7 @@ def _found(pattern: Any, text: str, seconds: float) -> Any:
 
 
 def takes_too_long(pattern: Any, text: str) -> bool:
-    """Whether a pattern would be stopped."""
+    """True if a pattern would be stopped."""
     with PatternTime() as time:
         matches(pattern, text)
     return time.is_up

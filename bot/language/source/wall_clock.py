@@ -181,7 +181,7 @@ def next_after(every: str, moment: datetime) -> datetime:
 
 
 def _are_changed(moment: datetime) -> bool:
-    """Whether the clocks are set back or forward within the hour, or have just been."""
+    """True if the clocks are set back or forward within the hour, or have just been."""
     before, in_an_hour = ((moment.astimezone(UTC) + by).astimezone(zone_of(moment)) for by in (-_AN_HOUR, _AN_HOUR))
     return before.utcoffset() != in_an_hour.utcoffset()
 

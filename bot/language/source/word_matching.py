@@ -119,7 +119,7 @@ def _whole(text: str, options: Sequence[Option]) -> int | None:
 
 
 def are_numbered(options: Iterable[Option]) -> bool:
-    """Whether a number means the option of that place: not where a title is itself a number."""
+    """True if a number means the option of that place: not where a title is itself a number."""
     return not any(normalise(option.title).replace(" ", "").lstrip(_MINUS).isdecimal() for option in options)
 
 

@@ -43,7 +43,7 @@ def block_style(key: str, value: Any) -> Iterator[str]:
 
 
 def _is_block(text: str) -> bool:
-    """Whether a text has several lines and can stand in them as it is."""
+    """True if a text has several lines and can stand in them as it is."""
     lines = text.split("\n")
     own = all(line.isprintable() and not line.startswith(" ") for line in lines)
     return len(lines) > 1 and own and bool(lines[0]) and not text.endswith("\n\n")

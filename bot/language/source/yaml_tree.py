@@ -37,7 +37,7 @@ class Scalar:
 
     @property
     def altered(self) -> bool:
-        """Whether YAML reads a number that is written otherwise: of ``01234``, ``1.10``, ``0x1F`` not all is left."""
+        """True if YAML reads a number that is written otherwise: of ``01234``, ``1.10``, ``0x1F`` not all is left."""
         number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         return number and str(self.value) != self.text
 

@@ -150,7 +150,7 @@ class Exchange:
         self.failed, self.fresh = False, []
 
     def is_one_too_many(self, most: int) -> bool:
-        """Whether the call that was taken off the queue last is beyond those that a turn may have."""
+        """True if the call that was taken off the queue last is beyond those that a turn may have."""
         return self.calls > most and not self.queue
 
     def add_result(self, call: Mapping[str, Any], result: str) -> None:
@@ -204,12 +204,12 @@ def from_contact(reply: Reply) -> str:
 
 
 def is_picture(reply: Reply) -> bool:
-    """Whether the contact sent a picture."""
+    """True if the contact sent a picture."""
     return reply.media is not None and reply.media.kind == "image"
 
 
 def is_unread(reply: Reply, *, pictures: bool) -> bool:
-    """Whether a model reads nothing of what the contact sent: a file, or something that is no text and no place."""
+    """True if a model reads nothing of what the contact sent: a file, or something that is no text and no place."""
     if pictures and is_picture(reply):
         return False
     return reply.media is not None or (reply.location is None and not reply.texts)

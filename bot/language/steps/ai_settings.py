@@ -229,7 +229,7 @@ class AiSettings:
 
     @property
     def bounded(self) -> bool:
-        """Whether there is a budget of any kind."""
+        """True if there is a budget of any kind."""
         return any(tokens is not None for tokens in self.budget.values())
 
 

@@ -197,7 +197,7 @@ class AiStep(StepKind):
         return self._request(context, exchange)
 
     def _merges(self, context: StepContext, exchange: Exchange) -> bool:
-        """Whether the model is asked anew, with what has come just now: while it has said nothing, a few times."""
+        """True if the model is asked anew, with what has come just now: while it has said nothing, a few times."""
         early = exchange.asked and not (exchange.said or exchange.spoken or context.more)
         return self.brief.settings.merges and early and exchange.merged < MOST_MERGED
 

@@ -140,12 +140,12 @@ class AskStep(StepKind):
 
     @property
     def choices_alone(self) -> bool:
-        """Whether only its choices answer it."""
+        """True if only its choices answer it."""
         return self.choices is not None and self.closed
 
     @property
     def can_gather(self) -> bool:
-        """Whether a text in the contact's own words is an answer."""
+        """True if a text in the contact's own words is an answer."""
         many = self.choices is not None and self.choices.many is not None
         return not (self.closed or many) and (self.variable is None or self.variable.type == "text")
 
@@ -156,7 +156,7 @@ class AskStep(StepKind):
 
     @property
     def _ends_by_then(self) -> bool:
-        """Whether something is an answer beside one of its choices: several of them, or what its variable takes."""
+        """True if something is an answer beside one of its choices: several of them, or what its variable takes."""
         return not self.closed or (self.choices is not None and self.choices.many is not None)
 
     def outcomes(self) -> dict[str, Outcome]:
@@ -226,7 +226,7 @@ class AskStep(StepKind):
         return self._offer(self.choices, context, step_state, body)
 
     def _takes_more(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> bool:
-        """Whether there is a way on by what is not among its choices: an answer, `skip`, or `other`."""
+        """True if there is a way on by what is not among its choices: an answer, `skip`, or `other`."""
         if self.skip_words or (self.other is not None and self.other.then is not None):
             return True
         if self.closed:
@@ -317,7 +317,7 @@ class AskStep(StepKind):
         return LeaveStep("then", saved=value)
 
     def takes_audio(self, context: StepContext, reply: Reply) -> bool:
-        """Whether its variable takes audio."""
+        """True if its variable takes audio."""
         return isinstance(self.variable, FileVariable) and "audio" in self.variable.kinds
 
     def objection(self, context: StepContext, reply: Reply) -> str | None:

@@ -129,7 +129,7 @@ def _check_section(title: Scalar, members: Node, problems: Problems, what: str) 
 
 
 def _is_made(node: Node) -> bool:
-    """Whether the choices are made at run time: a title that is a template stands there for all of them."""
+    """True if the choices are made at run time: a title that is a template stands there for all of them."""
     title = node.get("title") if isinstance(node, Map) else None
     a_template = isinstance(title, Scalar) and "{{" in title.text
     return isinstance(node, Map) and (node.get("from") is not None or a_template)
@@ -165,7 +165,7 @@ def _read_fixed(node: Node, problems: Problems, what: str, section: str = "") ->
 
 
 def _alone(node: Node) -> bool:
-    """Whether nothing is written behind a title."""
+    """True if nothing is written behind a title."""
     return isinstance(node, Scalar) and node.value is None and not node.text
 
 
@@ -273,7 +273,7 @@ def _list_form() -> Form[Choices | None]:
 
 
 def _has_key(node: Map) -> bool:
-    """Whether a map is a list with its keys, and not a map of titles: a misspelt key has its rows below it."""
+    """True if a map is a list with its keys, and not a map of titles: a misspelt key has its rows below it."""
     below = (_ROWS.name, _SECTIONS.name)
     return not node.entries or any(
         key.text in _IN_LIST.names or (not isinstance(item, Scalar) and nearest(key.text, below))

@@ -40,7 +40,7 @@ class Many:
     done: Template | None = None
 
     def allows(self, count: int) -> bool:
-        """Whether this number of answers is within the bounds."""
+        """True if this number of answers is within the bounds."""
         return self.least <= count and (self.most is None or count <= self.most)
 
 
@@ -143,7 +143,7 @@ class FixedChoice:
 
     @property
     def leads(self) -> bool:
-        """Whether it has a target of its own: among several answers, choosing it ends the question."""
+        """True if it has a target of its own: among several answers, choosing it ends the question."""
         return not self.saves or (self.transition is not None and self.transition.then is not None)
 
     def outcome_of(self, several: bool) -> Outcome:
@@ -154,7 +154,7 @@ class FixedChoice:
 
     @property
     def constant(self) -> bool:
-        """Whether it is always shown, and always the same."""
+        """True if it is always shown, and always the same."""
         about = () if self.about is None else (self.about,)
         texts = (self.title, self.written, *about, *templates_in(self.value))
         return self.condition is None and all(text.constant for text in texts)
@@ -231,7 +231,7 @@ class Choices:
 
     @property
     def fails(self) -> bool:
-        """Whether it may fail: the list may be missing, or nothing may be left to choose from."""
+        """True if it may fail: the list may be missing, or nothing may be left to choose from."""
         return self.made is not None or all(choice.condition is not None for choice in self.fixed)
 
     def outcomes(self) -> dict[str, Outcome]:
@@ -288,11 +288,11 @@ class Choices:
         return step_state
 
     def offers(self, step_state: Mapping[str, Any]) -> bool:
-        """Whether there is anything to choose from."""
+        """True if there is anything to choose from."""
         return bool(step_state.get("made")) or len(step_state.get("hidden", ())) < len(self.fixed)
 
     def hides(self, context: StepContext, step_state: Mapping[str, Any], value: Any) -> bool:
-        """Whether a value belongs to a choice that is hidden."""
+        """True if a value belongs to a choice that is hidden."""
         hidden = (self.fixed[n] for n in step_state.get("hidden", ()))
         return any(choice.saves and evaluate(choice.value, context.scope) == value for choice in hidden)
 
@@ -309,7 +309,7 @@ class Choices:
         return _unique(shown, self.title_limit(as_buttons=self.as_buttons(shown)))
 
     def as_buttons(self, shown: Sequence[ShownChoice]) -> bool:
-        """Whether the choices are shown as buttons: `options` where they fit, `buttons` while they are three."""
+        """True if the choices are shown as buttons: `options` where they fit, `buttons` while they are three."""
         if self.form == "list" or self.numbered or len(shown) + (self.many is not None) > limits.BUTTONS:
             return False
         longest = self.title_limit(as_buttons=True)

@@ -227,7 +227,7 @@ class WaitStep(StepKind):
 
     @property
     def fails(self) -> bool:
-        """Whether it may fail: the value may be no point in time, or the office may never open again."""
+        """True if it may fail: the value may be no point in time, or the office may never open again."""
         return not isinstance(self.until, timedelta)
 
     def uses(self) -> Iterator[Used]:
@@ -274,7 +274,7 @@ class WaitStep(StepKind):
 
 
 def _always_past(text: Template) -> bool:
-    """Whether a time that depends on ``now`` alone is in the past on some day of a week."""
+    """True if a time that depends on ``now`` alone is in the past on some day of a week."""
     if text.calls or not text.names or not text.names <= CLOCK:
         return False
     try:

@@ -129,7 +129,7 @@ class CustomStep(StepKind):
         return None if result is None else self._leave(context, left_by(result))
 
     def takes_audio(self, context: StepContext, reply: Reply) -> bool:
-        """Whether the class takes it. One that fails at a reply without a text does not."""
+        """True if the class takes it. One that fails at a reply without a text does not."""
         try:
             return self.answer(context, reply) is not None
         except (StepFailed, TemplateFailed):

@@ -141,12 +141,12 @@ def _read_headers(node: Node, problems: Problems, what: str) -> Named:
 
 
 def is_header(value: str) -> bool:
-    """Whether a text can be the value of a header: no line breaks, nothing but ASCII."""
+    """True if a text can be the value of a header: no line breaks, nothing but ASCII."""
     return value.isascii() and value.isprintable()
 
 
 def is_web_address(text: str) -> bool:
-    """Whether requests can go to it: http or https, a host, and nothing that is not sent there."""
+    """True if requests can go to it: http or https, a host, and nothing that is not sent there."""
     try:
         parts = urlsplit(text)
     except ValueError:

@@ -72,21 +72,21 @@ def _looks(text: str) -> str:
 
 
 def _is_domain(host: str) -> bool:
-    """Whether it ends as domains do. ``Yes.No`` is a sentence without its space, although there is ``.no``."""
+    """True if it ends as domains do. ``Yes.No`` is a sentence without its space, although there is ``.no``."""
     *labels, ending = host.split(".")
     sentence = len(ending) == 2 and ending.istitle() and len(labels) == 1
     return not sentence and (ending.lower() in _KNOWN_ENDINGS or ending.lower().startswith("xn--"))
 
 
 def _is_ip(address: str) -> bool:
-    """Whether digits and dots are an IP address, and no version or amount (10.000.000.000)."""
+    """True if digits and dots are an IP address, and no version or amount (10.000.000.000)."""
     parts = re.findall(r"\d+", address)[:4]
     grouped = re.fullmatch(r"\d+(\.\d{3}){3}", address)
     return not grouped and all(int(part) < 256 and str(int(part)) == part for part in parts)
 
 
 def _is_of(link: str, names: Iterable[str]) -> bool:
-    """Whether an address is of one of these hosts, or of one below them."""
+    """True if an address is of one of these hosts, or of one below them."""
     authority = re.split(r"[/?#\\]", _without_scheme(link), maxsplit=1)[0].lower()
     host = re.sub(r"(?::\d{1,5})?$", "", authority).strip("_").rstrip(".").removeprefix("www.")
     if _without_scheme(link) == link:
@@ -117,7 +117,7 @@ _ALIKE = str.maketrans("авекмнорстухіјѕԁԛԝαεικνορτυχ
 
 
 def leaks(text: str, instructions: str) -> bool:
-    """Whether a text has half of the instructions in it, by their runs of five words.
+    """True if a text has half of the instructions in it, by their runs of five words.
 
     A letter of a script without spaces is a word. Instructions of less than 40 words are no secret as a whole.
     """
@@ -140,7 +140,7 @@ def secret_in(text: str, secrets: Sequence[str]) -> int | None:
 
 
 def has_letters(text: str) -> bool:
-    """Whether there are two letters or digits at least to compare a secret by."""
+    """True if there are two letters or digits at least to compare a secret by."""
     return sum(map(len, _words(text))) > 1
 
 

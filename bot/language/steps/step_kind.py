@@ -155,7 +155,7 @@ class StepContext:
 
     @property
     def open(self) -> bool:
-        """Whether what is said now can be sent: the contact's 24 hours are not over."""
+        """True if what is said now can be sent: the contact's 24 hours are not over."""
         return self.window_is_open(self.now)
 
 
@@ -322,7 +322,7 @@ class StepKind:
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for the contact: then `retry`, `remind` and `timeout` apply."""
+        """True if it waits for the contact: then `retry`, `remind` and `timeout` apply."""
         return False
 
     @property
@@ -341,47 +341,47 @@ class StepKind:
 
     @property
     def fails(self) -> bool:
-        """Whether it may fail although each of its texts can be evaluated."""
+        """True if it may fail although each of its texts can be evaluated."""
         return any(outcome.falls is DefaultTarget.ERRORS for outcome in self.outcomes().values())
 
     @property
     def refusable(self) -> bool:
-        """Whether a message that the gateway refuses is a failure of the step, so that its `errors` take over."""
+        """True if a message that the gateway refuses is a failure of the step, so that its `errors` take over."""
         return self.asks
 
     @property
     def asks(self) -> bool:
-        """Whether it is a question that waits for an answer: `back` returns to it if it was left without one."""
+        """True if it is a question that waits for an answer: `back` returns to it if it was left without one."""
         return self.waits and not self.takes_pending_input
 
     @property
     def pauses(self) -> bool:
-        """Whether it waits for the contact, for a person, or for time to pass."""
+        """True if it waits for the contact, for a person, or for time to pass."""
         return self.rest is not None and self.rest.what in (RestFor.CONTACT, RestFor.PERSON, RestFor.TIME)
 
     @property
     def choices_alone(self) -> bool:
-        """Whether only its choices answer it."""
+        """True if only its choices answer it."""
         return False
 
     @property
     def hears_signals(self) -> bool:
-        """Whether a signal can lead on from it: it waits for the contact, a person, time, or a flow that it runs."""
+        """True if a signal can lead on from it: it waits for the contact, a person, time, or a flow that it runs."""
         return self.pauses or (self.rest is not None and self.rest.what is RestFor.FLOW)
 
     @property
     def can_gather(self) -> bool:
-        """Whether the contact answers in free text, so that several short messages can be one answer."""
+        """True if the contact answers in free text, so that several short messages can be one answer."""
         return False
 
     @property
     def takes_words(self) -> bool:
-        """Whether words and triggers take effect while the conversation waits here."""
+        """True if words and triggers take effect while the conversation waits here."""
         return self.pauses and not self.ignores_messages
 
     @property
     def stays_valid(self) -> bool:
-        """Whether a tap on it leads on from here, also when the conversation waits here no longer."""
+        """True if a tap on it leads on from here, also when the conversation waits here no longer."""
         return False
 
     @property
@@ -455,7 +455,7 @@ class StepKind:
         return None
 
     def gathers(self, context: StepContext, reply: Reply) -> bool:
-        """Whether a text may be one of several that are one answer; not one that is a choice by itself."""
+        """True if a text may be one of several that are one answer; not one that is a choice by itself."""
         return False
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
@@ -463,7 +463,7 @@ class StepKind:
         return None
 
     def takes_audio(self, context: StepContext, reply: Reply) -> bool:
-        """Whether a voice note answers it as it is, so that nobody has to transcribe it."""
+        """True if a voice note answers it as it is, so that nobody has to transcribe it."""
         return False
 
     def objection(self, context: StepContext, reply: Reply) -> str | None:

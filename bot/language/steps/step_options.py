@@ -208,7 +208,7 @@ class StepOptions:
 
     @property
     def changes_something(self) -> bool:
-        """Whether something besides `save` happens when the step ends with success."""
+        """True if something besides `save` happens when the step ends with success."""
         return bool(self.clear or self.set or self.tag or self.untag or self.cancel or self.schedule or self.reset)
 
     def assigned(self, variables: Mapping[str, Variable]) -> tuple[Assignment, ...]:

@@ -77,7 +77,7 @@ class ReplyButton:
         return value_hash(self.key, None)
 
     def heard(self, context: StepContext) -> bool:
-        """Whether it counts now. Raises `TemplateFailed`."""
+        """True if it counts now. Raises `TemplateFailed`."""
         return self.condition is None or bool(self.condition.evaluate(context.scope))
 
 

@@ -357,7 +357,7 @@ def _spec(fields: Fields, name: str, mark: Any, reading: ReadContext) -> Handler
 
 
 def _is_free(fields: Fields, name: str, mark: Mark) -> bool:
-    """Whether a tool can have this name."""
+    """True if a tool can have this name."""
     taken = name == REMEMBER or name.startswith(LEAVE)
     if taken:
         what = f'the name "{name}" means something else to a model'

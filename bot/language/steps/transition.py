@@ -117,12 +117,12 @@ class Transition:
 
     @property
     def speaks(self) -> bool:
-        """Whether it has a target or a text of its own."""
+        """True if it has a target or a text of its own."""
         return self.then is not None or self.say is not None or self.ask is not None
 
     @property
     def acts(self) -> bool:
-        """Whether it does more than to lead somewhere."""
+        """True if it does more than to lead somewhere."""
         return bool(self.say or self.ask or self.clear or self.set or self.tag or self.untag or self.cancel)
 
     def assigned(self, variables: Mapping[str, Variable]) -> tuple[Assignment, ...]:

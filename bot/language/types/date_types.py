@@ -94,7 +94,7 @@ class _OnCalendar(Variable):
 
     @property
     def _past(self) -> bool:
-        """Whether an answer without its year means one that has been."""
+        """True if an answer without its year means one that has been."""
         return self.before == self.present
 
 
@@ -176,7 +176,7 @@ class TimeVariable(Variable):
 
     @property
     def takes_every(self) -> bool:
-        """Whether it has no bounds."""
+        """True if it has no bounds."""
         return self.least is None and self.most is None
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> time:

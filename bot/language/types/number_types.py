@@ -45,7 +45,7 @@ class NumberVariable(Variable):
 
     @property
     def takes_every(self) -> bool:
-        """Whether it has no bounds."""
+        """True if it has no bounds."""
         return self.least is None and self.most is None
 
     @property
@@ -184,5 +184,5 @@ def _counted(words: list[str]) -> Decimal | None:
 
 
 def _goes_on(part: int, number: int) -> bool:
-    """Whether a number may follow: after nothing, after hundreds, or a single one after a ten."""
+    """True if a number may follow: after nothing, after hundreds, or a single one after a ten."""
     return part % 100 == 0 or (part % 10 == 0 and part % 100 >= 20 and 0 < number < 10)

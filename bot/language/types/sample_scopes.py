@@ -33,7 +33,7 @@ class SampleScopes:
         self._known: dict[str, list[Any]] = {}
 
     def finite(self, names: Collection[str]) -> bool:
-        """Whether all values of these names are known, and are few enough to be tried."""
+        """True if all values of these names are known, and are few enough to be tried."""
         found = [self._variables[name].values if name in self._variables else None for name in names]
         count = 1
         for values in found:

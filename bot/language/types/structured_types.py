@@ -60,7 +60,7 @@ class ListVariable(Variable):
 
     @property
     def takes_every(self) -> bool:
-        """Whether it may have any number of elements."""
+        """True if it may have any number of elements."""
         return self.most is None
 
     def _from_value(self, value: Any, now: datetime | None) -> list[Any]:
@@ -229,7 +229,7 @@ class AnswerVariable(FileVariable):
 
     @property
     def takes_any_words(self) -> bool:
-        """Whether it accepts texts, and has no check."""
+        """True if it accepts texts, and has no check."""
         return _TEXT in self.accepts and not self.checks
 
     def file_in(self, value: Any) -> Media | None:

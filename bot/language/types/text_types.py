@@ -57,7 +57,7 @@ class TextVariable(Variable):
 
     @property
     def takes_every(self) -> bool:
-        """Whether it has no pattern and no bound of its own."""
+        """True if it has no pattern and no bound of its own."""
         return self.pattern is None and self.most == LONGEST
 
     @property
@@ -67,7 +67,7 @@ class TextVariable(Variable):
 
     @property
     def takes_any_words(self) -> bool:
-        """Whether it has no pattern and no check."""
+        """True if it has no pattern and no check."""
         return self.pattern is None and not self.checks
 
     @property

@@ -143,7 +143,7 @@ def _read_variables(node: Node, problems: Problems, what: str) -> dict[str, Vari
 
 
 def check_written(variable: Variable, written: Node, problems: Problems) -> bool:
-    """Whether YAML has not altered a value that is written for this variable; a problem where it has (1.10, 007)."""
+    """True if YAML has not altered a value that is written for this variable; a problem where it has (1.10, 007)."""
     if isinstance(variable, NumberVariable):
         return True
     before = len(problems)

@@ -100,12 +100,12 @@ class Variable:
 
     @property
     def takes_every(self) -> bool:
-        """Whether every value of its kind is one of it, whatever its settings say."""
+        """True if every value of its kind is one of it, whatever its settings say."""
         return False
 
     @property
     def takes_any_words(self) -> bool:
-        """Whether nothing but their length tells an answer from other words."""
+        """True if nothing but their length tells an answer from other words."""
         return False
 
     @property
@@ -120,15 +120,15 @@ class Variable:
 
     @property
     def bounded(self) -> bool:
-        """Whether it is known how long its values can be as texts."""
+        """True if it is known how long its values can be as texts."""
         return bool(self.samples)
 
     def may_be_made_of(self, kind: ValueKind) -> bool:
-        """Whether any value of a kind becomes one of it. Null is one of each."""
+        """True if any value of a kind becomes one of it. Null is one of each."""
         return kind in (ValueKind.NULL, ValueKind.ANY) or kind in self.made_of
 
     def surely_takes(self, values: AbstractValues) -> bool:
-        """Whether each of these values is one of it, however large it is. Null is one of each."""
+        """True if each of these values is one of it, however large it is. Null is one of each."""
         known = [value for value in values if value.kind is not ValueKind.NULL]
         return self.takes_every and all(value.kind is self.kind and value.whole >= self.whole for value in known)
 

@@ -55,7 +55,7 @@ class LiveCheck:
         self.reports: dict[int | None, LiveReport] = {}
 
     def looks(self, version: int | None = None) -> bool:
-        """Whether it looks just now, or is about to."""
+        """True if it looks just now, or is about to."""
         return version in self._threads and self._threads[version].is_alive()
 
     def begin(self, version: int | None = None) -> None:

@@ -47,7 +47,7 @@ class Login:
         return said
 
     def is_new(self, form: tuple[str, ...]) -> bool:
-        """Whether this form has not come before: a second click sends it twice."""
+        """True if this form has not come before: a second click sends it twice."""
         with self._lock:
             if form in self.forms:
                 return False
@@ -120,7 +120,7 @@ class LoginTries:
         self._known: set[tuple[str, str]] = set()
 
     def knows(self, name: str, address: str) -> bool:
-        """Whether the user has logged in from this address before."""
+        """True if the user has logged in from this address before."""
         return (address, name) in self._known
 
     def wait(self, name: str, address: str, browser: str | None = None) -> float:

@@ -19,7 +19,7 @@ _NAME = re.compile(r"\w+(\.\w|:/|/|@)")
 
 
 def reads() -> bool:
-    """Whether the user of this request sees numbers, names and texts."""
+    """True if the user of this request sees numbers, names and texts."""
     return current_login().user.may(AGENT)
 
 

@@ -56,7 +56,7 @@ class Passwords:
         self._strangers: dict[str, deque[object]] = {}
 
     def fits(self, password: str, hash: str | None, caller: str = "", *, known: bool = False) -> bool:
-        """Whether a password has this hash. None, of a user who is not known, takes as long. Raises `TooManyLogins`."""
+        """True if a password has this hash. None, of a user who is not known, takes as long. Raises `TooManyLogins`."""
         with self._turn(caller, self._known if known else self._strangers):
             try:
                 return self._hasher.verify(hash or self._nobodys, password[: LONGEST + 1]) and hash is not None

@@ -19,7 +19,7 @@ class User:
     hash: str
 
     def may(self, role: str) -> bool:
-        """Whether the user's role is this one, or one that may do more."""
+        """True if the user's role is this one, or one that may do more."""
         return CONSOLE_ROLES.index(self.role) >= CONSOLE_ROLES.index(role)
 
 

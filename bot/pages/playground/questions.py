@@ -54,7 +54,7 @@ class Questions:
         return CallAttempt("down", detail="nobody has answered", again=self._awaited(row))
 
     def waits(self, row: CallRow) -> bool:
-        """Whether this call waits for the person."""
+        """True if this call waits for the person."""
         with self._condition:
             return self._is_open(row)
 

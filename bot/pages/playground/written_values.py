@@ -33,7 +33,7 @@ class WrittenValue:
 
     @property
     def is_json(self) -> bool:
-        """Whether it is written as JSON."""
+        """True if it is written as JSON."""
         return self.variable.kind in _EXAMPLES
 
 

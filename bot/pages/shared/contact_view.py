@@ -81,7 +81,7 @@ class Bubble:
 
     @property
     def besides(self) -> bool:
-        """Whether it is no message."""
+        """True if it is no message."""
         return self.kind in BESIDES
 
 

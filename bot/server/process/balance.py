@@ -24,7 +24,7 @@ def shard_to_move(machines: Sequence[ServingMachine], shards: int) -> int | None
 
 
 def should_yield(machines: Sequence[ServingMachine], shard: int) -> bool:
-    """Whether this machine leaves a shard on which no engine works to another one, which waits for it and works on fewer. Of machines that
+    """True if this machine leaves a shard on which no engine works to another one, which waits for it and works on fewer. Of machines that
     work on as many, each has shards that it is the first to take.
     """
     _, _, takes = min(

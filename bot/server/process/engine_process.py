@@ -228,7 +228,7 @@ def _reload(engine: Engine, loader: ProgramLoader) -> bool:
 
 
 def _is_left(store: StoreAddress, database: Database) -> bool:
-    """Whether this machine leaves a shard that is free to another one: `bot.server.process.balance.should_yield`."""
+    """True if this machine leaves a shard that is free to another one: `bot.server.process.balance.should_yield`."""
     return not isinstance(store, Path) and store.shard is not None and should_yield(database.machines(), store.shard)
 
 
@@ -243,7 +243,7 @@ class ShardWatch:
         self._moves_by = math.inf
 
     def ends(self) -> bool:
-        """Whether the version that was published last cannot be served here, or the shard is to move (`bot.server.process.balance.shard_to_move`):
+        """True if the version that was published last cannot be served here, or the shard is to move (`bot.server.process.balance.shard_to_move`):
         then at a moment at which no call is under way, for which `Engine.stop` would wait, or after some seconds all the same.
         """
         if self._shard is None:

@@ -104,7 +104,7 @@ class ProgramLoader:
             return self._program
 
     def is_newest(self) -> bool:
-        """Whether nothing was published since it was loaded."""
+        """True if nothing was published since it was loaded."""
         return self._knows(newest_version(self._versions))
 
     def again(self) -> Program | None:
@@ -122,7 +122,7 @@ class ProgramLoader:
             return self._program
 
     def changed(self) -> bool:
-        """Whether files that are followed were saved since they were looked at last."""
+        """True if files that are followed were saved since they were looked at last."""
         return self._follows_files and self._watch.changed()
 
     def publish(
@@ -265,7 +265,7 @@ class LastGood:
         self._tried = found if isinstance(found, tuple) else ("", 0)
 
     def is_deadly(self, folder: Folder) -> bool:
-        """Whether the process has died again and again while this Python was imported."""
+        """True if the process has died again and again while this Python was imported."""
         digest, deaths = self._tried
         return bool(folder.code) and digest == _digest(folder) and deaths >= DEADLY
 

@@ -147,7 +147,7 @@ class ProgramEndpoints:
         return SignalReceived(id, contact, self._clock.now(), name, data, "its address", first_visit)
 
     def _has_room(self, token: str) -> bool:
-        """Whether an address may take another signal now: contacts may know theirs, and nobody is to fill the inbox by it."""
+        """True if an address may take another signal now: contacts may know theirs, and nobody is to fill the inbox by it."""
         minute = int(self._clock.elapsed() // 60)
         with self._counting:
             if minute != self._minute:

@@ -210,7 +210,7 @@ class _Connection(asyncio.BufferedProtocol):
         self._eof_received = False  # the sender has said its last
 
     def waits(self) -> bool:
-        """Whether the server waits for the sender: for its next request, or that it reads its answers."""
+        """True if the server waits for the sender: for its next request, or that it reads its answers."""
         return self._answering is None and (self._write_paused or not self._queue)
 
     def close_if_quiet(self) -> None:

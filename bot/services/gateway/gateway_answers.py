@@ -424,7 +424,7 @@ class FailedAnswer:
 
     @property
     def says_key_used(self) -> bool:
-        """Whether its code says that a request with this key was carried out, and not only that one is under way."""
+        """True if its code says that a request with this key was carried out, and not only that one is under way."""
         code = re.sub("[^a-z0-9]+", "_", self.code.lower())
         return _KEY_USED.search(code) is not None and _KEY_NOT_USED.search(code) is None
 

@@ -212,7 +212,7 @@ class Gateway:
         self._refusals: dict[str, int] = {}  # type -> how many endpoints have refused it
 
     def keyed(self, message: Message) -> bool:
-        """Whether the endpoint that this message goes to honours the key, as far as is known now."""
+        """True if the endpoint that this message goes to honours the key, as far as is known now."""
         return self._endpoint(type_of(message)).keyed
 
     def use_channels(self, channels: Mapping[str, str]) -> None:

@@ -75,7 +75,7 @@ def _has_tools(target: AttackTarget) -> bool:
 
 
 def _has_plain_tools(target: AttackTarget) -> bool:
-    """Whether there is a tool that is called without asking the contact."""
+    """True if there is a tool that is called without asking the contact."""
     return target.brief is not None and any(not tool.confirms for tool in target.brief.tools)
 
 
@@ -84,7 +84,7 @@ def _asks_first(target: AttackTarget) -> bool:
 
 
 def _shows_arguments(target: AttackTarget) -> bool:
-    """Whether a tool has a question for consent that the framework words."""
+    """True if a tool has a question for consent that the framework words."""
     return target.brief is not None and any(tool.confirms and tool.confirm is None for tool in target.brief.tools)
 
 

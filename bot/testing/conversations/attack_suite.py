@@ -195,7 +195,7 @@ class AttackEnvironment:
         _act(self.simulation, move)
 
     def serves(self, target: AttackTarget, plan: AttackPlan) -> bool:
-        """Whether the model is still asked for a contact who does nothing wrong."""
+        """True if the model is still asked for a contact who does nothing wrong."""
         asked: list[Mapping[str, Any]] = []
 
         def model(body: dict[str, Any]) -> Item:
@@ -321,7 +321,7 @@ class _AttackRun:
         self._simulation.settle()
 
     def _is_asked(self) -> bool:
-        """Whether the contact is asked for consent."""
+        """True if the contact is asked for consent."""
         frame, target = self._simulation.session().frame, self._tried.target
         here = frame is not None and target.is_of(frame.flow, frame.step) and target.brief is not None
         return here and frame is not None and Exchange.of(frame.step_state).asking is not None

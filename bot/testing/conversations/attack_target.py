@@ -52,7 +52,7 @@ class AttackTarget:
         return self.kind.brief if isinstance(self.kind, AiStep) else None
 
     def is_of(self, flow: str, step: str) -> bool:
-        """Whether it is this step."""
+        """True if it is this step."""
         return (self.flow, self.step) == (flow, step)
 
 
@@ -81,7 +81,7 @@ class RouteFinder:
         return None if state is None else tuple(each.move for each in state.path() if each.move is not None)
 
     def stays(self, target: AttackTarget, moves: MoveSequence) -> bool:
-        """Whether the step waits for the contact once the model has answered."""
+        """True if the step waits for the contact once the model has answered."""
         state = self._take((*moves, ModelResult(HARMLESS)))
         frame = None if state is None or state.awaited is not None else state.frame
         return frame is not None and target.is_of(frame.flow, frame.step)
@@ -126,7 +126,7 @@ class RouteFinder:
 
 
 def shows(text: str, instruction: str) -> bool:
-    """Whether an instruction is part of a text, however it is quoted or broken into lines."""
+    """True if an instruction is part of a text, however it is quoted or broken into lines."""
     return _letters(instruction) in _letters(text)
 
 

@@ -213,14 +213,14 @@ def _calls_fit(expected: Node, calls: Sequence[ObservedCall]) -> bool:
 
 
 def _call_fits(expected: Node, call: ObservedCall) -> bool:
-    """Whether a call is the expected one: by its name alone, or by its name and arguments."""
+    """True if a call is the expected one: by its name alone, or by its name and arguments."""
     if not isinstance(expected, Map):
         return isinstance(expected, Scalar) and is_meant(expected.text, call.name)
     return all(is_meant(name.text, call.name) and fits(node, call.arguments) for name, node in expected.entries)
 
 
 def fits(expected: Node, value: Any) -> bool:
-    """Whether a value is as expected: lists in full, maps as far as their keys are written.
+    """True if a value is as expected: lists in full, maps as far as their keys are written.
 
     A number is no text and no yes or no; days, times and the like are as they are shown.
     """

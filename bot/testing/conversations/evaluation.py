@@ -74,7 +74,7 @@ class EvaluationResult:
 
     @property
     def ok(self) -> bool:
-        """Whether enough tries passed."""
+        """True if enough tries passed."""
         return not self.stale and 100 * self.passed >= self.wanted.least * self.wanted.times
 
     def failures(self) -> list[tuple[FailedTest, list[int]]]:

@@ -206,7 +206,7 @@ class Emulator:
         self._api.listeners.append(callback)
 
     def idle(self) -> bool:
-        """Whether no event is being delivered, is due, or will follow a message."""
+        """True if no event is being delivered, is due, or will follow a message."""
         with self._lock:
             return not self._account.without_status and self.webhooks.idle()
 
@@ -431,7 +431,7 @@ class _Control:
         return [{**dataclasses.asdict(message), "at": message.at.isoformat()} for message in messages]
 
     def idle(self, body: Body) -> bool:
-        """Whether no event is being delivered or due. Waits ``within`` so many seconds for it."""
+        """True if no event is being delivered or due. Waits ``within`` so many seconds for it."""
         return self._emulator.wait_until(self._emulator.idle, float(body.get("within", 0)))
 
     def windows(self, body: Body) -> None:

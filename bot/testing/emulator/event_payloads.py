@@ -38,7 +38,7 @@ class Contact:
         return f"conv_{self.id}"
 
     def window_open(self, now: datetime) -> bool:
-        """Whether a message that is no template may be sent."""
+        """True if a message that is no template may be sent."""
         return self.newest_inbound is not None and now - self.newest_inbound <= GATEWAY_WINDOW
 
     def heard(self, at: datetime) -> None:

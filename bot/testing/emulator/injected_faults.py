@@ -159,7 +159,7 @@ class Faults:
 
 
 def _can_be_about(code: str, request: Request) -> bool:
-    """Whether a code can answer a request: one of the specification's error tables for it has the code."""
+    """True if a code can answer a request: one of the specification's error tables for it has the code."""
     if code.startswith("INTERACTIVE_"):
         return bool(request.type == "interactive")
     if code.isdecimal():

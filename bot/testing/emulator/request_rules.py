@@ -199,7 +199,7 @@ def web_address(value: Any) -> SplitResult | None:
 
 
 def is_public(host: str) -> bool:
-    """Whether the service can reach a host: no loopback, no private address, no bare name."""
+    """True if the service can reach a host: no loopback, no private address, no bare name."""
     try:
         return ipaddress.ip_address(host).is_global
     except ValueError:

@@ -224,7 +224,7 @@ class Webhooks:
             self.deliver(self._newest)
 
     def idle(self) -> bool:
-        """Whether no delivery is in progress or due."""
+        """True if no delivery is in progress or due."""
         with self._ready:
             return not self._in_flight and not (self._due and self._due[0][0] <= self._clock.elapsed())
 

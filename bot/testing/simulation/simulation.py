@@ -73,7 +73,7 @@ class ByHand(Protocol):
         ...
 
     def waits(self, row: CallRow) -> bool:
-        """Whether the person is being asked about this call, and nobody else is to wait for that."""
+        """True if the person is being asked about this call, and nobody else is to wait for that."""
         ...
 
 
@@ -405,7 +405,7 @@ class Simulation:
         raise Stuck(f"the bot has not settled within {within:g} seconds: does a handler hang?")
 
     def _rests(self) -> bool:
-        """Whether gateway and bot become idle within a moment."""
+        """True if gateway and bot become idle within a moment."""
         emulator, engine = self.emulator, self._running.engine
         came = emulator.wait_until(emulator.idle, MOMENT) and engine.wait_settled(MOMENT)
         return came and emulator.idle() and engine.settled()

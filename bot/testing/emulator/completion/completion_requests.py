@@ -120,7 +120,7 @@ def check_messages(messages: Any) -> None:
 
 
 def with_tools(body: Mapping[str, Any]) -> bool:
-    """Whether a chat request needs a model that can call tools."""
+    """True if a chat request needs a model that can call tools."""
     return bool(body.get("tools")) or any(
         message["role"] in ("tool", "tool_result") or message.get("tool_calls") for message in body["messages"]
     )
