@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.plausible import Plausible
 from bot.checker.counterexamples.counterexample import BEGINS, CounterexampleFinder
-from bot.checker.counterexamples.finding_case import CONTACT
+from bot.checker.exploring.conversation_yaml import CONTACT
 from bot.checker.exploring.examples import Examples
 from bot.checker.exploring.explorer import ExploredState, Explorer
 from bot.checker.exploring.moves import TapMove

@@ -9,16 +9,8 @@ from itertools import groupby
 
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.counterexamples.fault_tests import FAULT_TESTS, ONLY_AFTER_ROUTE
-from bot.checker.counterexamples.finding_case import (
-    CONTACT,
-    FaultTest,
-    FindingCase,
-    VisibleFault,
-    conversation_lines,
-    document,
-    heading,
-    move_lines,
-)
+from bot.checker.counterexamples.finding_case import FaultTest, FindingCase, VisibleFault
+from bot.checker.exploring.conversation_yaml import CONTACT, conversation_lines, document, heading, move_lines
 from bot.checker.exploring.examples import NO_EXAMPLES, Examples
 from bot.checker.exploring.explorer import ExploredState, Explorer
 from bot.checker.exploring.message_view import message_sentence

@@ -11,10 +11,10 @@ from bot.checker.counterexamples.finding_case import (
     FaultTest,
     FindingCase,
     VisibleFault,
-    YamlLine,
     messages,
     messages_before,
 )
+from bot.checker.exploring.conversation_yaml import YamlLine
 from bot.checker.exploring.explorer import ExploredSend, ExploredState
 from bot.checker.exploring.message_view import approximate_duration, message_parts, quoted, short
 from bot.checker.graph import StepId

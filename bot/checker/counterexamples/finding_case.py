@@ -1,13 +1,11 @@
-"""What a fault test is given (a finding, its step, its texts) and what it returns (a visible fault); and the lines of a
-conversation in a test file.
-"""
+"""The input and the result of a fault test: a finding with its step and its texts, and a visible fault."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from bot.checker.exploring.conversation_yaml import YamlLine
 from bot.checker.exploring.explorer import ExploredState
 from bot.checker.exploring.message_view import message_parts
-from bot.checker.exploring.moves import HandlerResult, move_line
 from bot.checker.exploring.search import is_taken
 from bot.checker.findings import Finding
 from bot.checker.graph import Edge, StepId
@@ -21,52 +19,6 @@ from bot.language.expressions.templates import Expression, Template
 from bot.language.flow.definition import uses_of_bot, uses_of_flow
 from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
-from bot.language.source.writing import block_style, flow_style
-
-YamlLine = Mapping[str, Any] | str
-
-CONTACT = "15555550100"
-"""The contact of a test that does not name one."""
-
-
-def document(head: Mapping[str, Any], conversation: Iterable[YamlLine]) -> str:
-    """A test as YAML, one line for each line of the conversation."""
-    lines = [line for key, value in head.items() for line in block_style(key, value)]
-    return "\n".join([*lines, "talk:", *(f"  - {flow_style(line)}" for line in conversation)]) + "\n"
-
-
-def heading(state: ExploredState, name: str, *, drew: bool, zone: Any) -> dict[str, Any]:
-    """The keys above the conversation: its name, its time, its contact, what handlers return, and random numbers."""
-    states = state.path()
-    first = states[0].before if states else None
-    assert first is not None, "nothing has happened"
-    head: dict[str, Any] = {"test": name, "now": f"{first.now.astimezone(zone):%Y-%m-%dT%H:%M:%S}"}
-    head |= {"contact": state.session.contact} if state.session.contact != CONTACT else {}
-    head |= {"random": 0} if drew else {}
-    returned = _returned(states)
-    return head | ({"handlers": returned} if returned else {})
-
-
-def _returned(states: Sequence[ExploredState]) -> dict[str, list[Mapping[str, Any]]]:
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for state in states:
-        if isinstance(state.move, HandlerResult):
-            found.setdefault(state.move.name, []).append(state.move.result)
-    return found
-
-
-def conversation_lines(state: ExploredState) -> Iterator[YamlLine]:
-    """What happened and what the contact saw of it."""
-    for each in state.path():
-        yield from move_lines(each)
-        yield from ({"bot": message_parts(sent.shown)} for sent in each.sent if sent.shown is not None)
-
-
-def move_lines(state: ExploredState) -> Iterator[YamlLine]:
-    """The line of the move that led to a state; what handlers return and that files are kept has none."""
-    if state.move is not None and (line := move_line(state.move)):
-        yield line
-
 
 SOMETHING = "something"
 """What a test expects where every value would be right."""

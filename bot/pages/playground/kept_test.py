@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from bot.checker.counterexamples.finding_case import document
+from bot.checker.exploring.conversation_yaml import document
 from bot.core.effects import Effect, Transcribe
 from bot.core.events import CallEnded, CallProgressed, SendEnded, StatusReported, TimeReached
 from bot.core.session import Session

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.checker.analysis.reachability import Reachability
-from bot.checker.counterexamples.finding_case import CONTACT
+from bot.checker.exploring.conversation_yaml import CONTACT
 from bot.checker.exploring.examples import Examples
 from bot.checker.exploring.explorer import ExploredState, Explorer
 from bot.checker.exploring.moves import HandlerResult, HttpResult, ModelResult, Move, StartMove, WriteMove

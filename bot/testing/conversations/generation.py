@@ -12,7 +12,7 @@ from itertools import count, islice
 from random import Random
 
 from bot.checker.analysis.reachability import Reachability
-from bot.checker.counterexamples.finding_case import CONTACT, conversation_lines, document, heading
+from bot.checker.exploring.conversation_yaml import CONTACT, conversation_lines, document, heading
 from bot.checker.exploring.examples import Examples
 from bot.checker.exploring.explorer import ExploredState, Explorer
 from bot.checker.exploring.moves import RefusalMove, WaitMove

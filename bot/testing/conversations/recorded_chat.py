@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from bot.checker.counterexamples.finding_case import document
+from bot.checker.exploring.conversation_yaml import document
 from bot.core.effects import AskModel, Effect, HttpRequest, Transcribe
 from bot.core.events import CallEnded, CallProgressed
 from bot.language.source.wall_clock import UNITS, duration_words

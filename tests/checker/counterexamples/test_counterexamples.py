@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.checker.counterexamples.counterexample import BEGINS, Counterexample, CounterexampleFinder
-from bot.checker.counterexamples.finding_case import CONTACT
+from bot.checker.exploring.conversation_yaml import CONTACT
 from bot.checker.exploring.explorer import Explorer
 from bot.checker.exploring.moves import WaitMove, WriteMove
 from bot.checker.exploring.proposals import Proposals

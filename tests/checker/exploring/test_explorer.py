@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.checker.counterexamples.finding_case import CONTACT
+from bot.checker.exploring.conversation_yaml import CONTACT
 from bot.checker.exploring.explorer import ExploredState, Explorer
 from bot.checker.exploring.message_view import message_parts
 from bot.checker.exploring.moves import (
