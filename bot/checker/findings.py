@@ -48,14 +48,14 @@ def declare(**titles: str) -> None:
 class Finding(Problem):
     """One thing that would go wrong in a bot that loads, and what to do about it.
 
-    ``story`` are the edges from a beginning to it, if there are any: `bot.checker.counterexamples` makes a
+    ``route`` are the edges from a beginning to it, if there are any: `bot.checker.counterexamples` makes a
     conversation from them. Findings that differ only in their story are equal.
     """
 
-    story: tuple["Edge", ...] = field(default=(), compare=False)
+    route: tuple["Edge", ...] = field(default=(), compare=False)
 
     @classmethod
-    def at(cls, code: str, mark: Mark, what: str, fix: str, story: tuple["Edge", ...] = ()) -> "Finding":
+    def at(cls, code: str, mark: Mark, what: str, fix: str, route: tuple["Edge", ...] = ()) -> "Finding":
         """A finding at a mark. Raises `KeyError` for a code that no rule declares."""
         TITLES[code]
-        return cls(mark.path, mark.line, mark.column, code, what, fix, story)
+        return cls(mark.path, mark.line, mark.column, code, what, fix, route)

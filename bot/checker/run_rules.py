@@ -20,7 +20,7 @@ def run_rules(library: Library, sources: Iterable[Source] = ()) -> list[Finding]
     return sorted(without_allowed(found, graph.sources))
 
 
-def prove_sound(library: Library, sources: Iterable[Source]) -> list[Finding]:
+def run_rules_on_sound_steps(library: Library, sources: Iterable[Source]) -> list[Finding]:
     """The same of a bot in which some steps have problems, and lead nowhere here: what also goes wrong once these are
     mended. ``sources`` are those of its YAML files that can be read to their end; nothing is said of others.
     """

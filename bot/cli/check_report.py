@@ -21,7 +21,7 @@ from bot.checker import rules
 from bot.checker.analysis.loads import flow_loads, model_loads
 from bot.checker.findings import Finding
 from bot.checker.rules.gateway_limits import PER_MINUTE
-from bot.checker.run_rules import prove_sound, run_rules
+from bot.checker.run_rules import run_rules, run_rules_on_sound_steps
 from bot.cli.output import counted, path_from_here, styled
 from bot.core.immutable import immutable
 from bot.core.text import head, printable
@@ -141,7 +141,7 @@ def _findings(folder: Folder, loaded: LoadedTests) -> list[Finding]:
     if loaded.sound is None:
         return []
     broken = {problem.path for problem in loaded.problems if problem.code in UNREAD}
-    return prove_sound(loaded.sound, [source for source in folder.sources if source.path not in broken])
+    return run_rules_on_sound_steps(loaded.sound, [source for source in folder.sources if source.path not in broken])
 
 
 @contextlib.contextmanager
@@ -183,9 +183,9 @@ def explained(report: Report, code: str) -> Iterator[str]:
         conversation = report.conversation(entry)
         yield from _conversation_lines(conversation)
         if not conversation and isinstance(entry.found, Finding):
-            if entry.found.story:
+            if entry.found.route:
                 yield "  The path there:"
-            for edge in entry.found.story:
+            for edge in entry.found.route:
                 yield f"    step {'/'.join(edge.source)} is left by `{edge.outcome}`"
         yield ""
     if entries:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checker.run_rules import prove_sound
+from bot.checker.run_rules import run_rules_on_sound_steps
 from bot.language.flow.documents import Source
 from bot.language.flow.library import LoadResult, load
 from bot.language.python.gathered import Extensions
@@ -26,7 +26,7 @@ def found(*flows: str, bot: str = BOT) -> list[str]:
 
 
 def found_in(loaded: LoadResult, written: list[Source]) -> list[str]:
-    findings = [] if loaded.sound is None else prove_sound(loaded.sound, written)
+    findings = [] if loaded.sound is None else run_rules_on_sound_steps(loaded.sound, written)
     return [f"{each.line}: {each.code}" for each in sorted([*loaded.problems, *findings], key=lambda each: each.place)]
 
 

@@ -48,12 +48,12 @@ class DefiniteAssignment:
         self._graph = graph
         self.nulls = nulls
         self.at: dict[StepId, NullState] = {}
-        self._came: dict[StepId, list[tuple[VariableSet, Arrival]]] = {}
+        self._arrivals: dict[StepId, list[tuple[VariableSet, Arrival]]] = {}
         self._ends: dict[StepId, NullState] = {}  # what may be null at the end of the frame, by the step before it
         self._failing: set[StepId] = set()
         self.stack = FrameStack(graph)
         self._texts = dict(self._texts_at())
-        self._transfers = dict(self._all_ways(graph.analysis(Reachability)))
+        self._transfers = dict(self._all_transfers(graph.analysis(Reachability)))
         self._declarations = Declarations(graph, self.nulls, self._given())
         self._inputs = {id(root): self._given_to(root) for root in graph.roots}
         self._runs_of: dict[StepId, list[StepId]] = {}  # the steps that run a flow, by the flow's first step
@@ -65,9 +65,9 @@ class DefiniteAssignment:
         self._waiting: dict[StepId, None] = {}  # a queue in which each step stands once
         self._settle()
 
-    def came(self, place: StepId, name: VariableSet) -> Arrival | None:
+    def arrival(self, place: StepId, name: VariableSet) -> Arrival | None:
         """How a conversation got to a step at which a variable is null; None where a frame begins."""
-        return next((came for names, came in self._came.get(place, ()) if names & name), None)
+        return next((arrival for names, arrival in self._arrivals.get(place, ()) if names & name), None)
 
     def rested(self, place: StepId, seen: OnRead = nobody_reads) -> NullState:
         """What may be null while a conversation is at a step, after its own texts have been evaluated."""
@@ -112,7 +112,7 @@ class DefiniteAssignment:
             flow = self._graph.flow(place)
             yield place, self.nulls.texts(place_uses(step, flow), flow)
 
-    def _all_ways(self, reachability: Reachability) -> Iterator[tuple[StepId, list[EdgeTransfer]]]:
+    def _all_transfers(self, reachability: Reachability) -> Iterator[tuple[StepId, list[EdgeTransfer]]]:
         for place, step in self._graph.steps.items():
             flow, outcomes = self._graph.flow(place), step.outcomes
             edges = (edge for edge in self._graph.edges[place] if reachability.can_be_taken(edge))
@@ -199,23 +199,23 @@ class DefiniteAssignment:
         if fresh:
             self._waiting |= dict.fromkeys(place for place in self._above if place in self.at)
 
-    def _go_on(self, edge: Edge, past: NullState, came: tuple[StepId, By]) -> None:
+    def _go_on(self, edge: Edge, past: NullState, arrival: tuple[StepId, By]) -> None:
         if edge.target is not None and self.stack.may_stay(edge):
             met = self._declarations.crossed(edge, past)
             if edge.returns:  # a variable that has a value there still has it, unless it was set to null since then
                 met = NullState(met.unset & self.at.get(edge.target, NullState()).unset, met.emptied)
-            self._meet(edge.target, met, came)
+            self._meet(edge.target, met, arrival)
         elif _ends(edge):
             self._end(edge.source, past)
 
-    def _meet(self, place: StepId, state: NullState, came: tuple[StepId, By] | None) -> None:
+    def _meet(self, place: StepId, state: NullState, arrival: tuple[StepId, By] | None) -> None:
         """Note that a conversation may get to a step in this state, and look at the step again if that is new."""
         known = self.at.get(place)
         met = state if known is None else known | state
         if met != known:
             fresh = met.null & ~(0 if known is None else known.null) & self._declarations.at(place)
-            if came is not None and fresh:
-                self._came.setdefault(place, []).append((fresh, Arrival(*came, self.at[came[0]].null)))
+            if arrival is not None and fresh:
+                self._arrivals.setdefault(place, []).append((fresh, Arrival(*arrival, self.at[arrival[0]].null)))
             self.at[place] = met
             self._waiting[place] = None
             self._waiting |= dict.fromkeys(back for back in self._returning.get(place, ()) if back in self.at)

@@ -41,7 +41,7 @@ def flow_loads(library: Library) -> list[FlowLoad]:
     for flow in library.flows.values():
         begun = (flow.name, flow.first)
         begins = {begun, *(root.place for root in graph.roots if root.place[0] == flow.name)}
-        turn = max(*map(turns.most, begins), *(turns.after_rest((flow.name, step)) for step in flow.steps))
+        turn = max(*map(turns.most, begins), *(turns.after_wait((flow.name, step)) for step in flow.steps))
         most = conversations.most(begun)
         cycle = conversations.cycle(begun) if most is None else None
         found.append(FlowLoad(flow.name, _counted(turns.most(begun)), _counted(turn), most, cycle))
@@ -174,7 +174,7 @@ class TurnLoads:
         """The most messages of a turn from a step on, the step's own included; `UNBOUNDED` where there is no limit."""
         return self._longest.seconds[self._nodes.first(place)]
 
-    def after_rest(self, place: StepId) -> float:
+    def after_wait(self, place: StepId) -> float:
         """The most messages of a turn that leaves a step at which the conversation waited."""
         turns: list[float] = [0]
         for edge in (edge for edge in self._graph.edges[place] if edge.cause is not Cause.TURN):
@@ -295,9 +295,9 @@ class PassableWaits:
     def _may_have_passed(self, moment: Template, place: StepId) -> bool:
         """True if the time may have passed. One that is computed from now alone is always in the future."""
         reckoned = moment.names and moment.names <= CLOCK
-        return not reckoned and any(case.kind is not ValueKind.DURATION for case in self._cases(moment, place))
+        return not reckoned and any(case.kind is not ValueKind.DURATION for case in self._values(moment, place))
 
-    def _cases(self, moment: Template, place: StepId) -> AbstractValues:
+    def _values(self, moment: Template, place: StepId) -> AbstractValues:
         variables = self._graph.flow(place).variables
         known = {name: variables[name].abstract_values for name in moment.names if name in variables}
         return AbstractText(moment).evaluate(known).values

@@ -19,12 +19,12 @@ BroughtValue = tuple[FlowRun, str]
 class NullOrigin:
     """Where a null value comes from, as far as that is known.
 
-    ``story`` are the edges from the beginning of a conversation. ``opened`` is the root of the frame, if the variable
+    ``route`` are the edges from the beginning of a conversation. ``opened`` is the root of the frame, if the variable
     had no value from its beginning; ``edge`` is the edge that gave it null, and ``brought`` the output that did.
     ``over`` is the step at which the conversation returned to an open flow, which has its own variables.
     """
 
-    story: tuple[Edge, ...] = ()
+    route: tuple[Edge, ...] = ()
     opened: Root | None = None
     edge: Edge | None = None
     brought: BroughtValue | None = None
@@ -42,7 +42,7 @@ class NullOrigin:
         if self.over is not None:
             flow, step = self.over
             return f"where flow {flow} is open already, /{flow}/{step} leads back to it, and to its own variables"
-        flow, step = self.story[0].source if self.story else place
+        flow, step = self.route[0].source if self.route else place
         return f"nothing has given it a value on the way from /{flow}/{step}"
 
 
@@ -59,8 +59,8 @@ class Provenance:
         origin, backwards = NullOrigin(), list[Edge]()
         if transfer is not None:
             name = self._before(transfer, self._assigned.at[place].null, name, origin, backwards)
-        while name and (came := self._assigned.came(place, name)) is not None:
-            target, (place, by, null) = place, came
+        while name and (arrival := self._assigned.arrival(place, name)) is not None:
+            target, (place, by, null) = place, arrival
             if isinstance(by, EdgeTransfer):
                 name = self._before(by, null, name, origin, backwards)
             elif by is not None:
@@ -68,7 +68,7 @@ class Provenance:
             else:
                 origin.over = origin.over or target
                 backwards += reversed(self._assigned.stack.path_back(place, target))
-        origin.story = (*self._reachability.path_to(place), *reversed(backwards))
+        origin.route = (*self._reachability.path_to(place), *reversed(backwards))
         return origin
 
     def _before(
@@ -119,28 +119,28 @@ class Provenance:
 
     def _to_end_with(self, first: StepId, name: VariableSet) -> tuple[Edge, ...]:
         """A path from the beginning of a frame to an end at which a variable may be null."""
-        came: dict[StepId, EdgeTransfer | None] = {first: None}
+        entered_by: dict[StepId, EdgeTransfer | None] = {first: None}
         waiting = deque([first])
         while waiting:
             place = waiting.popleft()
             for transfer in self._assigned.transfers_in_frame(place):
-                if transfer.edge.target is not None and transfer.edge.target not in came:
-                    came[transfer.edge.target] = transfer
+                if transfer.edge.target is not None and transfer.edge.target not in entered_by:
+                    entered_by[transfer.edge.target] = transfer
                     waiting.append(transfer.edge.target)
                 elif self._assigned.ends_with(transfer, name):
-                    return self._back_to(first, transfer, name, came)
+                    return self._back_to(first, transfer, name, entered_by)
         return ()
 
     def _back_to(
-        self, first: StepId, transfer: EdgeTransfer, name: VariableSet, came: dict[StepId, EdgeTransfer | None]
+        self, first: StepId, transfer: EdgeTransfer, name: VariableSet, entered_by: dict[StepId, EdgeTransfer | None]
     ) -> tuple[Edge, ...]:
         """The edges up to an edge along which the variable is null, as far as they can be followed."""
         backwards: list[Edge] = []
         place = transfer.edge.source
         name = self._before(transfer, self._assigned.at[place].null, name, NullOrigin(), backwards)
-        while (shortest := came[place]) is not None:
-            _, by, null = self._assigned.came(place, name) or (place, None, 0)
-            if not isinstance(by, EdgeTransfer) or by.edge.source not in came:
+        while (shortest := entered_by[place]) is not None:
+            _, by, null = self._assigned.arrival(place, name) or (place, None, 0)
+            if not isinstance(by, EdgeTransfer) or by.edge.source not in entered_by:
                 by, name = shortest, 0
             name = self._before(by, null, name, NullOrigin(), backwards)
             place = by.edge.source

@@ -15,9 +15,9 @@ from bot.checker.analysis.timed_graph import (
     StepNodes,
     TimedEdge,
     keeps_waiting,
-    rests_during_run,
     speaks,
     timed_edges,
+    waits_during_run,
 )
 from bot.checker.graph import Cause, Edge, Graph, Opening, Root, StepId
 from bot.checker.graph.edges import reachable
@@ -158,7 +158,7 @@ class SilentTimes:
         elif timed.in_window:
             yield Constraint(_LONGEST_OPEN, here, edge=edge, anew=True)
         elif edge.cause is Cause.SIGNAL and any(self._graph.steps[edge.source].kind.flows_run()):
-            for place, seconds in rests_during_run(self._graph, edge.source):
+            for place, seconds in waits_during_run(self._graph, edge.source):
                 yield Constraint(seconds, self._nodes.put(place), edge=edge)
         elif timed.runs:
             for ends in self._summaries.run(timed):

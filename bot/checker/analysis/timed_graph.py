@@ -198,7 +198,7 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
         case Cause.TIMEOUT:
             return _until_timeout(step, reminded) or 0.0
         case Cause.SIGNAL:
-            return _longest_rest(step, reminders)
+            return _longest_wait(step, reminders)
         case Cause.TIME | Cause.RESULT:
             if rest is None or rest.what is RestFor.CONTACT:  # what is sent there is taken or refused at once
                 return 0.0
@@ -216,7 +216,7 @@ def _reminded(step: Step, reminders: int) -> float:
     return 0.0 if remind is None or remind.after is None else remind.after.total_seconds() * reminders
 
 
-def _longest_rest(step: Step, reminders: int) -> float:
+def _longest_wait(step: Step, reminders: int) -> float:
     """How long the conversation stays at a step at most without a word of the contact; of a flow that it runs nothing is known."""
     rest = step.kind.rest
     if rest is not None and rest.what in (RestFor.TIME, RestFor.RESULT):
@@ -224,7 +224,7 @@ def _longest_rest(step: Step, reminders: int) -> float:
     return _until_timeout(step, _reminded(step, reminders)) or UNBOUNDED
 
 
-def rests_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, float]]:
+def waits_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, float]]:
     """The steps at which the conversation can be while a step runs a flow, each with how long it stays there at most."""
 
     def opened(at: StepId) -> list[StepId]:
@@ -236,7 +236,7 @@ def rests_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, floa
     for each in reachable(opened(place), onward):
         rest = graph.steps[each].kind.rest
         if rest is not None and rest.what is not RestFor.FLOW:
-            yield each, _longest_rest(graph.steps[each], _reminders_at(graph, each))
+            yield each, _longest_wait(graph.steps[each], _reminders_at(graph, each))
 
 
 def _until_timeout(step: Step, reminded: float) -> float | None:

@@ -54,8 +54,8 @@ class CounterexampleFinder:
         if fault is None:
             return None, 0
         explorer = Explorer(self._library, self._examples.extensions)
-        place = self.place_of(finding) or (finding.story[-1].source if finding.story else None)
-        case = FindingCase.of(explorer.library, finding, place, _way_on(finding, place))
+        place = self.place_of(finding) or (finding.route[-1].source if finding.route else None)
+        case = FindingCase.of(explorer.library, finding, place, _failing_edge(finding, place))
         state = self._find(explorer, case, fault, turns)
         shown = None if state is None else fault(state, case)
         if state is None or shown is None:
@@ -68,10 +68,10 @@ class CounterexampleFinder:
         finding = case.finding
         proposals = Proposals(self._graph, self._examples, large=finding.code.startswith(_LARGE))
         begins = [explorer.begin(CONTACT, BEGINS.replace(tzinfo=self._library.bot.timezone))]
-        story = finding.story if case.way is None else finding.story[:-1]
+        route = finding.route if case.edge is None else finding.route[:-1]
         return MoveSearch(explorer, proposals).find(
             begins,
-            story or self._graph.analysis(Reachability).path_to(case.place),
+            route or self._graph.analysis(Reachability).path_to(case.place),
             lambda state: fault(state, case) is not None,
             turns,
             whole=finding.code in ONLY_AFTER_ROUTE,
@@ -104,9 +104,9 @@ class CounterexampleFinder:
         return state
 
 
-def _way_on(finding: Finding, place: StepId | None) -> Edge | None:
+def _failing_edge(finding: Finding, place: StepId | None) -> Edge | None:
     """The edge on which a finding is, if a text of that edge may fail."""
-    last = finding.story[-1] if finding.story and finding.code in _FAILING else None
+    last = finding.route[-1] if finding.route and finding.code in _FAILING else None
     return last if last is not None and last.source == place else None
 
 

@@ -29,7 +29,7 @@ from bot.language.steps.step_facts import ChoiceFacts, SentText
 from bot.language.steps.transition import END
 
 _MISMATCH = ": mismatch: "
-_Way = Callable[[ExploredState, FindingCase, Template | Expression, str], VisibleFault | None]
+_UnsetTest = Callable[[ExploredState, FindingCase, Template | Expression, str], VisibleFault | None]
 
 
 def show_unset(state: ExploredState, case: FindingCase) -> VisibleFault | None:
@@ -45,7 +45,7 @@ def show_unset(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 def _first_shown(
     state: ExploredState, case: FindingCase, text: Template | Expression, name: str
 ) -> VisibleFault | None:
-    found = (way(state, case, text, name) for way in _WAYS)
+    found = (test(state, case, text, name) for test in _UNSET_TESTS)
     return next((shown for shown in found if shown is not None), None)
 
 
@@ -158,7 +158,7 @@ def _has_value(name: str) -> YamlLine:
     return {"expect": {"vars": {name: SOMETHING}}}
 
 
-_WAYS: tuple[_Way, ...] = (_failed, _holed_message, _holed_tag, _null_after, _null_before)
+_UNSET_TESTS: tuple[_UnsetTest, ...] = (_failed, _holed_message, _holed_tag, _null_after, _null_before)
 
 
 _VALUE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)

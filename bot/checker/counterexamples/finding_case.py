@@ -31,17 +31,17 @@ REFUSED = "a message that the gateway does not take"
 class FindingCase:
     """A finding of a bot, the step at which it shows, if that is known, and the texts at the place of the finding.
 
-    ``way`` is the edge from the step on which it shows. If the edge fails because of it, the edge is not taken.
+    ``edge`` is the edge from the step on which it shows. If the edge fails because of it, the edge is not taken.
     """
 
     library: Library
     finding: Finding
     place: StepId | None
-    way: Edge | None
+    edge: Edge | None
     texts: tuple[Template | Expression, ...]
 
     @classmethod
-    def of(cls, library: Library, finding: Finding, place: StepId | None, way: Edge | None) -> "FindingCase":
+    def of(cls, library: Library, finding: Finding, place: StepId | None, edge: Edge | None) -> "FindingCase":
         """Look up the texts at the finding's place: those of a step, or those of a flow or the bot that a step inherits,
         or those that use the definition there.
         """
@@ -49,7 +49,7 @@ class FindingCase:
         used = (*uses_of_bot(library.bot), *(each for flow in library.flows.values() for each in uses_of_flow(flow)))
         written = ((each.text, (each.text, *(one.expression for one in each.text.definitions))) for each in used)
         texts = {id(text): text for text, parts in written if any(part.mark == here for part in parts)}
-        return cls(library, finding, place, way, tuple(texts.values()))
+        return cls(library, finding, place, edge, tuple(texts.values()))
 
     def is_tag(self, text: Template | Expression) -> bool:
         """True if a text is a tag that the step or the edge from it gives."""
@@ -77,8 +77,8 @@ class FindingCase:
     def is_passed(self, state: ExploredState) -> bool:
         """True if the last turns pass the step, and take the edge, if there is one."""
         steps = (step for turn in state.turns for step in turn.trace.steps)
-        if self.way is not None:
-            return any(is_taken(self.way, step) for step in steps)
+        if self.edge is not None:
+            return any(is_taken(self.edge, step) for step in steps)
         return self.place is None or any((step.flow, step.step) == self.place for step in steps)
 
 

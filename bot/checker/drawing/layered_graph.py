@@ -20,7 +20,7 @@ def rows(widths: Sequence[float], ends: Sequence[LineEnds], widest: float) -> li
 
     Boxes are taken in their order, so that the same drawing always looks the same.
     """
-    forward = _without_circles(len(widths), ends)
+    forward = _without_cycles(len(widths), ends)
     leads_on, led_to = {source for source, _ in forward}, Counter(target for _, target in forward)
     signs = {target: source for source, target in forward if target not in leads_on and led_to[target] == 1}
     filled = _Rows(widths, [line for line in forward if line[1] not in signs], widest)
@@ -32,7 +32,7 @@ def rows(widths: Sequence[float], ends: Sequence[LineEnds], widest: float) -> li
     return [used[row] for row in filled.row]
 
 
-def _without_circles(count: int, ends: Sequence[LineEnds]) -> list[LineEnds]:
+def _without_cycles(count: int, ends: Sequence[LineEnds]) -> list[LineEnds]:
     """The lines, those that lead back to where a walk came from left out."""
     leading: list[list[int]] = [[] for _ in range(count)]
     for source, target in ends:

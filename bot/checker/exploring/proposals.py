@@ -99,11 +99,11 @@ class Proposals:
             yield SendMove("image")
         else:
             yield from self._at_step(state, frame)
-        yield from self._silences(state, frame)
+        yield from self._waits(state, frame)
         if self._refusable and not state.next_send_refused:
             yield RefusalMove()
 
-    def _silences(self, state: ExploredState, frame: Frame | None) -> Iterator[InputMove]:
+    def _waits(self, state: ExploredState, frame: Frame | None) -> Iterator[InputMove]:
         due = state.wake_at
         if due is not None:
             yield WaitMove(due - state.now)
@@ -145,11 +145,11 @@ class Proposals:
             yield from self._taps(state, frame)
             answers = list(self._answers_of(state, flow, step))
             yield from answers
-            if self._tells_voice and not step.kind.takes_audio(self._work(state).step_context(), _VOICE_NOTE):
+            if self._tells_voice and not step.kind.takes_audio(self._turn_context(state).step_context(), _VOICE_NOTE):
                 written = (move for move in answers if isinstance(move, WriteMove))
                 yield from (WriteMove(move.text, voice=True) for move in islice(written, 1))
         if step.kind.pauses:
-            yield from (WriteMove(word.text) for word in self._heard(flow, step))
+            yield from (WriteMove(word.text) for word in self._words_of(flow, step))
             yield from self._interrupting(flow)
 
     def _signals(self, state: ExploredState, step: Step) -> Iterator[SignalMove]:
@@ -191,7 +191,7 @@ class Proposals:
         yield WriteMove(JUNK)
         yield SendMove("sticker")
 
-    def _work(self, state: ExploredState) -> TurnContext:
+    def _turn_context(self, state: ExploredState) -> TurnContext:
         return TurnContext(self._library, state.session, TimeReached("", state.session.contact, state.now))
 
     def _fitting(self, state: ExploredState, flow: Flow, variable: Variable) -> tuple[str, ...]:
@@ -202,12 +202,12 @@ class Proposals:
             constants = map(str, self._reads[flow.name].constants(variable.name))
             samples = sample_texts(variable, state.local(self._library.bot.timezone), large=self._large)
             texts = dict.fromkeys([*samples, *constants, *self._examples.texts])
-            work = self._work(state)
-            fitting = (text for text in texts if accepts_text(work, text))
+            context = self._turn_context(state)
+            fitting = (text for text in texts if accepts_text(context, text))
             self._fit[key] = tuple(islice(fitting, _MOST_ANSWERS))
         return self._fit[key]
 
-    def _heard(self, flow: Flow, step: Step) -> Iterator[Any]:
+    def _words_of(self, flow: Flow, step: Step) -> Iterator[Any]:
         yield from self._library.bot.words.values()
         yield from flow.words.values()
         yield from step.options.words.values()
@@ -218,10 +218,12 @@ class Proposals:
             yield from (move for other in others if other.trigger is not None for move in self._starting(other))
 
 
-def accepts_text(work: TurnContext, text: str) -> bool:
+def accepts_text(context: TurnContext, text: str) -> bool:
     """True if the step at which a turn begins accepts a text as an answer."""
     try:
-        return work.known_step is not None and work.step.kind.answer(work.step_context(), Reply(text)) is not None
+        return (
+            context.known_step is not None and context.step.kind.answer(context.step_context(), Reply(text)) is not None
+        )
     except BotError:
         return False
 

@@ -47,7 +47,8 @@ class EdgeBuilder:
     def edges(self) -> Mapping[StepId, tuple[Edge, ...]]:
         """The edges that lead from each step."""
         found = {
-            place: [*self._by_ways(place, step), *self._by_words(place, step)] for place, step in self._steps.items()
+            place: [*self._by_outcomes(place, step), *self._by_words(place, step)]
+            for place, step in self._steps.items()
         }
         for edge in OldTaps(self._library, self._steps).edges():
             found[edge.source].append(edge)
@@ -55,7 +56,7 @@ class EdgeBuilder:
         self._correct(found)
         return {place: tuple(edges) for place, edges in found.items()}
 
-    def _by_ways(self, place: StepId, step: Step) -> Iterator[Edge]:
+    def _by_outcomes(self, place: StepId, step: Step) -> Iterator[Edge]:
         rest = step.kind.rest
         cause = Cause.TURN if rest is None else _BY_REST[rest.what]
         failing = self._failing_at(place, step, cause)

@@ -99,24 +99,29 @@ def reachable(starts: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) 
 def cycle_through(place: StepId, edges: Mapping[StepId, Sequence[Edge]], among: Collection[StepId]) -> tuple[Edge, ...]:
     """A shortest path from a step back to itself through some steps; through another step if possible. Empty: there is none."""
     itself = next((edge for edge in edges[place] if edge.target == place), None)
-    came: dict[StepId, Edge] = {}
+    entered_by: dict[StepId, Edge] = {}
     waiting = deque([place])
     while waiting:
         here = waiting.popleft()
         for edge in edges[here]:
             if edge.target == place and here != place:
-                return (*_way(here, place, came), edge)
-            if edge.target is not None and edge.target in among and edge.target not in came and edge.target != place:
-                came[edge.target] = edge
+                return (*_path_along(here, place, entered_by), edge)
+            if (
+                edge.target is not None
+                and edge.target in among
+                and edge.target not in entered_by
+                and edge.target != place
+            ):
+                entered_by[edge.target] = edge
                 waiting.append(edge.target)
     return () if itself is None else (itself,)
 
 
-def _way(end: StepId, start: StepId, came: Mapping[StepId, Edge]) -> tuple[Edge, ...]:
+def _path_along(end: StepId, start: StepId, entered_by: Mapping[StepId, Edge]) -> tuple[Edge, ...]:
     found: list[Edge] = []
     while end != start:
-        found.append(came[end])
-        end = came[end].source
+        found.append(entered_by[end])
+        end = entered_by[end].source
     return tuple(reversed(found))
 
 

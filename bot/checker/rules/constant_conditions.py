@@ -28,7 +28,7 @@ Known = Mapping[str, AbstractValues]
 @rule(whole=True, W302="a condition that is always true", W303="a condition that is never true")
 def find_constants(graph: Graph) -> Iterator[Finding]:
     """Find each such condition once, wherever it is inherited."""
-    judge, reachability = _Judge(graph), graph.analysis(Reachability)
+    judge, reachability = _ConditionValues(graph), graph.analysis(Reachability)
     reported: set[Expression] = set()
     for place in (place for place in graph.steps if place in reachability.reached):
         for given in _conditions(graph.steps[place], graph.flow(place)):
@@ -50,7 +50,7 @@ def _conditions(step: Step, flow: Flow) -> Iterator[tuple[Given, ...]]:
                 yield only_if(word.condition)
 
 
-class _Judge:
+class _ConditionValues:
     """Evaluates conditions with all values that their variables may have."""
 
     def __init__(self, graph: Graph) -> None:
@@ -139,7 +139,7 @@ class PossibleValues:
         self._common = {name: variable.abstract_values for name, variable in graph.library.bot.common.items()}
         self._chosen: set[str] = set()  # the variables that options give a value
         self._given: dict[str, list[Any]] = {}
-        for name, value in self._gifts():
+        for name, value in self._given_values():
             self._given.setdefault(name, []).append(value)
         self._of: dict[str, Mapping[str, AbstractValues]] = {}
 
@@ -167,7 +167,7 @@ class PossibleValues:
     def _flows(self) -> Iterator[Flow]:
         return iter(self._graph.library.flows.values())
 
-    def _gifts(self) -> Iterator[tuple[str, Any]]:
+    def _given_values(self) -> Iterator[tuple[str, Any]]:
         """Each name that gets a value, and this value."""
         for root in self._graph.roots:
             yield from _written((item.name, item.value) for item in root.inputs)

@@ -89,7 +89,7 @@ class _FaultReport:
         what = f'step "{place[1]}": "{self.name}" may be null{read}, and {harm}: {why}'
         fix = self._fix if by is None or not shared else self._giving(by)
         mark = self.fault.text.used.text.mark
-        return Finding.at("W308" if shared else "W301", mark, what, fix, self.origin.story)
+        return Finding.at("W308" if shared else "W301", mark, what, fix, self.origin.route)
 
     def _giving(self, by: StepId) -> str:
         """How the flow gets the value of the flow that opened it."""
@@ -136,7 +136,7 @@ def find_closed_exits(graph: Graph) -> Iterator[Finding]:
             type_ = graph.flow(place).variables[need.variable].type
             what = f'step "{place[1]}": exit "{need.exit}" needs "{need.variable}", which may be null, and no model can note'
             what += f" a value of type {type_}: {origin.why(place)}"
-            yield Finding.at("W306", need.mark, what, "give it a value before, or take it out of `needs`", origin.story)
+            yield Finding.at("W306", need.mark, what, "give it a value before, or take it out of `needs`", origin.route)
 
 
 def _structures(graph: Graph) -> Iterator[tuple[StepId, Need]]:

@@ -29,7 +29,7 @@ def read(steps: str, **more: str) -> list[str]:
 def way(steps: str) -> list[str]:
     """The outcomes on the way to the only finding, in one flow with these steps."""
     (finding,) = find_uninitialised(Graph(library(HEAD + steps)))
-    return [edge.outcome for edge in finding.story]
+    return [edge.outcome for edge in finding.route]
 
 
 def test_what_nothing_has_set_on_the_way_is_null() -> None:
@@ -210,7 +210,7 @@ def test_a_flow_that_was_not_given_what_the_one_below_it_has_is_a_rule_of_its_ow
     assert finding.code == "W308"
     assert finding.what.endswith('flow pick has variables of its own, and step "r" does not pass this one on')
     assert finding.fix == 'pass it on, with: {shade: "{{ shade }}"}'
-    assert [edge.source for edge in finding.story] == [("a", "q")]
+    assert [edge.source for edge in finding.route] == [("a", "q")]
 
 
 def test_a_flow_that_was_not_given_what_has_a_value_below_may_have_the_same_value() -> None:
@@ -266,7 +266,7 @@ def test_the_story_of_what_did_not_come_out_goes_through_the_flow() -> None:
     run = f'{RUN}  r: {{run: /pick, save: {{mine: colour}}, expired: end}}\n  b: {{say: "{{{{ mine }}}}"}}'
     (finding,) = find_uninitialised(Graph(library(run, child)))
     assert finding.what.endswith('flow pick may end without "colour"')
-    assert [(edge.source[0], edge.outcome) for edge in finding.story] == [("pick", "retry.else"), ("a", "then")]
+    assert [(edge.source[0], edge.outcome) for edge in finding.route] == [("pick", "retry.else"), ("a", "then")]
 
 
 def test_what_comes_out_of_each_run_is_a_list_and_never_null() -> None:
@@ -392,7 +392,7 @@ def test_values_that_are_handed_round_in_a_circle_are_followed_to_where_null_cam
         Graph(library(f"flow: a\nstart: {{words: [a]}}\n{variables}\nsteps:\n{round_and_round}"))
     )
     assert finding.code == "W301"
-    assert [(edge.source, edge.target) for edge in finding.story] == [(("a", "p"), ("a", "q"))]
+    assert [(edge.source, edge.target) for edge in finding.route] == [(("a", "p"), ("a", "q"))]
 
 
 EMPTIES = """flow: pick

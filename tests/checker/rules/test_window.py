@@ -242,7 +242,7 @@ def test_the_story_leads_from_a_beginning_to_the_message() -> None:
     child = "flow: child\nsteps:\n  w: {wait: 15h}"
     parent = "flow: a\nstart: {words: [a]}\nsteps:\n  w: {wait: 10h}\n  r: {run: /child}\n  b: {say: B}"
     (finding,) = LATE.findings(parent, child, bot="name: Test")
-    assert [(edge.source, edge.outcome) for edge in finding.story] == [
+    assert [(edge.source, edge.outcome) for edge in finding.route] == [
         (("a", "w"), "then"), (("child", "w"), "then"), (("a", "r"), "then")
     ]  # fmt: skip
 
