@@ -138,7 +138,7 @@ class Measured:
             return
         finder = CounterexampleFinder(bot.program.library, bot.examples)
         walked = bot.walked() if any(finding.code in NEVER for finding in findings) else None
-        lost = {finder.place_of(finding) for finding in findings if finding.code == "W101"}
+        lost = {finder.step_of(finding) for finding in findings if finding.code == "W101"}
         if walked is not None:
             rest = Graph(bot.program.library).steps.keys() - lost
             self.steps, self.met = self.steps + len(rest), self.met + len(rest & walked.places)
@@ -164,7 +164,7 @@ def _outcome(finding: Finding, bot: Bot, finder: CounterexampleFinder, walked: W
     if talk is not None and not why_not_shown(talk, bot.program, bot.folder):
         return SHOWN
     if finding.code in NEVER and walked is not None:
-        place = finder.place_of(finding)
+        place = finder.step_of(finding)
         step = None if place is None else bot.program.library.flows[place[0]].steps[place[1]]
         return OPEN if walked.contradicts(finding, place, step) else HELD
     return OPEN

@@ -36,7 +36,7 @@ class Counterexamples:
 
     def name(self, finding: Finding) -> str:
         """The name of its file: its code, its flow and its step."""
-        place = self._finder.place_of(finding) or (finding.route[-1].source if finding.route else ())
+        place = self._finder.step_of(finding) or (finding.route[-1].source if finding.route else ())
         return "_".join((finding.code, *place))
 
     @cached_property

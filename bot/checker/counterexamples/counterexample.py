@@ -54,7 +54,7 @@ class CounterexampleFinder:
         if fault is None:
             return None, 0
         explorer = Explorer(self._library, self._examples.extensions)
-        place = self.place_of(finding) or (finding.route[-1].source if finding.route else None)
+        place = self.step_of(finding) or (finding.route[-1].source if finding.route else None)
         case = FindingCase.of(explorer.library, finding, place, _failing_edge(finding, place))
         state = self._find(explorer, case, fault, turns)
         shown = None if state is None else fault(state, case)
@@ -77,7 +77,7 @@ class CounterexampleFinder:
             whole=finding.code in ONLY_AFTER_ROUTE,
         )
 
-    def place_of(self, finding: Finding) -> StepId | None:
+    def step_of(self, finding: Finding) -> StepId | None:
         """The step in whose lines a finding is; None for a finding in `bot.yml`, or before the first step."""
         flows = [flow for flow in self._library.flows.values() if _is_above(flow.mark, finding)]
         flow = max(flows, key=lambda flow: flow.mark.line, default=None)

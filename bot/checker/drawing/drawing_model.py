@@ -61,7 +61,7 @@ class Box:
     """
 
     name: str
-    look: BoxKind
+    kind: BoxKind
     title: str
     lines: tuple[str, ...] = ()
     flags: tuple[BoxFinding, ...] = ()
@@ -73,7 +73,7 @@ class Box:
 class DrawnLine:
     """A line from one box to another. ``labels`` are all of its labels, in full.
 
-    ``ways`` is what a conversation does when it takes the line, as its trace has it, each with the label that stands for it:
+    ``traces`` is what a conversation does when it takes the line, as its trace has it, each with the label that stands for it:
     ``{"main/size [Small]": "Small"}``.
     """
 
@@ -81,7 +81,7 @@ class DrawnLine:
     target: str
     labels: tuple[str, ...] = ()
     stroke: Stroke = Stroke.SOLID
-    ways: Mapping[str, str] = field(default_factory=dict)
+    traces: Mapping[str, str] = field(default_factory=dict)
 
 
 @immutable
@@ -103,7 +103,7 @@ class DrawingBuilder:
 
     def box(
         self,
-        look: BoxKind,
+        kind: BoxKind,
         title: str,
         lines: tuple[str, ...] = (),
         flags: tuple[BoxFinding, ...] = (),
@@ -112,20 +112,22 @@ class DrawingBuilder:
     ) -> str:
         """Add a box, and return its name."""
         name = f"n{len(self.boxes) + 1}"
-        self.boxes.append(Box(name, look, title, lines, flags, stands_for=stands_for))
+        self.boxes.append(Box(name, kind, title, lines, flags, stands_for=stands_for))
         return name
 
-    def line(self, source: str, target: str, label: str = "", stroke: Stroke = Stroke.SOLID, *, way: str = "") -> None:
+    def line(
+        self, source: str, target: str, label: str = "", stroke: Stroke = Stroke.SOLID, *, trace: str = ""
+    ) -> None:
         """Add a line, or add a label and a way to the existing line between these boxes."""
-        self._lines.setdefault((source, target, stroke), []).append((label, way))
+        self._lines.setdefault((source, target, stroke), []).append((label, trace))
 
     def drawing(self, title: str, about: str) -> Drawing:
         """Return the finished drawing."""
         lines = []
         for (source, target, stroke), drawn in self._lines.items():
             labels = dict.fromkeys(label for label, _ in drawn if label)
-            ways = {way: label for label, way in drawn if way}
-            lines.append(DrawnLine(source, target, tuple(labels), stroke, ways))
+            traces = {trace: label for label, trace in drawn if trace}
+            lines.append(DrawnLine(source, target, tuple(labels), stroke, traces))
         return Drawing(title, about, tuple(self.boxes), tuple(lines))
 
 

@@ -124,7 +124,7 @@ class _FlowDrawing:
     flow: Flow
     flags: FindingIndex
     everything: bool
-    sketch: DrawingBuilder = field(default_factory=DrawingBuilder)
+    builder: DrawingBuilder = field(default_factory=DrawingBuilder)
     steps: dict[StepId, str] = field(default_factory=dict)  # the boxes of the steps
     leaving: dict[tuple[StepId, str], str] = field(default_factory=dict)  # the boxes of the targets outside the flow
 
@@ -138,9 +138,10 @@ class _FlowDrawing:
                 aside = not edge.success or edge.word is not None
                 label = outcome_label(edge.outcome) or (OTHERWISE if _others(edge, edges) else "")
                 stroke = Stroke.DASHED if aside else Stroke.SOLID
-                self.sketch.line(self.steps[place], self._end_of(edge, step), label, stroke, way=way_of(edge))
+                target = self._end_of(edge, step)
+                self.builder.line(self.steps[place], target, label, stroke, trace=trace_of_edge(edge))
             self._opens(place)
-        return self.sketch.drawing(self.flow.name, self.flow.about)
+        return self.builder.drawing(self.flow.name, self.flow.about)
 
     def _places(self) -> Iterator[tuple[StepId, Step]]:
         return (((self.flow.name, step.name), step) for step in self.flow.steps.values())
@@ -150,13 +151,13 @@ class _FlowDrawing:
         flags = self.flags.at_step(*place)
         of_flow = self.flags.at_flow(self.flow.name) if step.name == self.flow.first else ()
         begun = self._begun.get(place)
-        start = None if begun is None else self.sketch.box(BoxKind.START, begun[0], begun[1:], of_flow)
+        start = None if begun is None else self.builder.box(BoxKind.START, begun[0], begun[1:], of_flow)
         said = short(step.written, SAID)
         lines = (step.kind.verb, said) if said else (step.kind.verb,)
         flags = flags if start else of_flow + flags
-        self.steps[place] = self.sketch.box(box_kind(step), step.name, lines, flags, stands_for="/".join(place))
+        self.steps[place] = self.builder.box(box_kind(step), step.name, lines, flags, stands_for="/".join(place))
         if start is not None:
-            self.sketch.line(start, self.steps[place])
+            self.builder.line(start, self.steps[place])
 
     @cached_property
     def _begun(self) -> dict[StepId, tuple[str, ...]]:
@@ -167,32 +168,33 @@ class _FlowDrawing:
         if edge.target is not None and edge.target in self.steps:
             return self.steps[edge.target]
         if edge.target is not None:
-            return self._out(edge.source, BoxKind.FLOW, name_of(self.graph, edge.target), edge.target)
+            return self._out(edge.source, BoxKind.FLOW, target_name(self.graph, edge.target), edge.target)
         return self._out(edge.source, BoxKind.END, _written(edge, step))
 
     def _opens(self, place: StepId) -> None:
         for root in self.graph.roots_by.get(place, ()):
-            target = self._out(place, BoxKind.FLOW, name_of(self.graph, root.place), root.place)
-            self.sketch.line(self.steps[place], target, OPENS[root.opening], Stroke.DOTTED, way=way_into(place, root))
+            target = self._out(place, BoxKind.FLOW, target_name(self.graph, root.place), root.place)
+            trace = trace_of_opening(place, root)
+            self.builder.line(self.steps[place], target, OPENS[root.opening], Stroke.DOTTED, trace=trace)
 
-    def _out(self, source: StepId, look: BoxKind, title: str, place: StepId | None = None) -> str:
+    def _out(self, source: StepId, kind: BoxKind, title: str, place: StepId | None = None) -> str:
         if (source, title) not in self.leaving:
-            self.leaving[source, title] = self.sketch.box(look, title, stands_for="/".join(place or ()))
+            self.leaving[source, title] = self.builder.box(kind, title, stands_for="/".join(place or ()))
         return self.leaving[source, title]
 
 
-def way_of(edge: Edge) -> str:
+def trace_of_edge(edge: Edge) -> str:
     """What a trace says where an edge was taken: ``main/size [Small]``, ``main/size word "help"``."""
     outcome = edge.outcome if edge.word is None else f'word "{edge.outcome.removeprefix("word ")}"'
     return f"{'/'.join(edge.source)} {outcome}"
 
 
-def way_into(place: StepId, root: Root) -> str:
+def trace_of_opening(place: StepId, root: Root) -> str:
     """What a trace says where a step has opened a flow: ``main/size → offer/price``, the one step after the other."""
     return f"{'/'.join(place)} → {'/'.join(root.place)}"
 
 
-def name_of(graph: Graph, place: StepId) -> str:
+def target_name(graph: Graph, place: StepId) -> str:
     """The name of a step of another flow: the flow's name alone if the flow begins with this step."""
     flow, step = place
     return flow if step == graph.library.flows[flow].first else f"{flow}/{step}"
@@ -327,7 +329,7 @@ class _Overview:
     graph: Graph
     flags: FindingIndex
     everything: bool
-    sketch: DrawingBuilder = field(default_factory=DrawingBuilder)
+    builder: DrawingBuilder = field(default_factory=DrawingBuilder)
     flows: dict[str, str] = field(default_factory=dict)  # the boxes of the flows
 
     def drawn(self) -> Drawing:
@@ -335,25 +337,25 @@ class _Overview:
         elsewhere = dict(self.flags.elsewhere())
         heard = list(self._heard_everywhere())
         if heard:
-            words = self.sketch.box(BoxKind.START, "at any time", (), elsewhere.pop(BOT_FILE, ()))
+            words = self.builder.box(BoxKind.START, "at any time", (), elsewhere.pop(BOT_FILE, ()))
         for path, flags in elsewhere.items():
-            self.sketch.box(BoxKind.START, path, (), flags)
+            self.builder.box(BoxKind.START, path, (), flags)
         for flow in self.graph.library.flows.values():
             self.flows[flow.name] = self._flow(flow)
         for word, target in heard:
-            self.sketch.line(words, self.flows[target], word, Stroke.DASHED)
+            self.builder.line(words, self.flows[target], word, Stroke.DASHED)
         for name in self.flows:
             self._lead_over(name)
         if self.everything:
             self._interrupt()
-        return self.sketch.drawing(self.graph.library.bot.name, "")
+        return self.builder.drawing(self.graph.library.bot.name, "")
 
     def _flow(self, flow: Flow) -> str:
         lines = [short(flow.about, ABOUT)] if flow.about else []
         started = ", ".join(start_conditions(flow.trigger))
         lines += [STARTED + started] if started else []
         lines += [f"interrupted: {flow.interrupted}"] if flow.interrupted else []
-        return self.sketch.box(
+        return self.builder.box(
             BoxKind.FLOW, flow.name, tuple(lines), self.flags.in_flow(flow.name), stands_for=flow.name
         )
 
@@ -371,14 +373,15 @@ class _Overview:
                 if edge.target is not None and (over if self.everything else leads_elsewhere(self.graph, edge)):
                     stroke = Stroke.SOLID if edge.success and edge.word is None else Stroke.DASHED
                     label, target = outcome_label(edge.outcome), self.flows[edge.target[0]]
-                    self.sketch.line(self.flows[name], target, label, stroke, way=way_of(edge))
+                    self.builder.line(self.flows[name], target, label, stroke, trace=trace_of_edge(edge))
             for root in self.graph.roots_by.get((name, step.name), ()):
-                label, target, way = OPENS[root.opening], self.flows[root.place[0]], way_into((name, step.name), root)
-                self.sketch.line(self.flows[name], target, label, Stroke.DOTTED, way=way)
+                label, target = OPENS[root.opening], self.flows[root.place[0]]
+                trace = trace_of_opening((name, step.name), root)
+                self.builder.line(self.flows[name], target, label, Stroke.DOTTED, trace=trace)
 
     def _interrupt(self) -> None:
         opened = dict.fromkeys(r.place[0] for r in self.graph.roots if r.opening is Opening.INTERRUPTION)
         for flow in self.graph.library.flows.values():
             for other in opened if flow.interrupted is not None else ():
                 if other != flow.name:
-                    self.sketch.line(self.flows[flow.name], self.flows[other], "interrupted by", Stroke.DOTTED)
+                    self.builder.line(self.flows[flow.name], self.flows[other], "interrupted by", Stroke.DOTTED)

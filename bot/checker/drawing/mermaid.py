@@ -31,10 +31,10 @@ def _lines(drawing: Drawing) -> Iterator[str]:
         yield f"  {_box(box)}"
     for line in drawing.lines:
         yield f"  {_line(line)}"
-    for look in BoxKind:
-        if any(box.look is look for box in drawing.boxes):
-            fill, stroke = COLOURS[look]
-            yield f"  classDef {_class(look)} fill:{fill},stroke:{stroke},color:#202124"
+    for kind in BoxKind:
+        if any(box.kind is kind for box in drawing.boxes):
+            fill, stroke = COLOURS[kind]
+            yield f"  classDef {_class(kind)} fill:{fill},stroke:{stroke},color:#202124"
     found = [box.name for box in drawing.boxes if box.flags]
     if found:
         yield f"  classDef found {FOUND}"
@@ -44,8 +44,8 @@ def _lines(drawing: Drawing) -> Iterator[str]:
 def _box(box: Box) -> str:
     flags = [f"⚠ {flag.code}: {flag.rule}" for flag in box.flags]
     label = "<br/>".join(escaped(text) for text in (box.title, *box.lines, *flags))
-    before, behind = _SHAPES.get(box.look, _STEP)
-    return f'{box.name}{before}"{label}"{behind}:::{_class(box.look)}'
+    before, behind = _SHAPES.get(box.kind, _STEP)
+    return f'{box.name}{before}"{label}"{behind}:::{_class(box.kind)}'
 
 
 def _line(line: DrawnLine) -> str:
@@ -54,9 +54,9 @@ def _line(line: DrawnLine) -> str:
     return f"{line.source} {arrow}{label} {line.target}"
 
 
-def _class(look: BoxKind) -> str:
+def _class(kind: BoxKind) -> str:
     """A class's name: Mermaid knows words of its own, such as ``end``."""
-    return f"is_{look.name.lower()}"
+    return f"is_{kind.name.lower()}"
 
 
 def escaped(text: str) -> str:

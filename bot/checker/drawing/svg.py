@@ -60,7 +60,7 @@ def text_box(box: Box) -> TextBox:
         rows.append(TextRow(kind, line, y + letters))
         y += letters * LEADING
         widest = max(widest, width(line, letters) * (1.0 if kind == "text" else BOLD))
-    slack = 2.4 if box.look in _PILLS else 2.0
+    slack = 2.4 if box.kind in _PILLS else 2.0
     return TextBox(box, tuple(rows), Size(widest + slack * PADDING, y + PADDING))
 
 
@@ -152,17 +152,17 @@ class SvgPicture:
         self.ends = [(number[line.source], number[line.target]) for line in drawing.lines]
         self.labels = [label_size(listed(line.labels)) for line in drawing.lines]
         self.layout = lay_out(self.sizes, self.ends, self.labels, WIDEST)
-        self._looks = [look for look in BoxKind if any(box.look is look for box in drawing.boxes)]
+        self._kinds = [kind for kind in BoxKind if any(box.kind is kind for box in drawing.boxes)]
         self._top = MARGIN + HEAD * LEADING + (TEXT * 2 if drawing.about else 0) + SWATCH * 3
 
     def elements(self) -> Iterator[str]:
         """The file, line by line."""
         yield from self._head()
         x, y = MARGIN, self._top - SWATCH * 2.4
-        for look in self._looks:
-            yield f'<rect class="box {_class(look)}" x="{x:.0f}" y="{y:.0f}" width="{SWATCH}" height="{SWATCH}" rx="3"/>'
-            yield _text("key", x + SWATCH + 5, y + TEXT - 1, look.value)
-            x += SWATCH + width(look.value, TEXT) + 24
+        for kind in self._kinds:
+            yield f'<rect class="box {_class(kind)}" x="{x:.0f}" y="{y:.0f}" width="{SWATCH}" height="{SWATCH}" rx="3"/>'
+            yield _text("key", x + SWATCH + 5, y + TEXT - 1, kind.value)
+            x += SWATCH + width(kind.value, TEXT) + 24
         yield f'<g transform="translate({MARGIN:.0f} {self._top:.0f})">'
         for line, route in zip(self._drawing.lines, self.layout.routes, strict=True):
             yield _line(line, route)
@@ -202,20 +202,20 @@ class SvgPicture:
         return plain(f"{about}{boxes} boxes, {len(self._drawing.lines)} lines. {' '.join(flags)}")
 
     def _legend_width(self) -> float:
-        return sum(SWATCH + width(look.value, TEXT) + 24 for look in self._looks)
+        return sum(SWATCH + width(kind.value, TEXT) + 24 for kind in self._kinds)
 
 
 def _box(each: TextBox, middle: Point) -> Iterator[str]:
     box, size = each.box, each.size
     left, top = middle[0] - size.width / 2, middle[1] - size.height / 2
-    round_ = {BoxKind.START: size.height / 2, BoxKind.END: size.height / 2, BoxKind.FLOW: 2.0}.get(box.look, 8.0)
+    round_ = {BoxKind.START: size.height / 2, BoxKind.END: size.height / 2, BoxKind.FLOW: 2.0}.get(box.kind, 8.0)
     found = " found" if box.flags else ""
     place = f' data-place="{escape(box.stands_for)}"' if box.stands_for else ""
     title = "\n".join(map(plain, [box.title, *box.lines, *(f"{flag.code} {flag.text}" for flag in box.flags)]))
     yield f'<a href="#{box.refers}">' if box.refers else "<g>"
     yield f"<title>{escape(title)}</title>"
     yield (
-        f'<rect id="{box.name}" class="box {_class(box.look)}{found}" x="{left:.1f}" y="{top:.1f}" '
+        f'<rect id="{box.name}" class="box {_class(box.kind)}{found}" x="{left:.1f}" y="{top:.1f}" '
         f'width="{size.width:.1f}" height="{size.height:.1f}" rx="{min(round_, 18.0):.1f}"{place}/>'
     )
     for row in each.rows:
@@ -231,7 +231,7 @@ def _line(line: DrawnLine, route: LineRoute) -> str:
         path.append(f"C{x:.1f} {half:.1f} {to_x:.1f} {half:.1f} {to_x:.1f} {to_y:.1f}" if bent else f"V{to_y:.1f}")
         x, y, bent = to_x, to_y, not bent
     title = f"<title>{escape(plain(', '.join(line.labels)))}</title>" if line.labels else ""
-    ends = f'data-ends="{line.source} {line.target}"' + (_ways(line.ways) if line.ways else "")
+    ends = f'data-ends="{line.source} {line.target}"' + (_trace_attribute(line.traces) if line.traces else "")
     return f'<path class="line {line.stroke.value}" marker-end="url(#tip)" {ends} d="{"".join(path)}">{title}</path>'
 
 
@@ -249,13 +249,13 @@ def _words(line: DrawnLine) -> str:
     spans = []
     for place, text in enumerate(listed_each(line.labels)):
         labels = line.labels[place : place + 1] if place < LISTED else line.labels[LISTED:]
-        ways = [way for way, label in line.ways.items() if label in labels]
-        spans.append(f"<tspan{_ways(ways)}>{escape(text)}</tspan>" if ways else escape(text))
+        traces = [trace for trace, label in line.traces.items() if label in labels]
+        spans.append(f"<tspan{_trace_attribute(traces)}>{escape(text)}</tspan>" if traces else escape(text))
     return ", ".join(spans)
 
 
-def _ways(ways: Iterable[str]) -> str:
-    written = json.dumps(list(ways), ensure_ascii=False)
+def _trace_attribute(traces: Iterable[str]) -> str:
+    written = json.dumps(list(traces), ensure_ascii=False)
     return f' data-ways="{escape(written)}"'
 
 
@@ -263,8 +263,8 @@ def _text(kind: str, x: float, y: float, text: str) -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
 
 
-def _class(look: BoxKind) -> str:
-    return look.name.lower()
+def _class(kind: BoxKind) -> str:
+    return kind.name.lower()
 
 
 DARK: dict[BoxKind, tuple[str, str]] = {  # in place of `COLOURS`
@@ -281,7 +281,7 @@ _FONT = 'font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",
 
 
 def _colours(boxes: dict[BoxKind, tuple[str, str]], page: str, ink: str, faint: str, found: str) -> str:
-    rules = [f".{look.name.lower()}{{fill:{fill};stroke:{stroke}}}" for look, (fill, stroke) in boxes.items()]
+    rules = [f".{kind.name.lower()}{{fill:{fill};stroke:{stroke}}}" for kind, (fill, stroke) in boxes.items()]
     rules += [f".page{{fill:{page}}}", f"text{{fill:{ink}}}", f".text,.about,.key,.label{{fill:{faint}}}"]
     rules += [
         f".line{{stroke:{faint}}}",

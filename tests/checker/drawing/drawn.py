@@ -31,7 +31,7 @@ def _flags(found: Library, *documents: str, bot: str) -> FindingIndex:
 def boxes(drawing: Drawing) -> list[str]:
     """``says hello: say, Hi!``"""
     return [
-        f"{box.look.value} {box.title}" + (f": {', '.join(box.lines)}" if box.lines else "") for box in drawing.boxes
+        f"{box.kind.value} {box.title}" + (f": {', '.join(box.lines)}" if box.lines else "") for box in drawing.boxes
     ]
 
 
