@@ -1,4 +1,4 @@
-"""Findings: what would go wrong in a bot, where, what to do, and how a conversation gets there; and `rule`, which
+"""Findings: faults of a bot, each with its place, its fix and a route of a conversation to it; and `rule`, which
 declares a rule.
 """
 
@@ -17,7 +17,7 @@ TITLES: dict[str, str] = {}
 RULES: "list[Rule]" = []
 """All rules. `bot.checker.rules` loads the files that declare them."""
 OF_WHOLE_BOTS: "set[Rule]" = set()
-"""The rules that find what never happens, so that they must know all that can happen."""
+"""The rules about things that never happen: they must know all steps."""
 
 Rule = Callable[["Graph"], Iterable["Finding"]]
 
@@ -25,7 +25,7 @@ Rule = Callable[["Graph"], Iterable["Finding"]]
 def rule(*, whole: bool = False, **titles: str) -> Callable[[Rule], Rule]:
     """Declare that a function is a rule that finds these codes: `@rule(W501="a message after the 24 hours")`.
 
-    ``whole``: it finds what never happens, which nobody knows of a bot that has steps with problems.
+    ``whole``: it is about things that never happen, so it does not run for a bot that has steps with problems.
     """
     declare(**titles)
 
@@ -46,7 +46,7 @@ def declare(**titles: str) -> None:
 
 @immutable
 class Finding(Problem):
-    """One thing that would go wrong in a bot that loads, and what to do about it.
+    """A fault that contacts would meet in a bot that loads, and its fix.
 
     ``route`` are the edges from a beginning to it, if there are any: `bot.checker.counterexamples` makes a
     conversation from them. Findings that differ only in their story are equal.

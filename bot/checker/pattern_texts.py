@@ -26,7 +26,7 @@ def slow_text(pattern: str, most: int) -> str | None:
     """A text of ``most`` characters at most that keeps a pattern busy for too long; None if none is found.
 
     Where something repeats within what repeats, a text can be divided in more ways than can be tried:
-    ``([a-z]+\\.?)+[0-9]`` reads ``aaaa`` as one part, as ``a`` and ``aaa``, and so on. Such texts are made here, and tried.
+    ``([a-z]+\\.?)+[0-9]`` reads ``aaaa`` as one part, as ``a`` and ``aaa``, and so on. This function makes such texts, and tries them.
     """
     try:
         repeated = dict.fromkeys(_repeated(parser.parse(pattern), ""))

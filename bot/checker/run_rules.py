@@ -1,4 +1,4 @@
-"""`run_rules` applies all rules to a bot and returns what would go wrong in it."""
+"""`run_rules` applies all rules to a bot and returns the findings."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from bot.language.flow.library import Library
 
 
 def run_rules(library: Library, sources: Iterable[Source] = ()) -> list[Finding]:
-    """What would go wrong in a bot that loads, by file, line and column.
+    """The findings of all rules for a bot that loads, by file, line and column.
 
     ``sources`` are the YAML files that it was loaded from; their comments allow findings.
     """
@@ -21,8 +21,10 @@ def run_rules(library: Library, sources: Iterable[Source] = ()) -> list[Finding]
 
 
 def run_rules_on_sound_steps(library: Library, sources: Iterable[Source]) -> list[Finding]:
-    """The same of a bot in which some steps have problems, and lead nowhere here: what also goes wrong once these are
-    mended. ``sources`` are those of its YAML files that can be read to their end; nothing is said of others.
+    """The findings for a bot in which some steps have problems: those that stay when the problems are corrected.
+
+    Steps with problems lead nowhere in ``library``. ``sources`` are the YAML files that can be read to their end; there are no
+    findings for other files.
     """
     graph = Graph(library, tuple(sources))
     found = {finding for find in RULES if find not in OF_WHOLE_BOTS for finding in find(graph)}

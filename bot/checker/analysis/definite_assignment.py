@@ -26,11 +26,11 @@ from bot.checker.analysis.transfer_functions import (
 from bot.checker.graph import Cause, Edge, Graph, Opening, Root, StepId
 
 By = EdgeTransfer | Root | None
-"""How a conversation got to a step: by an edge, by a root that opened the flow, or (None) by a return to a flow that waited."""
+"""The cause of an arrival at a step: an edge, a root that opened the flow, or (None) a return to a flow that waited."""
 
 
 class Arrival(NamedTuple):
-    """How a conversation got to a step at which a variable is null: from which step, and by what.
+    """An arrival at a step at which a variable is null: the step before, and the cause.
 
     ``null`` are the variables that were null at that step before. So a search backwards never meets the same variable
     of a step twice.
@@ -66,11 +66,11 @@ class DefiniteAssignment:
         self._settle()
 
     def arrival(self, place: StepId, name: VariableSet) -> Arrival | None:
-        """How a conversation got to a step at which a variable is null; None where a frame begins."""
+        """The arrival by which a variable became null at a step; None where a frame begins."""
         return next((arrival for names, arrival in self._arrivals.get(place, ()) if names & name), None)
 
     def rested(self, place: StepId, seen: OnRead = nobody_reads) -> NullState:
-        """What may be null while a conversation is at a step, after its own texts have been evaluated."""
+        """The state while a conversation is at a step, after the step's own texts have been evaluated."""
         state = after_texts(self._texts[place], self.at[place], seen)
         return state.empty(self._emptied_above(place)) if place in self._above and self._emptied else state
 
@@ -79,12 +79,12 @@ class DefiniteAssignment:
         return sum(self._emptied) & self._declarations.kept(place)
 
     def left(self, transfer: EdgeTransfer, rested: NullState, seen: OnRead = nobody_reads) -> NullState:
-        """What may be null where a step is left by an edge, before its transition; ``rested`` while it was at the step."""
+        """The state when a step is left by an edge, before the transition. ``rested`` is the state while it was at the step."""
         state = rested if transfer.done else self.at[transfer.edge.source]
         return transfer.left(state, self._brought(transfer.edge, state), seen)
 
     def transfers(self, place: StepId) -> Iterator[EdgeTransfer]:
-        """The edges from a step. Those of failures are among them only where the step can fail."""
+        """The edges from a step. Edges of failures are included only if the step can fail."""
         return (transfer for transfer in self._transfers[place] if place in self._failing or not transfer.fails)
 
     def transfers_in_frame(self, place: StepId) -> Iterator[EdgeTransfer]:
@@ -309,7 +309,7 @@ def _ends(edge: Edge) -> bool:
 def set_together(graph: Graph, assigned: "DefiniteAssignment") -> Together:
     """For each kept variable, those that are null wherever it is: whatever gives one of them a value gives it one, too.
 
-    ``assigned`` is the analysis without this knowledge: by it more is null than can be, so that no pair is too many.
+    ``assigned`` is the analysis without this knowledge: it overestimates nulls, so every pair found is right.
     """
     nulls = assigned.nulls
     candidates = nulls.of(*_only_on_edges(graph))

@@ -43,7 +43,7 @@ class FrameStack:
         return edge.target is not None and self._stays(edge, edge.target, self._below.get(edge.source, 0))
 
     def may_change_below(self, place: StepId) -> Opening | None:
-        """What can open a flow on top of a step, so that it changes kept variables meanwhile: an interruption, else a run."""
+        """The opening of flows that may change kept variables while a step waits below them: an interruption, else a run."""
         above = set(self._above(place))
         return Opening.INTERRUPTION if _ANYBODY in above else Opening.RUN if above else None
 
@@ -211,9 +211,8 @@ class Declarations:
         return found
 
     def crossed(self, edge: Edge, state: NullState) -> NullState:
-        """What may be null after a transition to another flow in the same frame. Variables that have no value yet get
-        the first value that this flow declares. Variables whose value does not fit this flow's declaration get it,
-        too.
+        """The state after a transition to another flow in the same frame. Variables without a value get the first value that
+        this flow declares, and so do variables whose value does not fit its declaration.
         """
         here, there = edge.source[0], edge.source[0] if edge.target is None else edge.target[0]
         if here == there:

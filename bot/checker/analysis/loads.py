@@ -1,4 +1,4 @@
-"""How many messages each flow of a bot can send: in one turn, in one conversation, and to begin with."""
+"""The most messages that each flow of a bot can send: in its first turn, in any turn, and in one conversation."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -22,8 +22,8 @@ from bot.language.steps.step_facts import RestFor
 
 @immutable
 class FlowLoad:
-    """The most messages of a flow: in its first turn, in any later turn, and in one conversation. None where there is
-    no limit: the conversation goes round in a cycle through the step ``cycle``.
+    """The most messages of a flow: in its first turn, in any later turn, and in one conversation. None: there is no
+    limit, because the conversation goes round in a cycle through the step ``cycle``.
     """
 
     flow: str
@@ -50,8 +50,8 @@ def flow_loads(library: Library) -> list[FlowLoad]:
 
 @immutable
 class ModelLoad:
-    """The most that one contact can cost a day at a step that asks a model: tokens, requests and calls of tools. None
-    where there is no limit.
+    """The most that one contact can cost a day at a step that asks a model: tokens, requests and calls of tools. None:
+    there is no limit.
 
     ``request`` is the most tokens that one request counts.
     """
@@ -100,7 +100,7 @@ class _ConversationLoads:
         self._order = {place: number for number, place in enumerate(graph.steps)}
 
     def most(self, place: StepId) -> int | None:
-        """The most messages from a step on; None where there is no end."""
+        """The most messages from a step on; None: there is no limit."""
         return _counted(self._longest.seconds[self._nodes.first(place)])
 
     def cycle(self, place: StepId) -> StepId | None:
@@ -227,8 +227,8 @@ class TurnLoads:
                 yield edge
 
     def _after(self, edge: Edge) -> tuple[StepNode, ...]:
-        """Where a turn goes on after an edge. It stops where the step goes on waiting, and at a question to which the
-        edge returns.
+        """The nodes at which a turn continues after an edge; empty if the step keeps waiting, or if the edge returns to a
+        question.
         """
         return self._nodes.after(edge) if edge.puts and not edge.returns else ()
 
@@ -293,7 +293,7 @@ class PassableWaits:
         )
 
     def _may_have_passed(self, moment: Template, place: StepId) -> bool:
-        """True if the time may have passed. One that is computed from now alone is always in the future."""
+        """True if the time may have passed. A time that is computed from now alone is always in the future."""
         reckoned = moment.names and moment.names <= CLOCK
         return not reckoned and any(case.kind is not ValueKind.DURATION for case in self._values(moment, place))
 

@@ -75,8 +75,8 @@ class LongestPaths:
             self.components.update(dict.fromkeys(nodes, component))
 
     def path(self, node: Node) -> list[tuple[Node, Constraint]]:
-        """The nodes of a longest path, each with the constraint that leads on, back to the contact's last message. Of
-        an unbounded path it is the part that takes a day.
+        """The nodes of a longest path, each with the constraint that leads on, back to the contact's last message. A
+        cycle without a limit is repeated until it has taken a day.
         """
         found: list[tuple[Node, Constraint]] = []
         here: Node | None = node
@@ -179,7 +179,7 @@ class Component:
 
     def _cuts(self) -> list[Node] | None:
         """Nodes with a limit of visits, at least one on each cycle that takes time, the smallest limits first; None
-        where there are none such.
+        if a cycle has no such node, or too many are needed.
         """
         cuts: list[Node] = []
         parts = [list(self.nodes)]
@@ -286,7 +286,7 @@ class Component:
 
     @property
     def _rounds_shown(self) -> int:
-        """How often a cycle is shown: until it has taken a day."""
+        """The number of times that a cycle is shown: until it has taken a day."""
         left = max(DAY - self.exit.seconds, 0.0)
         around = sum(each.seconds for each in self._cycle)
         return int(min(ceil(left / around), self._rounds, max(_LONGEST_CYCLE_SHOWN // len(self._cycle), 1)))

@@ -1,4 +1,4 @@
-"""What null does in the texts of a bot: it leaves a hole, makes them fail, or makes their value null."""
+"""The effect of null in the texts of a bot: a hole, a failure, or a value that is null."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -23,7 +23,7 @@ _SHOWN = frozenset({Null.SHOWN, Null.NEEDED})
 
 @immutable
 class NullEffect:
-    """What null does in one text. ``holes`` and ``fails`` are the variables for which there may be a hole, or a failure;
+    """The effect of null in one text. ``holes`` and ``fails`` are the variables for which there may be a hole, or a failure;
     ``stops`` are those of ``fails`` for which it fails for certain. ``nothing``: its value may be null itself.
     """
 
@@ -139,7 +139,7 @@ class AnalysedText:
 
     @cached_property
     def values(self) -> AbstractValues:
-        """The values that it may have where none of its variables is null; none where it always fails."""
+        """The values that it may have if no variable is null; empty if it always fails."""
         return self._nulls.reads(self.used.text).evaluate(self._known_kinds).values
 
     @property
@@ -203,6 +203,6 @@ def _is_constant(text: Template | Expression) -> bool:
 
 
 def _sources(text: Template | Expression) -> tuple[object, ...]:
-    """What a text says, with the definitions in it: those of two flows may have one name."""
+    """The sources of a text and its definitions. Two flows may have different definitions of the same name."""
     wordings = text.wordings if isinstance(text, Template) else (text,)
     return tuple((each.source, each.definitions) for each in wordings)

@@ -17,7 +17,7 @@ BroughtValue = tuple[FlowRun, str]
 
 @dataclass(slots=True)
 class NullOrigin:
-    """Where a null value comes from, as far as that is known.
+    """The source of a null value, as far as it is known.
 
     ``route`` are the edges from the beginning of a conversation. ``opened`` is the root of the frame, if the variable
     had no value from its beginning; ``edge`` is the edge that gave it null, and ``brought`` the output that did.
@@ -31,7 +31,7 @@ class NullOrigin:
     over: StepId | None = None
 
     def why(self, place: StepId) -> str:
-        """Why a variable has no value at a step, in words."""
+        """The reason why a variable has no value at a step, in words."""
         if self.brought is not None:
             run, theirs = self.brought
             return f'flow {run.flow} may end without "{theirs}"'
@@ -55,7 +55,7 @@ class Provenance:
         self._assigned = graph.analysis(definite_assignment)
 
     def of(self, place: StepId, name: VariableSet, transfer: EdgeTransfer | None = None) -> NullOrigin:
-        """Why a variable may be null at a step, or on an edge from it."""
+        """The origin of a null value at a step, or on an edge from it."""
         origin, backwards = NullOrigin(), list[Edge]()
         if transfer is not None:
             name = self._before(transfer, self._assigned.at[place].null, name, origin, backwards)
@@ -74,7 +74,7 @@ class Provenance:
     def _before(
         self, transfer: EdgeTransfer, null: VariableSet, name: VariableSet, origin: NullOrigin, backwards: list[Edge]
     ) -> VariableSet:
-        """Which variables that were null before an edge made this variable null on it; none where the edge itself did."""
+        """The variables that were null before an edge and made this one null on it; empty if the edge itself gave it null."""
         brought = self._brought(transfer, name)
         backwards.append(transfer.edge)
         if transfer.edge.cause in AFTER_RUN:
@@ -88,7 +88,7 @@ class Provenance:
         return 0
 
     def _handed(self, root: Root, null: VariableSet, name: VariableSet, origin: NullOrigin) -> VariableSet:
-        """Which variables of the opening frame gave this variable its null value; none where it got no input."""
+        """The variables of the opening frame that gave this one its null value; empty if it got no input."""
         functions = self._assigned.inputs_of(root)
         if not functions.names & name:
             origin.opened = root

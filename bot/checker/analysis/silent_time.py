@@ -61,7 +61,7 @@ class SilentTimes:
         return {sender: senders[_last(node, before)] for node, sender in senders.items()}
 
     def path_to(self, sender: Sender) -> tuple[Edge, ...]:
-        """A path from a beginning on which the silence is as long as that; of an unbounded silence, a day."""
+        """A path from a root on which the silence is as long; for an unbounded silence, about a day."""
         node = self._node(sender)
         since = [each for each in self._in_order(node) if isinstance(each, Edge)]
         heard_at = self._longest.path(node)[-1][1].onward
@@ -302,7 +302,7 @@ class SubFlowSummaries:
 
 
 def _last(node: Node, onward: Mapping[Node, Node]) -> Node:
-    """The last node to which a node leads, one after another; of a cycle, the node at which it begins."""
+    """The last node of the chain that begins at a node; if the chain ends in a cycle, a node of that cycle."""
     passed = [node]
     while onward[passed[-1]] not in passed:
         passed.append(onward[passed[-1]])

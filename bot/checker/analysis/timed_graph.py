@@ -122,7 +122,7 @@ def timed_edges(graph: Graph) -> Mapping[StepId, tuple[TimedEdge, ...]]:
 
 
 def messages_said(edge: Edge) -> int:
-    """How many messages are sent on an edge's transition."""
+    """The number of messages that are sent on an edge's transition."""
     return 0 if edge.transition is None else (edge.transition.say is not None) + (edge.transition.ask is not None)
 
 
@@ -156,8 +156,8 @@ def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]
 
 
 def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
-    """True if an edge is not taken, whatever the values are, while the window is closed: a condition of it does not hold
-    then, or the step waits for the contact then.
+    """True if an edge is never taken while the window is closed: one of its conditions does not hold then, or the step waits
+    for the contact then.
     """
     if step.kind.waits and edge.success and edge.cause is Cause.RESULT:
         return True
@@ -175,7 +175,7 @@ _APART = ("timeout", "visits.else")
 
 
 def _reminders_at(graph: Graph, place: StepId) -> int:
-    """How many reminders follow each other at a step: none after the time-out, if that comes first."""
+    """The number of reminders that follow each other at a step: 0 if the time-out comes first."""
     step = graph.steps[place]
     stays = any(edge.cause is Cause.REMINDER and keeps_waiting(edge) for edge in graph.edges[place])
     remind, timeout = step.defaults.remind if step.kind.waits else None, step.timeout
@@ -200,7 +200,7 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
         case Cause.SIGNAL:
             return _longest_wait(step, reminders)
         case Cause.TIME | Cause.RESULT:
-            if rest is None or rest.what is RestFor.CONTACT:  # what is sent there is taken or refused at once
+            if rest is None or rest.what is RestFor.CONTACT:  # the gateway takes or refuses its message at once
                 return 0.0
             return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
         case Cause.PERSON:
@@ -217,7 +217,7 @@ def _reminded(step: Step, reminders: int) -> float:
 
 
 def _longest_wait(step: Step, reminders: int) -> float:
-    """How long the conversation stays at a step at most without a word of the contact; of a flow that it runs nothing is known."""
+    """The longest time that the conversation stays at a step without a word of the contact, apart from flows that it runs."""
     rest = step.kind.rest
     if rest is not None and rest.what in (RestFor.TIME, RestFor.RESULT):
         return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
@@ -225,7 +225,7 @@ def _longest_wait(step: Step, reminders: int) -> float:
 
 
 def waits_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, float]]:
-    """The steps at which the conversation can be while a step runs a flow, each with how long it stays there at most."""
+    """The steps at which the conversation can be while a step runs a flow, each with the longest time that it stays there."""
 
     def opened(at: StepId) -> list[StepId]:
         return [graph.opened_by(run.flow) for run in graph.steps[at].kind.flows_run()]
@@ -240,7 +240,7 @@ def waits_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, floa
 
 
 def _until_timeout(step: Step, reminded: float) -> float | None:
-    """How long a step waits for the contact at most; None: for ever."""
+    """The longest time that a step waits for the contact, in seconds; None: for ever."""
     timeout = step.timeout
     if timeout is None or timeout.after is None:
         return None

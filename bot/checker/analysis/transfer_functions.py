@@ -162,7 +162,7 @@ NOTHING = TransferFunction()
 
 
 _ERRORS, _VISITS = "errors.", "visits."
-"""How the outcomes begin by which a step is left before it has done its work."""
+"""The prefixes of outcomes by which a step is left before it has done its work."""
 _SAVED = {SavedResult.VALUE: (True,), SavedResult.PERHAPS: (None,), SavedResult.NULL: (None,)}
 """For what is saved, a value that is null as it is."""
 BroughtBack = tuple[VariableSet, VariableSet]

@@ -47,8 +47,8 @@ class CounterexampleFinder:
         self._examples = examples
 
     def search(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Counterexample | None, int]:
-        """The conversation that shows a finding, and how many turns the search took. None: so many ``turns`` have not
-        shown it, or its code has no such conversation.
+        """The conversation that shows a finding, and the number of turns that the search took. None: no conversation was
+        found in so many ``turns``, or the code has no fault test.
         """
         fault = FAULT_TESTS.get(finding.code)
         if fault is None:
@@ -128,7 +128,7 @@ _LARGE = ("W4", "W6")
 
 
 def _sentences(state: ExploredState, shown: VisibleFault) -> Iterator[str]:
-    """What happened, one sentence for each thing; a repetition has one sentence."""
+    """The sentences about a conversation. Equal sentences in a row are told once, with their number."""
     for sentences, again in groupby(map(_move_sentences, state.path())):
         times = len(list(again))
         yield from sentences

@@ -234,7 +234,7 @@ def _asks(step: Step, outcome: str, condition: Expression) -> bool:
 def _shown(
     state: ExploredState, taken: StepTaken, case: FindingCase, outcome: str | None, sentence: str
 ) -> VisibleFault | None:
-    """What another outcome of the step would show: its first message, or the end of the conversation."""
+    """The fault that shows because another outcome was not taken: its first message or the conversation's end is missing."""
     steps = case.library.flows[taken.flow].steps
     target = None if outcome is None else steps[taken.step].transitions[outcome].target
     said = None if target in (None, END, taken.target) else _first_said(steps, target)

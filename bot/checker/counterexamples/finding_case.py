@@ -21,10 +21,10 @@ from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
 
 SOMETHING = "something"
-"""What a test expects where every value would be right."""
+"""The value that a test expects where any value would be right."""
 
 REFUSED = "a message that the gateway does not take"
-"""How the engine's note begins about a message that it does not send."""
+"""The beginning of the engine's note about a message that it does not send."""
 
 
 @immutable

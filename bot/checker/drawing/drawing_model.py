@@ -11,7 +11,7 @@ from bot.language.steps.step_options import SIGNAL
 
 
 class BoxKind(Enum):
-    """What a box stands for. Steps differ by what a conversation does there."""
+    """The kinds of boxes. The kind of a step's box says what a conversation does there."""
 
     START = "start"
     END = "end"
@@ -36,7 +36,7 @@ COLOURS: dict[BoxKind, tuple[str, str]] = {  # fill, stroke
 
 
 class Stroke(Enum):
-    """How a line is drawn."""
+    """The strokes of lines."""
 
     SOLID = "solid"  # the conversation goes on there
     DASHED = "dashed"  # ... by a failure, by silence or by a word
@@ -56,8 +56,8 @@ class BoxFinding:
 class Box:
     """A box of a drawing. ``name`` is made up and can be used as an id. ``lines`` stand below the title.
 
-    ``refers`` is the name of the box that this one stands in for, where it is a link. ``stands_for`` is what it is of: ``flow``
-    or ``flow/step``; empty for what is neither.
+    ``refers`` is set for a link: the name of the box that it stands in for. ``stands_for`` is ``flow`` or ``flow/step``; empty
+    for other boxes.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Box:
 class DrawnLine:
     """A line from one box to another. ``labels`` are all of its labels, in full.
 
-    ``traces`` is what a conversation does when it takes the line, as its trace has it, each with the label that stands for it:
+    ``traces`` are the entries in a conversation's trace when it takes the line, each with its label on the line:
     ``{"main/size [Small]": "Small"}``.
     """
 
@@ -99,7 +99,7 @@ class DrawingBuilder:
     """Builds a drawing: makes up the names of boxes, and joins lines between the same two boxes."""
 
     boxes: list[Box] = field(default_factory=list)
-    _lines: dict[tuple[str, str, Stroke], list[tuple[str, str]]] = field(default_factory=dict)  # labels and ways
+    _lines: dict[tuple[str, str, Stroke], list[tuple[str, str]]] = field(default_factory=dict)  # labels and traces
 
     def box(
         self,
@@ -118,7 +118,7 @@ class DrawingBuilder:
     def line(
         self, source: str, target: str, label: str = "", stroke: Stroke = Stroke.SOLID, *, trace: str = ""
     ) -> None:
-        """Add a line, or add a label and a way to the existing line between these boxes."""
+        """Add a line, or add a label and a trace to the existing line between these boxes."""
         self._lines.setdefault((source, target, stroke), []).append((label, trace))
 
     def drawing(self, title: str, about: str) -> Drawing:
@@ -161,7 +161,7 @@ def listed(texts: Sequence[str], most: int = LISTED) -> str:
 
 
 def listed_each(texts: Sequence[str], most: int = LISTED) -> list[str]:
-    """Some texts, and how many others there are: ``["Mon", "Tue", "+3"]``."""
+    """Some texts, and the number of the others: ``["Mon", "Tue", "+3"]``."""
     shown = [short(text, LABEL) for text in texts[:most]]
     return [*shown, f"+{len(texts) - most}"] if len(texts) > most else shown
 

@@ -66,7 +66,7 @@ Begins = tuple[Mark, Owner]
 
 
 def _owners(library: Library) -> dict[str, list[Begins]]:
-    """Where flows and steps begin in each file, in their order."""
+    """The marks at which flows and steps begin in each file, in order."""
     found: dict[str, list[Begins]] = {}
     for flow in library.flows.values():
         found.setdefault(flow.mark.path, []).append((flow.mark, (flow.name, "")))
@@ -102,7 +102,7 @@ OPENS = {Opening.RUN: "runs", Opening.PLAN: "schedules", Opening.PROGRAM: "start
 
 
 def draw_flow(graph: Graph, name: str, flags: FindingIndex, *, everything: bool = False) -> Drawing:
-    """Draw a flow. What its steps inherit is left out unless ``everything`` is wanted. Raises `KeyError`."""
+    """Draw a flow: all edges, or without ``everything`` the significant ones. Raises `KeyError` if there is no such flow."""
     return _FlowDrawing(graph, graph.library.flows[name], flags, everything).drawn()
 
 
@@ -147,7 +147,7 @@ class _FlowDrawing:
         return (((self.flow.name, step.name), step) for step in self.flow.steps.values())
 
     def _step(self, place: StepId, step: Step) -> None:
-        """Add a box for a step, and before it a box for what leads into it from other flows."""
+        """Add a box for a step, and before it a box that lists the entries from other flows."""
         flags = self.flags.at_step(*place)
         of_flow = self.flags.at_flow(self.flow.name) if step.name == self.flow.first else ()
         begun = self._begun.get(place)
@@ -184,13 +184,13 @@ class _FlowDrawing:
 
 
 def trace_of_edge(edge: Edge) -> str:
-    """What a trace says where an edge was taken: ``main/size [Small]``, ``main/size word "help"``."""
+    """The entry of a trace for an edge: ``main/size [Small]``, ``main/size word "help"``."""
     outcome = edge.outcome if edge.word is None else f'word "{edge.outcome.removeprefix("word ")}"'
     return f"{'/'.join(edge.source)} {outcome}"
 
 
 def trace_of_opening(place: StepId, root: Root) -> str:
-    """What a trace says where a step has opened a flow: ``main/size → offer/price``, the one step after the other."""
+    """The entry of a trace for a flow that a step has opened: ``main/size → offer/price``."""
     return f"{'/'.join(place)} → {'/'.join(root.place)}"
 
 
@@ -217,7 +217,7 @@ PLACES_SHOWN = 3
 
 
 def start_conditions(start: Trigger | None) -> Iterator[str]:
-    """What starts a flow: words, a pattern, events."""
+    """The lines about what starts a flow: words, a pattern, events."""
     if start is None:
         return
     if start.words:
@@ -235,9 +235,9 @@ def start_conditions(start: Trigger | None) -> Iterator[str]:
 
 
 def entry_points(graph: Graph, name: str, *, everything: bool = False) -> dict[StepId, tuple[str, ...]]:
-    """The steps of a flow that conversations enter, each with how: from other flows, or from any step.
+    """The steps of a flow that conversations enter, each with the sources: other flows, or any step.
 
-    With ``everything``, what leads there from any step is drawn from each of them.
+    With ``everything``, inherited outcomes are left out here, because they are drawn as lines.
     """
     found: dict[StepId, list[str]] = {}
     for root in graph.roots:

@@ -1,6 +1,6 @@
 """A layered graph of boxes and lines (Sugiyama): which row each box stands in, and crossing reduction within the rows.
 
-Own code and no Graphviz: that is a program which users would have to install first. A line over several rows becomes a
+This is our own code, because users would have to install Graphviz first. A line over several rows becomes a
 chain with one node in each of them.
 """
 
@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 LineEnds = tuple[int, int]
-"""Where a line begins and ends, by the numbers of the boxes."""
+"""The numbers of the boxes at which a line begins and ends."""
 
 
 def rows(widths: Sequence[float], ends: Sequence[LineEnds], widest: float) -> list[int]:
-    """The row of each box: below whatever leads there, but for lines that close a circle, and where there is room.
+    """The row of each box: below all boxes that lead there, except by a line that closes a cycle, and where there is room.
 
     Boxes are taken in their order, so that the same drawing always looks the same.
     """
@@ -26,14 +26,14 @@ def rows(widths: Sequence[float], ends: Sequence[LineEnds], widest: float) -> li
     filled = _Rows(widths, [line for line in forward if line[1] not in signs], widest)
     filled.fill(box for box in range(len(widths)) if box not in signs)
     filled.pull_down()
-    for sign, source in signs.items():  # they stand right below what leads there, wherever that has come
+    for sign, source in signs.items():  # right below the box that leads there
         filled.put(sign, filled.row[source] + 1)
     used = {row: number for number, row in enumerate(sorted(set(filled.row)))}
     return [used[row] for row in filled.row]
 
 
 def _without_cycles(count: int, ends: Sequence[LineEnds]) -> list[LineEnds]:
-    """The lines, those that lead back to where a walk came from left out."""
+    """The lines without those that close a cycle."""
     leading: list[list[int]] = [[] for _ in range(count)]
     for source, target in ends:
         leading[source].append(target)
@@ -57,7 +57,7 @@ def _without_cycles(count: int, ends: Sequence[LineEnds]) -> list[LineEnds]:
 
 
 class _Rows:
-    """The rows while they are filled: which box is where, and how much room is taken. No line closes a circle."""
+    """The rows while they are filled: which box is where, and how much room is taken. No line closes a cycle."""
 
     def __init__(self, widths: Sequence[float], forward: Sequence[LineEnds], widest: float) -> None:
         self.row = [0] * len(widths)
@@ -95,7 +95,7 @@ class _Rows:
                     heapq.heappush(ready, target)
 
     def pull_down(self) -> None:
-        """Bring each box nearer to what it leads to, where more lines get shorter by that than longer."""
+        """Move each box down towards its targets, if that makes more lines shorter than longer."""
         for box in reversed(self._order):
             if len(self._leading[box]) <= self._led_to[box]:
                 continue
@@ -112,7 +112,7 @@ LINE_WIDTH = 6.0  # pixels of width that a line takes in a row which it passes
 
 @dataclass
 class LayeredGraph:
-    """Boxes and what stands in for lines, both called nodes. Even rows are for boxes, odd ones for labels.
+    """Boxes, and the nodes that stand in for lines; both are called nodes. Even rows are for boxes, odd ones for labels.
 
     ``chains`` are the nodes of each line from its upper end to its lower one, ``above`` and ``below`` each node's
     neighbours in the next rows.
@@ -129,14 +129,14 @@ class LayeredGraph:
 
     @property
     def place(self) -> dict[int, int]:
-        """How many nodes stand left of each in its row."""
+        """The number of nodes to the left of each node in its row."""
         return {node: index for row in self.rows for index, node in enumerate(row)}
 
     @classmethod
     def of(
         cls, widths: Sequence[float], row: Sequence[int], ends: Sequence[LineEnds], labels: Sequence[float]
     ) -> "LayeredGraph":
-        """Make it, with the width of each line's label; 0: it has none. No line leads to its own row."""
+        """Make a graph. ``labels`` are the widths of the lines' labels; 0: no label. No line leads to its own row."""
         graph = cls(list(widths), [2 * number for number in row], boxes=len(widths))
         for line, label in zip(ends, labels, strict=True):
             graph._chain(line, label)
@@ -180,7 +180,7 @@ SWEEPS = 12
 
 
 def reduce_crossings(graph: LayeredGraph) -> None:
-    """Order the nodes of each row. The best order that was met stays."""
+    """Order the nodes of each row. The best order that was found stays."""
     best, least = [list(row) for row in graph.rows], crossings(graph)
     for sweep in range(SWEEPS):
         if not least:
@@ -193,7 +193,7 @@ def reduce_crossings(graph: LayeredGraph) -> None:
 
 
 def _sweep(graph: LayeredGraph, *, down: bool, turned: bool) -> None:
-    """Each row in the order of the middles of what its nodes have in the row before; equal ones may be ``turned``."""
+    """Order each row by the middles of its nodes' neighbours in the row before. ``turned``: equal ones change their order."""
     neighbours = graph.above if down else graph.below
     place = [0.0] * len(graph.widths)
     for row in graph.rows if down else reversed(graph.rows):
@@ -210,7 +210,7 @@ def _middle(place: Sequence[float], neighbours: Sequence[int], own: int) -> floa
 
 
 def crossings(graph: LayeredGraph) -> int:
-    """How often two lines cross between one row and the next."""
+    """The number of crossings between neighbouring rows."""
     place = graph.place
     return sum(
         _inversions([low for node in row for low in sorted(place[other] for other in graph.below[node])])
@@ -219,7 +219,7 @@ def crossings(graph: LayeredGraph) -> int:
 
 
 def _inversions(numbers: Sequence[int]) -> int:
-    """How many pairs stand in the wrong order."""
+    """The number of pairs in the wrong order."""
     seen, found = list[int](), 0
     for number in numbers:
         at = bisect_right(seen, number)

@@ -1,7 +1,7 @@
 """The positions of boxes, lines and labels on the page, and the x coordinates of a layered graph.
 
-Lines run down through the rows between the boxes, and sideways only where no boxes are, between two rows: so none leads
-over a box or over a label.
+Lines run down through the rows between the boxes, and sideways only where no boxes are, between two rows: so no line
+leads over a box or over a label.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ Point = tuple[float, float]
 
 @immutable
 class Size:
-    """How much room something takes, in pixels."""
+    """A size in pixels."""
 
     width: float
     height: float
@@ -30,7 +30,7 @@ class Size:
 
 @immutable
 class LineRoute:
-    """The way of a line from its beginning: pairs of points, straight down or up within each, bent between them.
+    """The course of a line from its beginning: pairs of points, straight down or up within each, bent between them.
 
     ``label`` is the middle of its label, if it has one.
     """
@@ -41,7 +41,7 @@ class LineRoute:
 
 @immutable
 class Layout:
-    """The middles of all boxes, the ways of all lines, and the size of the page."""
+    """The middles of all boxes, the routes of all lines, and the size of the page."""
 
     boxes: tuple[Point, ...]
     routes: tuple[LineRoute, ...]
@@ -90,7 +90,7 @@ class _Page:
         return tops, bottoms
 
     def _aside(self, node: int) -> float:
-        """How far sideways the lines below a node go before the next row."""
+        """The distance that the lines below a node go sideways before the next row."""
         return max((abs(self._x[node] - self._x[other]) for other in self._graph.below[node]), default=0.0)
 
     def _middle(self, node: int) -> Point:
@@ -98,7 +98,7 @@ class _Page:
         return self._x[node], (self._tops[row] + self._bottoms[row]) / 2
 
     def _sides(self, neighbours: Sequence[Sequence[int]]) -> dict[tuple[int, int], float]:
-        """Where each line leaves or meets its box, from left to right as they come, by the box and the next node."""
+        """The x coordinate at which each line meets its box, by the box and the next node, in the order of these nodes."""
         ports = {}
         for box in range(self._graph.boxes):
             others = sorted(neighbours[box], key=lambda other: (self._x[other], other))
@@ -158,7 +158,7 @@ def x_coordinates(graph: LayeredGraph) -> list[float]:
         for row in graph.rows if down else reversed(graph.rows):
             _settle(graph, x, row, neighbours, weights)
     place = graph.place
-    for _ in range(2):  # what was in one line's way may have gone when all others have been moved
+    for _ in range(2):  # when all lines have been moved once, there may be room where another line was
         for _, *passing, _ in graph.chains:
             _straighten(graph, x, place, passing)
     left = min((x[node] - graph.widths[node] / 2 for node in range(len(x))), default=0.0)
@@ -166,7 +166,7 @@ def x_coordinates(graph: LayeredGraph) -> list[float]:
 
 
 def _offsets(graph: LayeredGraph, row: Sequence[int]) -> list[float]:
-    """How far right of the first each node stands where they stand as close as they may."""
+    """The distance of each node from the first one, where all stand as close as they may."""
     offsets = [0.0] * len(row[:1])
     for one, other in pairwise(row):
         offsets.append(offsets[-1] + _least(graph, one, other))
@@ -174,13 +174,13 @@ def _offsets(graph: LayeredGraph, row: Sequence[int]) -> list[float]:
 
 
 def _least(graph: LayeredGraph, one: int, other: int) -> float:
-    """How far apart the middles of two nodes in a row are at least."""
+    """The least distance between the middles of two neighbours in a row."""
     apart = CLOSE if LINE_WIDTH in (graph.widths[one], graph.widths[other]) else APART
     return (graph.widths[one] + graph.widths[other]) / 2 + apart
 
 
 def _weights(graph: LayeredGraph) -> list[float]:
-    """How hard each node pushes aside what is beside it."""
+    """The weight of each node: a heavy one moves less when two neighbours want the same place."""
     weights = [1.0] * len(graph.widths)
     for _, *passing, _ in graph.chains:
         for node in passing:
@@ -207,7 +207,7 @@ def _settle(
 
 
 def _straighten(graph: LayeredGraph, x: list[float], place: Mapping[int, int], passing: Sequence[int]) -> None:
-    """Put what stands for a line in as few columns as there is room for."""
+    """Put the nodes of a line into as few columns as there is room for, so that it is straight."""
     left, right, straight = -inf, inf, list[int]()
     for node in (*passing, None):
         room = (inf, -inf) if node is None else _room(graph, x, place, node)
@@ -222,7 +222,7 @@ def _straighten(graph: LayeredGraph, x: list[float], place: Mapping[int, int], p
 
 
 def _room(graph: LayeredGraph, x: Sequence[float], place: Mapping[int, int], node: int) -> tuple[float, float]:
-    """How far left and right a node could stand between those beside it."""
+    """The leftmost and the rightmost x coordinate that a node could have between its neighbours."""
     row, at = graph.rows[graph.row_of[node]], place[node]
     left = x[row[at - 1]] + _least(graph, row[at - 1], node) if at else -inf
     right = x[row[at + 1]] - _least(graph, node, row[at + 1]) if at + 1 < len(row) else inf

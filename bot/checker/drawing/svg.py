@@ -33,7 +33,7 @@ _PILLS = (BoxKind.START, BoxKind.END)
 
 @immutable
 class TextRow:
-    """One line of a box: ``kind`` is ``title``, ``text`` or ``flag``; ``base`` how far its letters stand below the top."""
+    """One line of a box: ``kind`` is ``title``, ``text`` or ``flag``; ``base`` is the distance of its letters from the top."""
 
     kind: str
     text: str
@@ -111,7 +111,7 @@ def wrapped(text: str, size: float, room: float) -> list[str]:
 
 
 def _fitting(word: str, size: float, room: float) -> int:
-    """How many characters of a word have room: one at least."""
+    """The number of characters of a word that have room: at least 1."""
     taken = 0.0
     for index, char in enumerate(word):
         taken += size * _share(char)
@@ -133,8 +133,8 @@ TIP = (
 def svg(drawing: Drawing, style: str | None = None) -> str:
     """The drawing as the text of an SVG file. All text is escaped. ``style`` takes the place of `STYLE`; empty where a page has it.
 
-    For scripts of a page, a box has ``data-place`` (what it stands for), a line ``data-ends`` (the ids of its boxes) and ``data-ways``
-    (its ways, as JSON), and each word of its label the ways that it stands for.
+    For scripts of a page, a box has ``data-place`` (its flow or step), a line ``data-ends`` (the ids of its boxes) and ``data-ways``
+    (its traces, as JSON), and each word of its label has the traces that it stands for.
     """
     return "\n".join(SvgPicture(drawing, STYLE if style is None else style).elements()) + "\n"
 
@@ -174,7 +174,7 @@ class SvgPicture:
         yield "</g>\n</svg>"
 
     def _head(self) -> Iterator[str]:
-        """What comes before the drawing: what it is, how it looks, and its title."""
+        """The elements before the drawing: its description, its style, and its title."""
         title, about = plain(self._drawing.title), plain(self._drawing.about)
         wide, high = (f"{pixels:.0f}" for pixels in self._page())
         yield (
@@ -245,7 +245,7 @@ def _label(line: DrawnLine, middle: Point) -> Iterator[str]:
 
 
 def _words(line: DrawnLine) -> str:
-    """The words of a label, each with its ways; the last ones may be a number."""
+    """The words of a label, each with its traces. A number may stand for the last ones."""
     spans = []
     for place, text in enumerate(listed_each(line.labels)):
         labels = line.labels[place : place + 1] if place < LISTED else line.labels[LISTED:]

@@ -11,7 +11,7 @@ from bot.language.source.writing import block_style, flow_style
 YamlLine = Mapping[str, Any] | str
 
 CONTACT = "15555550100"
-"""The contact of a test that does not name one."""
+"""The contact of a test that names no contact."""
 
 
 def document(head: Mapping[str, Any], conversation: Iterable[YamlLine]) -> str:
@@ -21,7 +21,7 @@ def document(head: Mapping[str, Any], conversation: Iterable[YamlLine]) -> str:
 
 
 def heading(state: ExploredState, name: str, *, drew: bool, zone: Any) -> dict[str, Any]:
-    """The keys above the conversation: its name, its time, its contact, what handlers return, and random numbers."""
+    """The keys above the conversation: its name, its time, its contact, the results of handlers, and random numbers."""
     states = state.path()
     first = states[0].before if states else None
     assert first is not None, "nothing has happened"
@@ -41,13 +41,13 @@ def _returned(states: Sequence[ExploredState]) -> dict[str, list[Mapping[str, An
 
 
 def conversation_lines(state: ExploredState) -> Iterator[YamlLine]:
-    """What happened and what the contact saw of it."""
+    """The lines of a conversation: each move, and the messages that the contact saw after it."""
     for each in state.path():
         yield from move_lines(each)
         yield from ({"bot": message_parts(sent.shown)} for sent in each.sent if sent.shown is not None)
 
 
 def move_lines(state: ExploredState) -> Iterator[YamlLine]:
-    """The line of the move that led to a state; what handlers return and that files are kept has none."""
+    """The line of the move that led to a state. Results of handlers and kept files have no line."""
     if state.move is not None and (line := move_line(state.move)):
         yield line

@@ -1,4 +1,4 @@
-"""Example inputs: texts that contacts write, and what handlers, services and models return.
+"""Example inputs: texts that contacts write, and results of handlers, services and models.
 
 `Examples` come from the tests of a bot, `FlowReads` from its flows: constants in conditions, and fields that texts read.
 """
@@ -43,7 +43,7 @@ NO_EXAMPLES = Examples()
 
 
 class FlowReads:
-    """What the flows of a bot read: the constants in conditions, and the fields of lists and maps."""
+    """The values that a flow reads: constants in its conditions, and fields of its lists and maps."""
 
     def __init__(self, flow: Flow, library: Library) -> None:
         self._flow = flow

@@ -64,7 +64,7 @@ _MOST_OPTIONS = 100  # that are remembered: as many as a contact can tap at the 
 
 @immutable
 class ExploredSend:
-    """A message, and what became of it: ``sent``, ``replaced`` (``shown`` is the template), ``covered``, ``failed``.
+    """A message, and its outcome: ``sent``, ``replaced`` (``shown`` is the template), ``covered``, ``failed``.
 
     ``silence`` is the time since the contact's last message; None: they have never written.
     """
@@ -109,7 +109,7 @@ class ExploredState:
 
     @property
     def frame(self) -> Frame | None:
-        """Where the conversation is."""
+        """The active frame: the flow and the step at which the conversation is."""
         return self.session.frame
 
     @property
@@ -132,7 +132,9 @@ class ExploredState:
 
 
 class Explorer:
-    """Takes moves. A voice note is transcribed, or a file like any other: no handler or service is asked. ``taken`` is how many turns that has made, ``drew`` whether any of them drew a random number.
+    """Takes moves with the real engine. ``taken`` counts the turns, ``drew`` says whether a turn has drawn a random number.
+
+    No handler or service transcribes a voice note: a move says whether it is transcribed (`WriteMove`).
 
     ``extensions`` say what handlers return.
     """
@@ -202,7 +204,7 @@ class Explorer:
         return 0.0
 
     def _settle(self, state: ExploredState, events: tuple[Event, ...]) -> ExploredState:
-        """Take events, and what follows from them by itself."""
+        """Take events, and all that is due after them without another move."""
         waiting = deque(events)
         for _ in range(_MOST_TURNS):
             if waiting:
@@ -292,7 +294,7 @@ def _cached(state: ExploredState, event: Event) -> ExploredState:
 
 
 def _known(state: ExploredState, ref: str, effect: ExternalEffect) -> list[Event]:
-    """The end of a request whose answer is kept."""
+    """The end of a request whose answer is still kept; empty if no answer is kept."""
     if not isinstance(effect, HttpRequest) or not effect.cache:
         return []
     until, value = state.cached.get(effect.address, (state.now, None))
@@ -300,7 +302,7 @@ def _known(state: ExploredState, ref: str, effect: ExternalEffect) -> list[Event
 
 
 def _whole(duration: timedelta) -> timedelta:
-    """A duration in whole seconds, none too few."""
+    """A duration, rounded up to whole seconds."""
     return -(-duration // timedelta(seconds=1)) * timedelta(seconds=1)
 
 
@@ -373,7 +375,7 @@ def _ended(answer: EffectResult, asked: ExternalEffect, results: Results) -> tup
 
 
 def _said(speaks: ModelResult) -> Mapping[str, Any]:
-    """What a model's answer is to a step (`bot.runtime.model_answer.answer_value`)."""
+    """A model's answer as a step gets it (`bot.runtime.model_answer.answer_value`)."""
     calls = [
         {"id": f"c{number}", "name": name.replace(".", "_"), "arguments": dumps(arguments)}
         for number, (name, arguments) in enumerate(speaks.calls)

@@ -83,7 +83,7 @@ def _parameter(parameter: Mapping[str, Any]) -> str:
 
 
 def message_sentence(message: Message) -> str:
-    """What the bot does with a message, for people: ``says "Thank you."``, ``asks "Which one?" [Tea] [Coffee]``."""
+    """A sentence about a message, for people: ``says "Thank you."``, ``asks "Which one?" [Tea] [Coffee]``."""
     match message:
         case Buttons(body, buttons):
             return f"asks {quoted(body)} {' '.join(f'[{button.title}]' for button in buttons)}"

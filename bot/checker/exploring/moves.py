@@ -1,7 +1,7 @@
-"""Moves: everything that can happen to a conversation. Each is a value, a line of a test, and a sentence for people.
+"""Moves: the things that can happen to a conversation. Each is a value, a line of a test, and a sentence for people.
 
-An `InputMove` is what a contact, time, a program or the gateway does. An `EffectResult` is what a handler, a service
-or a model returns to the bot.
+An `InputMove` is an act of a contact, a program or the gateway, or time that passes. An `EffectResult` is the result that
+a handler, a service or a model returns to the bot.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ class HttpResult:
 
 @immutable
 class ModelResult:
-    """What a model answers: a text, calls of its tools, or a failure.
+    """The answer of a model: a text, calls of its tools, or a failure.
 
     ``calls`` are names of handlers, ``remember`` or ``leave``, each with its arguments.
     """
@@ -132,7 +132,7 @@ Move = InputMove | EffectResult
 
 
 def move_line(move: Move) -> YamlLine:
-    """The line of a test; empty for what handlers return (`HandlerResult.result`), and that a file is kept."""
+    """The line of a test; empty for a handler's result (`HandlerResult.result` has it) and for a kept file."""
     match move:
         case WriteMove(text, voice):
             return {"user": {"voice": text} if voice else text}

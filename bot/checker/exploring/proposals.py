@@ -1,4 +1,4 @@
-"""Proposals of what could happen next: moves of contacts, time and programs, and results of handlers, services and models."""
+"""Proposals for the next move: of contacts, time and programs, or a result of a handler, a service or a model."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -57,9 +57,9 @@ LONG = timedelta(hours=25)
 """A silence after which the window is closed."""
 
 SOON = timedelta(minutes=1)
-"""How long before the end of a time somebody still acts in time."""
+"""The time before the end of a wait at which a person just acts in time."""
 
-_KIND = ("message", "kind")  # by which alone a flow can tell a voice note from a text
+_KIND = ("message", "kind")  # only by this can a flow tell a voice note from a text
 _VOICE_NOTE = Reply(media=Media("audio", "https://files.example/audio"))
 _MOST_ANSWERS = 12  # texts that are tried for one variable
 
@@ -153,7 +153,7 @@ class Proposals:
             yield from self._interrupting(flow)
 
     def _signals(self, state: ExploredState, step: Step) -> Iterator[SignalMove]:
-        """The signals that the step hears, each with the first sample of its data, and with the others."""
+        """The signals that the step accepts, each with several samples of its data."""
         for name in step.signals:
             declared = self._library.bot.signals[name]
             local = state.local(self._library.bot.timezone)
@@ -164,7 +164,7 @@ class Proposals:
                 )
 
     def _taps(self, state: ExploredState, frame: Frame) -> Iterator[InputMove]:
-        """The options that can be tapped, each once. The question that waits comes first; of equal options, the newest is taken."""
+        """The options of the question that waits, each title once, as the newest message shows it."""
         newest = {option.title: option for option in state.options}
         for option in newest.values():
             tap = ReplyId.parse(option.reply)
@@ -172,7 +172,7 @@ class Proposals:
                 yield TapMove(option.reply, option.title, option.picked)
 
     def _answers_of(self, state: ExploredState, flow: Flow, step: Step) -> Iterator[InputMove]:
-        """Answers to a question: in writing, and by its other means; and one text that is no answer."""
+        """Answers to a question, in writing and by its other means; and a text that is no answer."""
         shown = {option.title for option in state.options}
         owners = {answer.owner: answer.text for answer in step.kind.answers() if answer.owner not in shown}
         yield from (WriteMove(text) for text in owners.values())
@@ -341,7 +341,7 @@ class ResultProposals:
         yield from (ModelResult(fails=failure) for failure in _MODEL_FAILURES)
 
     def _slots_found(self, state: ExploredState) -> Mapping[str, str]:
-        """Answers to the slots of the flow below in which a model looks; empty where it is asked something else."""
+        """Answers to the slots of the flow below, if a model is asked to find them in a message; else empty."""
         assert state.frame is not None
         questions = state.frame.step_state.get("asked", ()) if state.frame.flow == SLOT_FILLING else ()
         return {name: text for name in questions if (text := self._answer_to(state, name)) is not None}

@@ -98,8 +98,7 @@ class MoveSearch:
             self._open(state, 0, 0)
 
     def _next(self) -> _Try | None:
-        """The next move to try: in turn one of a conversation that has taken the most edges, and one of any
-        conversation.
+        """The next move to try: by turns in a conversation that has taken the most edges, and in any conversation.
 
         When the conversations that have taken the most edges get no further, another value a few moves earlier may be
         needed.
@@ -158,7 +157,7 @@ class MoveSearch:
 
 
 def progress(route: Sequence[Edge], taken: int, turns: Iterable[Turn]) -> int:
-    """How many edges of a route have been taken after these turns; ``taken`` of them were taken before."""
+    """The number of edges of a route that are taken after these turns; ``taken`` of them were taken before."""
     for turn in turns:
         for step in turn.trace.steps:
             ahead = enumerate(route[taken : taken + _AHEAD], taken + 1)
@@ -201,7 +200,7 @@ def suits(edge: Edge, move: Move) -> bool:
 
 
 def digest(state: ExploredState) -> str:
-    """Everything in a state that can change how the conversation continues. Of the time it is the hours since the last message."""
+    """Everything in a state that can change how the conversation continues. Time counts in hours since the last message."""
     session = state.session
     frames = [_of(frame) for frame in session.frames]
     plans = [(plan.name, plan.signal or plan.flow) for plan in session.plans]

@@ -238,7 +238,7 @@ REOPEN = "reopen"
 
 
 class OldTaps:
-    """The questions with buttons of a bot in which they can be opened again; none in all others."""
+    """The questions with buttons, if the bot lets contacts open them again (`old_taps: reopen`); else no questions."""
 
     def __init__(self, library: Library, steps: Mapping[StepId, Step]) -> None:
         self._steps = steps
@@ -253,7 +253,7 @@ class OldTaps:
 
     @property
     def questions(self) -> Iterator[StepId]:
-        """All questions with buttons. The conversation in which one was asked may be over."""
+        """All questions with buttons. The conversation in which a question was asked may be over."""
         return (place for questions in self._flows.values() for place in questions)
 
     def edges(self) -> Iterator[Edge]:
@@ -277,7 +277,7 @@ class OldTaps:
 
 
 class Opening(Enum):
-    """What opens a frame."""
+    """The events that open a frame."""
 
     WORDS = "words"  # a message that starts the flow
     INTERRUPTION = "interruption"  # a message that starts the flow while another flow waits
@@ -308,7 +308,7 @@ class Root:
 
 
 def roots_of(library: Library, steps: Mapping[StepId, Step], edges: Iterable[Edge]) -> tuple[Root, ...]:
-    """The steps at which frames begin. A flow to which nothing in the bot leads is one that a program starts."""
+    """The steps at which frames begin. If nothing in the bot leads to a flow, a program starts it."""
     found = [*_started(library), *_opened_by_words(library), *_opened_by_steps(library, steps)]
     led_to = {root.place[0] for root in found}
     led_to |= {edge.target[0] for edge in edges if edge.target and edge.target[0] != edge.source[0]}
@@ -377,7 +377,7 @@ Analysis = TypeVar("Analysis")
 
 @dataclass(frozen=True)
 class Graph:
-    """All steps, edges and roots of a bot. ``sources`` are the files that it was loaded from, for rules about what is written."""
+    """All steps, edges and roots of a bot. ``sources`` are the files that it was loaded from, for rules about their text."""
 
     library: Library
     sources: tuple[Source, ...] = ()
@@ -410,7 +410,7 @@ class Graph:
 
     @cached_property
     def interrupters(self) -> tuple[StepId, ...]:
-        """The steps at which a conversation goes on that a message of the contact puts on top of another."""
+        """The steps at which a conversation begins or continues when a message of the contact interrupts another one."""
         started = [root.place for root in self.roots if root.opening is Opening.INTERRUPTION]
         return (*started, *(place for place, step in self.steps.items() if step.kind.stays_valid))
 

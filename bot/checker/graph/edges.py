@@ -1,4 +1,4 @@
-"""Edges of the graph: how a conversation gets from one step to another, and what makes it do so; and traversals of them."""
+"""Edges of the graph: how and why a conversation gets from one step to another; and traversals of them."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ StepId = tuple[str, str]
 
 
 class Cause(Enum):
-    """What makes a conversation take an edge."""
+    """The causes for which a conversation takes an edge."""
 
     TURN = "turn"  # nothing: the conversation continues in the same turn
     REPLY = "reply"  # the contact wrote or tapped
@@ -30,7 +30,7 @@ class Cause(Enum):
 
 
 AFTER_RUN = (Cause.FLOW, Cause.EXPIRED, Cause.FAILED)
-"""How a frame can end, for the step that ran its flow."""
+"""The causes of the edges that a step takes when the flow that it ran has ended."""
 
 
 @immutable(eq=False)
@@ -97,7 +97,7 @@ def reachable(starts: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) 
 
 
 def cycle_through(place: StepId, edges: Mapping[StepId, Sequence[Edge]], among: Collection[StepId]) -> tuple[Edge, ...]:
-    """A shortest path from a step back to itself through some steps; through another step if possible. Empty: there is none."""
+    """A shortest path from a step back to itself through some steps; through another step if possible. Empty if there is none."""
     itself = next((edge for edge in edges[place] if edge.target == place), None)
     entered_by: dict[StepId, Edge] = {}
     waiting = deque([place])

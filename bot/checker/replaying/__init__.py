@@ -1,1 +1,1 @@
-"""What edited flows change in recorded conversations and in those that are open."""
+"""The effect of edited flows on recorded conversations and on open ones."""

@@ -85,7 +85,7 @@ class _Run:
         return difference
 
     def end(self) -> ReplayDifference | None:
-        """The difference in what the conversation leaves behind when it has ended."""
+        """The difference between the recorded session at its end and the replayed one; None: there is none."""
         left = self._conversation.left
         before, after = ((), ()) if left is None else (session_lines(left), session_lines(self._session))
         return None if before == after else self._otherwise(DifferenceKind.LEAVES, before, after)
@@ -98,7 +98,7 @@ class _Run:
             return f"{type(error).__name__}: {error}"
 
     def _wake_before(self) -> ReplayDifference | None:
-        """Take what falls due before the event only with the edited flows, such as a shorter time-out."""
+        """Wake the session at times before the event at which only the edited flows have something due: a shorter time-out."""
         for _ in range(_MOST_WAKINGS):
             at = self._wakes_at
             if at is None or at > self._turn.event.at or (self._woke_at is not None and at >= self._woke_at):

@@ -43,7 +43,7 @@ from bot.language.source.problems import Mark
 
 
 class DifferenceKind(Enum):
-    """How the bot behaves differently."""
+    """The ways in which the bot can behave differently."""
 
     SAYS = "says something else"
     OFFERS = "offers other choices"
@@ -64,7 +64,7 @@ class ReplayDifference:
 
     ``was_at`` and ``at`` are the steps that acted then and now (``flow/step``; empty where none did), ``mark`` is the
     present place of the step. ``why`` says what failed. ``sessions`` (before and after the turn) and ``events`` are
-    what was known then.
+    all that was known then.
     """
 
     kind: DifferenceKind
@@ -92,7 +92,7 @@ class ReplayResult:
 
 
 def differing_effects(theirs: Sequence[Effect], ours: Sequence[Effect], at: int) -> tuple[Effect | None, Effect | None]:
-    """The two effects at the place where two turns differ. An effect that was only added or removed has None beside it."""
+    """The two effects at the place where two turns differ. Beside an effect that was only added or removed stands None."""
     more = len(ours) - len(theirs)
     if more > 0 and _go_on_alike(theirs[at:], ours[at + more :]):
         return None, ours[at]
@@ -102,7 +102,7 @@ def differing_effects(theirs: Sequence[Effect], ours: Sequence[Effect], at: int)
 
 
 def difference_kind(before: Effect | None, after: Effect | None) -> DifferenceKind:
-    """How two effects differ."""
+    """The kind of difference between two effects; None: there is no such effect."""
     if has_result(after):
         return DifferenceKind.ASKS
     if has_result(before):
@@ -115,7 +115,7 @@ def difference_kind(before: Effect | None, after: Effect | None) -> DifferenceKi
 
 
 def session_lines(session: Session) -> tuple[str, ...]:
-    """What remains of a conversation after its end, line by line."""
+    """The lines about what remains of a conversation after its end."""
     lines = [f"is at {frame.flow}/{frame.step}" for frame in session.frames]
     lines += [f"tag {tag}" for tag in session.tags]
     lines += [f"{name}: {shown(value)}" for name, value in session.kept_variables.items() if value is not None]

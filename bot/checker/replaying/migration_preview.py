@@ -1,4 +1,4 @@
-"""What an edit of the flows will do to open conversations, kept values and planned starts.
+"""A preview of an edit of the flows: its effect on open conversations, kept values and planned starts.
 
 It asks the engine itself: `bot.engine.migration` for frames, `bot.engine.scheduled_flows` for planned starts.
 """
@@ -19,7 +19,7 @@ from bot.language.types.type_registry import TypeMismatch
 
 
 class MigrationKind(Enum):
-    """What an edit does to a contact who waits at a step, to a planned start, or to a kept value."""
+    """The effects that an edit can have on a contact who waits at a step, on a planned start, or on a kept value."""
 
     UNCHANGED = "goes on unchanged"
     RENAMED = "the step has another name: goes on unchanged"
@@ -34,7 +34,7 @@ class MigrationKind(Enum):
 
 @immutable
 class MigrationOutcome:
-    """What an edit does to one frame (``place`` is its ``flow/step``), plan (``flow``, ``flow/step``) or kept value.
+    """The effect of an edit on one frame (``place`` is its ``flow/step``), plan (``flow``, ``flow/step``) or kept value.
 
     ``to`` is where it goes: the new name of the step, or the target of `gone`. ``below``: the frame is migrated when
     the frames above it have ended. ``mark`` is the present place of the step, else of its flow.
@@ -56,7 +56,7 @@ _BECOMES = {
 
 
 def migration_outcomes(library: Library, session: Session, now: datetime) -> Iterator[MigrationOutcome]:
-    """What an edit does to all frames, planned starts and kept values of a contact. ``now`` is in the bot's time zone."""
+    """The effects of an edit on all frames, planned starts and kept values of a contact. ``now`` is in the bot's time zone."""
     yield from _outcomes_of_frames(library, session.frames)
     for plan in session.plans:
         if not is_there(library, plan):

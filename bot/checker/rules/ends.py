@@ -20,7 +20,7 @@ def find_ends(graph: Graph) -> Iterator[Finding]:
 
 
 def _unreached(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
-    """The steps that no conversation reaches. Of several that lead to each other, only the first."""
+    """The steps that no conversation reaches. If several lead to each other, only the first is reported."""
     unreached = [place for place in graph.steps if place not in reachability.reached]
     among = set(unreached)
     heads = [
@@ -43,7 +43,7 @@ def _led_to(place: StepId, graph: Graph) -> Iterator[StepId]:
 
 
 def _why(place: StepId, graph: Graph, reachability: Reachability) -> str:
-    """What to do about it. After a run, the flow that is run never ends in this way."""
+    """The fix for a step that nobody reaches: another one for a step after a run whose flow never ends."""
     runs = [edge.source for edge in graph.edges_to[place] if not reachability.can_be_taken(edge)]
     if runs:
         flow = next(graph.steps[runs[0]].kind.flows_run()).flow
@@ -52,7 +52,7 @@ def _why(place: StepId, graph: Graph, reachability: Reachability) -> str:
 
 
 def _endless(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
-    """The steps at which a conversation goes round for ever: no path leads to an end, whatever anybody does."""
+    """The steps at which a conversation goes round in a cycle for ever: no path leads to an end, whatever anybody does."""
     stuck = {place for place in reachability.reached if not reachability.can_end(place)}
     reported: set[StepId] = set()
     for place in (place for place in graph.steps if place in stuck):
@@ -108,7 +108,7 @@ def _falls(graph: Graph, edge: Edge) -> bool:
 
 
 def _is_failure(edge: Edge, graph: Graph) -> bool:
-    """True if an edge is taken because something went wrong. Else, it may be any other case; then the step must say so."""
+    """True if an edge is taken because something went wrong. `else` counts only if it leads to a step that apologises."""
     if edge.outcome == "else" and edge.target is not None:
         step = graph.steps[edge.target]
         texts = (sent.text.source for sent in step.kind.sends() if isinstance(sent, SentText))

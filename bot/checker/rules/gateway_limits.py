@@ -32,9 +32,9 @@ class LateMessage:
 
 @rule(W501="a message after the 24 hours")
 def find_late_messages(graph: Graph) -> Iterator[Finding]:
-    """Find messages that the gateway rejects and that no template replaces; of several in one silence, the first.
+    """Find messages that the gateway rejects and that no template replaces. Only the first in one silence is reported.
 
-    What several steps inherit is one finding.
+    A text that several steps inherit is one finding.
     """
     silent_times = SilentTimes(graph)
     late = {message.sent_by: message for message in late_messages(graph, silent_times)}
@@ -65,7 +65,7 @@ def late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[LateMessa
 
 
 def _said_on(edge: Edge, step: Step) -> str:
-    """What a transition says, or a reminder that repeats the question; empty if there is no text."""
+    """The name of the text that is sent on an edge: a transition's, or a repeated question; empty if there is none."""
     transition = edge.transition
     if transition is not None and (transition.say is not None or transition.ask is not None):
         return f"the text of `{edge.outcome}`"
@@ -84,7 +84,7 @@ def _finding(mark: Mark, what: str, latest: LateMessage, steps: int, path: tuple
 
 
 def _long(seconds: float) -> str:
-    """How long after the contact's last message it is sent, in words."""
+    """The time since the contact's last message, in words: ``26 hours after the contact's last message``."""
     if seconds >= UNBOUNDED:
         return "any time after the contact's last message"
     hours, minutes = divmod(round(seconds / 60), 60)
@@ -96,7 +96,7 @@ PER_MINUTE = 60
 
 @rule(W601="more messages in one turn than a minute allows")
 def find_heavy_turns(graph: Graph) -> Iterator[Finding]:
-    """Find steps after which a turn can send more messages than a minute allows; of a cycle, the first step."""
+    """Find steps after which a turn can send more messages than a minute allows. Only the first step of a cycle is reported."""
     turns = TurnLoads(graph)
     most = {place: turns.most(place) for place in graph.steps}
     heavy = {place: found for place, found in most.items() if found > PER_MINUTE}

@@ -136,7 +136,7 @@ def _look_alike(asked: AskedStep) -> Iterator[Finding]:
 
 
 def _looks(title: str) -> str:
-    """How a title looks at a glance."""
+    """A title without the differences that people overlook: titles that look alike have the same result."""
     return normalise(title).translate(_LOOKS).replace(" ", "")
 
 

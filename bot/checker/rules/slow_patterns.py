@@ -28,7 +28,7 @@ def find_slow_patterns(graph: Graph) -> Iterator[Finding]:
 
 
 def _patterns(graph: Graph) -> Iterator[tuple[Mark, str, int]]:
-    """Where each pattern is written, the pattern, and how many characters a text for it has at most."""
+    """The mark of each pattern, the pattern, and the most characters of a text for it."""
     library = graph.library
     for flow in library.flows.values():
         if flow.trigger is not None and flow.trigger.pattern is not None:

@@ -48,7 +48,7 @@ class _Text:
 
     @property
     def name(self) -> str:
-        """What it is called in a finding."""
+        """Its name in a finding."""
         return f"{self.seen.spoken}{self.message.where}: {self.sent.what}"
 
     @property

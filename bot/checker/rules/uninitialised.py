@@ -92,14 +92,14 @@ class _FaultReport:
         return Finding.at("W308" if shared else "W301", mark, what, fix, self.origin.route)
 
     def _giving(self, by: StepId) -> str:
-        """How the flow gets the value of the flow that opened it."""
+        """The fix by which the flow gets the value of the flow that opened it."""
         passed = f'pass it on, with: {{{self.name}: "{{{{ {self.name} }}}}"}}'
         if self.graph.flow(by).variables[self.name].value is None:
             return passed
         return f"give it the same `value` here as in flow {by[0]}; or, if that can change, {passed}"
 
     def _not_given(self, by: StepId | None) -> str:
-        """Why a flow has no value for a variable that the flow below it has."""
+        """The reason why a flow has no value for a variable that the flow below it has."""
         assert by is not None and self.origin.opened is not None
         return (
             f'flow {self.origin.opened.place[0]} has variables of its own, and step "{by[1]}" does not pass this one on'

@@ -92,7 +92,7 @@ class _Allowance:
 
 
 def without_allowed(findings: Iterable[Finding], sources: Iterable[Source]) -> list[Finding]:
-    """The findings that no comment allows, and what is wrong with such comments."""
+    """The findings that no comment allows, and findings about the comments themselves."""
     found = list(findings)
     there = {_key(finding) for finding in found}
     allowances = [allowance for source in sources for allowance in _allowances(source)]
@@ -126,7 +126,7 @@ def _codes(comment: Comment, end: int) -> Iterator[tuple[str, Mark]]:
 
 
 def _amiss(allowance: _Allowance, there: set[_Key]) -> Iterator[Finding]:
-    """What is wrong with an allowance."""
+    """The findings about an allowance: it has no reason, or allows nothing."""
     for code, mark in allowance.codes:
         if code not in TITLES or code in (NEEDLESS, UNREASONED):
             yield Finding.at(NEEDLESS, mark, f"{code} is no code that can be allowed", "docs/checks lists the codes")
