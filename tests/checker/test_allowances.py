@@ -68,26 +68,26 @@ def test_a_comment_in_another_file_or_line_allows_nothing_and_is_found() -> None
     assert left(behind_a=" # allow W501: they are told") == [
         W101,
         W501,
-        "flow.yml:4:24: W001 W501 is allowed, and line 4 has none (take it out, or put it where the finding is)",
+        "flow.yml:4:24: W001 W501 is allowed, but line 4 has no such finding (remove the comment, or move it to the line of the finding)",
     ]
-    assert left(bot="# allow W101: x")[-1].startswith("bot.yml:1:17: W001 W101 is allowed, and line 1 has none")
+    assert left(bot="# allow W101: x")[-1].startswith("bot.yml:1:17: W001 W101 is allowed, but line 1 has no such finding")
 
 
 def test_each_code_that_allows_nothing_is_found_where_it_stands() -> None:
     assert left(behind_b=" # allow W501, W601: they are told", codes="W501") == [
-        "b:68: W001 W601 is allowed, and line 6 has none (take it out, or put it where the finding is)"
+        "b:68: W001 W601 is allowed, but line 6 has no such finding (remove the comment, or move it to the line of the finding)"
     ]
 
 
 @pytest.mark.parametrize("code", ["W999", "E102", "W001", "W002"])
 def test_what_cannot_be_allowed_is_found(code: str) -> None:
     (found,) = left(behind_a=f" # allow {code}: because", codes="")
-    assert found == f"flow.yml:4:24: W001 {code} is no code that can be allowed (docs/checks lists the codes)"
+    assert found == f"flow.yml:4:24: W001 {code} cannot be allowed (docs/checks lists the codes)"
 
 
 @pytest.mark.parametrize("rest", ["", ":", ": ", " because of that"])
 def test_an_allowance_without_a_reason_allows_and_is_found(rest: str) -> None:
     (found,) = left(behind_a="", behind_b=f" # allow W501{rest}", codes="W501")
     assert found == (
-        "b:54: W002 W501 is allowed without a reason (write why, behind a colon: # allow W501: the reason)"
+        "b:54: W002 W501 is allowed without a reason (write the reason after a colon: # allow W501: the reason)"
     )

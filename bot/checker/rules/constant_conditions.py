@@ -231,7 +231,7 @@ def find_unoffered(graph: Graph) -> Iterator[Finding]:
             if left:
                 quoted = ", ".join(f'"{choice}"' for choice in left)
                 what = f'no option gives {quoted} of the variable "{variable.name}", nor does any step'
-                yield Finding.at("W304", variable.mark, what, "offer it, or take it out of `of`")
+                yield Finding.at("W304", variable.mark, what, "offer it, or remove it from `of`")
 
 
 def _unoffered(variable: Variable, values: PossibleValues) -> Iterator[str]:

@@ -48,7 +48,7 @@ def _why(place: StepId, graph: Graph, reachability: Reachability) -> str:
     if runs:
         flow = next(graph.steps[runs[0]].kind.flows_run()).flow
         return f'let flow {flow}, which step "{runs[0][1]}" runs, end'
-    return "let something lead to it, or take it out"
+    return "lead to it from another step, or remove it"
 
 
 def _endless(graph: Graph, reachability: Reachability) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ def find_silent_failures(graph: Graph) -> Iterator[Finding]:
         place, edge = found[0]
         where = f'step "{place[1]}"' + (f" and {len(found) - 1} more" if len(found) > 1 else "")
         what = f'{where}: `{edge.outcome}` says nothing, so the contact gets "{SORRY[ENGLISH]}"'
-        fix = "say something on that way, or write `ai: {sorry: ...}` in bot.yml"
+        fix = "say something there, or write `ai: {sorry: ...}` in bot.yml"
         yield Finding.at("W901", graph.steps[place].mark, what, fix)
 
 

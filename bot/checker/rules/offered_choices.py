@@ -44,7 +44,7 @@ def _counts(asked: AskedStep, offered: ChoiceFacts) -> Iterator[Finding]:
         few = _fewest(asked, offered)
         if few is not None and (fewest := len(few[1]) + (made or 0)) < offered.least:
             text = f"{what}: {offered.least} answers are asked for, and there may be {fewest} to choose from"
-            fix = "ask for fewer, with `many: {min: ...}`, or show more of them always"
+            fix = "ask for fewer, with `many: {min: ...}`, or always show more of them"
             yield Finding.at("W402", offered.mark, f"{text}{in_words(few[0], nulls=True)}", fix)
 
 

@@ -24,7 +24,7 @@ def find_slow_patterns(graph: Graph) -> Iterator[Finding]:
             what = (
                 f'the pattern {written} can take too long for texts like "{text[:_SHOWN]}...", and does not match them'
             )
-            yield Finding.at("W310", mark, f"{what}: something repeats within what repeats", _FIX)
+            yield Finding.at("W310", mark, f"{what}: a repetition contains another one", _FIX)
 
 
 def _patterns(graph: Graph) -> Iterator[tuple[Mark, str, int]]:

@@ -118,7 +118,7 @@ class _FaultReport:
         if isinstance(self.fault.text.used.text, Expression):
             return f'give it a value before, or test it first, as in "{self.name} and ..."'
         if self.fault.fails:
-            return f"give it a value before, or go another way where there is none: if: not {self.name}"
+            return f"give it a value before, or lead elsewhere if it is null, with `if: not {self.name}`"
         return f"give it a value before, or write {{{{ {self.name} | default('...') }}}}"
 
 
@@ -136,7 +136,7 @@ def find_closed_exits(graph: Graph) -> Iterator[Finding]:
             type_ = graph.flow(place).variables[need.variable].type
             what = f'step "{place[1]}": exit "{need.exit}" needs "{need.variable}", which may be null, and no model can note'
             what += f" a value of type {type_}: {origin.why(place)}"
-            yield Finding.at("W306", need.mark, what, "give it a value before, or take it out of `needs`", origin.route)
+            yield Finding.at("W306", need.mark, what, "give it a value before, or remove it from `needs`", origin.route)
 
 
 def _structures(graph: Graph) -> Iterator[tuple[StepId, Need]]:

@@ -129,11 +129,11 @@ def _amiss(allowance: _Allowance, there: set[_Key]) -> Iterator[Finding]:
     """The findings about an allowance: it has no reason, or allows nothing."""
     for code, mark in allowance.codes:
         if code not in TITLES or code in (NEEDLESS, UNREASONED):
-            yield Finding.at(NEEDLESS, mark, f"{code} is no code that can be allowed", "docs/checks lists the codes")
+            yield Finding.at(NEEDLESS, mark, f"{code} cannot be allowed", "docs/checks lists the codes")
         elif (mark.path, allowance.line, code) not in there:
-            what = f"{code} is allowed, and line {allowance.line} has none"
-            yield Finding.at(NEEDLESS, mark, what, "take it out, or put it where the finding is")
+            what = f"{code} is allowed, but line {allowance.line} has no such finding"
+            yield Finding.at(NEEDLESS, mark, what, "remove the comment, or move it to the line of the finding")
     if not allowance.reasoned:
         codes = ", ".join(code for code, _ in allowance.codes)
-        fix = f"write why, behind a colon: # allow {codes}: the reason"
+        fix = f"write the reason after a colon: # allow {codes}: the reason"
         yield Finding.at(UNREASONED, allowance.mark, f"{codes} is allowed without a reason", fix)

@@ -16,7 +16,7 @@ def codes(*flows: str, bot: str = BOT) -> list[tuple[str, str]]:
 def test_a_step_behind_one_that_leads_elsewhere_is_reached_by_nobody() -> None:
     flow = "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B, then: end}\n  c: {say: C}\n  d: {say: D}"
     assert ENDS.found(flow) == [
-        'flow1.yml:5:3: W101 nobody reaches step "c" (let something lead to it, or take it out)'
+        'flow1.yml:5:3: W101 nobody reaches step "c" (lead to it from another step, or remove it)'
     ]
 
 
