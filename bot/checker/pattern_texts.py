@@ -26,7 +26,8 @@ def slow_text(pattern: str, most: int) -> str | None:
     """A text of ``most`` characters at most that keeps a pattern busy for too long; None if none is found.
 
     Where something repeats within what repeats, a text can be divided in more ways than can be tried:
-    ``([a-z]+\\.?)+[0-9]`` reads ``aaaa`` as one part, as ``a`` and ``aaa``, and so on. This function makes such texts, and tries them.
+    ``([a-z]+\\.?)+[0-9]`` reads ``aaaa`` as one part, as ``a`` and ``aaa``, and so on. This function makes such texts,
+    and tries them.
     """
     try:
         repeated = dict.fromkeys(_repeated(parser.parse(pattern), ""))
@@ -46,7 +47,7 @@ _UNFIT_ENDS = ("\n", "!", "a", "7")  # one of them hardly fits where a repetitio
 
 
 def _repeated(items: Any, before: str, *, repeats: bool = False) -> Iterator[tuple[str, str]]:
-    """The texts of parts that repeat within what ``repeats``, or are choices there, each with a text that leads to it."""
+    """The texts of parts that repeat within what ``repeats``, or are choices there, each with a text before it."""
     for code, value in items:
         if code is codes.SUBPATTERN:
             yield from _repeated(value[3], before, repeats=repeats)

@@ -23,8 +23,8 @@ def run_rules(library: Library, sources: Iterable[Source] = ()) -> list[Finding]
 def run_rules_on_sound_steps(library: Library, sources: Iterable[Source]) -> list[Finding]:
     """The findings for a bot in which some steps have problems: those that stay when the problems are corrected.
 
-    Steps with problems lead nowhere in ``library``. ``sources`` are the YAML files that can be read to their end; there are no
-    findings for other files.
+    Steps with problems lead nowhere in ``library``. ``sources`` are the YAML files that can be read to their end; there
+    are no findings for other files.
     """
     graph = Graph(library, tuple(sources))
     found = {finding for find in RULES if find not in OF_WHOLE_BOTS for finding in find(graph)}

@@ -70,7 +70,9 @@ def test_a_comment_in_another_file_or_line_allows_nothing_and_is_found() -> None
         W501,
         "flow.yml:4:24: W001 W501 is allowed, but line 4 has no such finding (remove the comment, or move it to the line of the finding)",
     ]
-    assert left(bot="# allow W101: x")[-1].startswith("bot.yml:1:17: W001 W101 is allowed, but line 1 has no such finding")
+    assert left(bot="# allow W101: x")[-1].startswith(
+        "bot.yml:1:17: W001 W101 is allowed, but line 1 has no such finding"
+    )
 
 
 def test_each_code_that_allows_nothing_is_found_where_it_stands() -> None:

@@ -1,6 +1,7 @@
 """Definite assignment: which variables may be null at each step of a bot, on whatever path a conversation gets there.
 
-A worklist over the graph: the state at a step is the union over all edges that lead there, each by its transfer function.
+A worklist over the graph: the state at a step is the union over all edges that lead there, each by its transfer
+function.
 """
 
 from collections import defaultdict
@@ -79,7 +80,10 @@ class DefiniteAssignment:
         return sum(self._emptied) & self._declarations.kept(place)
 
     def left(self, transfer: EdgeTransfer, rested: NullState, seen: OnRead = nobody_reads) -> NullState:
-        """The state when a step is left by an edge, before the transition. ``rested`` is the state while it was at the step."""
+        """The state when a step is left by an edge, before the transition.
+
+        ``rested`` is the state while it was at the step.
+        """
         state = rested if transfer.done else self.at[transfer.edge.source]
         return transfer.left(state, self._brought(transfer.edge, state), seen)
 
@@ -119,7 +123,7 @@ class DefiniteAssignment:
             yield place, [EdgeTransfer(edge, step, flow, outcomes.get(edge.outcome), self.nulls) for edge in edges]
 
     def _given(self) -> dict[str, VariableSet]:
-        """The variables that get a value at the steps of each flow, except those that its first step cannot do without."""
+        """The variables that get a value at the steps of each flow, except those that its first step needs."""
         found = dict.fromkeys(self._graph.library.flows, 0)
         for (flow, _), transfers in self._transfers.items():
             for transfer in transfers:
@@ -223,7 +227,7 @@ class DefiniteAssignment:
     # -- failures --------------------------------------------------------------------------------------------------
 
     def _noting(self, place: StepId) -> OnRead:
-        """Note that a step may fail: where null leaves a hole, the text may be empty, and an empty text is no message."""
+        """Note that a step may fail: a text with a hole may be empty, and an empty text is no message."""
 
         def note(text: AnalysedText, read: NullEffect) -> None:
             if read.holes | read.fails:
@@ -341,8 +345,8 @@ def _given(graph: Graph, assigned: "DefiniteAssignment", transfer: EdgeTransfer)
 
 
 def _only_on_edges(graph: Graph) -> set[str]:
-    """The kept variables, alike in all flows, that begin as null and get values on edges only: no message, no program and
-    no model gives one of them alone.
+    """The kept variables, alike in all flows, that begin as null and get values on edges only: no message, no program
+    and no model gives one of them alone.
     """
     flows = graph.library.flows.values()
     variables = [variable for flow in flows for variable in flow.variables.values()]

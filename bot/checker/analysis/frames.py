@@ -43,7 +43,7 @@ class FrameStack:
         return edge.target is not None and self._stays(edge, edge.target, self._below.get(edge.source, 0))
 
     def may_change_below(self, place: StepId) -> Opening | None:
-        """The opening of flows that may change kept variables while a step waits below them: an interruption, else a run."""
+        """The opening of flows on top of a step that may change kept variables: an interruption, else a run."""
         above = set(self._above(place))
         return Opening.INTERRUPTION if _ANYBODY in above else Opening.RUN if above else None
 
@@ -95,7 +95,7 @@ class FrameStack:
         return found
 
     def _switched_to(self, entered: "_Entered") -> Mapping[StepId, int]:
-        """For each step, the steps of other flows that transitions lead to after it, in its frame or in frames above."""
+        """For each step, the steps of other flows to which transitions lead after it, in its frame or above."""
         graph, found = self._graph, dict[StepId, int]()
         onward = {
             place: [*self._above(place), *(edge.target for edge in graph.edges[place] if edge.target is not None)]
@@ -166,7 +166,10 @@ def _switches_flow(edge: Edge) -> bool:
 
 
 class Declarations:
-    """The declared variables of all flows. ``given`` are the variables that each flow itself gives a value before it needs them."""
+    """The declared variables of all flows.
+
+    ``given`` are the variables that each flow itself gives a value before it needs them.
+    """
 
     def __init__(self, graph: Graph, nulls: NullAnalysis, given: Mapping[str, VariableSet]) -> None:
         self._graph = graph
@@ -211,8 +214,10 @@ class Declarations:
         return found
 
     def crossed(self, edge: Edge, state: NullState) -> NullState:
-        """The state after a transition to another flow in the same frame. Variables without a value get the first value that
-        this flow declares, and so do variables whose value does not fit its declaration.
+        """The state after a transition to another flow in the same frame.
+
+        Variables without a value get the first value that this flow declares, and so do variables whose value does not
+        fit its declaration.
         """
         here, there = edge.source[0], edge.source[0] if edge.target is None else edge.target[0]
         if here == there:
@@ -246,7 +251,7 @@ def _with_value(flow: Flow) -> list[str]:
 
 
 def _carries(ours: Variable, theirs: Variable) -> bool:
-    """True if every value of one variable is a value of another: they have the same type, or the other is a text that takes it."""
+    """True if every value of one variable is a value of another: same type, or a text that takes it."""
     if theirs.type == "text":
         return theirs.may_be_made_of(ours.kind)
     return (ours.type, theirs.type) == ("integer", "number") or ours.type == theirs.type

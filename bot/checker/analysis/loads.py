@@ -219,7 +219,10 @@ class TurnLoads:
             yield FrameLoad(here), Constraint(sent, FrameLoad(after), inner, times)
 
     def _at_once(self, place: StepId) -> Iterator[Edge]:
-        """The edges that a turn can take through a step. A turn passes a wait if its time may be over when the step is entered."""
+        """The edges that a turn can take through a step.
+
+        A turn passes a wait if its time may be over when the step is entered.
+        """
         passes = not self._graph.steps[place].kind.pauses
         causes = (Cause.TURN, *_AT_ONCE) if passes else (Cause.TIME,) if place in self._over else ()
         for edge in self._graph.edges[place]:
@@ -227,8 +230,8 @@ class TurnLoads:
                 yield edge
 
     def _after(self, edge: Edge) -> tuple[StepNode, ...]:
-        """The nodes at which a turn continues after an edge; empty if the step keeps waiting, or if the edge returns to a
-        question.
+        """The nodes at which a turn continues after an edge; empty if the step keeps waiting, or if the edge returns to
+        a question.
         """
         return self._nodes.after(edge) if edge.puts and not edge.returns else ()
 
@@ -269,7 +272,7 @@ class TurnLoads:
 
 
 class PassableWaits:
-    """Finds the steps at which a wait may be over when a turn gets there: they wait for a point in time, or for opening hours."""
+    """Finds the steps at which a wait may be over at once: they wait for a point in time or for opening hours."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph

@@ -142,7 +142,10 @@ class Dependency(NamedTuple):
 
 
 class Component:
-    """Nodes that all depend on each other, or one node alone. ``exits`` has the longest constraint by which each node leaves it."""
+    """Nodes that all depend on each other, or one node alone.
+
+    ``exits`` has the longest constraint by which each node leaves it.
+    """
 
     def __init__(
         self,
@@ -194,7 +197,7 @@ class Component:
         return cuts
 
     def _bounded(self, cuts: Sequence[Node]) -> Mapping[Node, float]:
-        """The longest time of each node: to a cut, from cut to cut as often as their visits allow, and out of the component."""
+        """The longest time of each node: to a cut, from cut to cut while visits are left, and out of the component."""
         order = self._without(cuts, self.nodes)
         out = self._longest({node: found.seconds for node, found in self._exits.items() if node not in cuts}, order)
         to_cut = self._longest(dict.fromkeys(cuts, 0.0), order)

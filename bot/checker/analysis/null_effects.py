@@ -23,8 +23,10 @@ _SHOWN = frozenset({Null.SHOWN, Null.NEEDED})
 
 @immutable
 class NullEffect:
-    """The effect of null in one text. ``holes`` and ``fails`` are the variables for which there may be a hole, or a failure;
-    ``stops`` are those of ``fails`` for which it fails for certain. ``nothing``: its value may be null itself.
+    """The effect of null in one text.
+
+    ``holes`` and ``fails`` are the variables for which there may be a hole, or a failure; ``stops`` are those of
+    ``fails`` for which it fails for certain. ``nothing``: its value may be null itself.
     """
 
     holes: VariableSet = 0

@@ -74,7 +74,7 @@ class Provenance:
     def _before(
         self, transfer: EdgeTransfer, null: VariableSet, name: VariableSet, origin: NullOrigin, backwards: list[Edge]
     ) -> VariableSet:
-        """The variables that were null before an edge and made this one null on it; empty if the edge itself gave it null."""
+        """The variables whose null value an edge gave to this one; empty if the edge itself gave it null."""
         brought = self._brought(transfer, name)
         backwards.append(transfer.edge)
         if transfer.edge.cause in AFTER_RUN:

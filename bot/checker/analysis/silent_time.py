@@ -132,7 +132,10 @@ class SilentTimes:
                     yield first, Constraint(onward=by, inner=end, anew=end.heard, opens=True)
 
     def _on(self, timed: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
-        """The constraints of an edge and of the steps that it leads to. An edge on which something is sent is a node of its own."""
+        """The constraints of an edge and of the steps that it leads to.
+
+        An edge on which something is sent is a node of its own.
+        """
         edge, taken = timed.edge, list(self._taken(timed))
         if speaks(edge) or edge.returns:
             yield from ((edge, each) for each in taken)
@@ -167,7 +170,7 @@ class SilentTimes:
             yield Constraint(timed.seconds, here, edge=edge)
 
     def _come_back(self) -> Iterator[tuple[Node, Constraint]]:
-        """The constraints of questions that are asked again after another flow: one that a message started, or a scheduled one."""
+        """The constraints of questions that are asked again after an interruption or a scheduled flow."""
         for flow in self._graph.library.flows.values():
             if flow.interrupted in ("resume", "ask"):
                 for place in self._interrupting(flow.name):
@@ -200,7 +203,9 @@ _FREE = {
     "notice": "not with a person",
     "replace": "not with a person",
 }
-"""The nodes for the moment at which a scheduled flow need not wait any longer, by what it does while the contact is busy."""
+"""The nodes for the moment at which a scheduled flow need not wait any longer, by what it does while the contact is
+busy.
+"""
 
 
 def _due(root: Root) -> Node:

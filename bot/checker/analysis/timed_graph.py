@@ -16,7 +16,10 @@ from bot.language.steps.step_facts import RestFor
 
 @immutable(eq=False)
 class EndNode:
-    """A node for the time from a step to the end of its frame. ``heard``: only the time since the contact's last word counts."""
+    """A node for the time from a step to the end of its frame.
+
+    ``heard``: only the time since the contact's last word counts.
+    """
 
     step_node: "StepNode"
     heard: bool
@@ -106,8 +109,8 @@ class StepNodes:
 class TimedEdge:
     """An edge, and the longest dwell time before it: how long the contact is silent at the step, in seconds.
 
-    ``runs`` are the first steps of the flows that run before it, each with the most times in a row. ``in_window``: it is
-    taken only while the window is open.
+    ``runs`` are the first steps of the flows that run before it, each with the most times in a row. ``in_window``: it
+    is taken only while the window is open.
     """
 
     edge: Edge
@@ -156,8 +159,8 @@ def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]
 
 
 def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
-    """True if an edge is never taken while the window is closed: one of its conditions does not hold then, or the step waits
-    for the contact then.
+    """True if an edge is never taken while the window is closed: one of its conditions does not hold then, or the step
+    waits for the contact then.
     """
     if step.kind.waits and edge.success and edge.cause is Cause.RESULT:
         return True
@@ -190,7 +193,7 @@ def _reminders_at(graph: Graph, place: StepId) -> int:
 
 
 def _seconds(step: Step, edge: Edge, reminders: int) -> float:
-    """The longest dwell time at a step before it is left by an edge without a word of the contact (docs/language/time.md)."""
+    """The longest dwell time before an edge on which the contact says nothing (docs/language/time.md)."""
     rest, reminded = step.kind.rest, _reminded(step, reminders)
     match edge.cause:
         case Cause.REMINDER:
@@ -217,7 +220,7 @@ def _reminded(step: Step, reminders: int) -> float:
 
 
 def _longest_wait(step: Step, reminders: int) -> float:
-    """The longest time that the conversation stays at a step without a word of the contact, apart from flows that it runs."""
+    """The longest time at a step without a word of the contact, apart from flows that the step runs."""
     rest = step.kind.rest
     if rest is not None and rest.what in (RestFor.TIME, RestFor.RESULT):
         return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
@@ -225,7 +228,7 @@ def _longest_wait(step: Step, reminders: int) -> float:
 
 
 def waits_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, float]]:
-    """The steps at which the conversation can be while a step runs a flow, each with the longest time that it stays there."""
+    """The steps at which the conversation can be while a step runs a flow, each with its longest dwell time."""
 
     def opened(at: StepId) -> list[StepId]:
         return [graph.opened_by(run.flow) for run in graph.steps[at].kind.flows_run()]

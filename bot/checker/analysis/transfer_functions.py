@@ -108,7 +108,7 @@ class TransferFunction:
         return self.into(before, before)
 
     def into(self, state: NullState, of: NullState) -> NullState:
-        """The state of one frame after the assignments, where the values are evaluated in the state ``of`` of another."""
+        """The state of a frame after the assignments, whose values are evaluated in the state ``of`` of another."""
         for assigned in self._assigned_values:
             state = state.empty(assigned.bit) if assigned.may_be_null(of.null) else state.known(assigned.bit)
         return state

@@ -47,8 +47,9 @@ class CounterexampleFinder:
         self._examples = examples
 
     def search(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Counterexample | None, int]:
-        """The conversation that shows a finding, and the number of turns that the search took. None: no conversation was
-        found in so many ``turns``, or the code has no fault test.
+        """The conversation that shows a finding, and the number of turns that the search took.
+
+        None: no conversation was found in so many ``turns``, or the code has no fault test.
         """
         fault = FAULT_TESTS.get(finding.code)
         if fault is None:

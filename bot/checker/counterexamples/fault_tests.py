@@ -1,4 +1,7 @@
-"""For each rule a fault test: whether its fault shows in a state of a conversation. A code without one has no counterexample."""
+"""For each rule a fault test: whether its fault shows in a state of a conversation.
+
+A code without one has no counterexample.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -234,7 +237,7 @@ def _asks(step: Step, outcome: str, condition: Expression) -> bool:
 def _shown(
     state: ExploredState, taken: StepTaken, case: FindingCase, outcome: str | None, sentence: str
 ) -> VisibleFault | None:
-    """The fault that shows because another outcome was not taken: its first message or the conversation's end is missing."""
+    """The fault of an outcome that was not taken: its first message or the conversation's end is missing."""
     steps = case.library.flows[taken.flow].steps
     target = None if outcome is None else steps[taken.step].transitions[outcome].target
     said = None if target in (None, END, taken.target) else _first_said(steps, target)

@@ -42,8 +42,8 @@ class FindingCase:
 
     @classmethod
     def of(cls, library: Library, finding: Finding, place: StepId | None, edge: Edge | None) -> "FindingCase":
-        """Look up the texts at the finding's place: those of a step, or those of a flow or the bot that a step inherits,
-        or those that use the definition there.
+        """Look up the texts at the finding's place: those of a step, or those of a flow or the bot that a step
+        inherits, or those that use the definition there.
         """
         here = Mark(finding.path, finding.line, finding.column)
         used = (*uses_of_bot(library.bot), *(each for flow in library.flows.values() for each in uses_of_flow(flow)))

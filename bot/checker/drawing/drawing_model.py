@@ -54,10 +54,12 @@ class BoxFinding:
 
 @immutable
 class Box:
-    """A box of a drawing. ``name`` is made up and can be used as an id. ``lines`` stand below the title.
+    """A box of a drawing.
 
-    ``refers`` is set for a link: the name of the box that it stands in for. ``stands_for`` is ``flow`` or ``flow/step``; empty
-    for other boxes.
+    ``name`` is made up and can be used as an id. ``lines`` stand below the title.
+
+    ``refers`` is set for a link: the name of the box that it stands in for. ``stands_for`` is ``flow`` or
+    ``flow/step``; empty for other boxes.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The drawings of one flow (its steps and transitions) and of the whole bot (one box a flow), with what is wrong at each."""
+"""The drawings of one flow (its steps and transitions) and of the whole bot (its flows), with findings."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
@@ -76,7 +76,7 @@ def _owners(library: Library) -> dict[str, list[Begins]]:
 
 
 def _owner(begins: list[Begins], finding: Finding) -> Owner:
-    """The last flow or step that begins before the finding; a finding further left than its step belongs to the flow."""
+    """The last flow or step that begins before the finding; the flow if the finding is further left than its step."""
     at = bisect_right(begins, (finding.line, finding.column), key=lambda each: _place(each[0]))
     if at == 0:
         return "", finding.path
@@ -102,7 +102,10 @@ OPENS = {Opening.RUN: "runs", Opening.PLAN: "schedules", Opening.PROGRAM: "start
 
 
 def draw_flow(graph: Graph, name: str, flags: FindingIndex, *, everything: bool = False) -> Drawing:
-    """Draw a flow: all edges, or without ``everything`` the significant ones. Raises `KeyError` if there is no such flow."""
+    """Draw a flow: all edges, or without ``everything`` the significant ones.
+
+    Raises `KeyError` if there is no such flow.
+    """
     return _FlowDrawing(graph, graph.library.flows[name], flags, everything).drawn()
 
 
@@ -282,7 +285,7 @@ _INHERITED = ("retry", "remind", "timeout", "errors", "signals")
 
 
 def is_significant(graph: Graph, edge: Edge) -> bool:
-    """True if an edge is the step's own: it is not inherited, does not stay at the step, and does not return to an earlier one."""
+    """True if an edge leads on and is the step's own: not inherited, not to the step itself or an earlier one."""
     step = graph.steps[edge.source]
     if edge.word is not None:
         word = step.options.words.get(edge.word or "")
@@ -360,7 +363,10 @@ class _Overview:
         )
 
     def _heard_everywhere(self) -> Iterator[tuple[str, str]]:
-        """The bot's words that lead to a flow, each with this flow. A word and its equals in other languages are one word."""
+        """The bot's words that lead to a flow, each with this flow.
+
+        A word and its equals in other languages are one word.
+        """
         for word in dict.fromkeys(self.graph.library.bot.words.values()):
             target = "" if word.transition.then is None else word.transition.then.text
             if target.startswith("/"):

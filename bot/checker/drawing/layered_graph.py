@@ -16,7 +16,7 @@ LineEnds = tuple[int, int]
 
 
 def rows(widths: Sequence[float], ends: Sequence[LineEnds], widest: float) -> list[int]:
-    """The row of each box: below all boxes that lead there, except by a line that closes a cycle, and where there is room.
+    """The row of each box: where there is room below all boxes that lead there, except by lines that close a cycle.
 
     Boxes are taken in their order, so that the same drawing always looks the same.
     """
@@ -112,7 +112,9 @@ LINE_WIDTH = 6.0  # pixels of width that a line takes in a row which it passes
 
 @dataclass
 class LayeredGraph:
-    """Boxes, and the nodes that stand in for lines; both are called nodes. Even rows are for boxes, odd ones for labels.
+    """Boxes, and the nodes that stand in for lines; both are called nodes.
+
+    Even rows are for boxes, odd ones for labels.
 
     ``chains`` are the nodes of each line from its upper end to its lower one, ``above`` and ``below`` each node's
     neighbours in the next rows.
@@ -193,7 +195,10 @@ def reduce_crossings(graph: LayeredGraph) -> None:
 
 
 def _sweep(graph: LayeredGraph, *, down: bool, turned: bool) -> None:
-    """Order each row by the middles of its nodes' neighbours in the row before. ``turned``: equal ones change their order."""
+    """Order each row by the middles of its nodes' neighbours in the row before.
+
+    ``turned``: equal ones change their order.
+    """
     neighbours = graph.above if down else graph.below
     place = [0.0] * len(graph.widths)
     for row in graph.rows if down else reversed(graph.rows):

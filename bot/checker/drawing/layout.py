@@ -98,7 +98,7 @@ class _Page:
         return self._x[node], (self._tops[row] + self._bottoms[row]) / 2
 
     def _sides(self, neighbours: Sequence[Sequence[int]]) -> dict[tuple[int, int], float]:
-        """The x coordinate at which each line meets its box, by the box and the next node, in the order of these nodes."""
+        """The x coordinate at which each line meets its box, by the box and the next node, in order of these nodes."""
         ports = {}
         for box in range(self._graph.boxes):
             others = sorted(neighbours[box], key=lambda other: (self._x[other], other))

@@ -33,7 +33,7 @@ _PILLS = (BoxKind.START, BoxKind.END)
 
 @immutable
 class TextRow:
-    """One line of a box: ``kind`` is ``title``, ``text`` or ``flag``; ``base`` is the distance of its letters from the top."""
+    """One line of a box. ``kind`` is ``title``, ``text`` or ``flag``, ``base`` the distance from the box's top."""
 
     kind: str
     text: str
@@ -131,10 +131,12 @@ TIP = (
 
 
 def svg(drawing: Drawing, style: str | None = None) -> str:
-    """The drawing as the text of an SVG file. All text is escaped. ``style`` takes the place of `STYLE`; empty where a page has it.
+    """The drawing as the text of an SVG file.
 
-    For scripts of a page, a box has ``data-place`` (its flow or step), a line ``data-ends`` (the ids of its boxes) and ``data-ways``
-    (its traces, as JSON), and each word of its label has the traces that it stands for.
+    All text is escaped. ``style`` takes the place of `STYLE`; empty where a page has it.
+
+    For scripts of a page, a box has ``data-place`` (its flow or step), a line ``data-ends`` (the ids of its boxes) and
+    ``data-ways`` (its traces, as JSON), and each word of its label has the traces that it stands for.
     """
     return "\n".join(SvgPicture(drawing, STYLE if style is None else style).elements()) + "\n"
 

@@ -1,6 +1,7 @@
 """Example inputs: texts that contacts write, and results of handlers, services and models.
 
-`Examples` come from the tests of a bot, `FlowReads` from its flows: constants in conditions, and fields that texts read.
+`Examples` come from the tests of a bot, `FlowReads` from its flows: constants in conditions, and fields that texts
+read.
 """
 
 import re
@@ -29,7 +30,7 @@ def _nothing(request: str) -> Sequence[HttpResult]:
 
 @immutable
 class Examples:
-    """Inputs that the tests of the bot use: ``texts`` that contacts write, and results by handler, request and model."""
+    """Inputs from the bot's tests: ``texts`` that contacts write, and results by handler, request and model."""
 
     texts: tuple[str, ...] = ()
     returns: Mapping[str, tuple[HandlerResult, ...]] = field(default_factory=dict)

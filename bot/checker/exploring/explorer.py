@@ -132,7 +132,9 @@ class ExploredState:
 
 
 class Explorer:
-    """Takes moves with the real engine. ``taken`` counts the turns, ``drew`` says whether a turn has drawn a random number.
+    """Takes moves with the real engine.
+
+    ``taken`` counts the turns, ``drew`` says whether a turn has drawn a random number.
 
     No handler or service transcribes a voice note: a move says whether it is transcribed (`WriteMove`).
 
@@ -311,7 +313,10 @@ def _id(state: ExploredState) -> str:
 
 
 def event_of(act: InputMove, event_id: str, contact: str, now: datetime) -> Event:
-    """The event of a contact's or a program's move. Raises `TypeError` for a move that is no event: a wait, or a fault."""
+    """The event of a contact's or a program's move.
+
+    Raises `TypeError` for a move that is no event: a wait, or a fault.
+    """
     match act:
         case WriteMove(text, voice=True):
             media = Media("audio", "https://files.example/audio")

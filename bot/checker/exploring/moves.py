@@ -1,7 +1,9 @@
-"""Moves: the things that can happen to a conversation. Each is a value, a line of a test, and a sentence for people.
+"""Moves: the things that can happen to a conversation.
 
-An `InputMove` is an act of a contact, a program or the gateway, or time that passes. An `EffectResult` is the result that
-a handler, a service or a model returns to the bot.
+Each is a value, a line of a test, and a sentence for people.
+
+An `InputMove` is an act of a contact, a program or the gateway, or time that passes. An `EffectResult` is the result
+that a handler, a service or a model returns to the bot.
 """
 
 from collections.abc import Mapping

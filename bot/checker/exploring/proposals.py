@@ -195,7 +195,7 @@ class Proposals:
         return TurnContext(self._library, state.session, TimeReached("", state.session.contact, state.now))
 
     def _fitting(self, state: ExploredState, flow: Flow, variable: Variable) -> tuple[str, ...]:
-        """Texts that the step accepts for a variable: values at its bounds, constants of conditions, and texts of tests."""
+        """Texts that the step accepts for a variable: its bounds, constants of conditions, and texts of tests."""
         assert state.frame is not None
         key = (flow.name, state.frame.step, state.now.date(), repr(self._library.values_of(state.frame, state.session)))
         if key not in self._fit:

@@ -28,7 +28,10 @@ CLOCKS = (time(10), time(15), time(23))
 
 
 def sample_texts(variable: Variable, now: datetime, *, large: bool = False) -> Iterator[str]:
-    """Texts that a contact may write for a variable: values within its bounds and at them. ``large``: also the longest text."""
+    """Texts that a contact may write for a variable: values within its bounds and at them.
+
+    ``large``: also the longest text.
+    """
     match variable:
         case NumberVariable(least=least, most=most):
             yield from _numbers(least, most)
@@ -181,7 +184,10 @@ def lengthened(value: Any) -> Any:
 
 
 def values_for_variable(variable: Variable | None, now: datetime, shape: Mapping[str, Any]) -> Iterator[Any]:
-    """Values for a variable that a call saves to, if nothing else is known of them. A list or a map has this ``shape``."""
+    """Values for a variable that a call saves to, if nothing else is known of them.
+
+    A list or a map has this ``shape``.
+    """
     match variable:
         case ListVariable():
             yield from ([shape or ADDRESS, shape or NAME], [])

@@ -1,4 +1,7 @@
-"""A search for moves that make the engine take given edges. Each move is tried with the real engine, the likely ones first."""
+"""A search for moves that make the engine take given edges.
+
+Each move is tried with the real engine, the likely ones first.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -133,7 +136,10 @@ class MoveSearch:
         return all(edge.source not in here for edge in route[taken : taken + _AHEAD])
 
     def _shortened(self, state: ExploredState, end: int) -> ExploredState:
-        """The same conversation without moves that are not needed. The longest possible sequences are left out first."""
+        """The same conversation without moves that are not needed.
+
+        The longest possible sequences are left out first.
+        """
         moves = [each.move for each in state.path() if each.move is not None]
         for length in range(len(moves) - 1, 0, -1):
             for start in range(len(moves) - length):
@@ -200,7 +206,10 @@ def suits(edge: Edge, move: Move) -> bool:
 
 
 def digest(state: ExploredState) -> str:
-    """Everything in a state that can change how the conversation continues. Time counts in hours since the last message."""
+    """Everything in a state that can change how the conversation continues.
+
+    Time counts in hours since the last message.
+    """
     session = state.session
     frames = [_of(frame) for frame in session.frames]
     plans = [(plan.name, plan.signal or plan.flow) for plan in session.plans]

@@ -101,7 +101,7 @@ class EdgeBuilder:
             found.update((cause, can_be or found.get(cause, False)) for cause in causes)
 
     def _failures(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> Iterator[Cause]:
-        """The causes by which a step can fail by itself: its work fails, or its message is refused before anybody replies."""
+        """The causes by which a step itself can fail: its work fails, or the gateway refuses its message."""
         if "errors.else" in step.outcomes or (step.kind.rest is None and step.kind.fails):
             yield cause
             if step.kind.takes_pending_input:
@@ -122,7 +122,10 @@ class EdgeBuilder:
         return Edge(*own, fails=fails, idle=idle, again=again, alone=alone)
 
     def _by_words(self, place: StepId, step: Step) -> Iterator[Edge]:
-        """The edges of words: one from each step at which a word is understood. The same text may be a word at several levels."""
+        """The edges of words: one from each step at which a word is understood.
+
+        The same text may be a word at several levels.
+        """
         if not step.kind.takes_words:
             return
         flow, bot = self._library.flows[place[0]], self._library.bot
@@ -215,7 +218,10 @@ def _reverse(edges: Mapping[StepId, list[Edge]]) -> dict[StepId, list[StepId]]:
 
 
 class FallibleTexts:
-    """Finds the texts of a bot's flows that can fail, by the declarations of their variables. Each variable may be null."""
+    """Finds the texts of a bot's flows that can fail, by the declarations of their variables.
+
+    Each variable may be null.
+    """
 
     def __init__(self, library: Library) -> None:
         self._known: Mapping[str, Mapping[str, AbstractValues]] = {
@@ -377,7 +383,10 @@ Analysis = TypeVar("Analysis")
 
 @dataclass(frozen=True)
 class Graph:
-    """All steps, edges and roots of a bot. ``sources`` are the files that it was loaded from, for rules about their text."""
+    """All steps, edges and roots of a bot.
+
+    ``sources`` are the files that it was loaded from, for rules about their text.
+    """
 
     library: Library
     sources: tuple[Source, ...] = ()
@@ -410,7 +419,7 @@ class Graph:
 
     @cached_property
     def interrupters(self) -> tuple[StepId, ...]:
-        """The steps at which a conversation begins or continues when a message of the contact interrupts another one."""
+        """The steps at which a conversation begins or continues when a message interrupts another one."""
         started = [root.place for root in self.roots if root.opening is Opening.INTERRUPTION]
         return (*started, *(place for place, step in self.steps.items() if step.kind.stays_valid))
 
@@ -433,7 +442,7 @@ class Graph:
 
     @cached_property
     def below(self) -> Mapping[str, frozenset[str]]:
-        """The flows that are open below each flow on every path to it: the flows that run it, if nothing else leads to it."""
+        """The flows that are open below each flow on every path to it: its runners, if nothing else leads to it."""
         runners: dict[str, set[str] | None] = {name: set() for name in self.library.flows}
         for root in self.roots:
             found = runners[root.place[0]]

@@ -97,7 +97,10 @@ def reachable(starts: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) 
 
 
 def cycle_through(place: StepId, edges: Mapping[StepId, Sequence[Edge]], among: Collection[StepId]) -> tuple[Edge, ...]:
-    """A shortest path from a step back to itself through some steps; through another step if possible. Empty if there is none."""
+    """A shortest path from a step back to itself through some steps; through another step if possible.
+
+    Empty if there is none.
+    """
     itself = next((edge for edge in edges[place] if edge.target == place), None)
     entered_by: dict[StepId, Edge] = {}
     waiting = deque([place])

@@ -98,7 +98,7 @@ class _Run:
             return f"{type(error).__name__}: {error}"
 
     def _wake_before(self) -> ReplayDifference | None:
-        """Wake the session at times before the event at which only the edited flows have something due: a shorter time-out."""
+        """Wake the session at times before the event that only the edited flows set, such as a shorter time-out."""
         for _ in range(_MOST_WAKINGS):
             at = self._wakes_at
             if at is None or at > self._turn.event.at or (self._woke_at is not None and at >= self._woke_at):

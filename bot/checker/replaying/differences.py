@@ -92,7 +92,10 @@ class ReplayResult:
 
 
 def differing_effects(theirs: Sequence[Effect], ours: Sequence[Effect], at: int) -> tuple[Effect | None, Effect | None]:
-    """The two effects at the place where two turns differ. Beside an effect that was only added or removed stands None."""
+    """The two effects at the place where two turns differ.
+
+    Beside an effect that was only added or removed stands None.
+    """
     more = len(ours) - len(theirs)
     if more > 0 and _go_on_alike(theirs[at:], ours[at + more :]):
         return None, ours[at]

@@ -34,10 +34,11 @@ class MigrationKind(Enum):
 
 @immutable
 class MigrationOutcome:
-    """The effect of an edit on one frame (``place`` is its ``flow/step``), plan (``flow``, ``flow/step``) or kept value.
+    """The effect of an edit on one frame, plan or kept value.
 
-    ``to`` is where it goes: the new name of the step, or the target of `gone`. ``below``: the frame is migrated when
-    the frames above it have ended. ``mark`` is the present place of the step, else of its flow.
+    ``place`` is ``flow/step`` for a frame; ``flow``, ``flow/step`` or a signal for a plan; ``flow: name`` for a kept
+    value. ``to`` is where it goes: the new name of the step, or the target of `gone`. ``below``: the frame is migrated
+    when the frames above it have ended. ``mark`` is the present place of the step, else of its flow.
     """
 
     place: str
@@ -56,7 +57,10 @@ _BECOMES = {
 
 
 def migration_outcomes(library: Library, session: Session, now: datetime) -> Iterator[MigrationOutcome]:
-    """The effects of an edit on all frames, planned starts and kept values of a contact. ``now`` is in the bot's time zone."""
+    """The effects of an edit on all frames, planned starts and kept values of a contact.
+
+    ``now`` is in the bot's time zone.
+    """
     yield from _outcomes_of_frames(library, session.frames)
     for plan in session.plans:
         if not is_there(library, plan):
@@ -68,7 +72,10 @@ def migration_outcomes(library: Library, session: Session, now: datetime) -> Ite
 
 
 def _outcomes_of_frames(library: Library, frames: tuple[Frame, ...]) -> Iterator[MigrationOutcome]:
-    """The outcome for each frame, from the active one down. A frame that ends may end the frames below it, as in the engine."""
+    """The outcome for each frame, from the active one down.
+
+    A frame that ends may end the frames below it, as in the engine.
+    """
     taken_along = len(frames)  # this frame and those above it end
     outcome: MigrationOutcome | None = None
     for depth in reversed(range(len(frames))):

@@ -1,4 +1,4 @@
-"""W302, W303, W304: a choice that customers never get, because a condition is always or never true, or no option gives it."""
+"""W302, W303, W304: a choice that customers never get, by a constant condition or because no option gives it."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -132,7 +132,10 @@ _OPEN = (_ANY, _TYPED)
 
 
 class PossibleValues:
-    """The possible values of all variables by name: flows pass them on under their names. Null is always one of them."""
+    """The possible values of all variables by name: flows pass them on under their names.
+
+    Null is always one of them.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -197,7 +200,10 @@ class PossibleValues:
 
 
 def _saved(outcome: Outcome, *, chosen: bool) -> list[Any]:
-    """The value of `save`, as `bot.language.steps.transition.value_of` read it. ``chosen``: there are options for it."""
+    """The value of `save`, as `bot.language.steps.transition.value_of` read it.
+
+    ``chosen``: there are options for it.
+    """
     if isinstance(outcome.saves, Saved):
         return [outcome.saves.value]
     if outcome.saves is SavedResult.VALUE:

@@ -1,4 +1,4 @@
-"""W101, W102 and W103: steps that no customer reaches, conversations that no customer can end, and apologies after a success."""
+"""W101, W102, W103: steps that nobody reaches, conversations without an end, apologies after a success."""
 
 import re
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def _why(place: StepId, graph: Graph, reachability: Reachability) -> str:
 
 
 def _endless(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
-    """The steps at which a conversation goes round in a cycle for ever: no path leads to an end, whatever anybody does."""
+    """The steps at which a conversation goes round in a cycle for ever: no path leads to an end."""
     stuck = {place for place in reachability.reached if not reachability.can_end(place)}
     reported: set[StepId] = set()
     for place in (place for place in graph.steps if place in stuck):
@@ -108,7 +108,10 @@ def _falls(graph: Graph, edge: Edge) -> bool:
 
 
 def _is_failure(edge: Edge, graph: Graph) -> bool:
-    """True if an edge is taken because something went wrong. `else` counts only if it leads to a step that apologises."""
+    """True if an edge is taken because something went wrong.
+
+    `else` counts only if it leads to a step that apologises.
+    """
     if edge.outcome == "else" and edge.target is not None:
         step = graph.steps[edge.target]
         texts = (sent.text.source for sent in step.kind.sends() if isinstance(sent, SentText))
@@ -122,7 +125,7 @@ _APOLOGY = re.compile(
 
 
 def _without_failures(graph: Graph, place: StepId) -> dict[StepId, None]:
-    """The steps that a conversation reaches where nothing fails, and the step before ``place`` ends the conversation."""
+    """The steps that a conversation reaches if nothing fails, and the step before ``place`` ends it."""
 
     def onward(here: StepId) -> Iterator[StepId]:
         yield from (root.place for root in graph.roots_by.get(here, ()))

@@ -96,7 +96,10 @@ PER_MINUTE = 60
 
 @rule(W601="more messages in one turn than a minute allows")
 def find_heavy_turns(graph: Graph) -> Iterator[Finding]:
-    """Find steps after which a turn can send more messages than a minute allows. Only the first step of a cycle is reported."""
+    """Find steps after which a turn can send more messages than a minute allows.
+
+    Only the first step of a cycle is reported.
+    """
     turns = TurnLoads(graph)
     most = {place: turns.most(place) for place in graph.steps}
     heavy = {place: found for place, found in most.items() if found > PER_MINUTE}

@@ -1,4 +1,4 @@
-"""W901 and W902: a model's failure tells the customer nothing of what comes next, or its tool acts without asking them."""
+"""W901, W902: a model's failure after which the bot says nothing, or a tool that acts without consent."""
 
 from collections.abc import Iterator
 

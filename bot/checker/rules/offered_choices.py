@@ -1,4 +1,4 @@
-"""W402, W403, W701, W702: questions that a customer cannot answer as meant: choices missing, alike, or taken by a word."""
+"""W402, W403, W701, W702: questions whose choices are missing, alike, or taken by a word."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ from bot.language.types.variable import Answer, InvalidAnswer, Variable
 
 @rule(W402="too many choices, or too few", W403="choices that may read the same")
 def find_unfit_choices(graph: Graph) -> Iterator[Finding]:
-    """Find unfit choices: by their number in the language of the flows, by their titles in every language; each once."""
+    """Find unfit choices, each once: their number in the language of the flows, their titles in every language."""
     found: dict[Mark, Finding] = {}
     for asked in steps(graph.library):
         titles = [sent for sent in asked.step.kind.sends() if isinstance(sent, SentText) and sent.title]
@@ -111,7 +111,7 @@ _SOME_DAY = datetime(2030, 5, 15, 12, tzinfo=UTC)
 
 @rule(W701="choices that look alike", W702="a word that takes an answer")
 def find_alike(graph: Graph) -> Iterator[Finding]:
-    """Find choices that look alike, in each language once; and words that also answer questions, each with all its questions."""
+    """Find choices that look alike, once for each language; and words that also answer questions."""
     found: dict[Mark, Finding] = {}
     taken: dict[tuple[Mark, str, str], list[str]] = {}
     for asked in steps(graph.library):
@@ -141,7 +141,7 @@ def _looks(title: str) -> str:
 
 
 def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str, str]]:
-    """Words, and texts of `answers`, that are understood before an answer and are answers themselves: the place, what, and what to do."""
+    """Words and texts of `answers` that are also answers but are understood first: the mark, the fault, the fix."""
     step, variable = asked.step, asked.flow.variables.get(asked.step.options.save or "")
     if (
         not step.kind.asks

@@ -15,7 +15,10 @@ from bot.language.types.variable import Variable
 
 @immutable
 class TextScope:
-    """The variables that a text can use: those of a flow or none, in one language. ``spoken`` names the language in a finding."""
+    """The variables that a text can use: those of a flow or none, in one language.
+
+    ``spoken`` names the language in a finding.
+    """
 
     variables: Mapping[str, Variable]
     language: str | None
@@ -63,7 +66,10 @@ def steps(library: Library) -> Iterator[AskedStep]:
 
 
 def messages(library: Library) -> Iterator[SentMessage]:
-    """All texts that are sent, in every language. A text that is inherited comes once for each step that inherits it."""
+    """All texts that are sent, in every language.
+
+    A text that is inherited comes once for each step that inherits it.
+    """
     for spoken, language, said in languages(library):
         nothing = TextScope.of({}, language, said)
         for name, text in spoken.bot.wordings.items():

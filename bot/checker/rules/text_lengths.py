@@ -1,5 +1,5 @@
-"""W401, W404 and W405: texts that a customer gets otherwise or not at all: longer than the gateway takes, empty, or with lines where
-the platform takes one.
+"""W401, W404 and W405: texts that a customer gets otherwise or not at all: longer than the gateway takes, empty, or
+with lines where the platform takes one.
 """
 
 import re

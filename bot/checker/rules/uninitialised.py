@@ -1,4 +1,4 @@
-"""W301, W306, W308: a customer gets a text with a hole, an error, or never an exit, because a variable has no value yet."""
+"""W301, W306, W308: a text with a hole, an error or a closed exit, because a variable has no value yet."""
 
 from collections.abc import Iterator
 
@@ -59,7 +59,10 @@ def _faults(graph: Graph, assigned: DefiniteAssignment) -> Iterator[_Fault]:
 
 
 def _into(found: list[_Fault], place: StepId, transfer: EdgeTransfer | None, *, expected: bool) -> OnRead:
-    """A function that collects faults. ``expected``: the step has a transition for such failures, so they are no faults."""
+    """A function that collects faults.
+
+    ``expected``: the step has a transition for such failures, so they are no faults.
+    """
 
     def note(text: AnalysedText, read: NullEffect) -> None:
         names = read.holes if expected else read.holes | read.fails
@@ -78,7 +81,7 @@ class _FaultReport:
     origin: NullOrigin
 
     def finding(self) -> Finding:
-        """The fault as a finding: W308 where the flow that opened this one has such a variable and does not pass it on."""
+        """The fault as a finding: W308 if the opening flow has such a variable and does not pass it on."""
         opened, place = self.origin.opened, self.fault.place
         by = None if opened is None else opened.by
         shared = by is not None and self.name in self.graph.flow(by).variables

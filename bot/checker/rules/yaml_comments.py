@@ -1,5 +1,6 @@
-"""W001, W002: comments that allow nothing or give no reason. W003, W004: texts that a customer gets otherwise than their
-author meant, because of a comment or of single braces.
+"""W001, W002: comments that allow nothing or give no reason.
+
+W003, W004: texts that a customer gets otherwise than their author meant, because of a comment or of single braces.
 """
 
 import re
