@@ -25,7 +25,7 @@ def text_matching(pattern: str) -> Iterator[str]:
 def slow_text(pattern: str, most: int) -> str | None:
     """A text of ``most`` characters at most that keeps a pattern busy for too long; None if none is found.
 
-    Where something repeats within what repeats, a text can be divided in more ways than can be tried:
+    If a repetition contains another one, a text can be divided in more ways than can be tried:
     ``([a-z]+\\.?)+[0-9]`` reads ``aaaa`` as one part, as ``a`` and ``aaa``, and so on. This function makes such texts,
     and tries them.
     """

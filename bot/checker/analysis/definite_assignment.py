@@ -1,4 +1,4 @@
-"""Definite assignment: which variables may be null at each step of a bot, on whatever path a conversation gets there.
+"""Definite assignment: the variables that may be null at each step of a bot, on any path to it.
 
 A worklist over the graph: the state at a step is the union over all edges that lead there, each by its transfer
 function.
@@ -50,7 +50,7 @@ class DefiniteAssignment:
         self.nulls = nulls
         self.at: dict[StepId, NullState] = {}
         self._arrivals: dict[StepId, list[tuple[VariableSet, Arrival]]] = {}
-        self._ends: dict[StepId, NullState] = {}  # what may be null at the end of the frame, by the step before it
+        self._ends: dict[StepId, NullState] = {}  # the state at the end of the frame, by the step before it
         self._failing: set[StepId] = set()
         self.stack = FrameStack(graph)
         self._texts = dict(self._texts_at())
@@ -62,8 +62,8 @@ class DefiniteAssignment:
         self._returning: dict[StepId, list[StepId]] = {}  # the steps from which a conversation returns to each step
         self._link()
         self._above = {place: above for place in graph.steps if (above := self.stack.may_change_below(place))}
-        self._emptied: dict[VariableSet, tuple[StepId, By]] = {}  # what gives null to a kept variable
-        self._waiting: dict[StepId, None] = {}  # a queue in which each step stands once
+        self._emptied: dict[VariableSet, tuple[StepId, By]] = {}  # kept variables, by what gives them null
+        self._waiting: dict[StepId, None] = {}  # a queue that holds each step once
         self._settle()
 
     def arrival(self, place: StepId, name: VariableSet) -> Arrival | None:
@@ -163,7 +163,7 @@ class DefiniteAssignment:
             self._follow(place)
 
     def _follow(self, place: StepId) -> None:
-        if self._emptied and self._above.get(place) is Opening.INTERRUPTION:  # its question is put again
+        if self._emptied and self._above.get(place) is Opening.INTERRUPTION:  # its question is asked again
             for name in bits_of(self._emptied_above(place)):
                 self._meet(place, self.at[place].empty(name), self._emptied[name])
         rested = self.rested(place, self._noting(place))
@@ -306,12 +306,12 @@ def definite_assignment(graph: Graph) -> DefiniteAssignment:
 
 
 def _ends(edge: Edge) -> bool:
-    """True if a frame ends by an edge, and the step that ran its flow goes on."""
+    """True if a frame ends by an edge, and the step that ran its flow continues."""
     return edge.target is None and not (edge.ends_all or edge.expires or edge.breaks)
 
 
 def set_together(graph: Graph, assigned: "DefiniteAssignment") -> Together:
-    """For each kept variable, those that are null wherever it is: whatever gives one of them a value gives it one, too.
+    """For each kept variable, those that are null wherever it is: any edge that sets one of them sets it, too.
 
     ``assigned`` is the analysis without this knowledge: it overestimates nulls, so every pair found is right.
     """

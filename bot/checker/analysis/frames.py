@@ -69,7 +69,7 @@ class FrameStack:
     def _stays(self, edge: Edge, target: StepId, below: int) -> bool:
         return target[0] == edge.source[0] or not self._bits[target[0]] & below
 
-    # -- what may be gone back to ----------------------------------------------------------------------------------
+    # -- returns to flows below ------------------------------------------------------------------------------------
 
     def _interrupters(self) -> Iterator[StepId]:
         """The steps at which conversations begin, or go on, that interrupt others."""
@@ -112,7 +112,7 @@ class FrameStack:
             found.update(dict.fromkeys(component, every))
         return found
 
-    # -- what is there for certain ---------------------------------------------------------------------------------
+    # -- flows that are surely open --------------------------------------------------------------------------------
 
     def _settle(self) -> None:
         waiting = deque[StepId]()
@@ -150,7 +150,7 @@ class _Entered:
         self._known: dict[int, tuple[StepId, ...]] = {}
 
     def by(self, edge: Edge) -> int:
-        """The step of another flow that an edge leads to, as a set; empty where it leads to none."""
+        """The step of another flow to which an edge leads, as a set; empty if it stays in its flow."""
         return self._bits[edge.target] if edge.target is not None and _switches_flow(edge) else 0
 
     def within(self, bits: int, flow: str) -> tuple[StepId, ...]:
@@ -242,7 +242,7 @@ class Declarations:
     def _find_misfits(self, here: str, there: str) -> VariableSet:
         ours, theirs = (self._graph.library.flows[name].variables for name in (here, there))
         both = (name for name in theirs.keys() & ours.keys() if theirs[name].value is None)
-        left = self._kept[here] & ~self._own[there] & self._not_kept  # no frame has it, and so none brings it along
+        left = self._kept[here] & ~self._own[there] & self._not_kept  # no frame has it, so no transition brings it
         return left | self._nulls.of(*(name for name in both if not _carries(ours[name], theirs[name])))
 
 
@@ -258,7 +258,7 @@ def _carries(ours: Variable, theirs: Variable) -> bool:
 
 
 def _by_pattern(flow: Flow) -> list[str]:
-    """The variables that have a value whatever message starts the flow: none if words start it, too."""
+    """The variables to which every starting message gives a value; empty if words start the flow, too."""
     start = flow.trigger
     if start is None or start.pattern is None or start.words or start.otherwise or start.intent is not None:
         return []

@@ -104,7 +104,7 @@ class _ConversationLoads:
         return _counted(self._longest.seconds[self._nodes.first(place)])
 
     def cycle(self, place: StepId) -> StepId | None:
-        """A step that such a conversation reaches again and again: the first one that waits, else any."""
+        """A step that an unlimited conversation repeats: the first that waits, else the first."""
         node: Node | None = self._nodes.first(place)
         while node is not None:
             component = self._longest.components[node]
@@ -152,7 +152,7 @@ _AT_ONCE = (Cause.FLOW, Cause.FAILED)
 
 
 class FrameLoad(NamedTuple):
-    """A node for what a turn sends from a step to the end of its frame, where one turn can get that far."""
+    """A node for the messages of a turn from a step to the end of its frame, if one turn gets that far."""
 
     step_node: StepNode
 
@@ -171,7 +171,7 @@ class TurnLoads:
         self._longest = LongestPaths(by_node(self._constraints()), bounds)
 
     def most(self, place: StepId) -> float:
-        """The most messages of a turn from a step on, the step's own included; `UNBOUNDED` where there is no limit."""
+        """The most messages of a turn from a step on, the step's own included; `UNBOUNDED` if there is no limit."""
         return self._longest.seconds[self._nodes.first(place)]
 
     def after_wait(self, place: StepId) -> float:
@@ -187,7 +187,7 @@ class TurnLoads:
         opened = (first.place for first, _ in self._nodes.run_at(place))
         return [*opened, *(step_node.place for edge in self._at_once(place) for step_node in self._after(edge))]
 
-    # -- what it is made of ----------------------------------------------------------------------------------------
+    # -- the constraints --------------------------------------------------------------------------------------------
 
     def _constraints(self) -> Iterator[tuple[Node, Constraint]]:
         for entered, put in self._nodes.entered():

@@ -132,12 +132,12 @@ class Dependency(NamedTuple):
 
     @property
     def onward(self) -> bool:
-        """True if a path continues by it."""
+        """True if a path continues along it, not only adds its time."""
         return self.target == self.constraint.onward
 
     @property
     def plain(self) -> bool:
-        """True if a path continues by it in the same frame, where visits are counted."""
+        """True if a path continues along it in the same frame, in which visits are counted."""
         return self.onward and not self.several and not self.constraint.opens
 
 
@@ -210,7 +210,7 @@ class Component:
         return {node: min(max(out[node], to_cut[node] + whole), UNBOUNDED) for node in self.nodes}
 
     def _longest(self, goals: Mapping[Node, float], order: Iterable[Sequence[Node]]) -> dict[Node, float]:
-        """The longest time from each node to a goal. In ``order`` each node stands behind those that it leads to."""
+        """The longest time from each node to a goal. In ``order`` each node comes after those that it leads to."""
         found = dict(goals)
         for part in order:
             longest = max(max(found.get(node, _NEVER), self._next(node, found)) for node in part)
@@ -223,7 +223,7 @@ class Component:
         )
 
     def _without(self, cuts: Sequence[Node], nodes: Iterable[Node]) -> list[list[Node]]:
-        """The nodes without the cuts, as components again. Each component stands behind those that it leads to."""
+        """The nodes without the cuts, as components again. Each component comes after those that it leads to."""
         left = {node for node in nodes if node not in cuts}
         onward = {
             node: [each.target for each in self._onward[node] if each.target in left] for node in nodes if node in left

@@ -136,7 +136,7 @@ class AnalysedText:
 
     @cached_property
     def never_fails(self) -> bool:
-        """True if it can be evaluated whatever its variables are, null aside."""
+        """True if it can be evaluated with all values of its variables, null aside."""
         return self.constant or self._nulls.reads(self.used.text).never_fails(self._known_kinds)
 
     @cached_property
@@ -170,7 +170,7 @@ class AnalysedText:
 
 
 class ProvingCondition:
-    """A condition that is known to hold, and what it proves about variables that might be null."""
+    """A condition that is known to hold, and proves that variables are not null."""
 
     def __init__(self, given: Given, flow: Flow, nulls: NullAnalysis, extra: frozenset[str] = frozenset()) -> None:
         self._given = given

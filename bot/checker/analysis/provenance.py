@@ -12,7 +12,7 @@ from bot.checker.graph import AFTER_RUN, Edge, Graph, Root, StepId
 from bot.language.steps.step_facts import FlowRun
 
 BroughtValue = tuple[FlowRun, str]
-"""A flow that was run, and the variable of it that was brought back as an output."""
+"""A flow that was run, and its variable that was brought back as an output."""
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class Provenance:
     def _before(
         self, transfer: EdgeTransfer, null: VariableSet, name: VariableSet, origin: NullOrigin, backwards: list[Edge]
     ) -> VariableSet:
-        """The variables whose null value an edge gave to this one; empty if the edge itself gave it null."""
+        """The variables from which this one has its null value after an edge; empty if the edge gave it null."""
         brought = self._brought(transfer, name)
         backwards.append(transfer.edge)
         if transfer.edge.cause in AFTER_RUN:
@@ -103,7 +103,7 @@ class Provenance:
         return next(((run, theirs) for run, ours, theirs in given if self._assigned.nulls.of(ours) == name), None)
 
     def _brought_by(self, run: FlowRun, place: StepId) -> Iterator[tuple[str, str]]:
-        """Our variables with theirs: outputs, and what both flows keep."""
+        """Our variables with theirs: outputs, and variables that both flows keep."""
         yield from run.outputs.items()
         ours, theirs = self._graph.flow(place).kept, self._graph.flow(self._graph.opened_by(run.flow)).kept
         yield from ((name, name) for name in ours if name in theirs)

@@ -7,7 +7,7 @@ from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Opening, StepId
 from bot.checker.graph.edges import reachable
 
 LinkedPath = tuple["LinkedPath | None", Edge | None, "LinkedPath | None"]
-"""A path as a linked list: what came before, the last edge, and the path through the flow that this edge ran. Without
+"""A path as a linked list: the path before, the last edge, and the path through the flow that this edge ran. Without
 an edge it is one path after another.
 """
 
@@ -52,7 +52,7 @@ class Reachability:
         self.reached: dict[StepId, LinkedPath | None] = self._spread()
 
     def path_to(self, place: StepId | None) -> tuple[Edge, ...]:
-        """A shortest path from a root to a step; empty for one that is not reached."""
+        """A shortest path from a root to a step; empty if the step is not reached."""
         return edges_of(None if place is None else self.reached.get(place))
 
     def can_end(self, place: StepId) -> bool:
@@ -123,7 +123,7 @@ class Reachability:
                     found.add(edge.source)
         return set(reachable(found, lambda place: before.get(place, ())))
 
-    # -- what is reached, forwards ---------------------------------------------------------------------------------
+    # -- reached steps, forwards -----------------------------------------------------------------------------------
 
     def _spread(self) -> dict[StepId, LinkedPath | None]:
         roots = (root for root in self._graph.roots if root.by is None and root.opening is not Opening.TAP)

@@ -24,7 +24,7 @@ from bot.checker.graph.edges import reachable
 from bot.core.session import CUTS_IN, SENDING_WINDOW
 
 Sender = StepId | Edge
-"""Something that sends messages: a step, or an edge on which something is said."""
+"""A sender of messages: a step, or an edge with a text."""
 
 _MOST_SHOWN = 800  # steps and edges of a path; in longer ones the flows that run in between are left out
 _LONGEST_OPEN = SENDING_WINDOW.total_seconds() - 1
@@ -85,7 +85,7 @@ class SilentTimes:
         found: list[Node | None] = []
         for each, constraint in reversed(self._longest.path(node)):
             self._through(constraint, found, 0)
-            if not isinstance(each, Edge):  # an edge on which something is said is a node itself
+            if not isinstance(each, Edge):  # an edge with a text is a node itself
                 found.append(constraint.edge)
             found.append(each)
         return found
@@ -100,7 +100,7 @@ class SilentTimes:
                 self._through(inner, found, depth + 1)
                 found.append(inner.edge)
 
-    # -- what it is made of ----------------------------------------------------------------------------------------
+    # -- the constraints --------------------------------------------------------------------------------------------
 
     def _constraints(self) -> Iterator[tuple[Node, Constraint]]:
         for root in self._graph.roots:
@@ -117,7 +117,7 @@ class SilentTimes:
         """
         first = self._nodes.first(root.place)
         if root.by is None:
-            if root.opening is not Opening.TAP:  # such a tap returns to a step at which the conversation has been
+            if root.opening is not Opening.TAP:  # a tap returns to a step at which the conversation has been
                 yield first, Constraint(0.0 if root.opening in _SPOKEN else UNBOUNDED)
             return
         by = self._nodes.put(root.by)

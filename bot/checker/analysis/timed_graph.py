@@ -95,7 +95,7 @@ class StepNodes:
         return (self._used_up if edge.outcome == "visits.else" else self._put)[edge.source]
 
     def after(self, edge: Edge) -> tuple[StepNode, ...]:
-        """The nodes to which an edge leads; none where the frame ends."""
+        """The nodes to which an edge leads; empty if the frame ends."""
         place = edge.target
         if place is None:
             return ()

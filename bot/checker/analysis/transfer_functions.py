@@ -115,7 +115,7 @@ class TransferFunction:
 
     @cached_property
     def empties(self) -> VariableSet:
-        """The variables that get null, whatever the state."""
+        """The variables that always get null."""
         return sum(assigned.bit for assigned in self._assigned_values if assigned.gives_null)
 
     def copied(self, name: VariableSet, null: VariableSet) -> VariableSet:
@@ -208,7 +208,7 @@ class EdgeTransfer:
 
     @property
     def empties(self) -> VariableSet:
-        """The variables that a `set` on the edge gives null, whatever the state."""
+        """The variables to which a `set` on the edge always gives null."""
         return (self._set.empties & ~self._at_transition.names) | self._at_transition.empties
 
     @cached_property

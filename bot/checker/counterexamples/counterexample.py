@@ -65,7 +65,7 @@ class CounterexampleFinder:
         return Counterexample(tuple(_sentences(state, shown)), test), explorer.taken
 
     def _find(self, explorer: Explorer, case: FindingCase, fault: FaultTest, turns: int) -> ExploredState | None:
-        """A state that shows the fault, on the path of the finding; where it has no path, on one to its step."""
+        """A state that shows the fault, on the finding's route; if it has no route, on a path to its step."""
         finding = case.finding
         proposals = Proposals(self._graph, self._examples, large=finding.code.startswith(_LARGE))
         begins = [explorer.begin(CONTACT, BEGINS.replace(tzinfo=self._library.bot.timezone))]
@@ -122,7 +122,7 @@ _MOST_ANSWERS = 10
 """The most results of effects that a test adds after the last move."""
 
 _MOST_MESSAGES = 6
-"""The most messages after one move that each have a sentence."""
+"""The most messages after one move that get a sentence each."""
 
 _LARGE = ("W4", "W6")
 """The codes of findings that only large values show."""
@@ -139,7 +139,7 @@ def _sentences(state: ExploredState, shown: VisibleFault) -> Iterator[str]:
 
 
 def _move_sentences(state: ExploredState) -> tuple[str, ...]:
-    """The sentences of one move and of what the bot sent after it."""
+    """The sentences about one move and about the messages after it."""
     assert state.move is not None
     told = [f"the bot {message_sentence(sent.shown)}" for sent in state.sent if sent.shown is not None]
     if len(told) > _MOST_MESSAGES:

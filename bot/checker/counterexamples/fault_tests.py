@@ -72,7 +72,7 @@ def _note_of(state: ExploredState, case: FindingCase) -> str | None:
 
 
 def _failed(state: ExploredState, case: FindingCase, text: Template | Expression, name: str) -> VisibleFault | None:
-    """The text cannot be evaluated, or is empty where one is needed."""
+    """The text cannot be evaluated, or is empty where the gateway needs a text."""
     note = _note_of(state, case)
     if note is not None:
         sentence = f"`{short(text.source)}` cannot be evaluated: {note}"
@@ -229,7 +229,7 @@ def _conditions(case: FindingCase) -> list[Expression]:
 
 
 def _asks(step: Step, outcome: str, condition: Expression) -> bool:
-    """True if an outcome is the one of a true condition."""
+    """True if the outcome is taken when the condition is true."""
     given = step.outcomes[outcome].given
     return bool(given) and given[-1].condition is condition and given[-1].holds
 
@@ -346,7 +346,7 @@ def _late(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 
 
 def _sent_by(state: ExploredState) -> Iterator[tuple[StepId | None, ExploredSend]]:
-    """The messages of the last turns, each with its step: the one that sent it, or the one that was left."""
+    """The messages of the last turns, each with the step that sent it, or the step that was left when it was sent."""
     sent = iter(state.sent)
     for turn in state.turns:
         for ordinal, effect in enumerate(turn.effects):

@@ -84,7 +84,7 @@ class FindingCase:
 
 @immutable
 class VisibleFault:
-    """A fault that shows: a sentence for people, and what a test expects and does not get. ``early``: it is expected
+    """A fault that shows: a sentence for people, and the lines that a test expects in vain. ``early``: it is expected
     before the last thing that happens.
     """
 

@@ -11,13 +11,13 @@ from bot.language.steps.step_options import SIGNAL
 
 
 class BoxKind(Enum):
-    """The kinds of boxes. The kind of a step's box says what a conversation does there."""
+    """The kinds of boxes. For a step, the kind says what a conversation does there."""
 
     START = "start"
     END = "end"
     FLOW = "flow"
     ASKS = "asks"  # it waits for the contact
-    SAYS = "says"  # something is said, and it goes on
+    SAYS = "says"  # it sends something, and the conversation continues
     WAITS = "waits"  # it waits for time to pass, or for a person
     CALLS = "calls"  # it asks something else: Python, a service, a model, another flow
     WORKS = "works out"  # the contact notices nothing: branches and values
@@ -38,7 +38,7 @@ COLOURS: dict[BoxKind, tuple[str, str]] = {  # fill, stroke
 class Stroke(Enum):
     """The strokes of lines."""
 
-    SOLID = "solid"  # the conversation goes on there
+    SOLID = "solid"  # the conversation continues there
     DASHED = "dashed"  # ... by a failure, by silence or by a word
     DOTTED = "dotted"  # another flow begins there
 

@@ -89,7 +89,7 @@ def _place(mark: Mark) -> tuple[int, int]:
     return mark.line, mark.column
 
 
-SAID = 68  # characters of what a step says
+SAID = 68  # characters of a step's text
 OTHERWISE = "otherwise"
 _BY_REST = {
     RestFor.CONTACT: BoxKind.ASKS,
@@ -211,7 +211,7 @@ def _written(edge: Edge, step: Step) -> str:
 
 
 def _others(edge: Edge, edges: Iterable[Edge]) -> bool:
-    """True if the step has other outcomes beside the one without a name, by an answer or a condition."""
+    """True if the step has another successful outcome: then the outcome without a name needs a label."""
     return any(other.success and other.outcome != edge.outcome for other in edges)
 
 
@@ -314,7 +314,7 @@ def _own_transition(step: Step, edge: Edge) -> bool:
 
 
 ABOUT = 68  # characters
-STARTED = "▶ "  # before what starts a flow
+STARTED = "▶ "  # before the starts of a flow
 
 
 def draw_bot(graph: Graph, flags: FindingIndex, *, everything: bool = False) -> Drawing:

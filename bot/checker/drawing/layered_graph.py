@@ -1,4 +1,4 @@
-"""A layered graph of boxes and lines (Sugiyama): which row each box stands in, and crossing reduction within the rows.
+"""A layered graph of boxes and lines (Sugiyama): the row of each box, and crossing reduction within the rows.
 
 This is our own code, because users would have to install Graphviz first. A line over several rows becomes a
 chain with one node in each of them.

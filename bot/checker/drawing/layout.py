@@ -12,7 +12,7 @@ from bot.checker.drawing.layered_graph import LINE_WIDTH, LayeredGraph, LineEnds
 from bot.core.immutable import immutable
 
 GAP = 14.0  # pixels between two rows, at least
-STEEP = 0.07  # how much more there is for each pixel that a line goes sideways there
+STEEP = 0.07  # more pixels for each pixel that a line goes sideways there
 STEEPEST = 60.0
 STUB = 9.0  # pixels that a line goes straight at a box
 PORTS = 16.0  # pixels between two lines at a box
@@ -137,14 +137,14 @@ class _Page:
         return [(x, y + half), (x, self._bottoms[row])] if below else [(x, y - half), (x, self._tops[row])]
 
 
-APART, CLOSE = 22.0, 10.0  # pixels between two nodes of a row; where one is a line that passes
+APART, CLOSE = 22.0, 10.0  # pixels between two nodes of a row; less if one is a line
 SWEEPS = 24
-_STRAIGHT = 8.0  # how much more a line that passes wants to be straight than a box to be in the middle
-_SHORT, _LONG = 4.0, 0.5  # how hard a line pushes aside what is beside it: one to the next boxes, one that goes on
+_STRAIGHT = 8.0  # the weight of a straight line, compared with a box in the middle of its neighbours
+_SHORT, _LONG = 4.0, 0.5  # weights of a line's nodes: over one row, and over several rows
 
 
 def x_coordinates(graph: LayeredGraph) -> list[float]:
-    """The middle of each node. The order of each row stays, and so does the distance."""
+    """The middle of each node. The order in each row stays, and so do the least distances."""
     x = [0.0] * len(graph.widths)
     for row in graph.rows:
         offsets = _offsets(graph, row)
@@ -226,11 +226,11 @@ def _room(graph: LayeredGraph, x: Sequence[float], place: Mapping[int, int], nod
     row, at = graph.rows[graph.row_of[node]], place[node]
     left = x[row[at - 1]] + _least(graph, row[at - 1], node) if at else -inf
     right = x[row[at + 1]] - _least(graph, node, row[at + 1]) if at + 1 < len(row) else inf
-    return min(left, x[node]), max(right, x[node])  # it stands where it does, to the last digit
+    return min(left, x[node]), max(right, x[node])  # its own place counts as possible, in spite of rounding
 
 
 def _rising(wanted: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """The numbers that come nearest to the wanted ones and never fall: pooled where two neighbours are at odds."""
+    """The numbers nearest to the wanted ones that never fall: neighbours in the wrong order get their weighted mean."""
     pools: list[tuple[float, float, int]] = []  # value, weight, how many
     for value, weight in zip(wanted, weights, strict=True):
         pool = value, weight, 1

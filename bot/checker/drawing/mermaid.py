@@ -13,7 +13,7 @@ _SHAPES = {
 }
 _STEP = ("[", "]")
 _ARROWS = {Stroke.SOLID: "-->", Stroke.DASHED: "-.->", Stroke.DOTTED: "-.->"}
-_TAKEN = re.compile(  # what Mermaid, Markdown, HTML or a formula's marks might be seen in
+_TAKEN = re.compile(  # texts that could be read as Mermaid, Markdown, HTML or a formula
     r"""["#<>&`*~$\\|;^%@] | (?<![^\W_])_ | _(?![^\W_]) | (?<=\S)\.(?=\S) | :(?=\S) | ^(\d+)[.)] | ^[-+=]""",
     re.VERBOSE,
 )
@@ -21,7 +21,7 @@ FOUND = "stroke:#c5221f,stroke-width:4px"
 
 
 def mermaid(drawing: Drawing) -> str:
-    """The drawing as a flowchart. Nothing of the user's text is Mermaid's: ids are made up, labels are escaped."""
+    """The drawing as a flowchart. No text of the user is read as Mermaid: ids are made up, labels are escaped."""
     return "\n".join(_lines(drawing)) + "\n"
 
 
@@ -60,6 +60,6 @@ def _class(kind: BoxKind) -> str:
 
 
 def escaped(text: str) -> str:
-    """A label's text, in which nothing is taken for Mermaid's, Markdown's or HTML's."""
-    text = plain(text).replace("ﬂ", "fl")  # which begins Mermaid's own marks for what is escaped
+    """A label's text, in which nothing is read as Mermaid, Markdown or HTML."""
+    text = plain(text).replace("ﬂ", "fl")  # Mermaid's own marks for escaped texts begin with it
     return _TAKEN.sub(lambda found: "".join(f"#{ord(char)};" for char in found[0]), text)

@@ -70,7 +70,7 @@ def _lines(text: str, letters: float, most: int) -> list[str]:
 
 
 def label_size(label: str) -> Size | None:
-    """The size of a line's label; None where there is none."""
+    """The size of a line's label; None: it has no label."""
     return Size(width(label, LABEL) + 8, LABEL * LEADING + 4) if label else None
 
 

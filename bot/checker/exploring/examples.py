@@ -99,7 +99,7 @@ class FlowReads:
         read = " ".join(sources)
         if compared := self.compared(name):
             return compared[0]
-        variable = self._flow.variables.get(name)  # usually the one that gets the field's value has its name
+        variable = self._flow.variables.get(name)  # the field's value usually goes to one of the same name
         if isinstance(variable, NumberVariable):
             return int(variable.least or 7)
         if re.search(rf"\bnot [\w.]*\.{re.escape(name)}\b", read):

@@ -58,7 +58,7 @@ from bot.language.python.gathered import Extensions
 
 ExternalEffect = Call | AskModel | Fetch | HttpRequest
 """Effects with a result that a step waits for."""
-_MOST_TURNS = 500  # of one move, until nothing happens any more
+_MOST_TURNS = 500  # of one move, until nothing is due any more
 _MOST_OPTIONS = 100  # that are remembered: as many as a contact can tap at the gateway
 
 
@@ -89,7 +89,7 @@ class ExploredState:
     now: datetime
     wake_at: datetime | None = None
     asked: Mapping[str, ExternalEffect] = field(default_factory=dict)  # effects without a result yet
-    options: tuple[TapOption, ...] = ()  # what can be tapped, the newest last
+    options: tuple[TapOption, ...] = ()  # that can be tapped, the newest last
     next_send_refused: bool = False  # the gateway refuses the next message
     replaced: datetime | None = None  # when a template went in place of a message
     cached: Mapping[str, tuple[datetime, Any]] = field(default_factory=dict)  # answers, by address, and until when
@@ -152,7 +152,7 @@ class Explorer:
         return ExploredState(Session(contact), now.astimezone(UTC))
 
     def possible(self, state: ExploredState, move: Move) -> Move | None:
-        """A move of another conversation, as it can be made in this one; None where it cannot be made."""
+        """A move of another conversation, as it can be made in this one; None: it is not possible."""
         asked = None if state.awaited is None else state.awaited[1]
         match move:
             case HandlerResult(name):
@@ -170,7 +170,7 @@ class Explorer:
         return None if asked else move
 
     def take_all(self, state: ExploredState, moves: Iterable[Move]) -> ExploredState | None:
-        """The state after moves of another conversation; None where one of them is not possible here."""
+        """The state after moves of another conversation; None if a move is not possible here."""
         for move in moves:
             possible = self.possible(state, move)
             if possible is None:
@@ -270,7 +270,7 @@ class Explorer:
 
 
 def _unparked(state: ExploredState, ended: list[Event]) -> tuple[ExploredState, list[Event]]:
-    """Park the message of a turn if the step keeps it; take what is parked when the step does not keep it any more."""
+    """Park the message of a turn if the step keeps it; take the parked ones when the step keeps them no longer."""
     turn, parked = state.turns[-1], state.parked
     if turn.parks_message is not None:
         parked = (*parked, turn.parks_message)

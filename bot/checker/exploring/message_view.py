@@ -113,7 +113,7 @@ def quoted(text: str) -> str:
 
 
 def short(value: Any) -> str:
-    """The beginning of a value, on one line."""
+    """The beginning of a value, on one line: at most 120 characters."""
     text = " ".join(str(value).split())
     return text if len(text) <= _LONGEST else f"{head(text, _LONGEST).rstrip()}…"
 

@@ -51,7 +51,7 @@ from bot.language.types.type_registry import Answer as Written
 from bot.language.types.type_registry import Variable
 
 JUNK = "What is all this about?"
-"""A text that no question accepts as an answer, except one that takes any text."""
+"""A text that only a question for any text accepts as an answer."""
 
 LONG = timedelta(hours=25)
 """A silence after which the window is closed."""

@@ -199,5 +199,5 @@ def values_for_variable(variable: Variable | None, now: datetime, shape: Mapping
             yield from (True, False)
         case None:
             yield None
-        case _:  # of a file or a place there is no text
+        case _:  # there are no texts for a file or a place
             yield from islice(sample_texts(variable, now), 2)

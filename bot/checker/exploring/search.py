@@ -30,8 +30,8 @@ from bot.language.source.word_matching import normalise
 from bot.language.steps.step_options import SIGNAL
 
 _OF_HOLD = ("sent", "until")  # they only distinguish visits of a step
-_UNLIKELY = 3  # a move that does not look like one of the next edges costs as much as so many moves
-_ASTRAY = 10  # ... and so does a conversation that is somewhere else
+_UNLIKELY = 3  # moves; a move that is unlike all of the next edges costs so many more
+_ASTRAY = 10  # moves; a conversation at a step of no next edge costs so many more
 _AHEAD = 4  # edges that are considered: another path may lead to the third one as well
 _SHORTENING = 1500  # turns that are spent on leaving out moves that are not needed
 _SILENT = (Cause.TIMEOUT, Cause.TIME, Cause.REMINDER)
@@ -66,7 +66,7 @@ class MoveSearch:
         short: bool = True,
         whole: bool = True,
     ) -> ExploredState | None:
-        """A state for which ``shown`` is true; None if so many turns have not found one. Edges of the route may be
+        """A state for which ``shown`` is true; None if so many ``turns`` have not found it. Edges of the route may be
         skipped, because it is only one of several.
 
         ``whole``: the last edge may not be skipped, and states before it do not count. ``short``: moves that are not
@@ -126,7 +126,7 @@ class MoveSearch:
             heappush(self._tries[taken], _Try(rated, next(self._numbers), state, move, moves, taken))
 
     def _is_astray(self, state: ExploredState, taken: int) -> bool:
-        """True if none of the next edges leads from where the conversation is, or it has ended too early."""
+        """True if no next edge leads from the conversation's steps, or if it has ended too early."""
         route, frames = self._route, state.session.frames
         if taken == len(route):
             return False
@@ -151,13 +151,13 @@ class MoveSearch:
         return state
 
     def _tells(self, state: ExploredState) -> bool:
-        """True if a state shows what is searched for, at the end of the route if that is required."""
+        """True if a state is searched for: ``shown``, and at the end of the route if that is required."""
         turns = (turn for each in state.path() for turn in each.turns)
         behind = not self._whole or progress(self._route, 0, turns) == len(self._route)
         return behind and self._shown(state)
 
     def _again(self, first: ExploredState, moves: Iterable[Move]) -> ExploredState | None:
-        """Make the moves from the beginning; None if one of them cannot be made."""
+        """Make the moves from the beginning; None if a move is not possible."""
         assert first.before is not None
         return self._explorer.take_all(first.before, moves)
 

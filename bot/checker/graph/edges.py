@@ -129,7 +129,7 @@ def _path_along(end: StepId, start: StepId, entered_by: Mapping[StepId, Edge]) -
 
 
 def strongly_connected_components(onward: Mapping[Node, Iterable[Node]]) -> list[list[Node]]:
-    """The strongly connected components (Tarjan). A component stands behind those that it leads to. Not recursive,
+    """The strongly connected components (Tarjan). A component comes after those that it leads to. Not recursive,
     because graphs can be deep.
     """
     index: dict[Node, int] = {}

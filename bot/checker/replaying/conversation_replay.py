@@ -85,7 +85,7 @@ class _Run:
         return difference
 
     def end(self) -> ReplayDifference | None:
-        """The difference between the recorded session at its end and the replayed one; None: there is none."""
+        """The difference between the recorded session at its end and the replayed one; None: they are equal."""
         left = self._conversation.left
         before, after = ((), ()) if left is None else (session_lines(left), session_lines(self._session))
         return None if before == after else self._otherwise(DifferenceKind.LEAVES, before, after)
@@ -94,7 +94,7 @@ class _Run:
         """The turn of an event; or why it failed."""
         try:
             return advance(self._library, self._session, event)
-        except Exception as error:  # a defect in one turn touches no other, as in the engine
+        except Exception as error:  # a defect in one turn stops no other turn, as in the engine
             return f"{type(error).__name__}: {error}"
 
     def _wake_before(self) -> ReplayDifference | None:
@@ -171,7 +171,7 @@ def _steps(turn: RecordedTurn) -> list[StepTaken]:
 
 
 def _step_of(effect: int, steps: Sequence[StepTaken]) -> str:
-    """The step that decided on the n-th effect of a turn; empty if none did."""
+    """The step that decided on the n-th effect of a turn; empty if no step did."""
     found = [step for step in steps if step.effects <= effect]
     return f"{found[-1].flow}/{found[-1].step}" if found else ""
 

@@ -34,7 +34,7 @@ HIDDEN = "‹…›"
 _WORD = re.compile(r"[^\W_]+")
 _INSERTED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _SIDE_BY_SIDE = re.compile(rf"{HIDDEN}(?:[\s.,:;/@+-]*{HIDDEN})+")
-_SHORTEST = 3  # characters of a value that is hidden wherever it stands
+_SHORTEST = 3  # characters; a shorter value is hidden only as a word
 
 
 def common_words(library: Library) -> frozenset[str]:
@@ -43,7 +43,7 @@ def common_words(library: Library) -> frozenset[str]:
 
 
 class Redaction:
-    """Hides what a conversation knew when a difference was found. ``common`` are the words of the flows."""
+    """Hides the values that a conversation knew when a difference was found. ``common`` are the words of the flows."""
 
     def __init__(self, difference: ReplayDifference, common: frozenset[str]) -> None:
         sessions, events = difference.sessions, difference.events
@@ -56,7 +56,7 @@ class Redaction:
         self._common = common
 
     def over(self, text: str) -> str:
-        """The text without what is personal. Hidden values next to each other become one."""
+        """The text without personal values. Hidden values next to each other become one."""
         folded = text.casefold()
         there = sorted((line for line in self._whole if line in folded), key=len, reverse=True)
         if there:

@@ -59,7 +59,7 @@ class _ConditionValues:
         self._reads: dict[Expression, AbstractText] = {}
 
     def findings(self, place: StepId, given: Sequence[Given]) -> Iterator[tuple[str, Mark, str, str]]:
-        """The code, where and what is wrong with the last of these conditions, and what to do."""
+        """The code, the mark, the fault and the fix for the last of these conditions."""
         *before, condition = (each.condition for each in given)
         known, mark, it = self._values.of(self._graph.flow(place)), condition.mark, f"`{condition.source}`"
         alone, why = self._truths(condition, known), _why(condition, known)
@@ -109,7 +109,7 @@ def _why(condition: Expression, known: Known) -> str:
 
 
 def _in_words(cases: AbstractValues) -> str:
-    """The values, or what kind of value it is."""
+    """The values, or their kind."""
     values = sorted({shown(case.value) for case in cases if case.value is not UNKNOWN})
     kinds = sorted({case.kind.value for case in cases if case.value is UNKNOWN})
     *first, last = [*values, *kinds] or ["null"]
@@ -117,7 +117,7 @@ def _in_words(cases: AbstractValues) -> str:
 
 
 def _fix(condition: Expression, known: Known) -> str:
-    """Suggest a value that the condition probably means: near the one that is written, and possible."""
+    """Suggest a possible value that is spelled like the one in the condition."""
     values = {
         case.value for name in condition.names & known.keys() for case in known[name] if isinstance(case.value, str)
     }

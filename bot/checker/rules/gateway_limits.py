@@ -1,4 +1,4 @@
-"""W501 and W601: messages that a customer does not get: sent after the 24-hour window, or too many for one minute."""
+"""W501 and W601: messages that a customer does not get: too late for the 24-hour window, or too many for a minute."""
 
 from collections.abc import Iterator
 
@@ -65,7 +65,7 @@ def late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[LateMessa
 
 
 def _said_on(edge: Edge, step: Step) -> str:
-    """The name of the text that is sent on an edge: a transition's, or a repeated question; empty if there is none."""
+    """The name of the text that is sent on an edge, or of its reminder; empty if nothing is sent."""
     transition = edge.transition
     if transition is not None and (transition.say is not None or transition.ask is not None):
         return f"the text of `{edge.outcome}`"

@@ -26,7 +26,7 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 _WITHOUT_WORDS = frozenset({"integer", "number", "date", "time"})
 """The types whose values never contain two letters in a row."""
 Found = tuple[Mark, str, str]
-"""The place of a value that never fits, what is wrong, and what to do."""
+"""The mark of a value that never fits, the fault, and the fix."""
 
 
 @rule(W305="a value that never fits")

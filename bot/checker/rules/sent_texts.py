@@ -15,7 +15,7 @@ from bot.language.types.variable import Variable
 
 @immutable
 class TextScope:
-    """The variables that a text can use: those of a flow or none, in one language.
+    """The variables that a text can use (those of a flow, or none), in one language.
 
     ``spoken`` names the language in a finding.
     """
@@ -27,7 +27,7 @@ class TextScope:
 
     @classmethod
     def of(cls, variables: Mapping[str, Variable], language: str | None, spoken: str) -> "TextScope":
-        """Make one."""
+        """Make the scope of these variables in a language."""
         return cls(variables, language, spoken, SampleScopes(variables, language))
 
 

@@ -1,4 +1,4 @@
-"""W310: a pattern that some texts keep busy, because something repeats within what repeats."""
+"""W310: a pattern that some texts keep busy, because a repetition contains another one."""
 
 from collections.abc import Iterator
 

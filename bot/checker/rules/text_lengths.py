@@ -1,5 +1,5 @@
-"""W401, W404 and W405: texts that a customer gets otherwise or not at all: longer than the gateway takes, empty, or
-with lines where the platform takes one.
+"""W401, W404 and W405: texts that a customer gets changed or not at all: too long for the gateway, empty, or
+with several lines in a template's parameter.
 """
 
 import re
@@ -58,7 +58,7 @@ class _Text:
         return not values_shown(self.text, whole=True) <= bounded | {"now", "today"}
 
     def is_far_below(self, most: int) -> bool:
-        """True if it need not be tried: it has room for each value, also for one that a filter writes out."""
+        """True if it need not be tried: there is room for each value, also if a filter writes it out."""
         longest = max(_WRITTEN_OUT, self.seen.sample_scopes.longest(self.text.names))
         return not self.text.constant and len(self.text.source) + self.text.source.count("{{") * longest <= most
 
@@ -148,13 +148,14 @@ def _has_lines(text: _Text) -> Finding | None:
         return None
     for values, written in text.rendered():
         if parameter_line(written) != written.strip():
-            what = f"{text.name} has line breaks, tabs or more than four spaces in a row{in_words(values)}, which the platform refuses"
-            return Finding.at("W405", text.text.mark, f"{what}: each becomes one space", "write it on one line")
+            what = f"{text.name} has line breaks, tabs or more than four spaces in a row{in_words(values)}"
+            what += ", which the platform refuses: each becomes one space"
+            return Finding.at("W405", text.text.mark, what, "write it on one line")
     return None
 
 
 def _always_there(text: Template) -> bool:
-    """True if some text is written beside the values; or it is one value alone, for whose null another rule exists."""
+    """True if it has words beside its values; or it is a single value, whose null another rule reports."""
     return is_plain(text) or ("{%" not in text.source and bool(_TAGS.sub("", text.source).strip()))
 
 

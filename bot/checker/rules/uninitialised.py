@@ -73,7 +73,7 @@ def _into(found: list[_Fault], place: StepId, transfer: EdgeTransfer | None, *, 
 
 @immutable
 class _FaultReport:
-    """A fault and what a finding says about it."""
+    """A fault and the text of its finding."""
 
     graph: Graph
     fault: _Fault
@@ -137,8 +137,8 @@ def find_closed_exits(graph: Graph) -> Iterator[Finding]:
         if place in assigned.at and assigned.at[place].null & name:
             origin = origins.of(place, name)
             type_ = graph.flow(place).variables[need.variable].type
-            what = f'step "{place[1]}": exit "{need.exit}" needs "{need.variable}", which may be null, and no model can note'
-            what += f" a value of type {type_}: {origin.why(place)}"
+            what = f'step "{place[1]}": exit "{need.exit}" needs "{need.variable}", which may be null, and no model'
+            what += f" can note a value of type {type_}: {origin.why(place)}"
             yield Finding.at("W306", need.mark, what, "give it a value before, or remove it from `needs`", origin.route)
 
 

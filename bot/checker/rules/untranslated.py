@@ -35,7 +35,7 @@ class _Language:
     W803="a translation that shows other values",
 )
 def find_untranslated(graph: Graph) -> Iterator[Finding]:
-    """Find what is wrong with each locale of a bot that loads from these files."""
+    """Find faults in each locale of a bot."""
     if graph.library.translations:
         for spoken in _languages(graph.library, graph.sources):
             yield from _missing(spoken)

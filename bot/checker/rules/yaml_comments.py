@@ -61,7 +61,7 @@ def find_single_braces(graph: Graph) -> Iterator[Finding]:
 
 
 def _texts(library: Library) -> Iterator[tuple[Flow | None, Template]]:
-    """All texts that are said, in every language, each with its flow; None: it is one of ``bot.yml``."""
+    """All texts that are sent, in every language, each with its flow; None for a text of ``bot.yml``."""
     for spoken in (library, *library.translations.values()):
         of_flows = ((flow, used) for flow in spoken.flows.values() for used in uses_of_flow(flow))
         for owner, used in (*((None, used) for used in uses_of_bot(spoken.bot)), *of_flows):
