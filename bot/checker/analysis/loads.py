@@ -116,15 +116,15 @@ class _ConversationLoads:
         return None
 
     def _constraints(self) -> Iterator[tuple[Node, Constraint]]:
-        yield from ((entered, Constraint(onward=put)) for entered, put in self._nodes.entered())
+        yield from ((entered, Constraint(onward=sending)) for entered, sending in self._nodes.entered())
         for place, step in self._graph.steps.items():
-            put, own = self._nodes.put(place), step.kind.most_messages + self._reminders(place, step)
+            sending, own = self._nodes.sending(place), step.kind.most_messages + self._reminders(place, step)
             runs = self._nodes.run_at(place)
-            yield put, Constraint(own)
-            yield from ((put, Constraint(own, inner=opened, times=most)) for opened, most in runs)
+            yield sending, Constraint(own)
+            yield from ((sending, Constraint(own, inner=opened, times=most)) for opened, most in runs)
             for edge in filter(_counts, self._graph.edges[place]):
                 here = self._nodes.of(edge)
-                sent = messages_said(edge) + (own if here.puts else 0)
+                sent = messages_said(edge) + (own if here.sends else 0)
                 inner, times = runs[0] if runs and edge.cause in AFTER_RUN else (None, 1)
                 for after in self._nodes.after(edge) or (None,):
                     yield here, Constraint(sent, after, inner, times)
@@ -166,7 +166,7 @@ class TurnLoads:
         self._waits = PassableWaits(graph)
         self._over = set(filter(self._waits.may_be_over, graph.steps))
         bounds: dict[Node, int] = {}
-        for step_node, most in (*self._nodes.bounds.items(), *((step_node, 1) for step_node in self._once())):
+        for step_node, most in (*self._nodes.bounds.items(), *((step_node, 1) for step_node in self._passed_once())):
             bounds[step_node] = bounds[FrameLoad(step_node)] = most
         self._longest = LongestPaths(by_node(self._constraints()), bounds)
 
@@ -185,31 +185,31 @@ class TurnLoads:
     def onward(self, place: StepId) -> list[StepId]:
         """The steps at which a turn can go on from a step, and the flows that run in between."""
         opened = (first.place for first, _ in self._nodes.run_at(place))
-        return [*opened, *(step_node.place for edge in self._at_once(place) for step_node in self._after(edge))]
+        return [*opened, *(step_node.place for edge in self._edges_in_turn(place) for step_node in self._after(edge))]
 
     # -- the constraints --------------------------------------------------------------------------------------------
 
     def _constraints(self) -> Iterator[tuple[Node, Constraint]]:
-        for entered, put in self._nodes.entered():
-            yield entered, Constraint(onward=put)
-            yield FrameLoad(entered), Constraint(onward=FrameLoad(put))
+        for entered, sending in self._nodes.entered():
+            yield entered, Constraint(onward=sending)
+            yield FrameLoad(entered), Constraint(onward=FrameLoad(sending))
         for place in self._graph.steps:
-            yield from self._come_to(place)
-            for edge in self._at_once(place):
-                yield from self._left_by(edge)
+            yield from self._entry_constraints(place)
+            for edge in self._edges_in_turn(place):
+                yield from self._edge_constraints(edge)
 
-    def _come_to(self, place: StepId) -> Iterator[tuple[Node, Constraint]]:
+    def _entry_constraints(self, place: StepId) -> Iterator[tuple[Node, Constraint]]:
         """The constraints of a step: its own messages, and those of the flows that it runs."""
-        put, own = self._nodes.put(place), self._graph.steps[place].kind.most_messages
-        yield put, Constraint(own)
+        sending, own = self._nodes.sending(place), self._graph.steps[place].kind.most_messages
+        yield sending, Constraint(own)
         for opened, most in self._nodes.run_at(place):
-            yield put, Constraint(own, opened, opens=True)
+            yield sending, Constraint(own, opened, opens=True)
             if most > 1:
-                yield put, Constraint(own, opened, FrameLoad(opened), most - 1, opens=True)
+                yield sending, Constraint(own, opened, FrameLoad(opened), most - 1, opens=True)
 
-    def _left_by(self, edge: Edge) -> Iterator[tuple[Node, Constraint]]:
+    def _edge_constraints(self, edge: Edge) -> Iterator[tuple[Node, Constraint]]:
         here, runs = self._nodes.of(edge), self._nodes.run_at(edge.source) if edge.cause in _AT_ONCE else []
-        sent = self._said(edge) + (self._graph.steps[edge.source].kind.most_messages if here.puts else 0)
+        sent = self._said(edge) + (self._graph.steps[edge.source].kind.most_messages if here.sends else 0)
         inner, times = (FrameLoad(runs[0][0]), runs[0][1]) if runs else (None, 1)
         yield here, Constraint(sent, None, inner, times)
         if edge.target is None:
@@ -218,7 +218,7 @@ class TurnLoads:
             yield here, Constraint(sent, after, inner, times)
             yield FrameLoad(here), Constraint(sent, FrameLoad(after), inner, times)
 
-    def _at_once(self, place: StepId) -> Iterator[Edge]:
+    def _edges_in_turn(self, place: StepId) -> Iterator[Edge]:
         """The edges that a turn can take through a step.
 
         A turn passes a wait if its time may be over when the step is entered.
@@ -233,29 +233,29 @@ class TurnLoads:
         """The nodes at which a turn continues after an edge; empty if the step keeps waiting, or if the edge returns to
         a question.
         """
-        return self._nodes.after(edge) if edge.puts and not edge.returns else ()
+        return self._nodes.after(edge) if edge.enters and not edge.returns else ()
 
     def _said(self, edge: Edge) -> int:
         """The messages that are sent on an edge, including a question that is asked again."""
         returned = edge.target if edge.returns else None
         return messages_said(edge) + (0 if returned is None else self._graph.steps[returned].kind.most_messages)
 
-    def _once(self) -> Iterator[StepNode]:
+    def _passed_once(self) -> Iterator[StepNode]:
         """The steps whose wait a turn passes at most once, because the time that they wait for moves on."""
-        changing = (place for place in self._over if self._waits.moves_on(place, self._given_around(place)))
-        return map(self._nodes.put, changing)
+        changing = (place for place in self._over if self._waits.moves_on(place, self._assigned_in_cycle(place)))
+        return map(self._nodes.sending, changing)
 
-    def _given_around(self, place: StepId) -> set[str]:
+    def _assigned_in_cycle(self, place: StepId) -> set[str]:
         """The variables that get a value on the cycles of a turn through a step."""
-        return {name for each in self._circles[place] for name in self._given_by(each)}
+        return {name for each in self._cycles[place] for name in self._assigned_at(each)}
 
     @cached_property
-    def _circles(self) -> Mapping[StepId, Sequence[StepId]]:
+    def _cycles(self) -> Mapping[StepId, Sequence[StepId]]:
         """For each step, the steps of the cycles that a turn can take through it."""
         found = strongly_connected_components({place: self.onward(place) for place in self._graph.steps})
         return {place: component for component in found for place in component}
 
-    def _given_by(self, place: StepId) -> Iterator[str]:
+    def _assigned_at(self, place: StepId) -> Iterator[str]:
         """The variables that a step or an edge from it assigns."""
         step, variables = self._graph.steps[place], self._graph.flow(place).variables
         yield from (item.name for item in step.options.assigned(variables))

@@ -52,7 +52,7 @@ class SilentTimes:
 
         A message that a limit of visits may skip is perhaps not sent at all, so it stands for no other.
         """
-        unsure = {self._nodes.put(entered.place) for entered in self._nodes.bounds}
+        unsure = {self._nodes.sending(entered.place) for entered in self._nodes.bounds}
         senders = {self._node(sender): sender for sender in late}
         before = {
             node: next((each for each in self._since_reply(node) if each in senders and each not in unsure), node)
@@ -69,7 +69,7 @@ class SilentTimes:
         return (*self._graph.analysis(Reachability).path_to(before), *since)
 
     def _node(self, sender: Sender) -> Node:
-        return sender if isinstance(sender, Edge) else self._nodes.put(sender)
+        return sender if isinstance(sender, Edge) else self._nodes.sending(sender)
 
     def _since_reply(self, node: Node) -> list[Node | None]:
         """The steps and edges of the longest path to a node, from the contact's last message on."""
@@ -104,14 +104,14 @@ class SilentTimes:
 
     def _constraints(self) -> Iterator[tuple[Node, Constraint]]:
         for root in self._graph.roots:
-            yield from self._opened(root)
+            yield from self._root_constraints(root)
         for several in self.timed_edges.values():
             for timed in several:
-                yield from self._on(timed)
-        yield from ((put, Constraint(onward=entered)) for entered, put in self._nodes.entered())
-        yield from self._come_back()
+                yield from self._edge_constraints(timed)
+        yield from ((sending, Constraint(onward=entered)) for entered, sending in self._nodes.entered())
+        yield from self._return_constraints()
 
-    def _opened(self, root: Root) -> Iterator[tuple[Node, Constraint]]:
+    def _root_constraints(self, root: Root) -> Iterator[tuple[Node, Constraint]]:
         """The constraints of a frame's first step. When a scheduled flow is due follows from the edges of the step
         that schedules it.
         """
@@ -120,7 +120,7 @@ class SilentTimes:
             if root.opening is not Opening.TAP:  # a tap returns to a step at which the conversation has been
                 yield first, Constraint(0.0 if root.opening in _SPOKEN else UNBOUNDED)
             return
-        by = self._nodes.put(root.by)
+        by = self._nodes.sending(root.by)
         if root.opening is Opening.PLAN:
             yield first, Constraint(onward=_due(root))
             if root.busy in _FREE:
@@ -131,7 +131,7 @@ class SilentTimes:
                 for end in self._nodes.every(root.place)[False]:  # of the elements before
                     yield first, Constraint(onward=by, inner=end, anew=end.heard, opens=True)
 
-    def _on(self, timed: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
+    def _edge_constraints(self, timed: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
         """The constraints of an edge and of the steps that it leads to.
 
         An edge on which something is sent is a node of its own.
@@ -162,14 +162,14 @@ class SilentTimes:
             yield Constraint(_LONGEST_OPEN, here, edge=edge, anew=True)
         elif edge.cause is Cause.SIGNAL and any(self._graph.steps[edge.source].kind.flows_run()):
             for place, seconds in waits_during_run(self._graph, edge.source):
-                yield Constraint(seconds, self._nodes.put(place), edge=edge)
+                yield Constraint(seconds, self._nodes.sending(place), edge=edge)
         elif timed.runs:
             for ends in self._summaries.run(timed):
                 yield from (Constraint(onward=here, inner=end, edge=edge, anew=end.heard) for end in ends)
         else:
             yield Constraint(timed.seconds, here, edge=edge)
 
-    def _come_back(self) -> Iterator[tuple[Node, Constraint]]:
+    def _return_constraints(self) -> Iterator[tuple[Node, Constraint]]:
         """The constraints of questions that are asked again after an interruption or a scheduled flow."""
         for flow in self._graph.library.flows.values():
             if flow.interrupted in ("resume", "ask"):
@@ -182,7 +182,7 @@ class SilentTimes:
                 for end in self._nodes.first(root.place).ends[False]:
                     yield _PLANNED, Constraint(onward=_due(root), inner=end, anew=end.heard, opens=True)
         for place in filter(self._graph.takes_words, self._graph.steps):
-            here = self._nodes.put(place)
+            here = self._nodes.sending(place)
             yield here, Constraint(onward=here, inner=_over(place[0]), anew=True)
             yield here, Constraint(onward=_PLANNED, inner=here, times=0)
 
@@ -234,13 +234,13 @@ class SubFlowSummaries:
         """The constraints of the ends of frames."""
         for place in self._in_frames():
             for timed in self._timed_edges[place]:
-                yield from self._on(timed)
-        for entered, put in self._nodes.entered():
-            for ends, further in zip(entered.ends, put.ends, strict=True):
+                yield from self._edge_constraints(timed)
+        for entered, sending in self._nodes.entered():
+            for ends, further in zip(entered.ends, sending.ends, strict=True):
                 yield from ((end, Constraint(onward=onward)) for end, onward in zip(ends, further, strict=True))
         for opened, most in {run for several in self._timed_edges.values() for each in several for run in each.runs}:
             if most > 1:
-                yield from self._elements(opened, most - 1)
+                yield from self._element_constraints(opened, most - 1)
 
     def bounds(self) -> Iterator[tuple[Node, int]]:
         """The most visits of each step on the path to an end."""
@@ -261,7 +261,7 @@ class SubFlowSummaries:
     def _targets(self, place: StepId) -> Iterator[StepId]:
         return (timed.edge.target for timed in self._timed_edges[place] if timed.edge.target is not None)
 
-    def _on(self, timed: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
+    def _edge_constraints(self, timed: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
         """The constraints of an edge: it leads to the end of its frame, or to another step. An edge that returns to a
         flow below does neither.
         """
@@ -292,7 +292,7 @@ class SubFlowSummaries:
         if later is not None:
             yield heard, Constraint(onward=later, edge=edge)
 
-    def _elements(self, opened: StepId, more: int) -> Iterator[tuple[Node, Constraint]]:
+    def _element_constraints(self, opened: StepId, more: int) -> Iterator[tuple[Node, Constraint]]:
         """The constraints of a flow that runs once for each element of a list: for no element, or for one and some
         more. The last run may expire.
         """

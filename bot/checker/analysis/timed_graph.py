@@ -31,14 +31,14 @@ Ends = tuple[EndNode, EndNode]
 
 @immutable(eq=False)
 class StepNode:
-    """A step as a node. ``puts``: it sends its message. Otherwise its visit is not counted yet, or the path skips it
+    """A step as a node. ``sends``: it sends its message. Otherwise its visit is not counted yet, or the path skips it
     because its visits are used up.
 
     ``ends`` are the ends of its frame: those without expiry or failure, and those by expiry or failure.
     """
 
     place: StepId
-    puts: bool
+    sends: bool
     ends: tuple[Ends, Ends] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,19 +61,19 @@ class StepNodes:
             place: step.options.visits.most for place, step in graph.steps.items() if step.options.visits is not None
         }
         returned = (edge.target for edges in graph.edges.values() for edge in edges if edge.returns and edge.target)
-        self._entered = {place: StepNode(place, puts=False) for place in (*bounds, *returned)}
-        self._used_up = {place: StepNode(place, puts=False) for place in bounds}
+        self._entered = {place: StepNode(place, sends=False) for place in (*bounds, *returned)}
+        self._used_up = {place: StepNode(place, sends=False) for place in bounds}
         self.bounds = {self._entered[place]: most for place, most in bounds.items()}
-        self._put = {place: StepNode(place, puts=True) for place in graph.steps}
+        self._sending = {place: StepNode(place, sends=True) for place in graph.steps}
         self._every: dict[StepId, tuple[Ends, Ends]] = {}
 
-    def put(self, place: StepId) -> StepNode:
+    def sending(self, place: StepId) -> StepNode:
         """The node at which a step sends its message."""
-        return self._put[place]
+        return self._sending[place]
 
     def first(self, place: StepId) -> StepNode:
         """The node at which a frame begins, by its first step."""
-        return self._entered.get(place) or self._put[place]
+        return self._entered.get(place) or self._sending[place]
 
     def run_at(self, place: StepId) -> list[tuple[StepNode, int]]:
         """The nodes at which the flows begin that a step runs, each with how often it may run in a row."""
@@ -82,7 +82,7 @@ class StepNodes:
 
     def entered(self) -> Iterator[tuple[StepNode, StepNode]]:
         """The nodes that count a visit, each with the node at which the step then sends its message."""
-        return ((step_node, self._put[place]) for place, step_node in self._entered.items())
+        return ((step_node, self._sending[place]) for place, step_node in self._entered.items())
 
     def every(self, place: StepId) -> tuple[Ends, Ends]:
         """The ends of all frames that a step opens one after another, for the elements of a list."""
@@ -92,15 +92,15 @@ class StepNodes:
 
     def of(self, edge: Edge) -> StepNode:
         """The node from which an edge leads."""
-        return (self._used_up if edge.outcome == "visits.else" else self._put)[edge.source]
+        return (self._used_up if edge.outcome == "visits.else" else self._sending)[edge.source]
 
     def after(self, edge: Edge) -> tuple[StepNode, ...]:
         """The nodes to which an edge leads; empty if the frame ends."""
         place = edge.target
         if place is None:
             return ()
-        if edge.again or edge.returns or not edge.puts:
-            return (self._put[place],)
+        if edge.again or edge.returns or not edge.enters:
+            return (self._sending[place],)
         first = self.first(place)
         return (first, self._used_up[place]) if place in self._used_up else (first,)
 
@@ -136,7 +136,7 @@ def speaks(edge: Edge) -> bool:
 
 def keeps_waiting(edge: Edge) -> bool:
     """True if the conversation keeps waiting at its step. Its time-out does not begin again then."""
-    return (edge.target is not None and not edge.puts) or (edge.cause is Cause.REMINDER and edge.again)
+    return (edge.target is not None and not edge.enters) or (edge.cause is Cause.REMINDER and edge.again)
 
 
 def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]:
@@ -148,10 +148,10 @@ def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]
         if edge.idle or (edge.cause is Cause.REMINDER and not reminders):
             continue
         own = edge if edge.cause is not Cause.REPLY and speaks(edge) else None
-        puts = edge.ends_all, keeps_waiting(edge), edge.again or edge.returns
+        leads = edge.ends_all, keeps_waiting(edge), edge.again or edge.returns
         in_window = _in_window(graph, step, edge)
         apart = edge.outcome in _APART, edge.breaks, in_window
-        alike = edge.cause, edge.target, *puts, edge.success and plans, *apart, own
+        alike = edge.cause, edge.target, *leads, edge.success and plans, *apart, own
         if alike not in found:
             ran = runs if edge.cause in AFTER_RUN else ()
             found[alike] = TimedEdge(edge, _seconds(step, edge, reminders), ran, in_window)

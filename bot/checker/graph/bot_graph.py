@@ -115,9 +115,9 @@ class EdgeBuilder:
     def _edge(
         self, place: StepId, resolved: ResolvedTransition, cause: Cause, *, fails: bool = False, idle: bool = False
     ) -> Edge:
-        target, puts, ends_all = self._lead(place, resolved.target)
+        target, enters, ends_all = self._lead(place, resolved.target)
         again, transition = resolved.target == AGAIN, resolved.written
-        own = place, target, resolved.outcome, cause, resolved.mark, transition, resolved.success, puts, ends_all
+        own = place, target, resolved.outcome, cause, resolved.mark, transition, resolved.success, enters, ends_all
         alone = resolved.of_bot and (resolved.target or "").startswith("/")
         return Edge(*own, fails=fails, idle=idle, again=again, alone=alone)
 
@@ -134,11 +134,11 @@ class EdgeBuilder:
                 transition = word.transition
                 written = None if transition.then is None else transition.then.text
                 written = flow.following[step.name] if written == NEXT else written
-                target, puts, ends_all = self._lead(place, written)
+                target, enters, ends_all = self._lead(place, written)
                 ends_all = ends_all or (words is bot.words and written == END)
                 name, mark = f"word {word.text}", word.mark
                 again, alone = written == AGAIN, words is bot.words and (written or "").startswith("/")
-                own = place, target, name, Cause.REPLY, mark, transition, False, puts, ends_all, said
+                own = place, target, name, Cause.REPLY, mark, transition, False, enters, ends_all, said
                 yield Edge(*own, again=again, alone=alone)
 
     def _lead(self, place: StepId, target: str | None) -> tuple[StepId | None, bool, bool]:

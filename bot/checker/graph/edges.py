@@ -37,11 +37,11 @@ AFTER_RUN = (Cause.FLOW, Cause.EXPIRED, Cause.FAILED)
 class Edge:
     """One edge from a step. Without a ``target`` the frame ends; with ``ends_all`` all frames end.
 
-    ``puts``: the target's question or message is sent; otherwise only the transition says something, and the step
+    ``enters``: the target is entered and sends its message; otherwise only the transition says something, and the step
     keeps waiting. ``word`` is the word that leads there, if one does. ``fails``: a text or a value fails when the
     step is entered or left; ``idle``: none of them can fail. ``returns``: it leads to a step at which the
     conversation has been before. ``again``: the question is repeated, which is no new visit. ``alone``: it leads to a
-    flow below which no other goes on.
+    flow below which no other flow waits.
     """
 
     source: StepId
@@ -51,7 +51,7 @@ class Edge:
     mark: Mark
     transition: Transition | None = None
     success: bool = False
-    puts: bool = True
+    enters: bool = True
     ends_all: bool = False
     word: str | None = None
     fails: bool = False

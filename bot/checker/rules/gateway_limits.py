@@ -69,7 +69,7 @@ def _said_on(edge: Edge, step: Step) -> str:
     transition = edge.transition
     if transition is not None and (transition.say is not None or transition.ask is not None):
         return f"the text of `{edge.outcome}`"
-    again = edge.cause is Cause.REMINDER and edge.puts and edge.target == edge.source
+    again = edge.cause is Cause.REMINDER and edge.enters and edge.target == edge.source
     return "its reminder" if again and step.kind.needs_window else ""
 
 
@@ -106,9 +106,9 @@ def find_heavy_turns(graph: Graph) -> Iterator[Finding]:
     order = {place: number for number, place in enumerate(heavy)}
     onward = {place: [after for after in turns.onward(place) if after in heavy] for place in heavy}
     for component in strongly_connected_components(onward):
-        circle = set(component)
-        beyond = max((heavy[after] for each in circle for after in onward[each] if after not in circle), default=0)
-        first = min(circle, key=order.__getitem__)
+        cycle = set(component)
+        beyond = max((heavy[after] for each in cycle for after in onward[each] if after not in cycle), default=0)
+        first = min(cycle, key=order.__getitem__)
         if heavy[first] > beyond + (PER_MINUTE if beyond else 0):
             yield _heavy_finding(graph.steps[first], heavy[first])
 

@@ -56,7 +56,7 @@ def _is_silent(graph: Graph, edge: Edge, seen: set[StepId]) -> bool:
         or edge.returns
     ):
         return False
-    if edge.target is None or not edge.puts:
+    if edge.target is None or not edge.enters:
         return True
     kind = graph.steps[edge.target].kind
     if kind.most_messages or edge.target in seen:

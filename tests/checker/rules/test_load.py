@@ -31,7 +31,7 @@ def test_a_turn_sends_what_its_steps_and_transitions_say_until_one_waits() -> No
     assert most(BEGIN + "steps:\n  b: {say: See, location: {latitude: 1, longitude: 2}}") == 2
 
 
-def test_a_bound_on_visits_bounds_a_circle() -> None:
+def test_a_bound_on_visits_bounds_a_cycle() -> None:
     assert most(BEGIN + "steps:\n  b: {say: B, visits: {max: 7, else: end}}\n  c: {say: C, then: b}") == 14
 
 
@@ -52,7 +52,7 @@ def test_a_flow_that_is_run_counts_where_it_returns_in_the_same_turn() -> None:
     assert most(parent, "flow: one\nsteps:\n  x: {say: X}\n  y: {wait: 1h}") == 1
 
 
-def test_bounds_within_circles_count_each_for_itself() -> None:
+def test_bounds_within_cycles_count_each_for_itself() -> None:
     inner = "  b: {say: B, visits: {max: 70, else: d}}\n  c: {branch: [{if: x, then: b}, {else: d}]}\n"
     outer = "  d: {say: D, visits: {max: 2, else: end}, then: b}"
     assert heavy(f"{BEGIN}vars: {{x: {{type: boolean}}}}\nsteps:\n{inner}{outer}") == ["a/b"]
@@ -71,7 +71,7 @@ def test_a_point_in_time_may_be_over_when_it_is_waited_for() -> None:
     assert most(until.replace("'{{ day }}'", "2h")) == 1
 
 
-CIRCLE = """
+CYCLE = """
 flow: a
 start: {words: [a]}
 vars: {day: {type: datetime}}
@@ -83,33 +83,33 @@ steps:
 """
 
 
-def circle(moment: str, **given: str) -> str:
+def cycle(moment: str, **given: str) -> str:
     """A flow that goes round past a wait until a moment, and sets some variables on the way."""
-    return CIRCLE.replace("MOMENT", moment).replace("SET", ", ".join(f"{name}: '{it}'" for name, it in given.items()))
+    return CYCLE.replace("MOMENT", moment).replace("SET", ", ".join(f"{name}: '{it}'" for name, it in given.items()))
 
 
-def test_a_circle_past_a_point_in_time_that_stays_as_it_is_has_no_end_once_it_is_over() -> None:
-    (finding,) = only("W601").findings(circle("day"))
+def test_a_cycle_past_a_point_in_time_that_stays_as_it_is_has_no_end_once_it_is_over() -> None:
+    (finding,) = only("W601").findings(cycle("day"))
     assert finding.what == 'step "b" can send messages without end in one turn, and the gateway takes 60 a minute'
-    assert load_of(circle("day")).turn is None
+    assert load_of(cycle("day")).turn is None
 
 
-def test_a_circle_past_a_point_in_time_that_moves_on_is_gone_round_once_in_a_turn() -> None:
-    assert heavy(circle("day", day="{{ day + days(1) }}")) == []
-    assert load_of(circle("day", day="{{ day + days(1) }}")).turn == 4
+def test_a_cycle_past_a_point_in_time_that_moves_on_is_gone_round_once_in_a_turn() -> None:
+    assert heavy(cycle("day", day="{{ day + days(1) }}")) == []
+    assert load_of(cycle("day", day="{{ day + days(1) }}")).turn == 4
 
 
 def test_a_time_that_is_reckoned_from_now_is_in_the_future() -> None:
-    assert load_of(circle("now + hours(1)")).turn == load_of(circle("today + days(1)")).turn == 2
-    assert heavy(circle("day + (now - now)")) == []
+    assert load_of(cycle("now + hours(1)")).turn == load_of(cycle("today + days(1)")).turn == 2
+    assert heavy(cycle("day + (now - now)")) == []
 
 
 def test_a_duration_is_never_over_when_it_begins() -> None:
-    assert load_of(circle("hours(24)")).turn == 2
-    assert load_of(circle("day - now")).turn == 2
+    assert load_of(cycle("hours(24)")).turn == 2
+    assert load_of(cycle("day - now")).turn == 2
 
 
-def test_each_that_sends_too_much_is_told_and_of_a_circle_the_first() -> None:
+def test_each_that_sends_too_much_is_told_and_of_a_cycle_the_first() -> None:
     each = "vars: {all: {type: list}}\nsteps:\n  r: {run: /one, each: all}\n  b: {say: B}\n  s: {run: /one, each: all}"
     assert heavy(BEGIN + each, "flow: one\nsteps:\n  x: {say: X}") == ["a/r", "a/s"]
     says = "".join(f"\n  s{number}: {{say: S}}" for number in range(100))
