@@ -1,4 +1,4 @@
-"""What the checker says of a bot that is written out."""
+"""The findings of the checker for a bot whose files a test writes."""
 
 from dataclasses import dataclass
 
@@ -26,12 +26,12 @@ def library(*flows: str, bot: str = BOT) -> Library:
 
 @dataclass(frozen=True)
 class Only:
-    """What some rules find: a test asserts its own rule, so that a new one breaks no other's."""
+    """The findings of some rules: a test asserts its own rule, so that a new rule breaks no test of another."""
 
     codes: tuple[str, ...]
 
     def findings(self, *flows: str, bot: str = BOT) -> list[Finding]:
-        """What they find in a bot."""
+        """Their findings in a bot."""
         every = run_rules(library(*flows, bot=bot), sources(*flows, bot=bot))
         return [finding for finding in every if finding.code in self.codes]
 

@@ -1,4 +1,4 @@
-"""Random bots in which much goes wrong: much too late, or for want of a value."""
+"""Random bots with many faults: messages that come too late, or variables without a value."""
 
 import json
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ FILLED: dict[str, dict[str, Any]] = {
 
 
 class Slow(Author):
-    """Writes flows in which much time passes, and no template stands in for what comes late."""
+    """Writes flows in which much time passes, and no template replaces late messages."""
 
     def bot(self) -> dict[str, Any]:
         bot = super().bot()
@@ -49,11 +49,14 @@ class Slow(Author):
         return {**super().waiting(), **self.one({}, {"timeout": leads})}
 
     def flow(self, name: str) -> dict[str, Any]:
-        return {**super().flow(name), "vars": {**VARS, "t": FILLED["t"]}}  # what fails stops before it is late
+        return {
+            **super().flow(name),
+            "vars": {**VARS, "t": FILLED["t"]},
+        }  # a text that fails ends the conversation before it is late
 
 
 class Forgetful(Author):
-    """Writes flows in which variables are null more often than not. What stands in a record is never null."""
+    """Writes flows in which variables are null more often than not. The fields of a record are never null."""
 
     def text(self) -> Any:
         return self.one(
@@ -90,7 +93,7 @@ class Forgetful(Author):
         flow["vars"] = {
             name: variable if self.one(0, 1) else {"type": variable["type"]} for name, variable in FILLED.items()
         }
-        flow["defaults"].pop("old_taps", None)  # who reopens a question may be in no flow any more
+        flow["defaults"].pop("old_taps", None)  # a contact who reopens a question may be in no flow any more
         return flow
 
 

@@ -19,7 +19,7 @@ steps:
 def left(
     behind_a: str = "", above_b: str = "", behind_b: str = "", bot: str = "", codes: str = "W101 W501"
 ) -> list[str]:
-    """What is left of findings of these codes at step b, whose line is written as "b"."""
+    """The findings of these codes at step b that are left; the line of the step is written as "b"."""
     text = FLOW % (behind_a, above_b, behind_b)
     line = text[: text.index("  b:")].count("\n") + 1
     findings = [Finding("flow.yml", line, 3, code, "what", "fix") for code in codes.split()]

@@ -91,7 +91,7 @@ class Nulls:
 
 
 def says(found: list[Finding], mark: Mark, null: frozenset[str]) -> bool:
-    """Whether one of these variables was found where a text stands."""
+    """True if a finding at the text's mark names one of these variables."""
     there = [each for each in found if (each.path, each.line, each.column) == (mark.path, mark.line, mark.column)]
     return any(f'"{name}"' in each.what for each in there for name in null)
 

@@ -1,4 +1,4 @@
-"""How many messages each flow of a bot can send."""
+"""The most messages that each flow of a bot can send."""
 
 from bot.checker.analysis.loads import FlowLoad, flow_loads
 from tests.checker.proved import BOT, library
@@ -7,7 +7,7 @@ BEGIN = "flow: a\nstart: {words: [a]}\n"
 
 
 def load_of(*flows: str, bot: str = BOT) -> FlowLoad:
-    """Of the first of them."""
+    """The load of the first flow."""
     return flow_loads(library(*flows, bot=bot))[0]
 
 

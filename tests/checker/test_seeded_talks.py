@@ -1,4 +1,4 @@
-"""Each mistake that a rule finds in a bot is told as a talk, and the test of the talk shows it by the real path."""
+"""Each mistake that a rule finds has a counterexample, and its test fails with all parts of the bot."""
 
 import pytest
 

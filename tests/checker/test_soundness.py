@@ -1,4 +1,4 @@
-"""Whatever goes wrong in a random talk with a random bot, the checker has said before."""
+"""The checker finds every fault that a random conversation with a random bot then meets."""
 
 from datetime import timedelta
 from random import Random
@@ -98,7 +98,7 @@ def talked(library: Library, dice: Random) -> Watched:
 
 
 def _waits(contact: Watched, dice: Random) -> tuple[str, Any]:
-    """What happens to somebody who does nothing."""
+    """The next event for a contact who does nothing."""
     if not contact.session.waits_for_effect:
         return "time", "due"
     frame = contact.session.frame

@@ -1,4 +1,4 @@
-"""Findings told as talks: what is told is so, and the test of it fails for this reason alone."""
+"""Counterexamples: the conversation really happens, and its test fails for this reason alone."""
 
 from datetime import UTC, timedelta
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.checker.proved import BOT, library, only
 SILENT = "the 24-hour window is closed, and no window_closed template is declared"
 
 
-def told(code: str, *flows: str, bot: str = BOT) -> Counterexample:
+def counterexample(code: str, *flows: str, bot: str = BOT) -> Counterexample:
     """The talk of the first finding of a code."""
     finding = only(code).findings(*flows, bot=bot)[0]
     talk = CounterexampleFinder(library(*flows, bot=bot)).search(finding)[0]
@@ -29,7 +29,7 @@ def told(code: str, *flows: str, bot: str = BOT) -> Counterexample:
 
 
 def failure(folder: Path, talk: Counterexample, *flows: str, bot: str = BOT) -> FailedTest:
-    """What `bot test` says of the test."""
+    """The failure that `bot test` reports for the test."""
     (folder / "bot.yml").write_text(bot)
     for number, flow in enumerate(flows, 1):
         (folder / f"flow{number}.yml").write_text(flow)
@@ -56,7 +56,7 @@ steps:
 
 
 def test_a_message_that_comes_too_late_is_told_and_its_test_shows_it(tmp_path: Path) -> None:
-    talk = told("W501", BOOKING)
+    talk = counterexample("W501", BOOKING)
     assert talk.sentences == (
         'you write "book"',
         'the bot asks "Which day suits you?" [Mon] [Tue]',
@@ -70,7 +70,7 @@ def test_a_message_that_comes_too_late_is_told_and_its_test_shows_it(tmp_path: P
 
 
 def test_the_test_names_the_finding_and_says_when_and_what() -> None:
-    lines = told("W501", BOOKING).test.splitlines()
+    lines = counterexample("W501", BOOKING).test.splitlines()
     assert lines[0].startswith("# flow1.yml:10:13: W501 ")
     assert lines[1].startswith('test: "W501: ')
     assert lines[2:] == [
@@ -93,7 +93,7 @@ steps:
   many: {branch: [{if: cups > 17, then: person}, {else: end}]}
   person: {handoff: {team: x, say: One moment.}, closed: back_}
   back_: {say: Here I am.}"""
-    assert told("W501", flow).sentences == (
+    assert counterexample("W501", flow).sentences == (
         'you write "cups"',
         'the bot asks "How many?"',
         'you write "18"',
@@ -105,7 +105,7 @@ steps:
 
 
 def test_what_happens_again_and_again_is_told_once() -> None:
-    talk = told("W501", "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B}\n  w: {wait: 1h, then: b}")
+    talk = counterexample("W501", "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B}\n  w: {wait: 1h, then: b}")
     assert talk.sentences == (
         'you write "a"',
         'the bot says "B"',
@@ -119,7 +119,7 @@ def test_what_happens_again_and_again_is_told_once() -> None:
 
 def test_who_has_never_written_is_told_so(tmp_path: Path) -> None:
     flow = "flow: news\nsteps:\n  b: {say: News!}"
-    talk = told("W501", flow)
+    talk = counterexample("W501", flow)
     assert talk.sentences == (
         "a program starts the flow news",
         'the bot may not write "News!" any more: you have never written to it',
@@ -137,7 +137,7 @@ steps:
 
 
 def test_a_hole_in_a_text_is_shown_in_the_message_that_has_it(tmp_path: Path) -> None:
-    talk = told("W301", HOLE)
+    talk = counterexample("W301", HOLE)
     assert talk.sentences[-2:] == ('the bot says "Thank you, ."', 'nothing stands there for "name"')
     failed = failure(tmp_path, talk, HOLE)
     assert failed.what == "the bot says something else"
@@ -154,7 +154,7 @@ steps:
 
 
 def test_a_text_that_cannot_be_worked_out_is_told_and_its_test_misses_the_value(tmp_path: Path) -> None:
-    talk = told("W301", FAILS)
+    talk = counterexample("W301", FAILS)
     assert talk.sentences[-1] == "`On {{ day | date }}.` cannot be evaluated: null is no date"
     failed = failure(tmp_path, talk, FAILS)
     assert [(each.what, each.expected, each.found) for each in failed.differences] == [("day", "something", "null")]
@@ -163,7 +163,7 @@ def test_a_text_that_cannot_be_worked_out_is_told_and_its_test_misses_the_value(
 
 def test_a_conversation_that_never_ends_is_gone_round_once(tmp_path: Path) -> None:
     flow = "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B}\n  w: {wait: 1h, then: b}"
-    talk = told("W102", flow)
+    talk = counterexample("W102", flow)
     assert talk.sentences[-1] == "the conversation is at a/w again, and nothing ends it"
     assert [(each.what, each.found) for each in failure(tmp_path, talk, flow).differences] == [("flow", "a")]
 
@@ -179,7 +179,7 @@ steps:
   each: {run: /one, each: shelf, with: {name: "{{ it.name }}"}}""",
         "flow: one\nvars: {name: {type: text}}\nsteps:\n  said: {say: \"{{ name | default('?') }}\"}",
     )
-    talk = told("W601", *flows)
+    talk = counterexample("W601", *flows)
     assert talk.sentences[-2:] == (
         "the bot sends 94 more messages",
         "these are 100 messages at once, and the gateway takes 60 a minute",
@@ -197,7 +197,7 @@ steps:
 
 
 def test_a_text_that_is_cut_is_expected_whole(tmp_path: Path) -> None:
-    talk = told("W401", CUT)
+    talk = counterexample("W401", CUT)
     whole = "To many words many words many words many wx"
     assert talk.sentences[-1] == f'"{whole}" has 43 characters, and is cut'
     (difference,) = failure(tmp_path, talk, CUT).differences
@@ -208,7 +208,7 @@ def test_a_text_that_is_cut_is_expected_whole(tmp_path: Path) -> None:
 def test_a_message_without_a_text_is_not_sent(tmp_path: Path) -> None:
     flow = "flow: a\nstart: {words: [a]}\nvars: {vip: {type: boolean, value: false}}\nsteps:\n"
     flow += '  q: {ask: "{% if vip %}The usual?{% endif %}"}'
-    talk = told("W404", flow)
+    talk = counterexample("W404", flow)
     assert talk.sentences == ('you write "a"', "the text is empty, and the gateway would refuse the message")
     assert [each.found for each in failure(tmp_path, talk, flow).differences] == ["null", "null"]
 
@@ -222,7 +222,7 @@ steps:
   one: {ask: One?, save: one}
   two: {ask: Two?, save: two}
   which: {ask: Which?, buttons: {"{{ one }}": end, "{{ two }}": end}}"""
-    talk = told("W403", flow)
+    talk = counterexample("W403", flow)
     (difference,) = failure(tmp_path, talk, flow).differences
     assert (difference.expected, difference.found) == ("L | L", "L | L (2)")
 
@@ -234,7 +234,7 @@ start: {words: [order]}
 vars: {vip: {type: boolean, value: false}, toppings: {type: list}}
 steps:
   pick: {ask: Which two?, options: {Ham: {value: h}, Truffle: {value: t, if: vip}}, many: {min: 2}, save: toppings}"""
-    talk = told("W402", flow)
+    talk = counterexample("W402", flow)
     assert talk.sentences[-1] == "2 answers are asked for, and there are 1 to choose from"
     (difference,) = failure(tmp_path, talk, flow).differences
     assert (difference.expected, difference.found) == ("Ham | …", "Ham")
@@ -249,7 +249,7 @@ steps:
 
 
 def test_a_person_is_late_who_has_the_conversation_or_is_just_in_time_again_and_again() -> None:
-    kept = told("W501", HANDED.replace("AFTER", "2h").replace("then: b}", "then: end}"))
+    kept = counterexample("W501", HANDED.replace("AFTER", "2h").replace("then: b}", "then: end}"))
     assert kept.sentences[2:-1] == (
         "a person takes the conversation over",
         "you wait 25 hours",
@@ -283,7 +283,7 @@ def test_a_way_that_nobody_takes_is_expected_and_the_other_one_taken(
     code: str, condition: str, sentence: str, expected: str, found: str, tmp_path: Path
 ) -> None:
     flow = BRANCH.replace("CONDITION", condition)
-    talk = told(code, flow)
+    talk = counterexample(code, flow)
     assert talk.sentences[-1] == sentence
     failed = failure(tmp_path, talk, flow)
     assert (failed.expected[0].parts["says"], failed.found[0].text) == (expected, found)
@@ -293,7 +293,7 @@ def test_a_way_that_would_end_the_conversation_is_expected_to(tmp_path: Path) ->
     flow = BRANCH.replace("CONDITION, then: cheap", "size == 'M', then: end").replace(
         "say: Four euros., then: end", "ask: Four?"
     )
-    assert [each.expected for each in failure(tmp_path, told("W303", flow), flow).differences] == ["null"]
+    assert [each.expected for each in failure(tmp_path, counterexample("W303", flow), flow).differences] == ["null"]
 
 
 @pytest.mark.parametrize("value", ["{{ size }} cups", "{{ size - 1 }}"])
@@ -306,7 +306,7 @@ steps:
   size: {{ask: Which size?, options: {{S: {{value: S}}, L: {{value: L}}}}, save: size}}
   cups: {{set: {{cups: "{value}"}}}}
   done: {{say: Done.}}"""
-    talk = told("W305", flow)
+    talk = counterexample("W305", flow)
     assert talk.sentences[-1].startswith(f"`{value}` never fits: ")
     assert failure(tmp_path, talk, flow).what == "the bot says nothing here"
 
@@ -316,7 +316,7 @@ def test_null_that_nobody_reads_is_told_of_when_it_is_there_or_just_before(tmp_p
     get = '  c: {http: "GET https://api.example/{{ name }}", then: END}\n  d: {ask: R}'
     for then in ("d", "end"):
         flow = head + get.replace("END", then)
-        talk = told("W301", flow)
+        talk = counterexample("W301", flow)
         assert talk.sentences[-1] == '"name" is null in `{{ name }}`'
         assert [each.what for each in failure(tmp_path, talk, flow).differences] == ["name"]
 
@@ -325,7 +325,7 @@ def test_a_hole_in_a_tag_is_shown_there(tmp_path: Path) -> None:
     head = "flow: a\nstart: {words: [a]}\nvars: {name: text}\nsteps:\n"
     for tag, expected in (("is {{ name }}", "is …"), ("{{ name }}", "…")):
         flow = f'{head}  b: {{say: B, tag: "{tag}", then: end}}'
-        (difference,) = failure(tmp_path, told("W301", flow), flow).differences
+        (difference,) = failure(tmp_path, counterexample("W301", flow), flow).differences
         assert (difference.what, expected in difference.expected) == ("tags", True)
 
 
@@ -343,4 +343,4 @@ def test_a_finding_that_cannot_happen_and_a_code_without_a_talk_are_left_untold(
 def test_what_is_written_is_yaml_whatever_is_said(name: str, tmp_path: Path) -> None:
     flow = f"flow: a\nstart: {{words: [a]}}\nsteps:\n  q: {{ {flow_style({'ask': name})}, remind: {{after: 26h}} }}"
     bot = "name: Test\ndefaults: {timeout: {after: 30h, then: end}}"
-    assert failure(tmp_path, told("W501", flow, bot=bot), flow, bot=bot).what == "the bot says nothing here"
+    assert failure(tmp_path, counterexample("W501", flow, bot=bot), flow, bot=bot).what == "the bot says nothing here"

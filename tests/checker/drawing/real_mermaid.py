@@ -22,7 +22,7 @@ class Read:
 
 
 def read_by_mermaid(texts: Sequence[str]) -> list[Read]:
-    """What Mermaid makes of each text. It must be able to read them all."""
+    """The result of Mermaid for each text. It must be able to read them all."""
     MERMAID.require()
     program = Path(__file__).with_name("mermaid.cjs")
     environment = {**os.environ, "NODE_PATH": str(NODE_MODULES)}

@@ -1,4 +1,4 @@
-"""What stands in the drawing of a flow."""
+"""The content of the drawing of a flow."""
 
 from tests.checker.drawing.drawn import boxes, flow, lines
 

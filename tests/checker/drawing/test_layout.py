@@ -1,4 +1,4 @@
-"""Where boxes, lines and labels come to be on the page, as geometry."""
+"""The positions of boxes, lines and labels on the page."""
 
 from collections.abc import Iterator
 from itertools import combinations, pairwise

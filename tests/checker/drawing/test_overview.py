@@ -1,4 +1,4 @@
-"""What stands in the drawing of a bot."""
+"""The content of the drawing of a bot."""
 
 from tests.checker.drawing.drawn import boxes, lines, overview
 

@@ -1,4 +1,4 @@
-"""What rules share of a graph."""
+"""The parts of a graph that rules share."""
 
 from bot.checker.graph import Graph
 from tests.checker.proved import library

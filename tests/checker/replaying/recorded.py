@@ -23,6 +23,6 @@ class Tape:
         self._rows.append((0, happened, *decided, met, optional_time_text(turn.wake_at)))
 
     def conversations(self, now: Session) -> list[Conversation]:
-        """What is kept of them; ``now`` is the session that they have left."""
+        """The recorded conversations; ``now`` is the session after them."""
         last = (0, None, None, None, None, None, None if now.frames else json_text(now), None)
         return list(conversations(now.contact, [*self._rows, last]))

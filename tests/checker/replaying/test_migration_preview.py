@@ -1,4 +1,4 @@
-"""What `bot check --live` says of a conversation is what the engine then does with it."""
+"""The engine does with a conversation what `bot check --live` says about it."""
 
 from contextlib import suppress
 from typing import Any
@@ -179,7 +179,7 @@ def test_of_random_bots_it_says_what_the_engine_does(
 
 
 def assert_does(said: list[MigrationOutcome], executor: Executor) -> None:
-    """What is said of the active frame is done with it when an event meets it."""
+    """The next event migrates the active frame as the preview says."""
     turn, top = executor.turn, said[0]
     frames, visit = len(turn.session.frames), turn.frame.visit
     with suppress(FlowBroken, *FAILURES):

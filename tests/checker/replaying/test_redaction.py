@@ -1,4 +1,4 @@
-"""What is personal does not show in a text: neither what a contact is called, nor what the conversation knows."""
+"""Personal values do not show in a text: neither a contact's name, nor the values that the conversation knows."""
 
 from dataclasses import replace
 from datetime import date

@@ -20,7 +20,7 @@ BOTS = sorted(path.parent for path in (*ROOT.glob("examples/*/bot.yml"), *ROOT.g
 
 
 def conversations(transcript: Transcript, program: Program, folder: Folder) -> list[Conversation]:
-    """What the store keeps of a test's talk."""
+    """A test's conversation as the store keeps it."""
     with isolated_simulation(program, folder, transcript.now, transcript.stub_definitions, transcript.contact) as (
         simulation,
         player,

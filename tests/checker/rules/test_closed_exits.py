@@ -8,14 +8,14 @@ BOT = "name: Test\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: en
 AI = "  t: {ai: Talk., exits: {a: {needs: [%s], then: end}, b: end}}"
 
 
-def told(*steps: str, vars: str = "photo: media, name: text, items: list") -> list[str]:
-    """What is found of the exits in a flow with these steps."""
+def reported(*steps: str, vars: str = "photo: media, name: text, items: list") -> list[str]:
+    """The findings about the exits in a flow with these steps."""
     flow = f"flow: a\nstart: {{words: [a]}}\nvars: {{{vars}}}\nsteps:\n" + "\n".join(steps)
     return [finding.what for finding in find_closed_exits(Graph(library(flow, bot=BOT)))]
 
 
 def test_what_may_be_null_and_no_model_can_note_shuts_an_exit() -> None:
-    (what,) = told("  q: {ask: Q, save: photo, skip: [no]}", AI % "photo")
+    (what,) = reported("  q: {ask: Q, save: photo, skip: [no]}", AI % "photo")
     assert what == (
         'step "t": exit "a" needs "photo", which may be null, and no model can note a value of type media: '
         'step "q" may leave it so, by `skip`'
@@ -23,9 +23,9 @@ def test_what_may_be_null_and_no_model_can_note_shuts_an_exit() -> None:
 
 
 def test_what_is_there_on_every_way_does_not() -> None:
-    assert told("  q: {ask: Q, save: photo}", AI % "photo") == []
-    assert told("  q: {set: {items: [1]}}", AI % "items") == []
+    assert reported("  q: {ask: Q, save: photo}", AI % "photo") == []
+    assert reported("  q: {set: {items: [1]}}", AI % "items") == []
 
 
 def test_a_model_notes_texts_itself() -> None:
-    assert told("  q: {ask: Q, save: name, skip: [no]}", AI % "name") == []
+    assert reported("  q: {ask: Q, save: name, skip: [no]}", AI % "name") == []

@@ -22,8 +22,10 @@ steps:
 """
 
 
-def told(steps: str, *flows: str, bot: str = "name: Test\ndefaults: {timeout: {after: 1h, then: end}}") -> list[str]:
-    """What is found of the conditions of these steps."""
+def reported(
+    steps: str, *flows: str, bot: str = "name: Test\ndefaults: {timeout: {after: 1h, then: end}}"
+) -> list[str]:
+    """The findings about the conditions of these steps."""
     found = find_constants(Graph(library(f"{HEAD}  {steps}", *flows, bot=bot)))
     return [f"{finding.code} {finding.what.partition(': ')[2]} ({finding.fix})" for finding in found]
 
@@ -31,14 +33,14 @@ def told(steps: str, *flows: str, bot: str = "name: Test\ndefaults: {timeout: {a
 def branch(*conditions: str) -> list[str]:
     """The codes and conditions that are found in a branch with these."""
     lines = "".join(f"\n    - {{if: '{condition}', then: end}}" for condition in conditions)
-    return ["".join(what.split("`")[:2]) for what in told(f"b:\n   branch:{lines}")]
+    return ["".join(what.split("`")[:2]) for what in reported(f"b:\n   branch:{lines}")]
 
 
 def test_a_choice_is_compared_with_what_is_none() -> None:
-    assert told('b: {branch: [{if: size == "XL", then: end}]}') == [
+    assert reported('b: {branch: [{if: size == "XL", then: end}]}') == [
         'W303 `size == "XL"` is never true: "size" is L, M or S (did you mean "L"?)'
     ]
-    assert told('b: {branch: [{if: size != "tall", then: end}]}') == [
+    assert reported('b: {branch: [{if: size != "tall", then: end}]}') == [
         'W302 `size != "tall"` is always true: "size" is L, M or S (leave the condition out, or compare something else)'
     ]
 
@@ -88,7 +90,7 @@ def test_a_condition_is_what_its_definitions_stand_for() -> None:
 )
 def test_a_condition_alone(condition: str, code: str) -> None:
     hours = "name: Test\nhours: {x: {mon: '9:00-10:00'}}\ndefaults: {timeout: {after: 1h, then: end}}"
-    found = told(f"b:\n   branch:\n    - if: '{condition}'\n      then: end", bot=hours)
+    found = reported(f"b:\n   branch:\n    - if: '{condition}'\n      then: end", bot=hours)
     assert [each.split()[0] for each in found] == ([code] if code else [])
 
 
@@ -117,7 +119,7 @@ def test_a_condition_behind_others(conditions: list[str], found: list[str]) -> N
      "b: {classify: C, exits: {a: {if: n == 'x', then: end}}, other: end, errors: {else: end}}"],
 )  # fmt: skip
 def test_options_words_replies_and_exits_have_conditions_too(step: str) -> None:
-    assert len(told(step)) == 1
+    assert len(reported(step)) == 1
 
 
 def test_a_word_of_the_flow_is_found_once() -> None:
@@ -133,13 +135,15 @@ def test_a_word_of_the_flow_is_found_once() -> None:
 )  # fmt: skip
 def test_a_variable_that_may_get_anything_is_anything(gift: str) -> None:
     bot = "name: Test\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}"
-    assert told(f'{gift}\n  c: {{branch: [{{if: stage == "sent", then: end}}]}}', bot=bot) == []
+    assert reported(f'{gift}\n  c: {{branch: [{{if: stage == "sent", then: end}}]}}', bot=bot) == []
 
 
 def test_what_other_flows_give_a_variable_of_this_name_counts() -> None:
     condition = 'b: {branch: [{if: stage == "sent", then: end}]}'
-    assert told(condition)
-    assert told(condition, "flow: z\nstart: {words: [z]}\nvars: {stage: text}\nsteps: {s: {set: {stage: sent}}}") == []
+    assert reported(condition)
+    assert (
+        reported(condition, "flow: z\nstart: {words: [z]}\nvars: {stage: text}\nsteps: {s: {set: {stage: sent}}}") == []
+    )
 
 
 def test_a_program_may_give_anything_to_what_only_it_starts() -> None:

@@ -8,7 +8,7 @@ BEGIN = "flow: a\nstart: {words: [a]}\n"
 
 
 def load_of(*flows: str) -> FlowLoad:
-    """Of the first flow."""
+    """The load of the first flow."""
     return flow_loads(library(*flows))[0]
 
 
@@ -59,7 +59,7 @@ def test_bounds_within_cycles_count_each_for_itself() -> None:
 
 
 def test_a_step_that_fails_at_once_goes_round_through_its_own_errors() -> None:
-    """What is no number with its country code fails in the turn that enters the step."""
+    """A text that is no number with a country code fails in the turn that enters the step."""
     to = "vars: {who: {type: text}}\nsteps:\n  b: {start: /two, contact: '{{ who }}', errors: {else: {say: No., then: b}}}"
     assert heavy(BEGIN + to, "flow: two\nsteps:\n  x: {say: X}") == ["a/b"]
     assert heavy(BEGIN + to.replace("{{ who }}", "6281234567890"), "flow: two\nsteps:\n  x: {say: X}") == []

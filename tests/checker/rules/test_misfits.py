@@ -21,8 +21,8 @@ def find(number: str, count: int | None = None, found: list[str] | None = None) 
     return []
 
 
-def told(step: str, *flows: str) -> list[str]:
-    """What is found in this step, without its name."""
+def reported(step: str, *flows: str) -> list[str]:
+    """The findings about this step, without its name."""
     library = library_of("\n---\n".join([f"{HEAD}  x: {step}", *flows]), BOT, {"find": find})
     return [finding.what.partition(": ")[2] for finding in find_misfits(Graph(library))]
 
@@ -53,7 +53,7 @@ def told(step: str, *flows: str) -> list[str]:
     ],
 )
 def test_a_variable_gets(name: str, value: str, what: str) -> None:
-    assert told(f"{{set: {{{name}: '{value}'}}}}") == ([what] if what else [])
+    assert reported(f"{{set: {{{name}: '{value}'}}}}") == ([what] if what else [])
 
 
 def test_it_is_found_wherever_a_value_is_given() -> None:
@@ -68,24 +68,24 @@ def test_it_is_found_wherever_a_value_is_given() -> None:
         "{set: {n: ['{{ t }}']}}",
         "{call: find, with: {number: '{{ t }}'}, save: n}",
     ]
-    assert [len(told(step, child)) for step in steps] == [1] * len(steps)
+    assert [len(reported(step, child)) for step in steps] == [1] * len(steps)
 
 
 def test_a_handlers_argument_takes_what_its_annotation_says() -> None:
-    assert told("{call: find, with: {number: '{{ n }}'}, save: l}") == [
+    assert reported("{call: find, with: {number: '{{ n }}'}, save: l}") == [
         "a number never fits the argument, which takes a text"
     ]
-    assert told("{call: find, with: {number: '{{ t }}', count: '{{ l }}'}, save: l}") == [
+    assert reported("{call: find, with: {number: '{{ t }}', count: '{{ l }}'}, save: l}") == [
         "a list never fits the argument, which takes a number"
     ]
-    assert told("{call: find, with: {number: '{{ o.a }}', count: '{{ t }}', found: '{{ l }}'}, save: l}") == []
+    assert reported("{call: find, with: {number: '{{ o.a }}', count: '{{ t }}', found: '{{ l }}'}, save: l}") == []
 
 
 @pytest.mark.parametrize(
     "text", ['{{ "Total " + n }}', "{{ n + t }}", "{{ t | date }}", "{{ l | round }}", "{{ d + 1 }}", '{{ n < "3" }}']
 )
 def test_a_text_that_can_never_be_worked_out(text: str) -> None:
-    (what,) = told(f"{{say: '{text}'}}")
+    (what,) = reported(f"{{say: '{text}'}}")
     assert what.startswith("this text always fails: ")
 
 
@@ -93,7 +93,7 @@ def test_a_text_that_can_never_be_worked_out(text: str) -> None:
     "text", ['{{ "Total " ~ n }}', "{{ n + 1 }}", "{{ o.day | date }}", "{{ d - today }}", "{{ l + l }}"]
 )
 def test_a_text_that_may_be_worked_out(text: str) -> None:
-    assert told(f"{{say: '{text}'}}") == []
+    assert reported(f"{{say: '{text}'}}") == []
 
 
 def test_a_definition_that_always_fails_is_found_once_where_it_stands() -> None:

@@ -9,17 +9,17 @@ from tests.checker.proved import library
 HEAD = "flow: a\nstart: {words: [a]}\nvars: {size: {type: choice, of: [S, M, L]}}\nsteps:\n"
 
 
-def told(*steps: str, head: str = HEAD) -> list[str]:
-    """What is found in a flow with these steps."""
+def reported(*steps: str, head: str = HEAD) -> list[str]:
+    """The findings about a flow with these steps."""
     lines = "\n".join(f"  s{number}: {step}" for number, step in enumerate(steps))
     return [finding.what for finding in find_unoffered(Graph(library(head + lines)))]
 
 
 def test_a_choice_that_no_question_shows_is_found() -> None:
-    assert told("{ask: Q, options: [S, M], save: size}") == [
+    assert reported("{ask: Q, options: [S, M], save: size}") == [
         'no option gives "L" of the variable "size", nor does any step'
     ]
-    assert told("{ask: Q, options: {Small: {value: S}, Other: end}, save: size}") == [
+    assert reported("{ask: Q, options: {Small: {value: S}, Other: end}, save: size}") == [
         'no option gives "M", "L" of the variable "size", nor does any step'
     ]
 
@@ -31,13 +31,15 @@ def test_a_choice_that_no_question_shows_is_found() -> None:
      "{http: 'GET https://x.example/', save: size}", "{ask: Q, options: {from: '[message.text]'}, save: size}"],
 )  # fmt: skip
 def test_what_something_else_gives_is_not(other: str) -> None:
-    assert told("{ask: Q, options: [S, M], save: size}", other) == []
+    assert reported("{ask: Q, options: [S, M], save: size}", other) == []
 
 
 def test_where_nothing_is_to_choose_from_all_is_offered() -> None:
-    assert told("{ask: Q, save: size}") == []
-    assert told("{say: Q}") == []
+    assert reported("{ask: Q, save: size}") == []
+    assert reported("{say: Q}") == []
 
 
 def test_what_the_variable_starts_at_is_given() -> None:
-    assert told("{ask: Q, options: [S, M], save: size}", head=HEAD.replace("[S, M, L]", "[S, M, L], value: L")) == []
+    assert (
+        reported("{ask: Q, options: [S, M], save: size}", head=HEAD.replace("[S, M, L]", "[S, M, L], value: L")) == []
+    )

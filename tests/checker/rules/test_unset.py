@@ -15,14 +15,14 @@ HOLE = "the text has a gap then"
 FAILS = "this fails then"
 
 
-def told(*flows: str, bot: str = BOT) -> list[str]:
-    """What is found of variables, without where and what to do."""
+def reported(*flows: str, bot: str = BOT) -> list[str]:
+    """The findings about variables, without their marks and fixes."""
     return [finding.what for finding in find_uninitialised(Graph(library(*flows, bot=bot)))]
 
 
 def read(steps: str, **more: str) -> list[str]:
     """The step and the variable of each finding, in one flow with these steps."""
-    found = told(HEAD + steps, **more)
+    found = reported(HEAD + steps, **more)
     return [" ".join(what.split('"')[1:4:2]) for what in found]
 
 
@@ -34,7 +34,7 @@ def way(steps: str) -> list[str]:
 
 def test_what_nothing_has_set_on_the_way_is_null() -> None:
     why = "nothing has given it a value on the way from /a/b"
-    assert told(HEAD + '  b: {say: "{{ name }}"}') == [f'step "b": "name" may be null, and {HOLE}: {why}']
+    assert reported(HEAD + '  b: {say: "{{ name }}"}') == [f'step "b": "name" may be null, and {HOLE}: {why}']
 
 
 def test_it_says_what_to_do() -> None:
@@ -59,7 +59,7 @@ def test_a_definition_that_reads_it_is_named_with_its_place() -> None:
 def test_a_condition_within_a_definition_proves_as_much_as_one_that_is_written_out() -> None:
     defined = HEAD.replace("steps:", "define: {known: name and size, both: name ~ size}\nsteps:")
     steps = "  b: {branch: [{if: known, then: c}, {else: end}]}\n  c: {say: '{{ both }}', then: end}\n"
-    assert told(defined + steps) == []
+    assert reported(defined + steps) == []
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_question_of_which_null_leaves_no_choice_fails() -> None:
      "b: {ask: Q, options: {'{{ name }}': {then: end, if: name}, B: end}}"],
 )  # fmt: skip
 def test_null_does_no_harm_in(step: str) -> None:
-    assert told(f"{HEAD}  {step}", "flow: c\nvars: {x: text}\nsteps: {d: {say: D}}") == []
+    assert reported(f"{HEAD}  {step}", "flow: c\nvars: {x: text}\nsteps: {d: {say: D}}") == []
 
 
 def test_what_has_failed_for_certain_is_there_behind_it() -> None:
@@ -150,7 +150,7 @@ def test_an_inherited_text_is_found_once() -> None:
     flow = (
         f'flow: a\nstart: {{words: [a]}}\n{VARS}\ndefaults: {{remind: {{after: 1h, say: "{{{{ name }}}}?"}}}}\nsteps:\n'
     )
-    assert len(told(f"{flow}  b: {{ask: B}}\n  c: {{ask: C}}")) == 1
+    assert len(reported(f"{flow}  b: {{ask: B}}\n  c: {{ask: C}}")) == 1
 
 
 def test_failures_lead_on_only_where_something_can_fail() -> None:
@@ -170,14 +170,14 @@ def test_a_number_that_may_not_be_whole_may_not_fit_an_integer(value: str, *, ma
         "items: list", "items: {type: list, value: []}"
     )
     flow += f'  q: {{set: {{n: "{{{{ {value} }}}}"}}, then: end, errors: {{else: b}}}}\n  b: {{say: "{{{{ name }}}}"}}'
-    assert [what.split('"')[3] for what in told(flow)] == (["name"] if may_fail else [])
+    assert [what.split('"')[3] for what in reported(flow)] == (["name"] if may_fail else [])
 
 
 def test_a_number_within_bounds_may_not_fit() -> None:
     flow = HEAD.replace("n: {", "w: {type: number, value: 1, max: 9}, n: {min: 0, ", 1)
     for value, variable in (("n + 1", "n"), ("w * 2", "w"), ("n", "w")):
         steps = f'  q: {{set: {{{variable}: "{{{{ {value} }}}}"}}, then: end, errors: {{else: b}}}}\n  b: {{say: "{{{{ name }}}}"}}'
-        assert [what.split('"')[3] for what in told(flow + steps)] == ["name"]
+        assert [what.split('"')[3] for what in reported(flow + steps)] == ["name"]
 
 
 def test_a_question_that_is_refused_leads_on_without_its_answer() -> None:
@@ -188,7 +188,7 @@ def test_a_question_that_is_refused_leads_on_without_its_answer() -> None:
 
 def test_a_check_of_an_answer_reads_other_variables() -> None:
     flow = "flow: a\nstart: {words: [a]}\nvars: {least: integer, n: {type: integer, check: it > least}}\n"
-    (what,) = told(flow + "steps: {b: {ask: B, save: n}}")
+    (what,) = reported(flow + "steps: {b: {ask: B, save: n}}")
     assert what.startswith('step "b": "least" may be null')
 
 
@@ -200,7 +200,7 @@ RUN = "flow: a\nstart: {words: [a]}\nvars: {mine: text, shade: text}\nsteps:\n"
 
 def test_a_flow_that_is_run_has_what_goes_in_and_gives_what_comes_out() -> None:
     child = PICK.replace("ask: Q", 'ask: "{{ shade }}?"')
-    assert told(f'{RUN}  r: {{run: /pick, with: {{shade: dark}}, save: {{mine: colour}}, expired: end}}\n  b: {{say: "{{{{ mine }}}}"}}',
+    assert reported(f'{RUN}  r: {{run: /pick, with: {{shade: dark}}, save: {{mine: colour}}, expired: end}}\n  b: {{say: "{{{{ mine }}}}"}}',
                 child) == []  # fmt: skip
 
 
@@ -238,8 +238,8 @@ def test_a_condition_of_a_signal_and_those_before_it_prove_what_is_null(heard: s
 
 def test_null_goes_into_a_flow_in_place_of_what_its_variable_starts_at() -> None:
     child = 'flow: pick\nvars: {shade: {type: text, value: dark}}\nsteps: {q: {say: "{{ shade }}"}}'
-    assert told(f"{RUN}  r: {{run: /pick}}", child) == []
-    (what,) = told(f'{RUN}  r: {{run: /pick, with: {{shade: "{{{{ shade }}}}"}}}}', child)
+    assert reported(f"{RUN}  r: {{run: /pick}}", child) == []
+    (what,) = reported(f'{RUN}  r: {{run: /pick, with: {{shade: "{{{{ shade }}}}"}}}}', child)
     assert what.startswith('step "q": "shade" may be null')
 
 
@@ -258,7 +258,7 @@ def test_null_goes_into_a_flow_in_place_of_what_its_variable_starts_at() -> None
 )  # fmt: skip
 def test_what_comes_out_may_be_null_where_the_flow_may_end_without_it(child: str, expired: str, *, found: bool) -> None:
     run = f'{RUN}  r: {{run: /pick, save: {{mine: colour}}, expired: {expired}}}\n  b: {{say: "{{{{ mine }}}}"}}'
-    assert bool(told(run, child)) is found
+    assert bool(reported(run, child)) is found
 
 
 def test_the_story_of_what_did_not_come_out_goes_through_the_flow() -> None:
@@ -272,73 +272,73 @@ def test_the_story_of_what_did_not_come_out_goes_through_the_flow() -> None:
 def test_what_comes_out_of_each_run_is_a_list_and_never_null() -> None:
     child = PICK.replace("save: colour", "save: colour, skip: [no]")
     run = "flow: a\nstart: {words: [a]}\nvars: {all: list}\nsteps:\n  r: {run: /pick, each: '[1, 2]', save: {all: colour}, expired: end}\n"
-    assert told(f"{run}  b: {{say: '{{{{ all | length }}}} {{{{ all[0] }}}}'}}", child) == []
+    assert reported(f"{run}  b: {{say: '{{{{ all | length }}}} {{{{ all[0] }}}}'}}", child) == []
 
 
 def test_what_goes_through_a_flow_comes_out_as_it_went_in() -> None:
     child = "flow: pick\nvars: {x: text}\nsteps: {q: {say: Q}}"
     other = "flow: other\nstart: {words: [o]}\nsteps: {r: {run: /pick}}"
     run = f'{RUN}  r: {{run: /pick, with: {{x: red}}, save: {{mine: x}}}}\n  b: {{say: "{{{{ mine }}}}"}}'
-    assert told(run, child, other) == []
-    assert told(run.replace("with: {x: red}, ", ""), child, other)
+    assert reported(run, child, other) == []
+    assert reported(run.replace("with: {x: red}, ", ""), child, other)
 
 
 def test_going_over_takes_variables_along_as_far_as_they_fit() -> None:
     first = "flow: a\nstart: {words: [a]}\nvars: {x: text, y: text}\nsteps: {q: {ask: Q, save: x}, p: {ask: P, save: y, then: /b}}"
     there = 'flow: b\nvars: {x: text, y: %s, z: {type: text, value: Z}}\nsteps: {s: {say: "{{ x }} {{ y }} {{ z }}"}}'
-    assert told(first, there % "text") == []
-    (what,) = told(first, there % "integer")
+    assert reported(first, there % "text") == []
+    (what,) = reported(first, there % "integer")
     assert what.startswith('step "s": "y" may be null')
 
 
 def test_a_flow_that_is_gone_back_to_has_its_own_variables() -> None:
     main = "flow: a\nstart: {words: [a]}\nvars: {x: text}\nsteps: {r: {run: /b}, s: {say: S, then: end}, t: {say: '{{ x }}'}}"
     child = "flow: b\nvars: {x: text}\nsteps: {q: {ask: Q, save: x, then: /a/t}}"
-    (what,) = told(main, child)
+    (what,) = reported(main, child)
     assert what.endswith("where flow a is open already, /a/t leads back to it, and to its own variables")
-    assert told(main.replace("r: {run: /b}", "r: {say: R, set: {x: X}}, r2: {run: /b}"), child) == []
+    assert reported(main.replace("r: {run: /b}", "r: {say: R, set: {x: X}}, r2: {run: /b}"), child) == []
 
 
 def test_a_flow_that_starts_later_has_what_goes_in() -> None:
     later = 'flow: later\nvars: {name: text}\nsteps: {s: {say: "{{ name }}"}}'
     plan = "schedule: {flow: later, after: 1h, with: {name: '{{ name }}'}}"
-    assert told(f"{HEAD}  q: {{ask: Q, save: name, {plan}}}", later) == []
-    (what,) = told(f"{HEAD}  q: {{ask: Q, save: name, skip: [no], {plan}}}", later)
+    assert reported(f"{HEAD}  q: {{ask: Q, save: name, {plan}}}", later) == []
+    (what,) = reported(f"{HEAD}  q: {{ask: Q, save: name, skip: [no], {plan}}}", later)
     assert what.startswith('step "s": "name" may be null')
 
 
 def test_a_variable_that_is_kept_comes_along_where_both_flows_keep_it() -> None:
     child = 'flow: pick\nvars: {x: {type: text, keep: true}}\nsteps: {q: {say: "{{ x }}"}}'
     flow = "flow: a\nstart: {words: [a]}\nvars: {x: {type: text%s}}\nsteps:\n  q: {ask: Q, save: x}\n  r: {run: /pick}"
-    assert told(flow % ", keep: true", child) == []
-    assert told(flow % "", child)
+    assert reported(flow % ", keep: true", child) == []
+    assert reported(flow % "", child)
 
 
 def test_coming_back_finds_what_was_there() -> None:
     flow = 'words: {help: /desk}\nsteps:\n  q: {ask: Q, save: name}\n  b: {ask: "{{ name }}?", buttons: {"Yes": end, Name: {correct: q}}}'
     desk = "flow: desk\nstart: {words: [desk]}\nsteps: {d: {ask: D, then: back}}"
-    assert told(f"flow: a\nstart: {{words: [a]}}\n{VARS}\n{flow}", desk) == []
+    assert reported(f"flow: a\nstart: {{words: [a]}}\n{VARS}\n{flow}", desk) == []
 
 
 def test_a_pattern_gives_what_its_groups_have() -> None:
     flow = 'flow: a\nstart: {pattern: %s}\nvars: {x: text}\nsteps: {b: {say: "{{ x }}"}}'
-    assert told(flow % r"'order (?P<x>\w+)'") == []
-    assert told(flow % r"'order(?P<x> \w+)?'")
-    assert told(flow % r"'order (?P<x>\w*)'")
-    assert told((flow % r"'order (?P<x>\w+)'").replace("{pattern", "{words: [order], pattern"))
+    assert reported(flow % r"'order (?P<x>\w+)'") == []
+    assert reported(flow % r"'order(?P<x> \w+)?'")
+    assert reported(flow % r"'order (?P<x>\w*)'")
+    assert reported((flow % r"'order (?P<x>\w+)'").replace("{pattern", "{words: [order], pattern"))
 
 
 def test_a_program_gives_what_nothing_in_the_flow_does() -> None:
     flow = 'flow: a\nvars: {x: text, y: text}\nsteps: {h: {say: H}, b: {say: "{{ x }} {{ y }}"}, c: {ask: C, save: y}}'
-    (what,) = told(flow)
+    (what,) = reported(flow)
     assert what.startswith('step "b": "y" may be null')
 
 
 def test_a_program_gives_what_its_first_step_needs() -> None:
     flow = 'flow: a\nvars: {x: text, y: text}\nsteps: {b: {say: "{{ x }}{% if y %}!{% endif %}"}, c: {say: "{{ y }}"}, d: {ask: X, save: x}, e: {ask: Y, save: y, then: b}}'
-    (what,) = told(flow)  # the first step can do without y, so a program need not give it
+    (what,) = reported(flow)  # the first step can do without y, so a program need not give it
     assert what.startswith('step "c": "y" may be null')
-    assert told(flow.replace("flow: a", "flow: a\nstart: {words: [a]}"))[0].startswith('step "b": "x" may be null')
+    assert reported(flow.replace("flow: a", "flow: a\nstart: {words: [a]}"))[0].startswith('step "b": "x" may be null')
 
 
 def test_a_handlers_annotations_say_what_null_is() -> None:
@@ -367,11 +367,11 @@ def test_variables_of_one_name_in_interruptions_are_their_own() -> None:
         "steps:", "interrupted: resume\nsteps:"
     )
     other = 'flow: o\nstart: {words: [o]}\nvars: {name: text}\nsteps: {b: {ask: B, save: name}, c: {say: "{{ name }}"}}'
-    assert told(main, other) == []
+    assert reported(main, other) == []
 
 
 def test_where_nothing_but_null_would_be_asked_the_step_fails_and_nobody_comes_past_it() -> None:
-    assert told(HEAD + '  b: {ask: "{{ name }}"}\n  c: {say: "Hi {{ name }}."}') == [
+    assert reported(HEAD + '  b: {ask: "{{ name }}"}\n  c: {say: "Hi {{ name }}."}') == [
         f'step "b": "name" may be null, and {FAILS}: nothing has given it a value on the way from /a/b'
     ]
     assert read('  b: {ask: "Hi {{ name }}."}\n  c: {say: "{{ name }}"}') == ["b name", "c name"]
@@ -404,32 +404,32 @@ KEEPS = "flow: a\nstart: {words: [a]}\nvars: {x: {type: text, keep: true}}\nstep
 
 def test_what_a_flow_that_is_run_keeps_is_known_afterwards() -> None:
     assert (
-        told(KEEPS + '  r: {run: /pick, expired: end}\n  s: {say: "{{ x }}"}', EMPTIES.replace(", skip: [no]", ""))
+        reported(KEEPS + '  r: {run: /pick, expired: end}\n  s: {say: "{{ x }}"}', EMPTIES.replace(", skip: [no]", ""))
         == []
     )
 
 
 def test_what_a_flow_that_is_run_sets_to_null_is_null_afterwards() -> None:
-    (what,) = told(KEEPS + '  q: {ask: Q, save: x}\n  r: {run: /pick}\n  s: {say: "{{ x }}"}', EMPTIES)
+    (what,) = reported(KEEPS + '  q: {ask: Q, save: x}\n  r: {run: /pick}\n  s: {say: "{{ x }}"}', EMPTIES)
     assert what.endswith('flow pick may end without "x"')
     deep = "flow: deep\nsteps: {r: {run: /pick}}"
-    (what,) = told(KEEPS + '  q: {ask: Q, save: x}\n  r: {run: /deep}\n  s: {say: "{{ x }}"}', EMPTIES, deep)
+    (what,) = reported(KEEPS + '  q: {ask: Q, save: x}\n  r: {run: /deep}\n  s: {say: "{{ x }}"}', EMPTIES, deep)
     assert what.startswith('step "s": "x" may be null')
 
 
 def test_what_an_interruption_sets_to_null_is_null_at_the_question_and_after_it() -> None:
     lines = KEEPS + '  q: {ask: Q, save: x}\n  s: {ask: "{{ x }}?"}\n  t: {say: "{{ x }}"}'
-    assert told(lines, EMPTIES) == []
-    found = told(lines.replace("vars", "interrupted: resume\nvars"), EMPTIES)
+    assert reported(lines, EMPTIES) == []
+    found = reported(lines.replace("vars", "interrupted: resume\nvars"), EMPTIES)
     assert [what[:8] for what in found] == ['step "s"', 'step "t"']
     assert found[0].endswith("""step "q" of flow pick may leave it so, by `skip`""")
     planned = "flow: p\nstart: {words: [p]}\nsteps: {s: {say: S, schedule: {flow: pick, after: 1h, busy: interrupt}}}"
-    assert told(lines, EMPTIES, planned)
+    assert reported(lines, EMPTIES, planned)
 
 
 def test_an_input_that_is_null_is_null_in_all_flows_that_keep_the_variable() -> None:
     gives = "flow: g\nstart: {words: [g]}\nvars: {x: {type: text, keep: true}}\nsteps: {s: {ask: S, save: x}, r: {run: /a, with: {x: null}}, e: {say: '{{ x }}'}}"
-    (what,) = told(gives, KEEPS + "  s: {say: S}")
+    (what,) = reported(gives, KEEPS + "  s: {say: S}")
     assert what.startswith('step "e": "x" may be null')
 
 
@@ -438,17 +438,17 @@ def test_a_flow_of_the_bots_words_and_defaults_is_no_end_of_the_flow_that_was_ru
     pick = "flow: pick\nvars: {x: text}\nsteps: {q: {ask: Q, save: x%s}}"
     desk = "flow: desk\nsteps: {d: {say: D, then: end}}"
     bot = BOT + "\nwords: {help: /desk}\n"
-    assert told(runs, pick % "", desk, bot=bot) == []
-    assert told(runs, pick % ", words: {help me: /desk}", desk, bot=bot)
+    assert reported(runs, pick % "", desk, bot=bot) == []
+    assert reported(runs, pick % ", words: {help me: /desk}", desk, bot=bot)
     shut = bot.replace("{timeout:", "{retry: {max: 1, else: /desk}, timeout:")
-    assert told(runs, pick % ", options: [A]", desk, bot=shut) == []
+    assert reported(runs, pick % ", options: [A]", desk, bot=shut) == []
 
 
 def test_a_default_of_the_bot_leads_back_to_no_flow_that_waits_below() -> None:
     main = "flow: a\nstart: {words: [a]}\nvars: {x: text}\nsteps:\n  p: {ask: P, save: x, retry: {else: end}}\n  r: {run: /b}\n  t: {say: '{{ x }}'}"
     child = "flow: b\nvars: {x: text}\nsteps: {q: {ask: Q, options: [A]}}"
     over = "flow: c\nvars: {x: text}\nsteps: {q: {ask: Q, then: /a/t}}"
-    assert told(main, child, over, bot=BOT.replace("{timeout:", "{retry: {max: 1, else: /c}, timeout:"))
+    assert reported(main, child, over, bot=BOT.replace("{timeout:", "{retry: {max: 1, else: /c}, timeout:"))
 
 
 TOGETHER = """flow: a
@@ -464,12 +464,12 @@ steps:
 
 
 def test_a_kept_value_proves_another_that_is_always_set_with_it() -> None:
-    assert told(TOGETHER) == []
-    assert told(TOGETHER.replace("if: x,", "if: y and 1,").replace('"{{ y }}"', '"{{ x }}"')) == []
+    assert reported(TOGETHER) == []
+    assert reported(TOGETHER.replace("if: x,", "if: y and 1,").replace('"{{ y }}"', '"{{ x }}"')) == []
     in_text = TOGETHER.replace(
         'o: {set: {x: "{{ z }}", y: "{{ z }}"}}', 'o: {set: {x: "{{ z }}", y: "{{ z }}"}, then: u}'
     )
-    assert told(in_text) == []
+    assert reported(in_text) == []
 
 
 @pytest.mark.parametrize(
@@ -485,14 +485,14 @@ def test_a_kept_value_that_is_set_alone_anywhere_proves_no_other(more: str) -> N
     )
     other = "flow: b\nstart: {words: [b]}\nvars: {x: {type: text, keep: true}, y: {type: text, keep: true}}\nsteps: {s: {say: S}}"
     flow = flow.replace("z: text}", "z: text, w: text}")
-    assert [what for what in told(flow, other) if 'step "t": "y"' in what]
-    assert told(flow.replace(more, "v: {set: {x: a, y: b}}"), other) == []
-    assert told(flow.replace(more, "v: {set: {x: null, y: null}}"), other) == []
+    assert [what for what in reported(flow, other) if 'step "t": "y"' in what]
+    assert reported(flow.replace(more, "v: {set: {x: a, y: b}}"), other) == []
+    assert reported(flow.replace(more, "v: {set: {x: null, y: null}}"), other) == []
 
 
 def test_a_value_that_a_program_or_a_message_gives_alone_proves_no_other() -> None:
-    assert told(TOGETHER.replace("start: {words: [a]}\n", ""))
-    assert told(TOGETHER.replace("words: [a]", "pattern: (?P<x>.*)"))
+    assert reported(TOGETHER.replace("start: {words: [a]}\n", ""))
+    assert reported(TOGETHER.replace("words: [a]", "pattern: (?P<x>.*)"))
 
 
 def test_what_was_cleared_is_null_or_what_it_was_declared_with() -> None:
@@ -500,5 +500,5 @@ def test_what_was_cleared_is_null_or_what_it_was_declared_with() -> None:
     assert read(steps) == ["d name"]
     assert read(steps.replace("clear: all", "clear: [n]")) == []
     assert read(steps.replace("clear: all", 'clear: all, set: {name: "{{ name }}"}')) == []
-    (what,) = told(HEAD + steps)
+    (what,) = reported(HEAD + steps)
     assert what.endswith('step "c" may leave it so, by `then`')

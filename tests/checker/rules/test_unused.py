@@ -14,16 +14,16 @@ from tests.talk import library_of
 CHILD = "flow: c\nvars: {x: text, y: text}\nsteps:\n  "
 
 
-def told(step: str, child: str, *flows: str) -> list[str]:
-    """What is found of what goes into a flow with this step."""
+def reported(step: str, child: str, *flows: str) -> list[str]:
+    """The findings about the inputs of a flow in a bot with this step."""
     parent = f"flow: a\nstart: {{words: [a]}}\nvars: {{mine: text}}\nsteps: {{r: {step}}}"
     return [finding.what for finding in find_unused(Graph(library(parent, CHILD + child, *flows)))]
 
 
 def test_what_no_text_reads_is_found() -> None:
     unread = ['step "r": flow c never reads "x"']
-    assert told("{run: /c, with: {x: X}}", 's: {say: "{{ y }}"}') == unread
-    assert told("{say: R, schedule: {flow: c, after: 1h, with: {x: X}}}", "s: {say: S}") == unread
+    assert reported("{run: /c, with: {x: X}}", 's: {say: "{{ y }}"}') == unread
+    assert reported("{say: R, schedule: {flow: c, after: 1h, with: {x: X}}}", "s: {say: S}") == unread
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,11 @@ def test_what_no_text_reads_is_found() -> None:
 )  # fmt: skip
 def test_what_is_read_somewhere_is_not(step: str) -> None:
     over = 'flow: d\nvars: {x: text}\nsteps: {t: {say: "{{ x }}"}}'
-    assert told("{run: /c, with: {x: X}}", step, over) == []
+    assert reported("{run: /c, with: {x: X}}", step, over) == []
 
 
 def test_what_is_given_back_is_read() -> None:
-    assert told("{run: /c, with: {x: X}, save: {mine: x}}", "s: {say: S}") == []
+    assert reported("{run: /c, with: {x: X}, save: {mine: x}}", "s: {say: S}") == []
 
 
 def test_a_bot_with_hooks_is_not_asked() -> None:
