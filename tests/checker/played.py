@@ -1,4 +1,4 @@
-"""The test of a talk, run by the real path, as `bot test` does."""
+"""The test of a counterexample, run with all parts of the bot, as `bot test` runs it."""
 
 from bot.checker.counterexamples.counterexample import Counterexample
 from bot.language.source.problems import Problems
@@ -11,7 +11,7 @@ from bot.testing.conversations.transcript_run import run
 
 
 def why_not_shown(conversation: Counterexample, program: Program, folder: Folder) -> str:
-    """Why the test does not fail by the fault of the talk alone: it has to, at what is expected of its last turn."""
+    """The reason why the test does not fail by the fault alone, in its last turn; empty if it does."""
     problems = Problems()
     (node,) = read("found.yml", conversation.test, problems)
     assert isinstance(node, Map)

@@ -1,5 +1,5 @@
-"""Wherever a variable that is null leaves a hole in a random talk with a random bot, or fails, that has been found before;
-and no condition comes to what it was said never to come to.
+"""The checker finds every null variable that leaves a hole or fails in a random conversation with a random bot;
+and no condition has a value that a finding excludes.
 """
 
 from collections.abc import Mapping

@@ -10,20 +10,20 @@ from bot.testing.conversations.transcript_reader import load_with_tests
 from tests.checker.played import why_not_shown
 from tests.checker.test_seeded import MISTAKES, Mistake, with_mistake
 
-NO_TALK = {
+NO_COUNTEREXAMPLE = {
     "E": "a bot that has problems does not run",
     "W001": "a comment does nothing",
-    "W003": "what the bot says is what stands there: that it was meant otherwise, nobody but its author knows",
-    "W004": "what the bot says is what stands there: that it was meant otherwise, nobody but its author knows",
-    "W101": "no talk comes to the step",
+    "W003": "the bot says what is written: only the author knows that it is wrong",
+    "W004": "the bot says what is written: only the author knows that it is wrong",
+    "W101": "no conversation reaches the step",
 }
-"""The seeded mistakes without a talk, by their codes or what these begin with, and why they have none."""
+"""The codes without a counterexample, or their beginnings, each with the reason."""
 
-TOLD = {name: mistake for name, mistake in MISTAKES.items() if not mistake.code.startswith((*NO_TALK,))}
+SHOWN = {name: mistake for name, mistake in MISTAKES.items() if not mistake.code.startswith((*NO_COUNTEREXAMPLE,))}
 
 
-@pytest.mark.parametrize("mistake", TOLD.values(), ids=TOLD.keys())
-def test_a_mistake_is_told_as_a_talk_whose_test_fails_by_it(mistake: Mistake) -> None:
+@pytest.mark.parametrize("mistake", SHOWN.values(), ids=SHOWN.keys())
+def test_a_mistake_has_a_counterexample_whose_test_fails_by_it(mistake: Mistake) -> None:
     folder, path, line = with_mistake(mistake)
     loaded = load_with_tests(folder)
     program = loaded.program
@@ -32,11 +32,11 @@ def test_a_mistake_is_told_as_a_talk_whose_test_fails_by_it(mistake: Mistake) ->
     assert mistake.code in {finding.code for finding in found}
     finder = CounterexampleFinder(program.library, examples_from(program.extensions, loaded.transcripts))
     for finding in found:
-        talk, _ = finder.search(finding)
-        assert talk is not None, finding
-        assert why_not_shown(talk, program, folder) == "", talk.test
+        example, _ = finder.search(finding)
+        assert example is not None, finding
+        assert why_not_shown(example, program, folder) == "", example.test
 
 
-def test_a_code_has_no_talk_or_a_fault_that_shows_in_one() -> None:
-    assert not FAULT_TESTS.keys() & NO_TALK.keys()
-    assert {mistake.code for mistake in TOLD.values()} <= FAULT_TESTS.keys()
+def test_each_code_has_a_fault_test_or_a_reason_for_none() -> None:
+    assert not FAULT_TESTS.keys() & NO_COUNTEREXAMPLE.keys()
+    assert {mistake.code for mistake in SHOWN.values()} <= FAULT_TESTS.keys()

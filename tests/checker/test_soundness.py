@@ -21,8 +21,8 @@ from tests.engine.test_random import ANSWERS, Contact
 from tests.searches import tries
 
 OPEN_FOR = timedelta(hours=23, minutes=55)
-DRIFT = timedelta(minutes=2)  # what the events of a talk take
-TALKS, MOVES = 4, 60  # with each bot, in each talk
+DRIFT = timedelta(minutes=2)  # the time that the events of a conversation take
+TALKS, MOVES = 4, 60  # with each bot, in each conversation
 PATIENCE = 0.7
 """Mostly a contact does nothing until something happens by itself: that is what takes long."""
 
@@ -87,7 +87,7 @@ class Watched(Contact):
 
 
 def talked(library: Library, dice: Random) -> Watched:
-    """A contact after a talk. What is not the bot's doing is left out: edits, agents, an engine that stands still, taps on
+    """A contact after a conversation, without events that are not the bot's doing: edits, agents, an engine that stands still, taps on
     buttons that were never sent.
     """
     contact = Watched(library)

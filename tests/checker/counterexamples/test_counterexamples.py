@@ -21,24 +21,24 @@ SILENT = "the 24-hour window is closed, and no window_closed template is declare
 
 
 def counterexample(code: str, *flows: str, bot: str = BOT) -> Counterexample:
-    """The talk of the first finding of a code."""
+    """The counterexample for the first finding of a code."""
     finding = only(code).findings(*flows, bot=bot)[0]
-    talk = CounterexampleFinder(library(*flows, bot=bot)).search(finding)[0]
-    assert talk is not None, finding
-    return talk
+    example = CounterexampleFinder(library(*flows, bot=bot)).search(finding)[0]
+    assert example is not None, finding
+    return example
 
 
-def failure(folder: Path, talk: Counterexample, *flows: str, bot: str = BOT) -> FailedTest:
+def failure(folder: Path, example: Counterexample, *flows: str, bot: str = BOT) -> FailedTest:
     """The failure that `bot test` reports for the test."""
     (folder / "bot.yml").write_text(bot)
     for number, flow in enumerate(flows, 1):
         (folder / f"flow{number}.yml").write_text(flow)
-    (folder / "found.yml").write_text(talk.test)
+    (folder / "found.yml").write_text(example.test)
     bot_folder = read_folder(folder)
     loaded = load_with_tests(bot_folder)
     assert loaded.program is not None and not loaded.problems, [str(problem) for problem in loaded.problems]
     failed = run(loaded.transcripts[0], loaded.program, bot_folder)
-    assert failed is not None, f"it passes:\n{talk.test}"
+    assert failed is not None, f"it passes:\n{example.test}"
     return failed
 
 
@@ -56,14 +56,14 @@ steps:
 
 
 def test_a_message_that_comes_too_late_is_told_and_its_test_shows_it(tmp_path: Path) -> None:
-    talk = counterexample("W501", BOOKING)
-    assert talk.sentences == (
+    example = counterexample("W501", BOOKING)
+    assert example.sentences == (
         'you write "book"',
         'the bot asks "Which day suits you?" [Mon] [Tue]',
         "you wait 26 hours",
         'the bot may not write "Which day suits you?" any more: the last message from you is 26 hours old',
     )
-    failed = failure(tmp_path, talk, BOOKING)
+    failed = failure(tmp_path, example, BOOKING)
     assert failed.what == "the bot says nothing here"
     assert [says.parts["says"] for says in failed.expected] == ["Which day suits you?"]
     assert failed.complaints[0] == SILENT
@@ -105,8 +105,8 @@ steps:
 
 
 def test_what_happens_again_and_again_is_told_once() -> None:
-    talk = counterexample("W501", "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B}\n  w: {wait: 1h, then: b}")
-    assert talk.sentences == (
+    example = counterexample("W501", "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B}\n  w: {wait: 1h, then: b}")
+    assert example.sentences == (
         'you write "a"',
         'the bot says "B"',
         "you wait 1 hour",
@@ -119,12 +119,12 @@ def test_what_happens_again_and_again_is_told_once() -> None:
 
 def test_who_has_never_written_is_told_so(tmp_path: Path) -> None:
     flow = "flow: news\nsteps:\n  b: {say: News!}"
-    talk = counterexample("W501", flow)
-    assert talk.sentences == (
+    example = counterexample("W501", flow)
+    assert example.sentences == (
         "a program starts the flow news",
         'the bot may not write "News!" any more: you have never written to it',
     )
-    assert failure(tmp_path, talk, flow).complaints[0] == SILENT
+    assert failure(tmp_path, example, flow).complaints[0] == SILENT
 
 
 HOLE = """
@@ -137,9 +137,9 @@ steps:
 
 
 def test_a_hole_in_a_text_is_shown_in_the_message_that_has_it(tmp_path: Path) -> None:
-    talk = counterexample("W301", HOLE)
-    assert talk.sentences[-2:] == ('the bot says "Thank you, ."', 'nothing stands there for "name"')
-    failed = failure(tmp_path, talk, HOLE)
+    example = counterexample("W301", HOLE)
+    assert example.sentences[-2:] == ('the bot says "Thank you, ."', 'nothing stands there for "name"')
+    failed = failure(tmp_path, example, HOLE)
     assert failed.what == "the bot says something else"
     assert (failed.expected[0].parts["says"], failed.found[0].text) == ("Thank you, ….", "Thank you, .")
 
@@ -154,18 +154,18 @@ steps:
 
 
 def test_a_text_that_cannot_be_worked_out_is_told_and_its_test_misses_the_value(tmp_path: Path) -> None:
-    talk = counterexample("W301", FAILS)
-    assert talk.sentences[-1] == "`On {{ day | date }}.` cannot be evaluated: null is no date"
-    failed = failure(tmp_path, talk, FAILS)
+    example = counterexample("W301", FAILS)
+    assert example.sentences[-1] == "`On {{ day | date }}.` cannot be evaluated: null is no date"
+    failed = failure(tmp_path, example, FAILS)
     assert [(each.what, each.expected, each.found) for each in failed.differences] == [("day", "something", "null")]
     assert any("null is no date" in complaint for complaint in failed.complaints)
 
 
 def test_a_conversation_that_never_ends_is_gone_round_once(tmp_path: Path) -> None:
     flow = "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B}\n  w: {wait: 1h, then: b}"
-    talk = counterexample("W102", flow)
-    assert talk.sentences[-1] == "the conversation is at a/w again, and nothing ends it"
-    assert [(each.what, each.found) for each in failure(tmp_path, talk, flow).differences] == [("flow", "a")]
+    example = counterexample("W102", flow)
+    assert example.sentences[-1] == "the conversation is at a/w again, and nothing ends it"
+    assert [(each.what, each.found) for each in failure(tmp_path, example, flow).differences] == [("flow", "a")]
 
 
 def test_too_many_messages_at_once_are_counted(tmp_path: Path) -> None:
@@ -179,12 +179,12 @@ steps:
   each: {run: /one, each: shelf, with: {name: "{{ it.name }}"}}""",
         "flow: one\nvars: {name: {type: text}}\nsteps:\n  said: {say: \"{{ name | default('?') }}\"}",
     )
-    talk = counterexample("W601", *flows)
-    assert talk.sentences[-2:] == (
+    example = counterexample("W601", *flows)
+    assert example.sentences[-2:] == (
         "the bot sends 94 more messages",
         "these are 100 messages at once, and the gateway takes 60 a minute",
     )
-    assert [each.expected for each in failure(tmp_path, talk, *flows).differences] == ["60"]
+    assert [each.expected for each in failure(tmp_path, example, *flows).differences] == ["60"]
 
 
 CUT = """
@@ -197,10 +197,10 @@ steps:
 
 
 def test_a_text_that_is_cut_is_expected_whole(tmp_path: Path) -> None:
-    talk = counterexample("W401", CUT)
+    example = counterexample("W401", CUT)
     whole = "To many words many words many words many wx"
-    assert talk.sentences[-1] == f'"{whole}" has 43 characters, and is cut'
-    (difference,) = failure(tmp_path, talk, CUT).differences
+    assert example.sentences[-1] == f'"{whole}" has 43 characters, and is cut'
+    (difference,) = failure(tmp_path, example, CUT).differences
     assert difference.found == "To many words many… | Elsewhere"
     assert difference.expected == f"{whole} | Elsewhere"
 
@@ -208,9 +208,9 @@ def test_a_text_that_is_cut_is_expected_whole(tmp_path: Path) -> None:
 def test_a_message_without_a_text_is_not_sent(tmp_path: Path) -> None:
     flow = "flow: a\nstart: {words: [a]}\nvars: {vip: {type: boolean, value: false}}\nsteps:\n"
     flow += '  q: {ask: "{% if vip %}The usual?{% endif %}"}'
-    talk = counterexample("W404", flow)
-    assert talk.sentences == ('you write "a"', "the text is empty, and the gateway would refuse the message")
-    assert [each.found for each in failure(tmp_path, talk, flow).differences] == ["null", "null"]
+    example = counterexample("W404", flow)
+    assert example.sentences == ('you write "a"', "the text is empty, and the gateway would refuse the message")
+    assert [each.found for each in failure(tmp_path, example, flow).differences] == ["null", "null"]
 
 
 def test_two_choices_that_read_the_same_are_told_apart_by_a_number(tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ steps:
   one: {ask: One?, save: one}
   two: {ask: Two?, save: two}
   which: {ask: Which?, buttons: {"{{ one }}": end, "{{ two }}": end}}"""
-    talk = counterexample("W403", flow)
-    (difference,) = failure(tmp_path, talk, flow).differences
+    example = counterexample("W403", flow)
+    (difference,) = failure(tmp_path, example, flow).differences
     assert (difference.expected, difference.found) == ("L | L", "L | L (2)")
 
 
@@ -234,9 +234,9 @@ start: {words: [order]}
 vars: {vip: {type: boolean, value: false}, toppings: {type: list}}
 steps:
   pick: {ask: Which two?, options: {Ham: {value: h}, Truffle: {value: t, if: vip}}, many: {min: 2}, save: toppings}"""
-    talk = counterexample("W402", flow)
-    assert talk.sentences[-1] == "2 answers are asked for, and there are 1 to choose from"
-    (difference,) = failure(tmp_path, talk, flow).differences
+    example = counterexample("W402", flow)
+    assert example.sentences[-1] == "2 answers are asked for, and there are 1 to choose from"
+    (difference,) = failure(tmp_path, example, flow).differences
     assert (difference.expected, difference.found) == ("Ham | …", "Ham")
 
 
@@ -283,9 +283,9 @@ def test_a_way_that_nobody_takes_is_expected_and_the_other_one_taken(
     code: str, condition: str, sentence: str, expected: str, found: str, tmp_path: Path
 ) -> None:
     flow = BRANCH.replace("CONDITION", condition)
-    talk = counterexample(code, flow)
-    assert talk.sentences[-1] == sentence
-    failed = failure(tmp_path, talk, flow)
+    example = counterexample(code, flow)
+    assert example.sentences[-1] == sentence
+    failed = failure(tmp_path, example, flow)
     assert (failed.expected[0].parts["says"], failed.found[0].text) == (expected, found)
 
 
@@ -306,9 +306,9 @@ steps:
   size: {{ask: Which size?, options: {{S: {{value: S}}, L: {{value: L}}}}, save: size}}
   cups: {{set: {{cups: "{value}"}}}}
   done: {{say: Done.}}"""
-    talk = counterexample("W305", flow)
-    assert talk.sentences[-1].startswith(f"`{value}` never fits: ")
-    assert failure(tmp_path, talk, flow).what == "the bot says nothing here"
+    example = counterexample("W305", flow)
+    assert example.sentences[-1].startswith(f"`{value}` never fits: ")
+    assert failure(tmp_path, example, flow).what == "the bot says nothing here"
 
 
 def test_null_that_nobody_reads_is_told_of_when_it_is_there_or_just_before(tmp_path: Path) -> None:
@@ -316,9 +316,9 @@ def test_null_that_nobody_reads_is_told_of_when_it_is_there_or_just_before(tmp_p
     get = '  c: {http: "GET https://api.example/{{ name }}", then: END}\n  d: {ask: R}'
     for then in ("d", "end"):
         flow = head + get.replace("END", then)
-        talk = counterexample("W301", flow)
-        assert talk.sentences[-1] == '"name" is null in `{{ name }}`'
-        assert [each.what for each in failure(tmp_path, talk, flow).differences] == ["name"]
+        example = counterexample("W301", flow)
+        assert example.sentences[-1] == '"name" is null in `{{ name }}`'
+        assert [each.what for each in failure(tmp_path, example, flow).differences] == ["name"]
 
 
 def test_a_hole_in_a_tag_is_shown_there(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A talk that is recorded turn by turn, as the store does it."""
+"""A conversation that is recorded turn by turn, as the store does it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A recorded talk is held against edited flows: the first thing that the bot would do otherwise is found."""
+"""A recorded conversation is compared with edited flows, up to the first difference."""
 
 from datetime import timedelta
 from typing import Any

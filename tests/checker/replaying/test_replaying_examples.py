@@ -1,4 +1,4 @@
-"""The talks of the examples' tests, held by the real path and read back from the store, are replayed."""
+"""The conversations of the examples' tests run with all parts of the bot, are read from the store, and are replayed."""
 
 from dataclasses import replace
 from pathlib import Path
