@@ -1,1 +1,1 @@
-"""What follows from the graph: reachable steps, longest paths in time and messages, and which variables may be null."""
+"""Analyses of a bot's graph: reachable steps, longest paths in time and messages, and variables that may be null."""

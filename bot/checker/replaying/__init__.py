@@ -1,1 +1,1 @@
-"""What edited flows change in recorded conversations and in those that are open."""
+"""Compares recorded conversations, and those that are under way, with edited flows."""
